@@ -1,0 +1,54 @@
+/* The exact frontier: every suffix of an application as a (time, cost) Pareto frontier, built once.
+ *
+ * Beyond the paper. Latency surfaces do not change during a run, so what remains of an application
+ * after a stage can be summarised once and for all: series = Minkowski sum, parallel = (max, sum),
+ * each filtered to its non-dominated points. A decision is then one binary search per first-stage
+ * configuration, exact at any length of chain, with no grouping.
+ */
+#ifndef ESGSIM_SCHED_ESG_FRONTIER_H
+#define ESGSIM_SCHED_ESG_FRONTIER_H
+
+#include "sched/esg/search.h"
+
+struct frontier_point {
+    sim_time_t time;
+    double cost_usd;
+};
+
+/* Non-dominated points, ascending time, strictly descending cost. */
+struct frontier {
+    size_t count;
+    struct frontier_point *points;
+};
+
+/* Suffix frontiers of every stage of one application. */
+struct frontier_set;
+
+/* `tables[s]` belongs to stage s. NULL when out of memory or where a frontier would pass
+ * `max_points` (0: no limit) — ERROR_RUN says which stage. */
+struct frontier_set *frontier_build(const struct application *application,
+                                    const struct search_table *const *tables, size_t max_points,
+                                    struct error *error);
+void frontier_destroy(struct frontier_set *set);
+
+/* The frontier of what follows stage s on the way to the end (stage s not included): the single point
+ * (0, 0) for a sink. */
+const struct frontier *frontier_after(const struct frontier_set *set, size_t stage);
+
+/* Best completion for every configuration of stage s within `budget` (time from now to the deadline):
+ * best_cost[i] for entry i of tables[s] (its time order), per job, INFINITY where none is feasible.
+ * O(count × log points). */
+void frontier_completions(const struct frontier_set *set, size_t stage, sim_time_t budget,
+                          double *best_cost);
+
+/* The K first-stage configurations of cheapest completion with batch <= queue_length, as one-stage
+ * `paths` whose cost and time are the completion's (whole path). Same order as ESG_1Q's candidates. */
+bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t budget,
+                     uint32_t queue_length, size_t k, struct search_result *result);
+
+/* The whole cheapest feasible path along the chain from `stage` (chains only: every stage on the way
+ * has at most one successor): for `esgsim search`. False where nothing is feasible. */
+bool frontier_path(const struct frontier_set *set, size_t stage, size_t first_entry,
+                   sim_time_t budget, struct search_path *path);
+
+#endif

@@ -1,0 +1,159 @@
+/* The contract between the platform and a scheduling policy.
+ *
+ * A policy is one `struct policy` of functions and a block of state. The platform calls it when
+ * something happened (a job became ready, a batch finished, a timer rang) and, whenever the controller
+ * is free and something has changed, asks it to `decide`. The policy looks at the platform through
+ * the `platform_*` queries below, all O(1) unless said otherwise, and acts only through the
+ * `platform_*` actions. It sees the future of nothing: no actual noise, no coming arrival.
+ *
+ * Three families fit: planners that choose a configuration for each batch (ESG, Orion, Aquatope),
+ * scalers of long-lived instances (INFless, FaST-GShare, Dilu), dispatchers (FIFO, EDF, Clockwork).
+ * A policy overrides only what it cares for: every function but `decide` may be NULL.
+ *
+ * A minimal complete policy is sched/fifo.c. Rules, each enforced: reserve nothing that is not free,
+ * dispatch no job that is not waiting, say "more to do" only with progress. Breaking one ends the run
+ * with a message that names the policy and the rule.
+ */
+#ifndef ESGSIM_SCHED_POLICY_H
+#define ESGSIM_SCHED_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "sim/units.h"
+#include "workloads/workload.h"
+
+#define POLICY_ABI 1
+
+struct platform; /* the simulator's side; opaque */
+
+/* One parameter of a policy: a number within [low, high], or one of `choices` ("a|b|c", the value
+ * is the index). Shown by `esgsim list policies`; set by "policy": {"params": {…}}. */
+struct parameter {
+    const char *name;
+    double fallback; /* the default */
+    double low, high;
+    const char *choices; /* NULL for a number */
+    const char *help;    /* one line, with the evidence grade of the default where it has one */
+};
+
+struct finished_batch {
+    uint32_t queue;
+    uint32_t invoker;
+    uint32_t jobs;
+    uint32_t configuration;
+    sim_time_t started;   /* execution began */
+    sim_time_t execution; /* its duration */
+};
+
+struct policy {
+    unsigned abi;        /* POLICY_ABI */
+    const char *name;    /* the paper's name in lower case with dashes */
+    const char *summary; /* one line */
+    const struct parameter *parameters;
+    size_t parameter_count;
+    size_t state_bytes;  /* zeroed before init */
+
+    /* `values[i]` belongs to parameters[i]. May allocate; false ends the run with `error`. */
+    bool (*init)(void *state, struct platform *platform, const double *values,
+                 struct error *error);
+    /* A job entered `queue`. */
+    void (*on_ready)(void *state, struct platform *platform, uint32_t queue);
+    void (*on_finish)(void *state, struct platform *platform, const struct finished_batch *batch);
+    /* A timer set with platform_set_timer rang. */
+    void (*on_timer)(void *state, struct platform *platform, uint32_t id);
+    /* One step of scheduling: at most one queue's worth of dispatching, so that decision time is
+     * charged where it arises. Returns true where another step should follow at once (the platform
+     * calls again after the charged time); false to sleep until something changes. */
+    bool (*decide)(void *state, struct platform *platform);
+    /* How long an idle container of `function` is kept from now; NULL: the platform's keep-alive. */
+    sim_time_t (*keep_alive)(void *state, struct platform *platform, uint32_t function,
+                             uint32_t invoker);
+    void (*finish)(void *state); /* frees what init allocated */
+};
+
+/* ---- Queries ------------------------------------------------------------------------------- */
+
+sim_time_t platform_now(const struct platform *platform);
+const struct workload *platform_workload(const struct platform *platform);
+uint64_t platform_seed(const struct platform *platform);
+
+/* Jobs waiting in queue q of (application, stage). */
+uint32_t platform_queue_length(const struct platform *platform, uint32_t queue);
+uint32_t platform_queue_application(const struct platform *platform, uint32_t queue);
+uint32_t platform_queue_stage(const struct platform *platform, uint32_t queue);
+/* The function that the queue's jobs run. */
+uint32_t platform_queue_function(const struct platform *platform, uint32_t queue);
+/* First non-empty queue at or cyclically after `from`; SIM_NONE where all are empty. */
+uint32_t platform_next_queue(const struct platform *platform, uint32_t from);
+
+struct job_view {
+    uint64_t request;    /* its number in order of arrival */
+    sim_time_t arrival;  /* of the request */
+    sim_time_t ready;    /* when this job entered its queue */
+    sim_time_t deadline; /* of the request: arrival + SLO */
+    sim_time_t slo;
+};
+
+/* The job at `position` (0: the oldest) of a queue; position < length. */
+struct job_view platform_job(const struct platform *platform, uint32_t queue, uint32_t position);
+
+/* Invoker on which the (which-th) predecessor of the queue's oldest job ran; SIM_NONE past the
+ * last, so 0, 1, … enumerates them. */
+uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
+                                      uint32_t which);
+
+uint32_t platform_free_vcpus(const struct platform *platform, uint32_t invoker);
+/* Most free units on any one GPU of the invoker. */
+uint32_t platform_free_vgpus(const struct platform *platform, uint32_t invoker);
+uint32_t platform_running_batches(const struct platform *platform, uint32_t invoker);
+/* Idle containers of `function` there, and over the cluster. */
+uint32_t platform_warm(const struct platform *platform, uint32_t function, uint32_t invoker);
+uint32_t platform_warm_total(const struct platform *platform, uint32_t function);
+
+/* Could a batch of `function` with `configuration` be dispatched to `invoker` now: vCPUs, a GPU with
+ * the units and, idle containers evicted if need be, memory. */
+bool platform_fits(const struct platform *platform, uint32_t function, uint32_t configuration,
+                   uint32_t invoker);
+/* The same, and on an idle (warm) container of the function: no cold start. */
+bool platform_fits_warm(const struct platform *platform, uint32_t function, uint32_t configuration,
+                        uint32_t invoker);
+
+/* The invoker that fits with the fewest free units left (then fewest free vCPUs), SIM_NONE where none
+ * does; `warm`: only among those that fit warm. From an index over free resources: O(1) but for
+ * invokers turned down for memory. */
+uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_t configuration,
+                           bool warm);
+
+/* OpenWhisk's placement: the function's home invoker (hash of its name), then co-prime steps. The
+ * which-th invoker of that walk, which < invoker count. */
+uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which);
+
+/* ---- Actions ------------------------------------------------------------------------------- */
+
+/* Launch the oldest `jobs` of `queue` as one batch with `configuration` (jobs <= its batch; time and
+ * price are the configuration's) on `invoker`. Resources are held from now until the batch finishes;
+ * it sets out when the decision time charged so far has passed. False breaks a rule: the run ends. */
+bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
+                       uint32_t configuration, uint32_t invoker);
+
+/* Start a container of `function` on `invoker` without a batch; false where memory does not allow
+ * (not a breach). Evicts nothing. */
+bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
+/* Evict one idle container (the least recently used); false where there is none. */
+bool platform_evict(struct platform *platform, uint32_t function, uint32_t invoker);
+/* Give up the request of the job at `position`: an SLO miss. */
+bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position);
+/* on_timer(id) at `time` >= now. */
+void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id);
+/* Report work done by the decision in progress, in the policy's unit (node expansions, candidates
+ * scanned …): turned into decision time by the platform's decision_cost. */
+void platform_charge(struct platform *platform, uint64_t units);
+/* A note for the decision log: what was chosen among how many, at which expected cost and time to the
+ * end of the plan. Refers to the dispatch that follows. */
+void platform_explain(struct platform *platform, uint32_t alternatives, double plan_cost_usd,
+                      sim_time_t plan_time);
+
+#endif

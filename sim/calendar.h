@@ -1,0 +1,64 @@
+/* The event calendar: what happens next.
+ *
+ * Integer time; ties in insertion order (the order of the push or re-time that set the time); every
+ * event can be cancelled or re-timed by its handle in O(1) amortised. Knows nothing of GPUs: an event
+ * is a time, a kind and a subject.
+ *
+ * The one idea: a 4-ary heap of 16-byte keys, (time ‖ sequence ‖ slot) in one 128-bit integer, so
+ * that an ordering comparison is one integer comparison and a tie cannot occur. Cancelling and
+ * re-timing leave the old key in the heap, where its sequence number no longer matches its slot's;
+ * such keys are dropped as they surface, and swept out together when they outnumber the live ones.
+ *
+ * Arrivals of requests do not pass through here: the simulator merges their stream by looking at
+ * calendar_next_time.
+ */
+#ifndef ESGSIM_SIM_CALENDAR_H
+#define ESGSIM_SIM_CALENDAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/units.h"
+
+struct calendar;
+
+/* Names a pending event; 0 is never a handle. A handle of an event that has happened or been
+ * cancelled is stale, and is recognised as such (generation counter). */
+typedef uint64_t calendar_handle;
+
+struct event {
+    sim_time_t time;
+    uint32_t kind;
+    uint32_t subject;
+};
+
+/* `initial_capacity` events before the first growth; NULL when out of memory. */
+struct calendar *calendar_create(size_t initial_capacity);
+void calendar_destroy(struct calendar *calendar);
+
+/* Adds an event. `time` must be >= the time of the last event popped (asserted: time never goes
+ * back). At most 2^24 pending. O(log n). */
+calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
+                              uint32_t subject);
+
+/* False where the handle is stale. */
+bool calendar_cancel(struct calendar *calendar, calendar_handle handle);
+
+/* Moves a pending event to another time, behind all events already at that time. The handle stays
+ * valid. False where it is stale. */
+bool calendar_retime(struct calendar *calendar, calendar_handle handle, sim_time_t time);
+
+/* Time of the next event, SIM_FOREVER where there is none. */
+sim_time_t calendar_next_time(struct calendar *calendar);
+
+/* Takes the next event; false where there is none. */
+bool calendar_pop(struct calendar *calendar, struct event *event);
+
+/* Pending events (cancelled ones not counted). */
+size_t calendar_size(const struct calendar *calendar);
+
+/* Checks heap order, slots and counts; for tests. O(n). */
+bool calendar_is_sound(const struct calendar *calendar);
+
+#endif

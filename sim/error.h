@@ -1,0 +1,33 @@
+/* Errors as values.
+ *
+ * A fallible function takes `struct error *error` last, fills it and returns false or NULL; only
+ * `main` turns an error into an exit status. A message is one line that names the file, the key and
+ * what would be right; callers add nothing to it.
+ */
+#ifndef ESGSIM_SIM_ERROR_H
+#define ESGSIM_SIM_ERROR_H
+
+#include <stdbool.h>
+
+enum error_kind {
+    ERROR_NONE = 0,
+    ERROR_INPUT, /* bad usage or bad input: exit status 2 */
+    ERROR_RUN    /* the work itself failed: exit status 1 */
+};
+
+struct error {
+    enum error_kind kind;
+    char message[1024];
+};
+
+/* Fill `error` (which may be NULL) with a formatted message, cut at the buffer's length, and return
+ * false, so that `return error_input(...)` ends a failing function. */
+bool error_input(struct error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+bool error_run(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The entry of `names` (count of them) closest to `wanted` by edit distance, for "did you mean";
+ * NULL where nothing is near (distance above a third of the longer name, and above 2). */
+const char *error_nearest_name(const char *wanted, const char *const *names, int count);
+
+#endif

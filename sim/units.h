@@ -1,0 +1,48 @@
+/* Units of the simulated world.
+ *
+ * Simulated time is an integer count of nanoseconds from the start of the run: sums of integers do
+ * not depend on the order in which they are added, so two ways of reaching one instant agree to the
+ * last bit. Money is a double in US dollars. Memory is a count of megabytes (2^20 bytes).
+ */
+#ifndef ESGSIM_SIM_UNITS_H
+#define ESGSIM_SIM_UNITS_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Nanoseconds since the start of the run, or a duration in nanoseconds. */
+typedef int64_t sim_time_t;
+
+#define SIM_US ((sim_time_t)1000)
+#define SIM_MS ((sim_time_t)1000000)
+#define SIM_S ((sim_time_t)1000000000)
+#define SIM_HOUR (3600 * SIM_S)
+/* "Never": later than any event; far enough from the end of the range to add durations to. */
+#define SIM_FOREVER (INT64_MAX / 4)
+
+/* "None" for ids of invokers, queues, functions, containers, batches. */
+#define SIM_NONE UINT32_MAX
+
+static inline double sim_to_ms(sim_time_t time)
+{
+    return (double)time / 1e6;
+}
+
+static inline double sim_to_s(sim_time_t time)
+{
+    return (double)time / 1e9;
+}
+
+/* Rounds to the nearest nanosecond; the caller has checked that the value is finite and in range. */
+static inline sim_time_t sim_from_ms(double ms)
+{
+    return (sim_time_t)llround(ms * 1e6);
+}
+
+static inline sim_time_t sim_from_s(double s)
+{
+    return (sim_time_t)llround(s * 1e9);
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* Latency profiles: what was measured of each function on a GPU, or derived from measurements.
+ *
+ * A profile file (JSON, see README "Profile file") holds, for each function, latency in milliseconds
+ * over a full grid batch × vCPU × vGPU, its noise, cold start, memory and bandwidth demand, and one
+ * interference model for the device. Between grid points values are interpolated monotonically along
+ * each axis (GSL's Steffen splines, on the axis's integers); a grid entry may be null: that
+ * configuration did not run (out of memory). Outside the grid there is no value.
+ */
+#ifndef ESGSIM_TRACES_PROFILE_H
+#define ESGSIM_TRACES_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "traces/interference.h"
+
+struct profile_axis {
+    int *values; /* strictly ascending */
+    size_t count;
+};
+
+struct profile_function {
+    char *name;
+    char *model;
+    struct profile_axis batch, vcpu, vgpu;
+    double *latency_ms;      /* [batch][vcpu][vgpu], row-major; NAN where null */
+    double input_bytes;      /* NAN where the file gives none; likewise below */
+    double noise_cv;
+    double cold_start_mean_ms;
+    double cold_start_cv;
+    double gpu_weights_mb;
+    double gpu_per_item_mb;
+    double host_memory_mb;
+    double bandwidth_share;
+};
+
+struct profile {
+    char *path;
+    char *device;
+    char *evidence;
+    char *source;
+    char *licence;
+    int unit;                /* slicing unit: a whole GPU is `unit` vGPUs */
+    struct profile_function *functions;
+    size_t function_count;
+    struct interference *interference; /* NULL where the file gives none */
+};
+
+/* Loads and checks a profile. NULL with ERROR_INPUT naming file, JSON path, fault and remedy. */
+struct profile *profile_load(const char *path, struct error *error);
+/* The same from JSON text; `name` stands for the file in messages. */
+struct profile *profile_parse(const char *text, const char *name, struct error *error);
+void profile_free(struct profile *profile);
+
+/* NULL where the profile has no function of that name. */
+const struct profile_function *profile_find(const struct profile *profile, const char *name);
+
+/* Latency in ms at (batch, vcpu, vgpu): the grid's value where it is a grid point, interpolated
+ * between, NAN outside the grid or next to a null. */
+double profile_latency_ms(const struct profile_function *function, int batch, int vcpu, int vgpu);
+
+#endif
