@@ -1,8 +1,8 @@
 /* The event calendar: what happens next.
  *
  * Integer time; ties in insertion order (the order of the push or re-time that set the time); every
- * event can be cancelled or re-timed by its handle in O(1) amortised. Knows nothing of GPUs: an event
- * is a time, a kind and a subject.
+ * event can be cancelled or re-timed by its handle in O(1) amortised. Knows nothing of GPUs: an
+ * event is a time, a kind and a subject.
  *
  * The one idea: a 4-ary heap of 16-byte keys, (time ‖ sequence ‖ slot) in one 128-bit integer, so
  * that an ordering comparison is one integer comparison and a tie cannot occur. Cancelling and

@@ -34,8 +34,8 @@ struct simulation_result {
     struct measures *applications; /* workload.application_count of them */
     size_t application_count;
     struct run_measures run;
-    double wall_s;                 /* not deterministic: kept out of tables */
-    bool exact_quantiles;          /* false: more samples than kept, percentiles within 0.05 % */
+    double wall_s;        /* not deterministic: kept out of tables */
+    bool exact_quantiles; /* false: more samples than kept, percentiles within 0.05 % */
 };
 
 /* Rows of the detailed record; written as they come, in a deterministic order. */
@@ -50,7 +50,8 @@ struct request_row {
     sim_time_t arrival_ns, finish_ns, slo_ns;
     sim_time_t queue_ns, transfer_ns, cold_ns, exec_ns; /* summed over its jobs */
     double cost_usd;
-    double noise[RECORD_MAX_STAGES]; /* factor (or service ms) drawn for each stage; 0 past the last */
+    double
+        noise[RECORD_MAX_STAGES]; /* factor (or service ms) drawn for each stage; 0 past the last */
 };
 
 struct batch_row {
@@ -68,7 +69,8 @@ struct batch_row {
 struct decision_row {
     sim_time_t time_ns, charged_ns;
     uint64_t units;
-    uint32_t queue, queue_length, invoker, configuration, jobs, alternatives; /* SIM_NONE: no dispatch */
+    uint32_t queue, queue_length, invoker, configuration, jobs,
+        alternatives; /* SIM_NONE: no dispatch */
     double plan_cost_usd;
     sim_time_t plan_time_ns;
 };

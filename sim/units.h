@@ -34,7 +34,8 @@ static inline double sim_to_s(sim_time_t time)
     return (double)time / 1e9;
 }
 
-/* Rounds to the nearest nanosecond; the caller has checked that the value is finite and in range. */
+/* Rounds to the nearest nanosecond; the caller has checked that the value is finite and in range.
+ */
 static inline sim_time_t sim_from_ms(double ms)
 {
     return (sim_time_t)llround(ms * 1e6);

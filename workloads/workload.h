@@ -137,6 +137,11 @@ void workload_derive(struct workload *workload);
  * and is not asked here. */
 bool gpu_allows(const struct gpu_spec *gpu, uint16_t vgpu);
 
+/* True where a slice of `vgpu` units, allowed by gpu_allows, has room for `memory_mb`: the whole GPU's
+ * memory under MPS and exclusive, the slice's own eighths under MIG (1: 1/8, 2: 2/8, 3 and 4: 4/8,
+ * 7: 8/8). */
+bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb);
+
 /* Frees what the workload owns (not the structure itself, nor the interference model). */
 void workload_clear(struct workload *workload);
 

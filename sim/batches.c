@@ -1,0 +1,569 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sim/state.h"
+#include "traces/interference.h"
+
+enum { CO_RUNNERS_MAX = 128, HOME_PROBES = 8 };
+
+/* ---- Pool ------------------------------------------------------------------------------------ */
+
+static bool batches_grow(struct platform *platform)
+{
+    uint32_t old = platform->batch_capacity;
+    uint32_t capacity = old == 0 ? 64 : 2 * old;
+    struct batch *batches = realloc(platform->batches, capacity * sizeof *batches);
+    if (batches == NULL)
+        return false;
+    for (uint32_t i = old; i < capacity; i++)
+        batches[i].next = i + 1 < capacity ? i + 1 : SIM_NONE;
+    platform->batches = batches;
+    platform->batch_capacity = capacity;
+    platform->batch_free = old;
+    return true;
+}
+
+bool batches_init(struct platform *platform)
+{
+    platform->batch_free = SIM_NONE;
+    return batches_grow(platform);
+}
+
+void batches_clear(struct platform *platform)
+{
+    free(platform->batches);
+}
+
+static const struct configuration *batch_configuration(const struct platform *platform,
+                                                       const struct batch *batch)
+{
+    return &platform->workload->functions[batch->function].configurations[batch->configuration];
+}
+
+/* ---- Execution and rates --------------------------------------------------------------------- */
+
+/* Rates on a GPU: speed / slowdown among the batches that execute there. */
+static void gpu_update_rates(struct platform *platform, struct gpu_state *gpu)
+{
+    struct co_runner runners[CO_RUNNERS_MAX];
+    uint32_t ids[CO_RUNNERS_MAX];
+    size_t count = 0;
+    for (uint32_t b = gpu->executing; b != SIM_NONE; b = platform->batches[b].next) {
+        const struct batch *batch = &platform->batches[b];
+        const struct function *function = &platform->workload->functions[batch->function];
+        ids[count] = b;
+        runners[count++] = (struct co_runner){
+            .index = function->interference_index,
+            .demand = function->bandwidth_share,
+            .share = (double)batch_configuration(platform, batch)->vgpu / gpu->spec->units};
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct batch *batch = &platform->batches[ids[i]];
+        double rate = gpu->spec->speed /
+                      interference_slowdown(platform->workload->interference, runners, count, i);
+        if (batch->finish_event != 0) {
+            batch->work -= batch->rate * (double)(platform->now - batch->updated);
+            batch->work = batch->work > 0 ? batch->work : 0;
+            batch->updated = platform->now;
+            if (rate == batch->rate)
+                continue;
+        }
+        batch->rate = rate;
+        sim_time_t finish = platform->now + (sim_time_t)ceil(batch->work / rate);
+        if (batch->finish_event == 0)
+            batch->finish_event = platform_schedule(platform, finish, EVENT_BATCH_FINISH, ids[i]);
+        else
+            calendar_retime(platform->calendar, batch->finish_event, finish);
+    }
+}
+
+static void gpu_add(struct platform *platform, struct gpu_state *gpu, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    batch->previous = SIM_NONE;
+    batch->next = gpu->executing;
+    if (gpu->executing != SIM_NONE)
+        platform->batches[gpu->executing].previous = id;
+    gpu->executing = id;
+    gpu->executing_count++;
+}
+
+static void gpu_remove(struct platform *platform, struct gpu_state *gpu, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    if (batch->previous != SIM_NONE)
+        platform->batches[batch->previous].next = batch->next;
+    else
+        gpu->executing = batch->next;
+    if (batch->next != SIM_NONE)
+        platform->batches[batch->next].previous = batch->previous;
+    gpu->executing_count--;
+}
+
+static bool gpu_interferes(const struct platform *platform, const struct gpu_state *gpu)
+{
+    return platform->interference && gpu->spec->sharing == SHARING_MPS;
+}
+
+void batches_start(struct platform *platform, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    batch->started = platform->now;
+    batch->updated = platform->now;
+    batch->executing = true;
+    if (platform->cluster.containers[batch->container].state == CONTAINER_STARTING)
+        cluster_container_ready(&platform->cluster, batch->container, platform->now);
+    double speed = 1.0;
+    if (batch->gpu != SIM_NONE) {
+        struct gpu_state *gpu = &platform->cluster.gpus[batch->gpu];
+        gpu_add(platform, gpu, id);
+        if (gpu_interferes(platform, gpu)) {
+            gpu_update_rates(platform, gpu);
+            return;
+        }
+        speed = gpu->spec->speed;
+    }
+    batch->rate = speed;
+    batch->finish_event = platform_schedule(
+        platform, platform->now + (sim_time_t)ceil(batch->work / speed), EVENT_BATCH_FINISH, id);
+}
+
+/* ---- The platform's predictor ---------------------------------------------------------------- */
+
+void predictor_observe(struct platform *platform, uint32_t function)
+{
+    struct predictor *predictor = &platform->predictors[function];
+    double alpha = platform->experiment->platform.ewma_alpha;
+    double interval = (double)(platform->now - predictor->last_ready);
+    bool first = predictor->last_ready == 0 && predictor->interval_ns == 0;
+    predictor->last_ready = platform->now;
+    if (first)
+        return;
+    predictor->interval_ns = predictor->interval_ns == 0
+                                 ? interval
+                                 : alpha * interval + (1 - alpha) * predictor->interval_ns;
+}
+
+/* The last idle container of `function` was taken: a container must start a cold start's time
+ * before the next job is expected. */
+static void predictor_plan(struct platform *platform, uint32_t function)
+{
+    struct predictor *predictor = &platform->predictors[function];
+    if (predictor->pending || predictor->interval_ns == 0)
+        return;
+    double cold = platform->workload->functions[function].cold_start_mean_ms * 1e6;
+    double start = (double)predictor->last_ready + predictor->interval_ns - cold;
+    double now = (double)platform->now;
+    predictor->pending = true;
+    platform_schedule(platform, start > now ? (sim_time_t)start : platform->now, EVENT_PREWARM,
+                      function);
+}
+
+void predictor_act(struct platform *platform, uint32_t function)
+{
+    struct cluster *cluster = &platform->cluster;
+    platform->predictors[function].pending = false;
+    if (cluster->idle_total[function] > 0 || cluster->starting_total[function] > 0)
+        return;
+    for (uint32_t w = 0; w < HOME_PROBES && w < cluster->invoker_count; w++)
+        if (containers_prewarm(platform, function, platform_home(platform, function, w)))
+            return;
+}
+
+/* ---- Dispatch -------------------------------------------------------------------------------- */
+
+/* Input transfer of the whole batch: the bytes that its jobs' predecessors left on other invokers,
+ * over one link, behind one latency. */
+static sim_time_t batch_transfer(const struct platform *platform, const struct batch *batch)
+{
+    const struct platform_spec *spec = &platform->experiment->platform;
+    const struct queue *queue = &platform->queues[batch->queue];
+    const struct application *application = &platform->workload->applications[queue->application];
+    const struct stage *stage = &application->stages[queue->stage];
+    double bytes = 0;
+    bool remote = false;
+    for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
+        uint32_t first = job - queue->stage;
+        for (size_t i = 0; i < stage->after_count; i++) {
+            if (platform->jobs[first + stage->after[i]].invoker == batch->invoker)
+                continue;
+            remote = true;
+            bytes += application->stages[stage->after[i]].output_bytes;
+        }
+    }
+    if (!remote)
+        return 0;
+    return sim_from_ms(spec->transfer_latency_ms +
+                       bytes * 8.0 / (spec->transfer_bandwidth_gbps * 1e9) * 1e3);
+}
+
+static sim_time_t draw_cold_start(const struct platform *platform, uint32_t function,
+                                  enum random_purpose purpose, uint64_t a, uint32_t b)
+{
+    const struct function *spec = &platform->workload->functions[function];
+    if (!(spec->cold_start_cv > 0))
+        return sim_from_ms(spec->cold_start_mean_ms);
+    struct random_stream stream;
+    random_stream_open(&stream, platform->experiment->seed, purpose, a, b);
+    return sim_from_ms(spec->cold_start_mean_ms * random_noise(&stream, spec->cold_start_cv));
+}
+
+/* The work of the batch: its nominal time × the noise of its oldest job. */
+static void batch_set_work(struct platform *platform, struct batch *batch)
+{
+    const struct function *function = &platform->workload->functions[batch->function];
+    double noise = platform->jobs[batch->first_job].noise;
+    batch->work = function->service == SERVICE_PROFILE
+                      ? (double)batch_configuration(platform, batch)->time * noise
+                      : noise * 1e6;
+    batch->total_work = batch->work;
+    for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
+        platform->jobs[job].used_noise = noise;
+        platform->jobs[job].invoker = batch->invoker;
+    }
+}
+
+/* How long the batch waits for its container after its input is there. */
+static void batch_set_cold(struct platform *platform, struct batch *batch)
+{
+    struct container *container = &platform->cluster.containers[batch->container];
+    if (container->state != CONTAINER_STARTING)
+        return;
+    const struct request *head = job_request(platform, batch->first_job);
+    sim_time_t input_there = batch->launched + batch->transfer;
+    if (container->ready_at == 0) {
+        batch->cold = true;
+        container->ready_at =
+            input_there + draw_cold_start(platform, batch->function, RANDOM_COLD_START,
+                                          head->number, platform->queues[batch->queue].stage);
+        platform->metrics.cold_starts++;
+    }
+    batch->cold_wait = container->ready_at > input_there ? container->ready_at - input_there : 0;
+    batch->cold = batch->cold || batch->cold_wait > 0;
+}
+
+static void decision_record(struct platform *platform, const struct batch *batch)
+{
+    const struct recorder *recorder = platform->recorder;
+    const struct controller *controller = &platform->controller;
+    if (recorder == NULL || recorder->decision == NULL)
+        return;
+    struct decision_row row = {.time_ns = platform->now,
+                               .charged_ns = controller_charged(platform),
+                               .units = controller->units,
+                               .queue = batch->queue,
+                               .queue_length = platform->queues[batch->queue].length + batch->jobs,
+                               .invoker = batch->invoker,
+                               .configuration = batch->configuration,
+                               .jobs = batch->jobs,
+                               .alternatives = controller->alternatives,
+                               .plan_cost_usd = controller->plan_cost,
+                               .plan_time_ns = controller->plan_time};
+    if (!recorder->decision(recorder->context, &row, platform->error))
+        platform->failed = true;
+}
+
+static void batch_launch(struct platform *platform, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    batch->launched = platform->now + controller_charged(platform);
+    batch->transfer = batch_transfer(platform, batch);
+    batch_set_work(platform, batch);
+    batch_set_cold(platform, batch);
+    decision_record(platform, batch);
+    sim_time_t start = batch->launched + batch->transfer + batch->cold_wait;
+    if (start == platform->now)
+        batches_start(platform, id);
+    else
+        platform_schedule(platform, start, EVENT_BATCH_START, id);
+}
+
+/* A starting container that a batch claims need not announce itself: the batch's start does. */
+static void container_silence(struct platform *platform, uint32_t id)
+{
+    struct container *container = &platform->cluster.containers[id];
+    if (container->state != CONTAINER_STARTING || container->expiry_event == 0)
+        return;
+    if (calendar_cancel(platform->calendar, container->expiry_event))
+        platform->work_events--;
+    container->expiry_event = 0;
+}
+
+bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
+                      uint32_t configuration, uint32_t invoker)
+{
+    const struct queue *source = &platform->queues[queue];
+    const struct configuration *spec =
+        &platform->workload->functions[source->function].configurations[configuration];
+    struct placement placement;
+    if (!cluster_place(&platform->cluster, source->function, spec, invoker, false, &placement)) {
+        platform_fail(platform,
+                      "rule over-commit: a batch of %s with %u vCPU and %u vGPU does not "
+                      "fit on invoker %" PRIu32 "; ask platform_fits first",
+                      platform->workload->functions[source->function].name, spec->vcpu, spec->vgpu,
+                      invoker);
+        return false;
+    }
+    if (platform->batch_free == SIM_NONE && !batches_grow(platform)) {
+        platform_fail(platform, "out of memory for %" PRIu32 " batches", platform->running_batches);
+        return false;
+    }
+    uint8_t slots;
+    uint32_t container =
+        cluster_reserve(&platform->cluster, source->function, spec, &placement, &slots);
+    if (container == SIM_NONE) {
+        platform_fail(platform, "out of memory for containers");
+        return false;
+    }
+    container_silence(platform, container);
+    if (platform->experiment->platform.prewarm == PREWARM_EWMA &&
+        platform->cluster.idle_total[source->function] == 0 &&
+        platform->cluster.starting_total[source->function] == 0)
+        predictor_plan(platform, source->function);
+    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
+    uint32_t id = platform->batch_free;
+    struct batch *batch = &platform->batches[id];
+    platform->batch_free = batch->next;
+    *batch = (struct batch){.queue = queue,
+                            .function = source->function,
+                            .configuration = configuration,
+                            .invoker = invoker,
+                            .gpu = placement.gpu,
+                            .container = container,
+                            .jobs = jobs,
+                            .slots = slots,
+                            .number = platform->next_batch++,
+                            .dispatched = platform->now};
+    batch->first_job = jobs_take(platform, queue, jobs);
+    if (platform->failed)
+        return false;
+    batch->first_request = job_request(platform, batch->first_job)->number;
+    platform->running_batches++;
+    batch_launch(platform, id);
+    return !platform->failed;
+}
+
+/* ---- Finish ---------------------------------------------------------------------------------- */
+
+static void batch_record(struct platform *platform, const struct batch *batch, double slowdown,
+                         double cost)
+{
+    const struct recorder *recorder = platform->recorder;
+    if (recorder == NULL || recorder->batch == NULL)
+        return;
+    const struct configuration *spec = batch_configuration(platform, batch);
+    const struct queue *queue = &platform->queues[batch->queue];
+    struct batch_row row = {.batch = batch->number,
+                            .queue = batch->queue,
+                            .application = queue->application,
+                            .stage = queue->stage,
+                            .invoker = batch->invoker,
+                            .gpu = batch->gpu,
+                            .jobs = batch->jobs,
+                            .configured_batch = spec->batch,
+                            .vcpu = spec->vcpu,
+                            .vgpu = spec->vgpu,
+                            .cold = batch->cold,
+                            .dispatched_ns = batch->dispatched,
+                            .started_ns = batch->started,
+                            .finished_ns = platform->now,
+                            .slowdown = slowdown,
+                            .cost_usd = cost,
+                            .first_request = batch->first_request};
+    if (!recorder->batch(recorder->context, &row, platform->error))
+        platform->failed = true;
+}
+
+static double configuration_rate(const struct platform *platform, const struct configuration *spec)
+{
+    const struct cluster_spec *cluster = &platform->workload->cluster;
+    return (spec->vcpu * cluster->vcpu_hour_usd + spec->vgpu * cluster->vgpu_hour_usd) /
+           (double)SIM_HOUR;
+}
+
+/* Shares a finished batch's time and money among its jobs. */
+static void batch_account(struct platform *platform, const struct batch *batch)
+{
+    struct metrics *metrics = &platform->metrics;
+    double price = configuration_rate(platform, batch_configuration(platform, batch));
+    sim_time_t execution = platform->now - batch->started;
+    double cost = (double)execution * price;
+    double hold = (double)(batch->transfer + batch->cold_wait) * price;
+    double speed = batch->gpu == SIM_NONE ? 1.0 : platform->cluster.gpus[batch->gpu].spec->speed;
+    double slowdown = batch->total_work > 0 ? (double)execution * speed / batch->total_work : 1.0;
+    uint32_t measured = 0;
+    for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
+        struct request *request = job_request(platform, job);
+        request->queue_time += batch->launched - platform->jobs[job].ready;
+        request->transfer_time += batch->transfer;
+        request->cold_time += batch->cold_wait;
+        request->exec_time += execution;
+        request->cost += cost / batch->jobs;
+        measured += request->measured;
+    }
+    metrics->total_batch_cost += cost;
+    if (measured > 0) {
+        struct tally *tallies[2] = {&metrics->tallies[platform->queues[batch->queue].application],
+                                    &metrics->tallies[metrics->application_count]};
+        for (int i = 0; i < 2; i++) {
+            tallies[i]->jobs += measured;
+            tallies[i]->cold_jobs += batch->cold ? measured : 0;
+            tallies[i]->batches++;
+            tallies[i]->batched_jobs += batch->jobs;
+            tallies[i]->hold_cost += hold * measured / batch->jobs;
+        }
+        metrics->batches++;
+        metrics->slowdown_sum += slowdown;
+    }
+    batch_record(platform, batch, slowdown, cost);
+}
+
+static void container_keep(struct platform *platform, uint32_t id)
+{
+    struct container *container = &platform->cluster.containers[id];
+    sim_time_t keep = platform->experiment->platform.keep_alive;
+    if (platform->policy->keep_alive != NULL)
+        keep = platform->policy->keep_alive(platform->policy_state, platform, container->function,
+                                            container->invoker);
+    if (keep <= 0) {
+        cluster_evict(&platform->cluster, id);
+        return;
+    }
+    container->expiry = keep >= SIM_FOREVER ? SIM_FOREVER : platform->now + keep;
+    if (container->expiry >= SIM_FOREVER)
+        return;
+    /* At most one pending event a container: it rings at the earliest expiry it was set for and is
+     * moved on, so that a busy container costs the calendar nothing. */
+    if (container->expiry_event == 0)
+        container->expiry_event =
+            platform_schedule(platform, container->expiry, EVENT_CONTAINER_EXPIRY, id);
+}
+
+void batches_finish(struct platform *platform, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    const struct configuration *spec = batch_configuration(platform, batch);
+    batch->finish_event = 0;
+    if (batch->gpu != SIM_NONE) {
+        struct gpu_state *gpu = &platform->cluster.gpus[batch->gpu];
+        gpu_remove(platform, gpu, id);
+        if (gpu_interferes(platform, gpu) && gpu->executing_count > 0)
+            gpu_update_rates(platform, gpu);
+    }
+    batch_account(platform, batch);
+    cluster_release(&platform->cluster, batch->container, spec, batch->slots, platform->now);
+    container_keep(platform, batch->container);
+    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
+    struct finished_batch finished = {.queue = batch->queue,
+                                      .invoker = batch->invoker,
+                                      .jobs = batch->jobs,
+                                      .configuration = batch->configuration,
+                                      .started = batch->started,
+                                      .execution = platform->now - batch->started};
+    uint32_t job = batch->first_job;
+    batch->next = platform->batch_free;
+    platform->batch_free = id;
+    platform->running_batches--;
+    platform->controller.changed = true;
+    while (job != SIM_NONE) {
+        uint32_t next = platform->jobs[job].next;
+        jobs_done(platform, job);
+        job = next;
+    }
+    if (platform->policy->on_finish != NULL)
+        platform->policy->on_finish(platform->policy_state, platform, &finished);
+}
+
+/* ---- Containers ------------------------------------------------------------------------------ */
+
+/* cluster.on_leave_idle: the idle time is over; an evicted container's expiry need not ring. */
+static void container_left_idle(void *context, const struct container *container, bool evicted)
+{
+    struct platform *platform = context;
+    struct metrics *metrics = &platform->metrics;
+    const struct function *function = &platform->workload->functions[container->function];
+    sim_time_t since = container->idle_since > metrics->window_start ? container->idle_since
+                                                                     : metrics->window_start;
+    if (metrics->measuring)
+        metrics->idle_cost +=
+            (double)(platform->now - since) *
+            configuration_rate(platform,
+                               &function->configurations[function->minimum_configuration]);
+    if (!evicted)
+        return;
+    metrics->evictions++;
+    if (container->expiry_event != 0)
+        calendar_cancel(platform->calendar, container->expiry_event);
+}
+
+void containers_expire(struct platform *platform, uint32_t id)
+{
+    struct container *container = &platform->cluster.containers[id];
+    container->expiry_event = 0;
+    if (container->state != CONTAINER_IDLE)
+        return; /* the next time it idles sets a new one */
+    if (container->expiry > platform->now) {
+        container->expiry_event =
+            platform_schedule(platform, container->expiry, EVENT_CONTAINER_EXPIRY, id);
+        return;
+    }
+    cluster_evict(&platform->cluster, id);
+    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
+}
+
+void containers_ready(struct platform *platform, uint32_t id)
+{
+    struct container *container = &platform->cluster.containers[id];
+    container->expiry_event = 0;
+    cluster_container_ready(&platform->cluster, id, platform->now);
+    container_keep(platform, id);
+    platform->controller.changed = true;
+}
+
+bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t invoker)
+{
+    uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
+    if (id == SIM_NONE)
+        return false;
+    struct container *container = &platform->cluster.containers[id];
+    container->ready_at =
+        platform->now + draw_cold_start(platform, function, RANDOM_PREWARM, container->serial, 0);
+    container->expiry_event =
+        platform_schedule(platform, container->ready_at, EVENT_CONTAINER_READY, id);
+    platform->metrics.prewarms++;
+    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
+    return true;
+}
+
+static bool container_place_warm(struct platform *platform, uint32_t function, uint32_t invoker)
+{
+    uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
+    if (id == SIM_NONE)
+        return false;
+    cluster_container_ready(&platform->cluster, id, 0);
+    container_keep(platform, id);
+    return true;
+}
+
+void containers_init(struct platform *platform)
+{
+    platform->cluster.on_leave_idle = container_left_idle;
+    platform->cluster.context = platform;
+    const struct platform_spec *spec = &platform->experiment->platform;
+    uint32_t invokers = platform->cluster.invoker_count;
+    for (uint32_t f = 0; f < platform->cluster.function_count; f++) {
+        if (spec->initial == INITIAL_WARM) {
+            for (uint32_t i = 0; i < invokers; i++)
+                container_place_warm(platform, f, i);
+        } else if (spec->initial == INITIAL_COUNTS) {
+            /* Round the home walk until all are placed, or a full round places none. */
+            uint32_t left = spec->initial_counts[f], failures = 0;
+            for (uint32_t w = 0; left > 0 && failures < invokers; w = (w + 1) % invokers) {
+                bool placed = container_place_warm(platform, f, platform_home(platform, f, w));
+                failures = placed ? 0 : failures + 1;
+                left -= placed;
+            }
+        }
+    }
+    metrics_use(&platform->metrics, &platform->cluster.use, 0);
+}

@@ -1,0 +1,143 @@
+#include "sim/cli/output.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "sim/version.h"
+
+/* One figure of metrics.def, read from its structure. */
+struct figure {
+    const char *name;
+    const char *unit;
+    double value;
+};
+
+/* Figures named PREFIX_rest go into an object PREFIX with key rest; the others are keys as they
+ * are. */
+static const struct figure_group {
+    const char *prefix, *object;
+} groups[] = {{"latency_ms_", "latency_ms"}, {"bound_", "bound"}};
+
+static void json_add_figure(cJSON *object, const struct figure *figure)
+{
+    const char *key = figure->name;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        size_t length = strlen(groups[i].prefix);
+        if (strncmp(key, groups[i].prefix, length) != 0)
+            continue;
+        cJSON *group = cJSON_GetObjectItemCaseSensitive(object, groups[i].object);
+        if (group == NULL)
+            group = cJSON_AddObjectToObject(object, groups[i].object);
+        object = group;
+        key += length;
+        break;
+    }
+    if (isfinite(figure->value))
+        cJSON_AddNumberToObject(object, key, figure->value);
+    else
+        cJSON_AddNullToObject(object, key);
+}
+
+static void json_add_measures(cJSON *object, const struct measures *measures)
+{
+    const struct figure figures[] = {
+#define MEASURE(type, name, unit, help) {#name, unit, (double)measures->name},
+#include "sim/metrics.def"
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        json_add_figure(object, &figures[i]);
+}
+
+static void json_add_run_measures(cJSON *object, const struct run_measures *run)
+{
+    const struct figure figures[] = {
+#define RUN_MEASURE(type, name, unit, help) {#name, unit, (double)run->name},
+#include "sim/metrics.def"
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        json_add_figure(object, &figures[i]);
+}
+
+bool output_run_json(FILE *stream, const struct experiment *experiment,
+                     const struct simulation_result *result, struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "name", experiment->name);
+    cJSON_AddStringToObject(root, "policy", experiment->policy_name);
+    cJSON_AddNumberToObject(root, "seed", (double)experiment->seed);
+    json_add_measures(root, &result->overall);
+    json_add_run_measures(root, &result->run);
+    cJSON *list = cJSON_AddArrayToObject(root, "applications");
+    for (size_t a = 0; a < result->application_count; a++) {
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddStringToObject(entry, "name", experiment->workload.applications[a].name);
+        cJSON_AddNumberToObject(entry, "slo_ms",
+                                sim_to_ms(experiment->workload.applications[a].slo));
+        json_add_measures(entry, &result->applications[a]);
+        cJSON_AddItemToArray(list, entry);
+    }
+    cJSON_AddBoolToObject(root, "exact_quantiles", result->exact_quantiles);
+    cJSON_AddStringToObject(root, "profile_evidence", experiment->profile_evidence);
+    cJSON_AddBoolToObject(root, "deterministic",
+                          experiment->platform.decision_cost != DECISION_MEASURED);
+    cJSON_AddNumberToObject(root, "wall_s", result->wall_s);
+    cJSON_AddStringToObject(root, "config_hash", experiment->hash);
+    cJSON_AddStringToObject(root, "version", version_number());
+    cJSON_AddStringToObject(root, "commit", version_commit());
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "out of memory for the JSON output");
+    fprintf(stream, "%s\n", text);
+    cJSON_free(text);
+    return true;
+}
+
+static void text_row(FILE *stream, const char *name, const struct measures *m)
+{
+    fprintf(stream, "%-30s %8" PRIu64 " %8.2f %10.4f %9.1f %9.1f %9.1f %8.2f %6.2f | %8.2f", name,
+            m->requests, 100 * m->slo_hit_rate, 1000 * m->cost_per_request_usd, m->latency_ms_p50,
+            m->latency_ms_p95, m->latency_ms_p99, 100 * m->cold_start_rate, m->mean_batch,
+            100 * m->bound_slo_hit_rate);
+    if (isfinite(m->bound_cost_per_request_usd))
+        fprintf(stream, " %10.4f\n", 1000 * m->bound_cost_per_request_usd);
+    else
+        fprintf(stream, " %10s\n", "none");
+}
+
+static void text_line(FILE *stream, const char *name, double value, const char *unit)
+{
+    fprintf(stream, "  %-26s %.6g%s%s\n", name, value, strcmp(unit, "1") == 0 ? "" : " ",
+            strcmp(unit, "1") == 0 ? "" : unit);
+}
+
+void output_run_text(FILE *stream, const struct experiment *experiment,
+                     const struct simulation_result *result)
+{
+    fprintf(stream,
+            "%s: policy %s, seed %" PRIu64 ", %" PRIu64 " requests after %" PRIu64
+            " of warm-up, configuration %s\n",
+            experiment->name, experiment->policy_name, experiment->seed, result->overall.requests,
+            experiment->warmup_requests, experiment->hash);
+    if (experiment->profile_evidence[0] != '\0')
+        fprintf(stream, "profile evidence: %s\n", experiment->profile_evidence);
+    fprintf(stream, "\n%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit", "cost",
+            "p50", "p95", "p99", "cold", "mean", "bound");
+    fprintf(stream, "%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %8s %10s\n", "application",
+            "requests", "%", "$/1000", "ms", "ms", "ms", "% jobs", "batch", "hit %", "$/1000");
+    for (size_t a = 0; a < result->application_count; a++)
+        text_row(stream, experiment->workload.applications[a].name, &result->applications[a]);
+    if (result->application_count > 1)
+        text_row(stream, "all", &result->overall);
+    fputc('\n', stream);
+    const struct run_measures *run = &result->run;
+#define RUN_MEASURE(type, name, unit, help) text_line(stream, #name, (double)run->name, unit);
+#include "sim/metrics.def"
+    fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
+            result->wall_s, (double)run->events / result->wall_s,
+            (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);
+    if (!result->exact_quantiles)
+        fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
+}

@@ -1,0 +1,61 @@
+#include "sim/cli/runner.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sched/common/bound.h"
+#include "sched/registry.h"
+
+const struct policy *runner_policy(const struct experiment *experiment, double **values,
+                                   struct error *error)
+{
+    const struct policy *policy = policy_find(experiment->policy_name, error);
+    if (policy == NULL)
+        return NULL;
+    *values = calloc(policy->parameter_count + 1, sizeof **values);
+    if (*values == NULL) {
+        error_run(error, "out of memory for the parameters of policy %s", policy->name);
+        return NULL;
+    }
+    if (!policy_configure(policy, experiment->policy_settings, experiment->policy_setting_count,
+                          experiment->path, *values, error)) {
+        free(*values);
+        *values = NULL;
+        return NULL;
+    }
+    return policy;
+}
+
+/* Overall: the bounds of the applications, weighted by the requests each had. */
+static bool runner_fill_bounds(const struct experiment *experiment,
+                               struct simulation_result *result, struct error *error)
+{
+    double *cost = calloc(result->application_count, sizeof *cost);
+    if (cost == NULL)
+        return error_run(error, "out of memory for the bounds");
+    bool ok = bound_costs(&experiment->workload, cost, error);
+    double sum = 0;
+    for (size_t a = 0; ok && a < result->application_count; a++) {
+        result->applications[a].bound_cost_per_request_usd = cost[a];
+        if (result->applications[a].requests > 0)
+            sum += cost[a] * (double)result->applications[a].requests;
+    }
+    if (ok)
+        result->overall.bound_cost_per_request_usd =
+            result->overall.requests > 0 ? sum / (double)result->overall.requests : NAN;
+    free(cost);
+    return ok;
+}
+
+bool runner_execute(const struct experiment *experiment, const struct policy *policy,
+                    const double *values, const struct recorder *recorder,
+                    const struct progress *progress, struct simulation_result *result,
+                    struct error *error)
+{
+    if (!simulation_run(experiment, policy, values, recorder, progress, result, error))
+        return false;
+    if (runner_fill_bounds(experiment, result, error))
+        return true;
+    simulation_result_clear(result);
+    return false;
+}

@@ -1,0 +1,708 @@
+#include "sim/cluster.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t kb_from_mb(double mb)
+{
+    return (int64_t)llround(mb * 1024.0);
+}
+
+static int64_t weights_kb(const struct cluster *cluster, uint32_t function)
+{
+    return kb_from_mb(cluster->workload->functions[function].gpu_weights_mb);
+}
+
+static int64_t host_kb(const struct cluster *cluster, uint32_t function)
+{
+    return kb_from_mb(cluster->workload->functions[function].host_memory_mb);
+}
+
+static int64_t activation_kb(const struct cluster *cluster, uint32_t function,
+                             const struct configuration *configuration)
+{
+    return kb_from_mb(configuration->gpu_memory_mb) - weights_kb(cluster, function);
+}
+
+static bool function_uses_gpu(const struct cluster *cluster, uint32_t function)
+{
+    const struct function *f = &cluster->workload->functions[function];
+    return f->configurations[f->minimum_configuration].vgpu > 0;
+}
+
+/* ---- Start and end -------------------------------------------------------------------------- */
+
+static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
+                                 const struct invoker_group *group)
+{
+    struct invoker_state *invoker = &cluster->invokers[id];
+    *invoker = (struct invoker_state){.vcpus = group->vcpus,
+                                      .free_vcpus = group->vcpus,
+                                      .memory_kb = kb_from_mb(group->memory_mb),
+                                      .first_gpu = cluster->gpu_count,
+                                      .gpu_count = (uint32_t)group->gpu_count,
+                                      .lru_head = SIM_NONE,
+                                      .lru_tail = SIM_NONE};
+    invoker->free_kb = invoker->memory_kb;
+    cluster->capacity.vcpus += group->vcpus;
+    cluster->capacity.memory_kb += invoker->memory_kb;
+    for (size_t g = 0; g < group->gpu_count; g++) {
+        struct gpu_state *gpu = &cluster->gpus[cluster->gpu_count++];
+        *gpu = (struct gpu_state){.spec = &group->gpus[g],
+                                  .invoker = id,
+                                  .free_units = group->gpus[g].units,
+                                  .memory_kb = kb_from_mb(group->gpus[g].memory_mb),
+                                  .executing = SIM_NONE};
+        gpu->free_kb = gpu->memory_kb;
+        cluster->capacity.units += gpu->free_units;
+        cluster->capacity.gpu_memory_kb += gpu->memory_kb;
+    }
+}
+
+static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* OpenWhisk: the home is the hash of the name; the step is one of the numbers co-prime to the count
+ * of invokers, chosen by the hash too, so that overflow of different functions spreads. */
+static void cluster_init_homes(struct cluster *cluster)
+{
+    uint32_t n = cluster->invoker_count;
+    for (uint32_t f = 0; f < cluster->function_count; f++) {
+        uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+        for (const char *c = cluster->workload->functions[f].name; *c != '\0'; c++)
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+        uint32_t step = 1 + (uint32_t)((hash >> 32) % (n > 1 ? n - 1 : 1));
+        while (greatest_common_divisor(step, n) != 1)
+            step = step % n + 1;
+        cluster->home_first[f] = (uint32_t)(hash % n);
+        cluster->home_step[f] = step;
+    }
+}
+
+static bool cluster_allocate(struct cluster *cluster, size_t gpus)
+{
+    size_t n = cluster->invoker_count, f = cluster->function_count;
+    cluster->invokers = calloc(n, sizeof *cluster->invokers);
+    cluster->gpus = calloc(gpus + 1, sizeof *cluster->gpus);
+    cluster->warm = calloc(n * f, sizeof *cluster->warm);
+    cluster->idle_total = calloc(f, sizeof *cluster->idle_total);
+    cluster->starting_total = calloc(f, sizeof *cluster->starting_total);
+    cluster->home_first = calloc(f, sizeof *cluster->home_first);
+    cluster->home_step = calloc(f, sizeof *cluster->home_step);
+    cluster->by_function = calloc(f, sizeof *cluster->by_function);
+    cluster->dirty = calloc(n, sizeof *cluster->dirty);
+    return cluster->invokers != NULL && cluster->gpus != NULL && cluster->warm != NULL &&
+           cluster->idle_total != NULL && cluster->starting_total != NULL &&
+           cluster->home_first != NULL && cluster->home_step != NULL &&
+           cluster->by_function != NULL && cluster->dirty != NULL;
+}
+
+static void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
+{
+    if (cluster->invokers[invoker].dirty)
+        return;
+    cluster->invokers[invoker].dirty = true;
+    cluster->dirty[cluster->dirty_count++] = invoker;
+}
+
+bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
+                  struct error *error)
+{
+    const struct cluster_spec *spec = &workload->cluster;
+    size_t gpus = 0;
+    uint32_t units = 0, vcpus = 0;
+    *cluster = (struct cluster){.workload = workload,
+                                .reuse = reuse,
+                                .invoker_count = spec->invoker_count,
+                                .function_count = (uint32_t)workload->function_count,
+                                .container_free = SIM_NONE};
+    for (size_t i = 0; i < spec->group_count; i++) {
+        const struct invoker_group *group = &spec->groups[i];
+        gpus += group->count * group->gpu_count;
+        vcpus = group->vcpus > vcpus ? group->vcpus : vcpus;
+        for (size_t g = 0; g < group->gpu_count; g++)
+            units = group->gpus[g].units > units ? group->gpus[g].units : units;
+    }
+    /* Beyond 255 free vCPUs invokers are filed together: an order, not a limit. */
+    vcpus = vcpus < 255 ? vcpus : 255;
+    bool ok = cluster_allocate(cluster, gpus) &&
+              fit_index_init(&cluster->all, spec->invoker_count, units, vcpus);
+    for (uint32_t f = 0; ok && f < cluster->function_count; f++)
+        ok = fit_index_init(&cluster->by_function[f], spec->invoker_count, units, vcpus);
+    if (!ok) {
+        cluster_clear(cluster);
+        return error_run(error, "out of memory for a cluster of %" PRIu32 " invokers",
+                         spec->invoker_count);
+    }
+    for (size_t i = 0; i < (size_t)spec->invoker_count * cluster->function_count; i++)
+        cluster->warm[i] = (struct warm_list){
+            .idle_head = SIM_NONE, .idle_tail = SIM_NONE, .starting_head = SIM_NONE};
+    uint32_t id = 0;
+    for (size_t i = 0; i < spec->group_count; i++)
+        for (uint32_t k = 0; k < spec->groups[i].count; k++, id++)
+            cluster_init_invoker(cluster, id, &spec->groups[i]);
+    /* Filed from the last to the first, so that the first stands at the head of its bucket. */
+    for (uint32_t i = spec->invoker_count; i-- > 0;)
+        cluster_mark_dirty(cluster, i);
+    cluster_init_homes(cluster);
+    return true;
+}
+
+void cluster_clear(struct cluster *cluster)
+{
+    fit_index_clear(&cluster->all);
+    for (uint32_t f = 0; cluster->by_function != NULL && f < cluster->function_count; f++)
+        fit_index_clear(&cluster->by_function[f]);
+    free(cluster->by_function);
+    free(cluster->invokers);
+    free(cluster->gpus);
+    free(cluster->warm);
+    free(cluster->idle_total);
+    free(cluster->starting_total);
+    free(cluster->home_first);
+    free(cluster->home_step);
+    free(cluster->dirty);
+    free(cluster->containers);
+    *cluster = (struct cluster){0};
+}
+
+/* ---- MIG slots ------------------------------------------------------------------------------ */
+
+static const struct mig_shape {
+    uint8_t units, slots; /* compute sevenths, memory eighths */
+    uint8_t starts[8];    /* where it may begin, preferred first: from the top, to keep 4 and 7 */
+    uint8_t start_count;
+} mig_shapes[] = {
+    {7, 8, {0}, 1},
+    {4, 4, {0}, 1},
+    {3, 4, {4, 0}, 2},
+    {2, 2, {4, 2, 0}, 3},
+    {1, 1, {6, 5, 4, 3, 2, 1, 0}, 7},
+};
+
+/* Slots a slice of `units` would take on a GPU where `taken` are; 0 where it cannot be placed. */
+static uint8_t mig_slots(uint8_t taken, uint32_t units)
+{
+    for (size_t i = 0; i < sizeof mig_shapes / sizeof *mig_shapes; i++) {
+        const struct mig_shape *shape = &mig_shapes[i];
+        if (shape->units != units)
+            continue;
+        for (size_t k = 0; k < shape->start_count; k++) {
+            uint32_t mask = ((1U << shape->slots) - 1U) << shape->starts[k];
+            if ((taken & mask) == 0)
+                return (uint8_t)mask;
+        }
+    }
+    return 0;
+}
+
+uint32_t gpu_headroom(const struct gpu_state *gpu)
+{
+    if (gpu->spec->sharing == SHARING_MPS)
+        return gpu->free_units;
+    if (gpu->spec->sharing == SHARING_EXCLUSIVE)
+        return gpu->holding == 0 ? gpu->spec->units : 0;
+    for (size_t i = 0; i < sizeof mig_shapes / sizeof *mig_shapes; i++)
+        if (mig_slots(gpu->slots, mig_shapes[i].units) != 0)
+            return mig_shapes[i].units;
+    return 0;
+}
+
+/* ---- The filing of invokers ------------------------------------------------------------------ */
+
+/* Greatest headroom among the GPUs on which `function` has an idle container. */
+static uint32_t warm_headroom(const struct cluster *cluster, const struct warm_list *list)
+{
+    uint32_t best = 0;
+    for (uint32_t c = list->idle_head; c != SIM_NONE; c = cluster->containers[c].next) {
+        uint32_t gpu = cluster->containers[c].gpu;
+        uint32_t headroom = gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]);
+        best = headroom > best ? headroom : best;
+    }
+    return best;
+}
+
+static void cluster_file_dirty(struct cluster *cluster)
+{
+    for (uint32_t k = 0; k < cluster->dirty_count; k++) {
+        uint32_t id = cluster->dirty[k];
+        struct invoker_state *invoker = &cluster->invokers[id];
+        uint32_t best = 0;
+        for (uint32_t g = 0; g < invoker->gpu_count; g++) {
+            uint32_t headroom = gpu_headroom(&cluster->gpus[invoker->first_gpu + g]);
+            best = headroom > best ? headroom : best;
+        }
+        fit_index_file(&cluster->all, id, best, invoker->free_vcpus);
+        const struct warm_list *lists = &cluster->warm[(size_t)id * cluster->function_count];
+        for (uint32_t f = 0; f < cluster->function_count; f++) {
+            if (lists[f].idle_count == 0)
+                fit_index_remove(&cluster->by_function[f], id);
+            else
+                fit_index_file(&cluster->by_function[f], id, warm_headroom(cluster, &lists[f]),
+                               invoker->free_vcpus);
+        }
+        invoker->dirty = false;
+    }
+    cluster->dirty_count = 0;
+}
+
+uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
+                          const struct configuration *configuration, bool warm)
+{
+    cluster_file_dirty(cluster);
+    const struct fit_index *index = warm ? &cluster->by_function[function] : &cluster->all;
+    struct placement placement;
+    uint32_t candidate = SIM_NONE;
+    do {
+        candidate = fit_index_next(index, configuration->vgpu, configuration->vcpu, candidate);
+        if (candidate != SIM_NONE &&
+            cluster_place(cluster, function, configuration, candidate, warm, &placement))
+            return candidate;
+    } while (candidate != SIM_NONE);
+    return SIM_NONE;
+}
+
+/* ---- Containers ------------------------------------------------------------------------------ */
+
+static uint32_t container_take(struct cluster *cluster)
+{
+    if (cluster->container_free == SIM_NONE) {
+        uint32_t old = cluster->container_capacity;
+        uint32_t capacity = old == 0 ? 256 : 2 * old;
+        struct container *grown = realloc(cluster->containers, capacity * sizeof *grown);
+        if (grown == NULL)
+            return SIM_NONE;
+        memset(grown + old, 0, (capacity - old) * sizeof *grown);
+        for (uint32_t i = old; i < capacity; i++)
+            grown[i].next = i + 1 < capacity ? i + 1 : SIM_NONE;
+        cluster->containers = grown;
+        cluster->container_capacity = capacity;
+        cluster->container_free = old;
+    }
+    uint32_t id = cluster->container_free;
+    cluster->container_free = cluster->containers[id].next;
+    return id;
+}
+
+static struct warm_list *container_list(const struct cluster *cluster, const struct container *c)
+{
+    return &cluster->warm[(size_t)c->invoker * cluster->function_count + c->function];
+}
+
+static void list_unlink(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
+{
+    const struct container *c = &cluster->containers[id];
+    if (c->previous != SIM_NONE)
+        cluster->containers[c->previous].next = c->next;
+    else
+        *head = c->next;
+    if (c->next != SIM_NONE)
+        cluster->containers[c->next].previous = c->previous;
+    else if (tail != NULL)
+        *tail = c->previous;
+}
+
+static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
+{
+    struct container *c = &cluster->containers[id];
+    c->previous = SIM_NONE;
+    c->next = *head;
+    if (*head != SIM_NONE)
+        cluster->containers[*head].previous = id;
+    else if (tail != NULL)
+        *tail = id;
+    *head = id;
+}
+
+static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)
+{
+    struct container *c = &cluster->containers[id];
+    struct invoker_state *invoker = &cluster->invokers[c->invoker];
+    struct warm_list *list = container_list(cluster, c);
+    c->state = CONTAINER_IDLE;
+    c->claimed = false;
+    c->idle_since = now;
+    list_push(cluster, id, &list->idle_head, &list->idle_tail);
+    list->idle_count++;
+    cluster->idle_total[c->function]++;
+    cluster->idle_containers++;
+    c->lru_next = SIM_NONE;
+    c->lru_previous = invoker->lru_tail;
+    if (invoker->lru_tail != SIM_NONE)
+        cluster->containers[invoker->lru_tail].lru_next = id;
+    else
+        invoker->lru_head = id;
+    invoker->lru_tail = id;
+    invoker->idle_kb += host_kb(cluster, c->function);
+    if (c->gpu != SIM_NONE)
+        cluster->gpus[c->gpu].idle_kb += weights_kb(cluster, c->function);
+    cluster_mark_dirty(cluster, c->invoker);
+}
+
+static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evicted)
+{
+    struct container *c = &cluster->containers[id];
+    struct invoker_state *invoker = &cluster->invokers[c->invoker];
+    struct warm_list *list = container_list(cluster, c);
+    list_unlink(cluster, id, &list->idle_head, &list->idle_tail);
+    list->idle_count--;
+    cluster->idle_total[c->function]--;
+    cluster->idle_containers--;
+    if (c->lru_previous != SIM_NONE)
+        cluster->containers[c->lru_previous].lru_next = c->lru_next;
+    else
+        invoker->lru_head = c->lru_next;
+    if (c->lru_next != SIM_NONE)
+        cluster->containers[c->lru_next].lru_previous = c->lru_previous;
+    else
+        invoker->lru_tail = c->lru_previous;
+    invoker->idle_kb -= host_kb(cluster, c->function);
+    if (c->gpu != SIM_NONE)
+        cluster->gpus[c->gpu].idle_kb -= weights_kb(cluster, c->function);
+    cluster_mark_dirty(cluster, c->invoker);
+    if (cluster->on_leave_idle != NULL)
+        cluster->on_leave_idle(cluster->context, c, evicted);
+}
+
+/* Takes its memory (which must be free) and enters the state `starting`, unclaimed. */
+static uint32_t container_create(struct cluster *cluster, uint32_t function, uint32_t invoker,
+                                 uint32_t gpu)
+{
+    uint32_t id = container_take(cluster);
+    if (id == SIM_NONE)
+        return SIM_NONE;
+    struct container *c = &cluster->containers[id];
+    *c = (struct container){.function = function,
+                            .invoker = invoker,
+                            .gpu = gpu,
+                            .state = CONTAINER_STARTING,
+                            .serial = cluster->next_serial++};
+    int64_t host = host_kb(cluster, function);
+    cluster->invokers[invoker].free_kb -= host;
+    cluster->use.memory_kb += host;
+    if (gpu != SIM_NONE) {
+        int64_t weights = weights_kb(cluster, function);
+        cluster->gpus[gpu].free_kb -= weights;
+        cluster->use.gpu_memory_kb += weights;
+    }
+    list_push(cluster, id, &container_list(cluster, c)->starting_head, NULL);
+    cluster->starting_total[function]++;
+    cluster->starting_containers++;
+    return id;
+}
+
+static void container_leave_starting(struct cluster *cluster, uint32_t id)
+{
+    struct container *c = &cluster->containers[id];
+    list_unlink(cluster, id, &container_list(cluster, c)->starting_head, NULL);
+    cluster->starting_total[c->function]--;
+    cluster->starting_containers--;
+}
+
+void cluster_evict(struct cluster *cluster, uint32_t id)
+{
+    struct container *c = &cluster->containers[id];
+    int64_t host = host_kb(cluster, c->function);
+    container_leave_idle(cluster, id, true);
+    cluster->invokers[c->invoker].free_kb += host;
+    cluster->use.memory_kb -= host;
+    if (c->gpu != SIM_NONE) {
+        int64_t weights = weights_kb(cluster, c->function);
+        cluster->gpus[c->gpu].free_kb += weights;
+        cluster->use.gpu_memory_kb -= weights;
+    }
+    c->state = CONTAINER_FREE;
+    c->next = cluster->container_free;
+    cluster->container_free = id;
+}
+
+/* Evicts the oldest idle containers of the invoker (on `gpu`, unless SIM_NONE) until `kb` are free;
+ * `keep` is spared. The caller has checked that this suffices. */
+static void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_t gpu, int64_t kb,
+                              uint32_t keep)
+{
+    uint32_t id = cluster->invokers[invoker].lru_head;
+    while (id != SIM_NONE) {
+        int64_t free =
+            gpu == SIM_NONE ? cluster->invokers[invoker].free_kb : cluster->gpus[gpu].free_kb;
+        if (free >= kb)
+            return;
+        uint32_t next = cluster->containers[id].lru_next;
+        if (id != keep && (gpu == SIM_NONE || cluster->containers[id].gpu == gpu))
+            cluster_evict(cluster, id);
+        id = next;
+    }
+}
+
+/* ---- Placement and reservation --------------------------------------------------------------- */
+
+/* Units and slice memory of one GPU for a configuration; memory of the GPU is asked elsewhere. */
+static bool gpu_can_hold(const struct gpu_state *gpu, const struct configuration *configuration)
+{
+    return configuration->vgpu <= gpu_headroom(gpu) &&
+           gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
+}
+
+static bool idle_container_fits(const struct cluster *cluster, uint32_t id,
+                                const struct configuration *configuration)
+{
+    const struct container *c = &cluster->containers[id];
+    if (configuration->vgpu == 0)
+        return c->gpu == SIM_NONE;
+    if (c->gpu == SIM_NONE)
+        return false;
+    const struct gpu_state *gpu = &cluster->gpus[c->gpu];
+    if (!gpu_can_hold(gpu, configuration))
+        return false;
+    /* Other idle containers on the GPU may go, this one may not. */
+    int64_t own = c->state == CONTAINER_IDLE ? weights_kb(cluster, c->function) : 0;
+    return activation_kb(cluster, c->function, configuration) <= gpu->free_kb + gpu->idle_kb - own;
+}
+
+static uint32_t find_idle(const struct cluster *cluster, const struct warm_list *list,
+                          const struct configuration *configuration)
+{
+    bool oldest_first = cluster->reuse == REUSE_LRU;
+    uint32_t found = SIM_NONE;
+    for (uint32_t id = oldest_first ? list->idle_tail : list->idle_head; id != SIM_NONE;
+         id = oldest_first ? cluster->containers[id].previous : cluster->containers[id].next) {
+        if (!idle_container_fits(cluster, id, configuration))
+            continue;
+        if (cluster->reuse != REUSE_NEWEST)
+            return id;
+        if (found == SIM_NONE || cluster->containers[id].serial > cluster->containers[found].serial)
+            found = id;
+    }
+    return found;
+}
+
+/* The starting container that is ready first. */
+static uint32_t find_starting(const struct cluster *cluster, const struct warm_list *list,
+                              const struct configuration *configuration)
+{
+    uint32_t found = SIM_NONE;
+    for (uint32_t id = list->starting_head; id != SIM_NONE; id = cluster->containers[id].next)
+        if (idle_container_fits(cluster, id, configuration) &&
+            (found == SIM_NONE ||
+             cluster->containers[id].ready_at < cluster->containers[found].ready_at))
+            found = id;
+    return found;
+}
+
+/* Best-fitting GPU of the invoker for a new container and its batch; SIM_NONE where none. */
+static uint32_t find_gpu(const struct cluster *cluster, const struct configuration *configuration,
+                         uint32_t invoker)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    int64_t need = kb_from_mb(configuration->gpu_memory_mb);
+    uint32_t found = SIM_NONE, least = UINT32_MAX;
+    for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
+        const struct gpu_state *gpu = &cluster->gpus[g];
+        uint32_t headroom = gpu_headroom(gpu);
+        if (headroom < least && gpu_can_hold(gpu, configuration) &&
+            need <= gpu->free_kb + gpu->idle_kb) {
+            least = headroom;
+            found = g;
+        }
+    }
+    return found;
+}
+
+bool cluster_place(const struct cluster *cluster, uint32_t function,
+                   const struct configuration *configuration, uint32_t invoker, bool warm_only,
+                   struct placement *placement)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    if (configuration->vcpu > state->free_vcpus)
+        return false;
+    const struct warm_list *list =
+        &cluster->warm[(size_t)invoker * cluster->function_count + function];
+    uint32_t id = find_idle(cluster, list, configuration);
+    if (id == SIM_NONE && !warm_only)
+        id = find_starting(cluster, list, configuration);
+    if (id != SIM_NONE) {
+        *placement = (struct placement){invoker, cluster->containers[id].gpu, id};
+        return true;
+    }
+    if (warm_only || host_kb(cluster, function) > state->free_kb + state->idle_kb)
+        return false;
+    uint32_t gpu = SIM_NONE;
+    if (configuration->vgpu > 0) {
+        gpu = find_gpu(cluster, configuration, invoker);
+        if (gpu == SIM_NONE)
+            return false;
+    }
+    *placement = (struct placement){invoker, gpu, SIM_NONE};
+    return true;
+}
+
+/* The container of the placement, taken out of the idle or starting list, or made. */
+static uint32_t claim_container(struct cluster *cluster, uint32_t function,
+                                const struct placement *placement)
+{
+    uint32_t id = placement->container;
+    if (id == SIM_NONE) {
+        cluster_make_room(cluster, placement->invoker, SIM_NONE, host_kb(cluster, function),
+                          SIM_NONE);
+        id = container_create(cluster, function, placement->invoker, placement->gpu);
+        if (id == SIM_NONE)
+            return SIM_NONE;
+    }
+    struct container *c = &cluster->containers[id];
+    if (c->state == CONTAINER_IDLE) {
+        container_leave_idle(cluster, id, false);
+        c->state = CONTAINER_BUSY;
+    } else {
+        container_leave_starting(cluster, id);
+        c->claimed = true;
+    }
+    return id;
+}
+
+uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
+                         const struct configuration *configuration,
+                         const struct placement *placement, uint8_t *slots)
+{
+    struct invoker_state *invoker = &cluster->invokers[placement->invoker];
+    *slots = 0;
+    if (placement->gpu != SIM_NONE) {
+        int64_t need = activation_kb(cluster, function, configuration);
+        if (placement->container == SIM_NONE)
+            need += weights_kb(cluster, function);
+        cluster_make_room(cluster, placement->invoker, placement->gpu, need, placement->container);
+    }
+    uint32_t id = claim_container(cluster, function, placement);
+    if (id == SIM_NONE)
+        return SIM_NONE;
+    invoker->free_vcpus -= configuration->vcpu;
+    invoker->batches++;
+    cluster->use.vcpus += configuration->vcpu;
+    if (placement->gpu != SIM_NONE) {
+        struct gpu_state *gpu = &cluster->gpus[placement->gpu];
+        int64_t activations = activation_kb(cluster, function, configuration);
+        if (gpu->spec->sharing == SHARING_MIG) {
+            *slots = mig_slots(gpu->slots, configuration->vgpu);
+            gpu->slots |= *slots;
+        }
+        if (gpu->holding++ == 0)
+            cluster->use.active_units += gpu->spec->units;
+        gpu->free_units = (uint16_t)(gpu->free_units - configuration->vgpu);
+        gpu->free_kb -= activations;
+        cluster->use.units += configuration->vgpu;
+        cluster->use.gpu_memory_kb += activations;
+    }
+    cluster_mark_dirty(cluster, placement->invoker);
+    return id;
+}
+
+void cluster_release(struct cluster *cluster, uint32_t id,
+                     const struct configuration *configuration, uint8_t slots, sim_time_t now)
+{
+    struct container *c = &cluster->containers[id];
+    struct invoker_state *invoker = &cluster->invokers[c->invoker];
+    invoker->free_vcpus += configuration->vcpu;
+    invoker->batches--;
+    cluster->use.vcpus -= configuration->vcpu;
+    if (c->gpu != SIM_NONE) {
+        struct gpu_state *gpu = &cluster->gpus[c->gpu];
+        int64_t activations = activation_kb(cluster, c->function, configuration);
+        gpu->slots = (uint8_t)(gpu->slots & ~slots);
+        if (--gpu->holding == 0)
+            cluster->use.active_units -= gpu->spec->units;
+        gpu->free_units = (uint16_t)(gpu->free_units + configuration->vgpu);
+        gpu->free_kb += activations;
+        cluster->use.units -= configuration->vgpu;
+        cluster->use.gpu_memory_kb -= activations;
+    }
+    container_enter_idle(cluster, id, now);
+}
+
+/* GPU with the most free memory that takes the weights without evicting; SIM_NONE where none does.
+ */
+static uint32_t prewarm_gpu(const struct cluster *cluster, uint32_t function, uint32_t invoker)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    int64_t most = weights_kb(cluster, function) - 1;
+    uint32_t found = SIM_NONE;
+    for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
+        if (cluster->gpus[g].free_kb > most) {
+            most = cluster->gpus[g].free_kb;
+            found = g;
+        }
+    }
+    return found;
+}
+
+uint32_t cluster_prewarm(struct cluster *cluster, uint32_t function, uint32_t invoker)
+{
+    if (host_kb(cluster, function) > cluster->invokers[invoker].free_kb)
+        return SIM_NONE;
+    uint32_t gpu = SIM_NONE;
+    if (function_uses_gpu(cluster, function)) {
+        gpu = prewarm_gpu(cluster, function, invoker);
+        if (gpu == SIM_NONE)
+            return SIM_NONE;
+    }
+    return container_create(cluster, function, invoker, gpu);
+}
+
+void cluster_container_ready(struct cluster *cluster, uint32_t id, sim_time_t now)
+{
+    struct container *c = &cluster->containers[id];
+    if (c->claimed) {
+        c->claimed = false;
+        c->state = CONTAINER_BUSY;
+        return;
+    }
+    container_leave_starting(cluster, id);
+    container_enter_idle(cluster, id, now);
+}
+
+/* ---- Invariants ------------------------------------------------------------------------------ */
+
+bool cluster_check(const struct cluster *cluster, bool at_rest, struct error *error)
+{
+    for (uint32_t i = 0; i < cluster->invoker_count; i++) {
+        const struct invoker_state *v = &cluster->invokers[i];
+        if (v->free_vcpus > v->vcpus || (at_rest && v->free_vcpus != v->vcpus))
+            return error_run(
+                error, "invariant vCPU: invoker %" PRIu32 " has %" PRIu32 " of %" PRIu32 " free%s",
+                i, v->free_vcpus, v->vcpus, at_rest ? " at rest" : "");
+        if (v->free_kb < 0 || v->idle_kb < 0 || v->free_kb + v->idle_kb > v->memory_kb)
+            return error_run(error,
+                             "invariant host memory: invoker %" PRIu32 " has %" PRId64
+                             " of %" PRId64 " KiB free, %" PRId64 " idle",
+                             i, v->free_kb, v->memory_kb, v->idle_kb);
+        if (at_rest && v->batches != 0)
+            return error_run(
+                error, "invariant release: invoker %" PRIu32 " holds %" PRIu32 " batches at rest",
+                i, v->batches);
+    }
+    for (uint32_t g = 0; g < cluster->gpu_count; g++) {
+        const struct gpu_state *gpu = &cluster->gpus[g];
+        if (gpu->free_units > gpu->spec->units || (at_rest && gpu->free_units != gpu->spec->units))
+            return error_run(
+                error,
+                "invariant vGPU: GPU %" PRIu32 " of invoker %" PRIu32 " has %u of %u units free%s",
+                g, gpu->invoker, gpu->free_units, gpu->spec->units, at_rest ? " at rest" : "");
+        if (gpu->free_kb < 0 || gpu->idle_kb < 0 || gpu->free_kb + gpu->idle_kb > gpu->memory_kb)
+            return error_run(error,
+                             "invariant GPU memory: GPU %" PRIu32 " of invoker %" PRIu32
+                             " has %" PRId64 " of %" PRId64 " KiB free, %" PRId64 " idle",
+                             g, gpu->invoker, gpu->free_kb, gpu->memory_kb, gpu->idle_kb);
+        if (at_rest && (gpu->slots != 0 || gpu->executing_count != 0))
+            return error_run(error,
+                             "invariant release: GPU %" PRIu32 " of invoker %" PRIu32
+                             " is not empty at rest",
+                             g, gpu->invoker);
+    }
+    return true;
+}

@@ -1,0 +1,149 @@
+/* The cluster: invokers, GPUs, containers and what is free of each.
+ *
+ * Everything that is reserved goes through here, in integers (vCPUs, GPU units, KiB), so that
+ * "what was reserved equals what was released" is an exact check. It knows neither time's passing
+ * nor requests: the simulator says when a container starts, idles, works and goes.
+ *
+ * GPU memory is a hard limit: weights of every container on the GPU plus activations of every
+ * running batch. What does not fit evicts idle containers, least recently used first, or does not
+ * start. A MIG GPU places slices on its eight memory slots where the device allows them (1: slot
+ * 0–6; 2: 0, 2, 4; 3: 0, 4; 4: 0; 7: all), so 3 + 3 leaves nothing, as on the hardware; containers'
+ * weights are pooled over the GPU, but a batch must fit the memory of its own slice.
+ */
+#ifndef ESGSIM_SIM_CLUSTER_H
+#define ESGSIM_SIM_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/calendar.h"
+#include "sim/error.h"
+#include "sim/fit_index.h"
+#include "workloads/experiment.h"
+#include "workloads/workload.h"
+
+enum container_state { CONTAINER_FREE, CONTAINER_STARTING, CONTAINER_IDLE, CONTAINER_BUSY };
+
+struct container {
+    uint32_t function;
+    uint32_t invoker;
+    uint32_t gpu; /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
+    enum container_state state;
+    bool claimed;        /* a batch waits for this starting container */
+    uint64_t serial;     /* order of creation */
+    sim_time_t ready_at; /* of a starting container */
+    sim_time_t idle_since;
+    sim_time_t expiry; /* when the keep-alive of an idle container ends */
+    calendar_handle expiry_event;
+    uint32_t next, previous;         /* idle or unclaimed starting: list of (invoker, function) */
+    uint32_t lru_next, lru_previous; /* idle: list of the invoker, oldest first */
+};
+
+struct gpu_state {
+    const struct gpu_spec *spec;
+    uint32_t invoker;
+    uint16_t free_units;
+    uint8_t slots; /* MIG: memory slots taken */
+    int64_t memory_kb, free_kb;
+    int64_t idle_kb;    /* held by idle containers: can be evicted */
+    uint32_t executing; /* head of the list of batches that execute here (simulator's) */
+    uint32_t executing_count;
+    uint32_t holding; /* batches that hold units here */
+};
+
+struct invoker_state {
+    uint32_t vcpus, free_vcpus;
+    int64_t memory_kb, free_kb, idle_kb;
+    uint32_t first_gpu, gpu_count;
+    uint32_t batches;            /* reserved and not released */
+    uint32_t lru_head, lru_tail; /* idle containers, oldest first */
+    bool dirty;                  /* its filing in the indices is out of date */
+};
+
+struct warm_list {
+    uint32_t idle_head; /* most recently used first */
+    uint32_t idle_tail;
+    uint32_t idle_count;
+    uint32_t starting_head; /* starting and unclaimed */
+};
+
+/* Totals now held, for utilisation. */
+struct cluster_use {
+    int64_t vcpus, units, memory_kb, gpu_memory_kb;
+    int64_t active_units; /* capacity of GPUs on which some batch holds units */
+};
+
+struct cluster {
+    const struct workload *workload;
+    enum reuse_order reuse;
+    uint32_t invoker_count, gpu_count, function_count;
+    struct invoker_state *invokers;
+    struct gpu_state *gpus;
+    struct warm_list *warm;   /* [invoker × function_count + function] */
+    uint32_t *idle_total;     /* per function */
+    uint32_t *starting_total; /* per function: starting and unclaimed */
+    struct container *containers;
+    uint32_t container_capacity, container_free; /* free list through `next` */
+    uint64_t next_serial;
+    uint32_t idle_containers, starting_containers; /* all functions */
+    struct fit_index all;                          /* every invoker */
+    struct fit_index *by_function; /* invokers with an idle container of the function */
+    uint32_t *dirty;
+    uint32_t dirty_count;
+    struct cluster_use use, capacity;
+    uint32_t *home_step; /* per function: co-prime step of the home walk */
+    uint32_t *home_first;
+    /* Called as an idle container leaves the idle state (claimed or evicted). */
+    void (*on_leave_idle)(void *context, const struct container *container, bool evicted);
+    void *context;
+};
+
+/* Where a batch would run. */
+struct placement {
+    uint32_t invoker;
+    uint32_t gpu;       /* SIM_NONE for vgpu 0 */
+    uint32_t container; /* idle, or starting and unclaimed; SIM_NONE: a new one */
+};
+
+bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
+                  struct error *error);
+void cluster_clear(struct cluster *cluster);
+
+/* Most units a batch could get on the GPU now: free units (MPS), the largest slice that can be
+ * placed (MIG), all or nothing (exclusive). */
+uint32_t gpu_headroom(const struct gpu_state *gpu);
+
+/* Fills `placement` for a batch of `function` with `configuration` on `invoker`: an idle container
+ * if one fits, else (unless `warm_only`) one that is starting, else room for a new one. False where
+ * nothing fits. Changes nothing. */
+bool cluster_place(const struct cluster *cluster, uint32_t function,
+                   const struct configuration *configuration, uint32_t invoker, bool warm_only,
+                   struct placement *placement);
+
+/* Takes what `placement` (from cluster_place, nothing changed since) needs, evicting idle
+ * containers where memory asks for it. Returns the container, now busy or claimed; *slots receives
+ * the MIG slots. SIM_NONE when out of memory. */
+uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
+                         const struct configuration *configuration,
+                         const struct placement *placement, uint8_t *slots);
+/* Gives back units, vCPUs and activations; the container becomes idle since `now`. */
+void cluster_release(struct cluster *cluster, uint32_t container,
+                     const struct configuration *configuration, uint8_t slots, sim_time_t now);
+
+/* A new starting, unclaimed container without a batch; evicts nothing. SIM_NONE where memory is
+ * short. */
+uint32_t cluster_prewarm(struct cluster *cluster, uint32_t function, uint32_t invoker);
+/* The starting container is ready: idle where nobody claimed it. */
+void cluster_container_ready(struct cluster *cluster, uint32_t container, sim_time_t now);
+void cluster_evict(struct cluster *cluster, uint32_t container);
+
+/* Best fit (see platform_best_fit). */
+uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
+                          const struct configuration *configuration, bool warm);
+
+/* Invariant: everything free lies within 0..capacity, and — `at_rest`, no batch left — equals it
+ * but for containers. Names the first breach. O(size). */
+bool cluster_check(const struct cluster *cluster, bool at_rest, struct error *error);
+
+#endif

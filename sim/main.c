@@ -1,0 +1,100 @@
+/* esgsim: finds the command, runs it, turns its error into an exit status. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/cli/cli.h"
+#include "sim/version.h"
+
+static const struct command *const commands[] = {
+    &command_run,  &command_sweep, &command_report, &command_search,   &command_slo,
+    &command_list, &command_check, &command_trace,  &command_validate, &command_bench,
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static void print_usage(FILE *stream)
+{
+    fprintf(stream,
+            "esgsim %s: simulator of serverless DNN inference on shareable GPUs\n\n"
+            "usage: esgsim COMMAND [--help] [--quiet] …\n\n",
+            version_number());
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(stream, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(stream,
+            "\n`esgsim COMMAND --help` explains one. Exit status: 0 done, 1 the run failed, "
+            "2 bad usage or bad input.\n");
+}
+
+static void print_help(const struct command *command)
+{
+    printf("usage: esgsim %s\n\n%s\n\n%s", command->usage, command->summary, command->help);
+}
+
+static const struct command *find_command(const char *name, struct error *error)
+{
+    const char *names[COMMAND_COUNT];
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+        names[i] = commands[i]->name;
+    }
+    const char *near = error_nearest_name(name, names, COMMAND_COUNT);
+    error_input(error, "unknown command '%s'%s%s%s; `esgsim --help` lists them", name,
+                near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
+                near != NULL ? "'" : "");
+    return NULL;
+}
+
+/* Takes --help and --quiet out of the arguments; returns the new count. */
+static int take_common_options(int argc, char **argv, bool *help, bool *quiet)
+{
+    int kept = 0;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            *help = true;
+        else if (strcmp(argv[i], "--quiet") == 0)
+            *quiet = true;
+        else
+            argv[kept++] = argv[i];
+    }
+    argv[kept] = NULL;
+    return kept;
+}
+
+static int report_error(const struct error *error)
+{
+    fprintf(stderr, "esgsim: %s\n", error->message);
+    return error->kind == ERROR_INPUT ? 2 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct error error = {0};
+    if (argc < 2) {
+        print_usage(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("esgsim %s\n", version_number());
+        return 0;
+    }
+    const struct command *command = find_command(argv[1], &error);
+    if (command == NULL)
+        return report_error(&error);
+    bool help = false, quiet = false;
+    int count = take_common_options(argc - 1, argv + 1, &help, &quiet);
+    if (help) {
+        print_help(command);
+        return 0;
+    }
+    bool ok = command->run(count, argv + 1, quiet, &error);
+    if (fflush(stdout) != 0 && ok) {
+        fprintf(stderr, "esgsim: standard output could not be written\n");
+        return 1;
+    }
+    return ok ? 0 : report_error(&error);
+}

@@ -1,0 +1,141 @@
+#include "sim/metrics.h"
+
+#include <stdlib.h>
+
+bool metrics_init(struct metrics *metrics, size_t applications, struct error *error)
+{
+    *metrics = (struct metrics){.application_count = applications};
+    metrics->tallies = calloc(applications + 1, sizeof *metrics->tallies);
+    bool ok = metrics->tallies != NULL;
+    for (size_t i = 0; ok && i <= applications; i++) {
+        metrics->tallies[i].latency = quantile_create();
+        ok = metrics->tallies[i].latency != NULL;
+    }
+    if (!ok) {
+        metrics_clear(metrics);
+        return error_run(error, "out of memory for the metrics of %zu applications", applications);
+    }
+    return true;
+}
+
+void metrics_clear(struct metrics *metrics)
+{
+    for (size_t i = 0; metrics->tallies != NULL && i <= metrics->application_count; i++)
+        quantile_destroy(metrics->tallies[i].latency);
+    free(metrics->tallies);
+    *metrics = (struct metrics){0};
+}
+
+static void metrics_integrate(struct metrics *metrics, sim_time_t now)
+{
+    double elapsed = (double)(now - metrics->last_change);
+    metrics->vcpu_ns += elapsed * (double)metrics->use.vcpus;
+    metrics->unit_ns += elapsed * (double)metrics->use.units;
+    metrics->memory_ns += elapsed * (double)metrics->use.memory_kb;
+    metrics->gpu_memory_ns += elapsed * (double)metrics->use.gpu_memory_kb;
+    metrics->active_unit_ns += elapsed * (double)metrics->use.active_units;
+    metrics->last_change = now;
+}
+
+void metrics_use(struct metrics *metrics, const struct cluster_use *use, sim_time_t now)
+{
+    if (metrics->measuring)
+        metrics_integrate(metrics, now);
+    metrics->use = *use;
+}
+
+void metrics_open_window(struct metrics *metrics, sim_time_t now)
+{
+    metrics->measuring = true;
+    metrics->window_start = now;
+    metrics->last_change = now;
+    metrics->cold_starts = metrics->prewarms = metrics->evictions = 0;
+    metrics->decisions = metrics->decision_units = 0;
+    metrics->decision_time = 0;
+}
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0.0;
+}
+
+static void measures_fill(struct measures *out, const struct tally *tally)
+{
+    double n = (double)tally->requests;
+    out->requests = tally->requests;
+    out->dropped = tally->dropped;
+    out->slo_hit_rate = ratio((double)tally->hits, n);
+    out->cost_usd = tally->cost;
+    out->cost_per_request_usd = ratio(tally->cost, n);
+    out->cost_hold_usd = tally->hold_cost;
+    out->latency_ms_mean = quantile_mean(tally->latency) / 1e6;
+    out->latency_ms_p50 = quantile_value(tally->latency, 0.5) / 1e6;
+    out->latency_ms_p95 = quantile_value(tally->latency, 0.95) / 1e6;
+    out->latency_ms_p99 = quantile_value(tally->latency, 0.99) / 1e6;
+    out->latency_ms_p999 = quantile_value(tally->latency, 0.999) / 1e6;
+    out->latency_ms_max = sim_to_ms(quantile_max(tally->latency));
+    out->queue_ms_mean = ratio(tally->queue_ns, n) / 1e6;
+    out->transfer_ms_mean = ratio(tally->transfer_ns, n) / 1e6;
+    out->cold_ms_mean = ratio(tally->cold_ns, n) / 1e6;
+    out->exec_ms_mean = ratio(tally->exec_ns, n) / 1e6;
+    out->cold_start_rate = ratio((double)tally->cold_jobs, (double)tally->jobs);
+    out->mean_batch = ratio((double)tally->batched_jobs, (double)tally->batches);
+    out->bound_slo_hit_rate = ratio((double)tally->bound_hits, n);
+    out->bound_cost_per_request_usd = NAN; /* filled by whoever knows the frontier */
+}
+
+static void run_measures_fill(struct run_measures *out, const struct metrics *metrics,
+                              const struct workload *workload, const struct cluster_use *capacity,
+                              double elapsed, const struct measures *overall)
+{
+    const struct cluster_spec *price = &workload->cluster;
+    double decisions = (double)metrics->decisions;
+    out->cost_idle_usd = metrics->idle_cost;
+    out->cost_provisioned_usd = overall->cost_usd + overall->cost_hold_usd + metrics->idle_cost;
+    out->cost_cluster_usd = elapsed / (double)SIM_HOUR *
+                            ((double)capacity->vcpus * price->vcpu_hour_usd +
+                             (double)capacity->units * price->vgpu_hour_usd);
+    out->batches = metrics->batches;
+    out->cold_starts = metrics->cold_starts;
+    out->prewarms = metrics->prewarms;
+    out->evictions = metrics->evictions;
+    out->decisions = metrics->decisions;
+    out->decision_units = metrics->decision_units;
+    out->decision_us_mean = ratio((double)metrics->decision_time, decisions) / 1e3;
+    out->gpu_utilisation = ratio(metrics->unit_ns, elapsed * (double)capacity->units);
+    out->vcpu_utilisation = ratio(metrics->vcpu_ns, elapsed * (double)capacity->vcpus);
+    out->memory_utilisation = ratio(metrics->memory_ns, elapsed * (double)capacity->memory_kb);
+    out->gpu_memory_utilisation =
+        ratio(metrics->gpu_memory_ns, elapsed * (double)capacity->gpu_memory_kb);
+    out->gpu_fragmentation =
+        metrics->active_unit_ns > 0 ? 1.0 - metrics->unit_ns / metrics->active_unit_ns : 0.0;
+    out->stranded_vgpu = ratio(metrics->stranded_sum, (double)metrics->stranded_samples);
+    out->slowdown_mean = ratio(metrics->slowdown_sum, (double)metrics->batches);
+    out->simulated_s = elapsed / 1e9;
+}
+
+bool metrics_report(struct metrics *metrics, const struct workload *workload,
+                    const struct cluster_use *capacity, sim_time_t now,
+                    struct simulation_result *result, struct error *error)
+{
+    size_t n = metrics->application_count;
+    *result = (struct simulation_result){.application_count = n, .exact_quantiles = true};
+    result->applications = calloc(n, sizeof *result->applications);
+    if (result->applications == NULL)
+        return error_run(error, "out of memory for the results of %zu applications", n);
+    for (size_t a = 0; a < n; a++)
+        measures_fill(&result->applications[a], &metrics->tallies[a]);
+    measures_fill(&result->overall, &metrics->tallies[n]);
+    result->exact_quantiles = quantile_is_exact(metrics->tallies[n].latency);
+    if (metrics->measuring)
+        metrics_integrate(metrics, now);
+    double elapsed = metrics->measuring ? (double)(now - metrics->window_start) : 0.0;
+    run_measures_fill(&result->run, metrics, workload, capacity, elapsed, &result->overall);
+    return true;
+}
+
+void simulation_result_clear(struct simulation_result *result)
+{
+    free(result->applications);
+    *result = (struct simulation_result){0};
+}

@@ -1,0 +1,54 @@
+/* Totals, integrals and percentiles of a run; turned into the figures of metrics.def at its end.
+ *
+ * Everything of a request counts where the request is measured (after the warm-up). Integrals over
+ * time (utilisation) run from the first measured arrival to the end.
+ */
+#ifndef ESGSIM_SIM_METRICS_H
+#define ESGSIM_SIM_METRICS_H
+
+#include "sim/cluster.h"
+#include "sim/quantile.h"
+#include "sim/simulation.h"
+
+struct request;
+struct batch;
+
+/* Totals of one application. */
+struct tally {
+    uint64_t requests, dropped, hits, bound_hits, jobs, cold_jobs, batches, batched_jobs;
+    double cost, hold_cost;
+    double queue_ns, transfer_ns, cold_ns, exec_ns;
+    struct quantile *latency;
+};
+
+struct metrics {
+    struct tally *tallies; /* per application, then overall */
+    size_t application_count;
+    bool measuring; /* the first measured request has arrived */
+    sim_time_t window_start, last_change;
+    struct cluster_use use; /* as held since last_change */
+    double vcpu_ns, unit_ns, memory_ns, gpu_memory_ns, active_unit_ns; /* integrals */
+    double idle_cost;
+    double total_request_cost, total_batch_cost; /* warm-up included: the invariant */
+    uint64_t batches, cold_starts, prewarms, evictions, decisions, decision_units;
+    sim_time_t decision_time;
+    double slowdown_sum;
+    double stranded_sum;
+    uint64_t stranded_samples;
+};
+
+bool metrics_init(struct metrics *metrics, size_t applications, struct error *error);
+void metrics_clear(struct metrics *metrics);
+
+/* Brings the integrals up to `now` with the use held so far, then takes over the new use. */
+void metrics_use(struct metrics *metrics, const struct cluster_use *use, sim_time_t now);
+
+/* The first measured request arrives: integrals and counters start again from zero. */
+void metrics_open_window(struct metrics *metrics, sim_time_t now);
+
+/* Fills `result` but for bounds' costs, events and wall time. */
+bool metrics_report(struct metrics *metrics, const struct workload *workload,
+                    const struct cluster_use *capacity, sim_time_t now,
+                    struct simulation_result *result, struct error *error);
+
+#endif

@@ -1,0 +1,190 @@
+/* The state of one run, shared by the simulator's own files (not a public header).
+ *
+ * `struct platform` is what policies see as an opaque handle. The files divide the work:
+ *   simulation.c  the loop: clock, arrivals, events, the end of the run
+ *   platform.c    what a policy may ask and do (sched/policy.h)
+ *   jobs.c        requests, their jobs, the AFW queues
+ *   batches.c     batches from reservation to finish, MPS rates, cold starts, transfers, prewarm
+ *   metrics.c     totals and percentiles
+ */
+#ifndef ESGSIM_SIM_STATE_H
+#define ESGSIM_SIM_STATE_H
+
+#include <gsl/gsl_randist.h>
+
+#include "sched/policy.h"
+#include "sim/calendar.h"
+#include "sim/cluster.h"
+#include "sim/metrics.h"
+#include "sim/random.h"
+#include "sim/simulation.h"
+
+__extension__ typedef __int128 wide_t;
+
+enum event_kind {
+    EVENT_BATCH_START,     /* subject: batch. Transfer and cold start are over */
+    EVENT_BATCH_FINISH,    /* subject: batch */
+    EVENT_CONTAINER_READY, /* subject: container, of a prewarm */
+    EVENT_CONTROLLER_FREE,
+    EVENT_TIMER,            /* subject: the policy's id */
+    EVENT_USER,             /* subject: user of a closed process, who asks now */
+    EVENT_PREWARM,          /* subject: function */
+    EVENT_WORK_KINDS,       /* kinds before this one are work: a run without any is stuck or over */
+    EVENT_CONTAINER_EXPIRY, /* subject: container */
+    EVENT_SAMPLE
+};
+
+enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
+
+/* A job is one stage of one request; its id is request slot × stride + stage. */
+struct job {
+    sim_time_t ready;
+    double noise;       /* its own draw: a factor, or the service time in ms */
+    double used_noise;  /* of the batch it ran in */
+    uint32_t invoker;   /* where it ran; SIM_NONE before */
+    uint32_t next;      /* next job of the same batch */
+    uint8_t blocked_by; /* predecessors not yet done */
+    uint8_t state;
+};
+
+struct request {
+    uint64_t number;
+    sim_time_t arrival, slo;
+    uint32_t application;
+    uint32_t next_free;
+    uint32_t user; /* of a closed process; SIM_NONE */
+    uint16_t left; /* jobs not done */
+    uint16_t running;
+    bool measured, dropped;
+    sim_time_t queue_time, transfer_time, cold_time, exec_time;
+    double cost;
+};
+
+/* AFW queue: a ring of job ids. */
+struct queue {
+    uint32_t application, stage, function;
+    uint32_t *ring;
+    uint32_t head, length, capacity; /* capacity: a power of two */
+    /* Little's law, in exact integers: ∫ length dt must equal the sum of waits. */
+    wide_t area, waited;
+    sim_time_t changed;
+};
+
+struct batch {
+    uint32_t queue, function, configuration, invoker, gpu, container;
+    uint32_t jobs, first_job; /* list through job.next */
+    uint32_t next, previous;  /* executing on the same GPU; `next` also the free list */
+    uint8_t slots;
+    bool cold, executing;
+    uint64_t number, first_request;
+    sim_time_t dispatched, launched, started;
+    sim_time_t transfer, cold_wait;
+    double work; /* ns of execution left at rate 1 */
+    double total_work;
+    double rate;
+    sim_time_t updated; /* when `work` was last brought up to date */
+    calendar_handle finish_event;
+};
+
+struct controller {
+    bool busy, changed, more, deciding;
+    uint32_t idle_rounds; /* consecutive decide() == true without progress */
+    /* Of the decision in progress: */
+    uint64_t units;
+    uint32_t acts;
+    sim_time_t charged;
+    double wall_start;
+    uint32_t alternatives;
+    double plan_cost;
+    sim_time_t plan_time;
+};
+
+/* The platform's default predictor: EWMA of the intervals between a function's jobs. */
+struct predictor {
+    sim_time_t last_ready;
+    double interval_ns; /* 0: fewer than two jobs seen */
+    bool pending;       /* an EVENT_PREWARM is in the calendar */
+};
+
+struct platform {
+    const struct experiment *experiment;
+    const struct workload *workload;
+    const struct policy *policy;
+    void *policy_state;
+    const struct recorder *recorder;
+    struct calendar *calendar;
+    struct cluster cluster;
+    struct controller controller;
+    struct metrics metrics;
+    struct predictor *predictors; /* per function */
+
+    sim_time_t now;
+    uint32_t stride; /* jobs per request slot */
+    struct request *requests;
+    struct job *jobs;
+    uint32_t request_capacity, request_free, in_flight;
+    struct queue *queues;
+    uint64_t *queue_mask; /* bit q: queue q is not empty */
+    uint64_t waiting_jobs;
+    struct batch *batches;
+    uint32_t batch_capacity, batch_free, running_batches;
+    uint64_t next_batch, next_request;
+    uint64_t work_events; /* pending events of the kinds before EVENT_WORK_KINDS */
+    uint64_t events;
+    sim_time_t *fastest;  /* per function: shortest configuration, for invariant and bound */
+    double fastest_speed; /* of any GPU */
+    bool interference;
+    bool failed;
+    struct error *error;
+};
+
+/* Records the first failure of the run: MESSAGE, then simulated time, policy and seed. */
+void platform_fail(struct platform *platform, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+calendar_handle platform_schedule(struct platform *platform, sim_time_t time, enum event_kind kind,
+                                  uint32_t subject);
+
+/* jobs.c */
+bool jobs_init(struct platform *platform);
+void jobs_clear(struct platform *platform);
+/* Admits a request that arrives now and readies its source jobs. */
+void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo, uint32_t user);
+/* Takes the oldest `count` jobs off a queue, linked through job.next; returns the first. */
+uint32_t jobs_take(struct platform *platform, uint32_t queue, uint32_t count);
+/* A job of a finished batch is done: readies its successors, ends the request with its last job. */
+void jobs_done(struct platform *platform, uint32_t job);
+/* Gives up a request: its waiting jobs leave their queues. */
+void jobs_drop(struct platform *platform, uint32_t request);
+/* Checks that nothing waits and that Little's law held in every queue. */
+bool jobs_check(struct platform *platform);
+
+static inline struct request *job_request(const struct platform *platform, uint32_t job)
+{
+    return &platform->requests[job / platform->stride];
+}
+
+/* batches.c */
+bool batches_init(struct platform *platform);
+void batches_clear(struct platform *platform);
+/* Reserves and launches; false (platform failed) where a rule is broken. */
+bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
+                      uint32_t configuration, uint32_t invoker);
+void batches_start(struct platform *platform, uint32_t batch);
+void batches_finish(struct platform *platform, uint32_t batch);
+/* Containers made before the first arrival, as platform.initial says. */
+void containers_init(struct platform *platform);
+bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
+void containers_ready(struct platform *platform, uint32_t container);
+void containers_expire(struct platform *platform, uint32_t container);
+void predictor_observe(struct platform *platform, uint32_t function);
+void predictor_act(struct platform *platform, uint32_t function);
+
+/* simulation.c: a user of a closed process got an answer to `request` and thinks before the next.
+ */
+void simulation_user_thinks(struct platform *platform, uint32_t user, uint64_t request);
+
+/* Decision time charged so far by the decision in progress (platform.c). */
+sim_time_t controller_charged(const struct platform *platform);
+
+#endif
