@@ -1,0 +1,273 @@
+/* The cluster's books: best fit against a scan of everything, MIG shapes against the device's
+ * rules, random reservations against a plain count. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/cluster.h"
+#include "sim/random.h"
+
+enum { FUNCTIONS = 4, INVOKERS = 23, STEPS = 20000 };
+
+/* A workload of our own, without files: four functions, unlike invokers. */
+struct fixture {
+    struct workload workload;
+    struct function functions[FUNCTIONS];
+    struct configuration configurations[FUNCTIONS][6];
+    struct invoker_group groups[3];
+    struct gpu_spec gpus[3];
+    struct cluster cluster;
+    struct random_stream random;
+};
+
+static void fixture_functions(struct fixture *fixture, const uint16_t *vgpus)
+{
+    static char names[FUNCTIONS][4] = {"a", "bb", "ccc", "d"};
+    for (int f = 0; f < FUNCTIONS; f++) {
+        struct function *function = &fixture->functions[f];
+        *function = (struct function){.name = names[f],
+                                      .gpu_weights_mb = 500.0 * (f + 1),
+                                      .gpu_per_item_mb = 100,
+                                      .host_memory_mb = 1024,
+                                      .configurations = fixture->configurations[f],
+                                      .configuration_count = 6};
+        for (int c = 0; c < 6; c++)
+            fixture->configurations[f][c] =
+                (struct configuration){.batch = (uint16_t)(1 + c % 2),
+                                       .vcpu = (uint16_t)(1 + c % 3),
+                                       .vgpu = vgpus[c],
+                                       .time = SIM_MS,
+                                       .gpu_memory_mb = 500.0 * (f + 1) + 100.0 * (1 + c % 2)};
+    }
+    /* One function that needs no GPU. */
+    for (int c = 0; c < 6; c++) {
+        fixture->configurations[3][c].vgpu = 0;
+        fixture->configurations[3][c].gpu_memory_mb = 0;
+    }
+    fixture->functions[3].gpu_weights_mb = 0;
+}
+
+static void fixture_cluster(struct fixture *fixture, enum sharing sharing)
+{
+    struct cluster_spec *spec = &fixture->workload.cluster;
+    for (int i = 0; i < 3; i++)
+        fixture->gpus[i] = (struct gpu_spec){.model = "A100",
+                                             .sharing = sharing,
+                                             .units = 7,
+                                             .memory_mb = i == 2 ? 6000 : 40960,
+                                             .speed = 1};
+    fixture->groups[0] = (struct invoker_group){10, 8, 8192, &fixture->gpus[0], 1};
+    fixture->groups[1] = (struct invoker_group){5, 4, 4096, &fixture->gpus[0], 2};
+    fixture->groups[2] = (struct invoker_group){8, 16, 16384, &fixture->gpus[2], 1};
+    spec->groups = fixture->groups;
+    spec->group_count = 3;
+    spec->invoker_count = INVOKERS;
+}
+
+static int fixture_make(struct fixture *fixture, enum sharing sharing)
+{
+    static const uint16_t shares[6] = {1, 2, 3, 4, 5, 7}, shapes[6] = {1, 2, 3, 4, 3, 7};
+    memset(fixture, 0, sizeof *fixture);
+    fixture_functions(fixture, sharing == SHARING_MIG ? shapes : shares);
+    fixture_cluster(fixture, sharing);
+    fixture->workload.functions = fixture->functions;
+    fixture->workload.function_count = FUNCTIONS;
+    random_stream_open(&fixture->random, 11, RANDOM_TEST, (uint64_t)sharing, 0);
+    struct error error = {0};
+    return cluster_init(&fixture->cluster, &fixture->workload, REUSE_MRU, &error) ? 0 : -1;
+}
+
+static uint32_t draw(struct fixture *fixture, uint32_t below)
+{
+    return (uint32_t)gsl_rng_uniform_int(&fixture->random.rng, below);
+}
+
+/* Fewest units left over, then fewest free vCPUs, by looking at every invoker. */
+static bool is_best_fit(struct fixture *fixture, uint32_t f, const struct configuration *c,
+                        bool warm, uint32_t answer)
+{
+    struct cluster *cluster = &fixture->cluster;
+    uint64_t best = UINT64_MAX, answered = UINT64_MAX;
+    for (uint32_t i = 0; i < INVOKERS; i++) {
+        struct placement placement;
+        if (!cluster_place(cluster, f, c, i, warm, &placement))
+            continue;
+        uint64_t headroom = 0;
+        const struct invoker_state *invoker = &cluster->invokers[i];
+        for (uint32_t g = invoker->first_gpu; g < invoker->first_gpu + invoker->gpu_count; g++) {
+            bool idle_here = !warm;
+            const struct warm_list *list = &cluster->warm[(size_t)i * FUNCTIONS + f];
+            for (uint32_t k = list->idle_head; k != SIM_NONE; k = cluster->containers[k].next)
+                idle_here = idle_here || cluster->containers[k].gpu == g;
+            uint64_t here = gpu_headroom(&cluster->gpus[g]);
+            if (idle_here && here > headroom)
+                headroom = here;
+        }
+        uint64_t rank = headroom << 32 | invoker->free_vcpus;
+        best = rank < best ? rank : best;
+        if (i == answer)
+            answered = rank;
+    }
+    return best == answered;
+}
+
+struct held {
+    uint32_t container, function, configuration;
+    uint8_t slots;
+};
+
+static void random_life(struct fixture *fixture)
+{
+    struct cluster *cluster = &fixture->cluster;
+    struct held held[256];
+    size_t count = 0;
+    struct error error = {0};
+    for (int step = 0; step < STEPS; step++) {
+        uint32_t f = draw(fixture, FUNCTIONS), k = draw(fixture, 6);
+        const struct configuration *c = &fixture->configurations[f][k];
+        uint32_t choice = draw(fixture, 10);
+        if (choice < 5 && count < 256) {
+            bool warm = draw(fixture, 2) == 0;
+            uint32_t i = cluster_best_fit(cluster, f, c, warm);
+            assert_true(is_best_fit(fixture, f, c, warm, i));
+            struct placement placement;
+            if (i == SIM_NONE || !cluster_place(cluster, f, c, i, warm, &placement))
+                continue;
+            struct held *h = &held[count++];
+            *h = (struct held){.function = f, .configuration = k};
+            h->container = cluster_reserve(cluster, f, c, &placement, &h->slots);
+            if (cluster->containers[h->container].state == CONTAINER_STARTING)
+                cluster_container_ready(cluster, h->container, step);
+        } else if (choice < 9 && count > 0) {
+            size_t which = draw(fixture, (uint32_t)count);
+            struct held h = held[which];
+            held[which] = held[--count];
+            cluster_release(cluster, h.container,
+                            &fixture->configurations[h.function][h.configuration], h.slots, step);
+        } else {
+            uint32_t id = cluster_prewarm(cluster, f, draw(fixture, INVOKERS));
+            if (id != SIM_NONE)
+                cluster_container_ready(cluster, id, step);
+        }
+        if (step % 64 == 0 && !cluster_check(cluster, false, &error))
+            fail_msg("%s", error.message);
+    }
+    while (count > 0) {
+        struct held h = held[--count];
+        cluster_release(cluster, h.container, &fixture->configurations[h.function][h.configuration],
+                        h.slots, STEPS);
+    }
+    if (!cluster_check(cluster, true, &error))
+        fail_msg("%s", error.message);
+}
+
+static void whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan(void **state)
+{
+    (void)state;
+    static const enum sharing kinds[] = {SHARING_MPS, SHARING_MIG, SHARING_EXCLUSIVE};
+    for (size_t i = 0; i < 3; i++) {
+        struct fixture fixture;
+        assert_int_equal(fixture_make(&fixture, kinds[i]), 0);
+        random_life(&fixture);
+        for (uint32_t v = 0; v < INVOKERS; v++)
+            while (fixture.cluster.invokers[v].lru_head != SIM_NONE)
+                cluster_evict(&fixture.cluster, fixture.cluster.invokers[v].lru_head);
+        assert_int_equal(fixture.cluster.use.memory_kb, 0);
+        assert_int_equal(fixture.cluster.use.gpu_memory_kb, 0);
+        assert_int_equal(fixture.cluster.use.units, 0);
+        assert_int_equal(fixture.cluster.use.active_units, 0);
+        cluster_clear(&fixture.cluster);
+    }
+}
+
+/* NVIDIA's MIG user guide lists the layouts of an A100; these sums of slices it does and does not
+ * offer. */
+static void mig_places_the_slices_an_a100_offers(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t slices[8];
+        int placed; /* how many of them in order */
+    } cases[] = {
+        {{7}, 1},          {{4, 3}, 2},       {{3, 3}, 2},          {{3, 3, 1}, 2},
+        {{4, 2, 1}, 3},    {{2, 2, 3}, 2},    {{2, 2, 2, 1}, 4},    {{1, 1, 1, 1, 1, 1, 1}, 7},
+        {{4, 4}, 1},       {{7, 1}, 1},       {{3, 2, 2}, 3},       {{2, 2, 2, 2}, 3},
+        {{3, 2, 1, 1}, 4}, {{1, 1, 1, 4}, 4}, {{1, 1, 1, 1, 4}, 4}, {{3, 4}, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        assert_int_equal(fixture_make(&fixture, SHARING_MIG), 0);
+        struct configuration c = {.batch = 1, .vcpu = 1, .gpu_memory_mb = 600};
+        int placed = 0;
+        for (int k = 0; k < 8 && cases[i].slices[k] != 0; k++, placed++) {
+            struct placement placement;
+            uint8_t slots;
+            c.vgpu = cases[i].slices[k];
+            if (!cluster_place(&fixture.cluster, 0, &c, 0, false, &placement))
+                break;
+            cluster_reserve(&fixture.cluster, 0, &c, &placement, &slots);
+        }
+        assert_int_equal(placed, cases[i].placed);
+        cluster_clear(&fixture.cluster);
+    }
+}
+
+static void a_full_gpu_evicts_the_least_recently_used_idle_container(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
+    struct cluster *cluster = &fixture.cluster;
+    const uint32_t small = 20; /* 6,000 MB of GPU memory */
+    uint32_t ids[3];
+    for (uint32_t f = 0; f < 3; f++) { /* 500 + 1,000 + 1,500 MB of weights */
+        ids[f] = cluster_prewarm(cluster, f, small);
+        cluster_container_ready(cluster, ids[f], 10 - (sim_time_t)f);
+    }
+    struct configuration huge = {.batch = 1, .vcpu = 1, .vgpu = 7, .gpu_memory_mb = 4500};
+    struct placement placement;
+    uint8_t slots;
+    /* Function 2 warm: 3,000 MB of activations beside 3,000 of weights fit exactly. */
+    assert_true(cluster_place(cluster, 2, &huge, small, true, &placement));
+    huge.gpu_memory_mb = 4501;
+    assert_true(cluster_place(cluster, 2, &huge, small, true, &placement));
+    cluster_reserve(cluster, 2, &huge, &placement, &slots);
+    /* Function 0 idled first and had to go; function 1 stays. */
+    assert_int_equal(cluster->containers[ids[0]].state, CONTAINER_FREE);
+    assert_int_equal(cluster->containers[ids[1]].state, CONTAINER_IDLE);
+    huge.gpu_memory_mb = 6001;
+    assert_false(cluster_place(cluster, 0, &huge, small, false, &placement));
+    cluster_clear(cluster);
+}
+
+static void home_walks_visit_every_invoker_once(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
+    for (uint32_t f = 0; f < FUNCTIONS; f++) {
+        bool seen[INVOKERS] = {false};
+        for (uint32_t w = 0; w < INVOKERS; w++) {
+            uint32_t i =
+                (fixture.cluster.home_first[f] + w * fixture.cluster.home_step[f]) % INVOKERS;
+            assert_false(seen[i]);
+            seen[i] = true;
+        }
+    }
+    cluster_clear(&fixture.cluster);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan),
+        cmocka_unit_test(mig_places_the_slices_an_a100_offers),
+        cmocka_unit_test(a_full_gpu_evicts_the_least_recently_used_idle_container),
+        cmocka_unit_test(home_walks_visit_every_invoker_once),
+    };
+    return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
+}

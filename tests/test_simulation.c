@@ -1,0 +1,444 @@
+/* The platform's semantics, on cases small enough to compute by hand, and the rules it enforces. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sched/registry.h"
+#include "sim/cli/runner.h"
+#include "sim/simulation.h"
+
+enum { ROWS_MAX = 4096 };
+
+/* Everything a run recorded. */
+struct log {
+    struct request_row requests[ROWS_MAX];
+    struct batch_row batches[ROWS_MAX];
+    size_t request_count, batch_count;
+};
+
+static bool log_request(void *context, const struct request_row *row, struct error *error)
+{
+    struct log *log = context;
+    (void)error;
+    assert_true(log->request_count < ROWS_MAX);
+    log->requests[log->request_count++] = *row;
+    return true;
+}
+
+static bool log_batch(void *context, const struct batch_row *row, struct error *error)
+{
+    struct log *log = context;
+    (void)error;
+    assert_true(log->batch_count < ROWS_MAX);
+    log->batches[log->batch_count++] = *row;
+    return true;
+}
+
+/* Two functions, 100 ms and 50 ms whatever the configuration, on one invoker unless said otherwise.
+ */
+#define PROFILE                                                                                    \
+    "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\","      \
+    "\"unit\":4,\"functions\":{"                                                                   \
+    "\"f\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1],\"vgpu\":[1,2,4]},"                             \
+    "\"latency_ms\":[[[100,100,100]],[[100,100,100]]],\"noise\":{\"cv\":0},"                       \
+    "\"cold_start_ms\":{\"mean\":1000,\"cv\":0},"                                                  \
+    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"                  \
+    "\"bandwidth_share\":0.5},"                                                                    \
+    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},"                               \
+    "\"latency_ms\":[[[50,50,50]]],\"noise\":{\"cv\":0},"                                          \
+    "\"cold_start_ms\":{\"mean\":2000,\"cv\":0},"                                                  \
+    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"                  \
+    "\"bandwidth_share\":0.5}},"                                                                   \
+    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
+
+#define EXPERIMENT(invokers, platform, arrivals, rest)                                             \
+    "{\"name\":\"test\",\"cluster\":{\"invokers\":[{\"count\":" invokers                           \
+    ",\"vcpus\":8,\"memory_mb\":8192,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":" \
+    "4,"                                                                                           \
+    "\"memory_mb\":8192}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"              \
+    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"         \
+    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":" PROFILE                 \
+    ",\"platform\":{" platform "},\"arrivals\":{" arrivals "}," rest "}"
+
+#define ONE "\"applications\":[{\"name\":\"one\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}]"
+#define CHAIN                                                                                      \
+    "\"applications\":[{\"name\":\"chain\",\"stages\":[{\"name\":\"s\",\"function\":\"f\","        \
+    "\"output_bytes\":1250000},{\"name\":\"t\",\"function\":\"g\",\"after\":[\"s\"]}]}]"
+#define EVERY(ms) "\"process\":\"uniform\",\"low_ms\":" ms ",\"high_ms\":" ms
+#define QUIET "\"prewarm\":\"none\""
+
+static struct experiment *load(const char *json)
+{
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, json, strlen(json)), (ssize_t)strlen(json));
+    close(file);
+    struct error error = {0};
+    struct experiment *experiment = experiment_load(path, NULL, 0, &error);
+    unlink(path);
+    if (experiment == NULL)
+        fail_msg("%s", error.message);
+    return experiment;
+}
+
+static bool run(const char *json, const struct policy *policy, struct log *log,
+                struct simulation_result *result, struct error *error)
+{
+    struct experiment *experiment = load(json);
+    struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
+    double *values = NULL;
+    const struct policy *named = policy;
+    if (named == NULL)
+        named = runner_policy(experiment, &values, error);
+    assert_non_null(named);
+    memset(log, 0, sizeof *log);
+    bool ok = simulation_run(experiment, named, values, &recorder, NULL, result, error);
+    free(values);
+    experiment_free(experiment);
+    return ok;
+}
+
+static void run_well(const char *json, const struct policy *policy, struct log *log,
+                     struct simulation_result *result)
+{
+    struct error error = {0};
+    if (!run(json, policy, log, result, &error))
+        fail_msg("%s", error.message);
+}
+
+/* A policy for the tests: the oldest job of every queue, one by one, smallest configuration, on the
+ * first invoker that fits, the last tried first (so that chains must move). */
+struct scattered {
+    uint32_t from;
+};
+
+static bool scattered_decide(void *state, struct platform *platform)
+{
+    struct scattered *self = state;
+    uint32_t queue = platform_next_queue(platform, self->from);
+    if (queue == SIM_NONE)
+        return false;
+    uint32_t function = platform_queue_function(platform, queue);
+    const struct workload *workload = platform_workload(platform);
+    uint32_t minimum = (uint32_t)workload->functions[function].minimum_configuration;
+    uint32_t stage = platform_queue_stage(platform, queue);
+    uint32_t invokers = workload->cluster.invoker_count;
+    for (uint32_t i = 0; i < invokers; i++) {
+        uint32_t invoker = (i + stage) % invokers;
+        if (!platform_fits(platform, function, minimum, invoker))
+            continue;
+        platform_charge(platform, 1);
+        platform_dispatch(platform, queue, 1, minimum, invoker);
+        return true;
+    }
+    return false;
+}
+
+static const struct policy scattered = {.abi = POLICY_ABI,
+                                        .name = "scattered",
+                                        .state_bytes = sizeof(struct scattered),
+                                        .decide = scattered_decide};
+
+static void a_warm_chain_takes_its_executions_and_one_transfer(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_well(EXPERIMENT("2", QUIET, EVERY("1000"), CHAIN ",\"requests\":3"), &scattered, &log,
+             &result);
+    /* 100 ms + (1 ms + 1.25 MB at 10 Gb/s = 1 ms) + 50 ms */
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 152 * SIM_MS);
+    /* (1 vCPU × 3.6 + 1 vGPU × 36 $/h) = 0.011 $/s, 0.15 s of execution a request */
+    assert_true(fabs(result.overall.cost_per_request_usd - 0.15 * 0.011) < 1e-12);
+    assert_true(fabs(result.overall.transfer_ms_mean - 2) < 1e-9);
+    simulation_result_clear(&result);
+}
+
+static void a_chain_on_one_invoker_transfers_nothing(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_well(EXPERIMENT("1", QUIET, EVERY("1000"), CHAIN ",\"requests\":2"), &scattered, &log,
+             &result);
+    assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 150 * SIM_MS);
+    simulation_result_clear(&result);
+}
+
+static void a_cold_start_is_waited_for_once_and_again_after_the_keep_alive(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    const char *kept = EXPERIMENT("1", QUIET ",\"initial\":\"cold\",\"keep_alive_s\":3",
+                                  EVERY("4000"), ONE ",\"requests\":3");
+    run_well(kept, &scattered, &log, &result);
+    /* Arrivals 4 s apart; the first ends 1.1 s after its arrival, so 2.9 s idle: kept. */
+    assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 1100 * SIM_MS);
+    assert_int_equal(log.requests[0].cold_ns, 1000 * SIM_MS);
+    assert_int_equal(log.requests[1].finish_ns - log.requests[1].arrival_ns, 100 * SIM_MS);
+    /* The second leaves it idle for 3.9 s: evicted. */
+    assert_int_equal(log.requests[2].finish_ns - log.requests[2].arrival_ns, 1100 * SIM_MS);
+    assert_true(fabs(result.overall.cold_start_rate - 2.0 / 3.0) < 1e-12);
+    assert_int_equal(result.run.evictions, 1);
+    simulation_result_clear(&result);
+}
+
+static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    const char *crowd =
+        EXPERIMENT("1", QUIET ",\"initial\":{\"f\":4}", EVERY("50"), ONE ",\"requests\":2");
+    run_well(crowd, &scattered, &log, &result);
+    /* The first works 50 ms alone and 50 ms of work at rate 1/1.5: 75 ms. The second has then done
+     * 50 ms of work and does the rest alone. */
+    assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 125 * SIM_MS);
+    assert_int_equal(log.requests[1].finish_ns - log.requests[1].arrival_ns, 125 * SIM_MS);
+    assert_true(fabs(result.run.slowdown_mean - 1.25) < 1e-9);
+    simulation_result_clear(&result);
+    run_well(EXPERIMENT("1", QUIET ",\"interference\":false,\"initial\":{\"f\":4}", EVERY("50"),
+                        ONE ",\"requests\":2"),
+             &scattered, &log, &result);
+    assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS);
+    simulation_result_clear(&result);
+}
+
+static void decisions_take_their_turn_at_one_controller(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* Two applications' requests cannot arrive together here; 10 ms apart with 30 ms a decision
+     * they queue at the controller. */
+    run_well(EXPERIMENT("1",
+                        QUIET ",\"interference\":false,\"initial\":{\"f\":4},"
+                              "\"decision_cost\":{\"model\":\"fixed\",\"ms\":30}",
+                        EVERY("10"), ONE ",\"requests\":3"),
+             &scattered, &log, &result);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns,
+                         (130 + 20 * (sim_time_t)i) * SIM_MS);
+    assert_int_equal(result.run.decisions, 3);
+    assert_true(fabs(result.run.decision_us_mean - 30000) < 1e-6);
+    simulation_result_clear(&result);
+}
+
+static void a_modelled_decision_costs_its_units(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_well(EXPERIMENT("1",
+                        QUIET ",\"decision_cost\":{\"model\":\"modelled\",\"ns_per_unit\":700}",
+                        EVERY("1000"), ONE ",\"requests\":1"),
+             &scattered, &log, &result);
+    assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS + 700);
+    simulation_result_clear(&result);
+}
+
+static void a_full_queue_refuses_and_the_refusal_is_a_miss(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_well(EXPERIMENT("1", QUIET ",\"queue_capacity\":1,\"interference\":false", EVERY("1"),
+                        ONE ",\"slo\":{\"ms\":100000},\"requests\":200"),
+             &scattered, &log, &result);
+    assert_int_equal(log.request_count, 200);
+    assert_true(result.overall.dropped > 0);
+    assert_true(fabs(result.overall.slo_hit_rate -
+                     (200.0 - (double)result.overall.dropped) / 200.0) < 1e-12);
+    simulation_result_clear(&result);
+}
+
+static void the_same_run_gives_the_same_figures_to_the_last_bit(void **state)
+{
+    (void)state;
+    static struct log first, second;
+    struct simulation_result a, b;
+    const char *json = EXPERIMENT(
+        "2", "\"noise\":{\"cv\":0.1}", "\"process\":\"poisson\",\"rate_per_s\":30",
+        CHAIN ",\"requests\":1000,\"warmup_requests\":50,\"policy\":{\"name\":\"fifo\"}");
+    run_well(json, NULL, &first, &a);
+    run_well(json, NULL, &second, &b);
+    assert_memory_equal(&a.overall, &b.overall, sizeof a.overall);
+    assert_memory_equal(&a.run, &b.run, sizeof a.run);
+    assert_memory_equal(first.batches, second.batches, sizeof first.batches);
+    simulation_result_clear(&a);
+    simulation_result_clear(&b);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct request_row *x = a, *y = b;
+    return (x->request > y->request) - (x->request < y->request);
+}
+
+static void two_policies_meet_the_same_arrivals_and_noise(void **state)
+{
+    (void)state;
+    static struct log first, second;
+    struct simulation_result a, b;
+    const char *head =
+        EXPERIMENT("2", "\"noise\":{\"cv\":0.1}", "\"process\":\"poisson\",\"rate_per_s\":30",
+                   CHAIN ",\"requests\":1000,\"seed\":7");
+    run_well(head, policy_find("min-config", NULL), &first, &a);
+    run_well(head, &scattered, &second, &b);
+    qsort(first.requests, first.request_count, sizeof *first.requests, by_number);
+    qsort(second.requests, second.request_count, sizeof *second.requests, by_number);
+    bool differ = false;
+    for (size_t i = 0; i < 1000; i++) {
+        assert_int_equal(first.requests[i].arrival_ns, second.requests[i].arrival_ns);
+        assert_memory_equal(first.requests[i].noise, second.requests[i].noise,
+                            sizeof first.requests[i].noise);
+        differ = differ || first.requests[i].finish_ns != second.requests[i].finish_ns;
+    }
+    assert_true(differ);
+    simulation_result_clear(&a);
+    simulation_result_clear(&b);
+}
+
+static void a_closed_process_keeps_no_more_requests_than_users(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_well(EXPERIMENT("1", QUIET, "\"process\":\"closed\",\"users\":3,\"think_mean_ms\":20",
+                        ONE ",\"requests\":500"),
+             &scattered, &log, &result);
+    assert_int_equal(log.request_count, 500);
+    for (size_t i = 3; i < log.request_count; i++) {
+        size_t alive = 0;
+        for (size_t k = 0; k < log.request_count; k++)
+            alive += log.requests[k].arrival_ns <= log.requests[i].arrival_ns &&
+                     log.requests[k].finish_ns > log.requests[i].arrival_ns;
+        assert_true(alive <= 3);
+    }
+    simulation_result_clear(&result);
+}
+
+/* ---- Policies that break a rule -------------------------------------------------------------- */
+
+static bool spin(void *state, struct platform *platform)
+{
+    (void)state;
+    (void)platform;
+    return true;
+}
+
+static bool sleep_on(void *state, struct platform *platform)
+{
+    (void)state;
+    (void)platform;
+    return false;
+}
+
+static bool take_too_many(void *state, struct platform *platform)
+{
+    (void)state;
+    uint32_t queue = platform_next_queue(platform, 0);
+    if (queue != SIM_NONE)
+        platform_dispatch(platform, queue, platform_queue_length(platform, queue) + 1, 0, 0);
+    return false;
+}
+
+static bool squeeze(void *state, struct platform *platform)
+{
+    (void)state;
+    uint32_t queue = platform_next_queue(platform, 0);
+    if (queue != SIM_NONE)
+        platform_dispatch(platform, queue, 1, 0, 0);
+    return platform_next_queue(platform, 0) != SIM_NONE;
+}
+
+static void act_at_the_wrong_time(void *state, struct platform *platform, uint32_t queue)
+{
+    (void)state;
+    platform_dispatch(platform, queue, 1, 0, 0);
+}
+
+static void a_broken_rule_ends_the_run_and_is_named(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const struct {
+        struct policy policy;
+        const char *says;
+    } cases[] = {
+        {{.abi = POLICY_ABI, .name = "spinner", .decide = spin}, "rule progress"},
+        {{.abi = POLICY_ABI, .name = "sleeper", .decide = sleep_on}, "rule progress"},
+        {{.abi = POLICY_ABI, .name = "grabber", .decide = take_too_many}, "rule absent jobs"},
+        {{.abi = POLICY_ABI, .name = "squeezer", .decide = squeeze}, "rule over-commit"},
+        {{.abi = POLICY_ABI, .name = "early", .decide = spin, .on_ready = act_at_the_wrong_time},
+         "rule timing"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct simulation_result result;
+        struct error error = {0};
+        assert_false(run(EXPERIMENT("1", QUIET, EVERY("1"), ONE ",\"requests\":50"),
+                         &cases[i].policy, &log, &result, &error));
+        assert_int_equal(error.kind, ERROR_RUN);
+        if (strstr(error.message, cases[i].says) == NULL ||
+            strstr(error.message, cases[i].policy.name) == NULL)
+            fail_msg("expected '%s' by '%s', got: %s", cases[i].says, cases[i].policy.name,
+                     error.message);
+    }
+}
+
+/* ---- Every policy, on random small worlds ---------------------------------------------------- */
+
+static void every_policy_keeps_every_invariant_on_random_worlds(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const char *const settings[] = {
+        "\"initial\":\"cold\"", "\"initial\":\"warm\"", "\"initial\":\"warm\",\"keep_alive_s\":0.2",
+        "\"reuse\":\"lru\",\"decision_cost\":{\"model\":\"fixed\",\"ms\":0.5}",
+        "\"reuse\":\"newest\""};
+    for (size_t p = 0; policy_at(p) != NULL; p++) {
+        for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
+            for (unsigned rate = 2; rate <= 128; rate *= 4) {
+                char json[8192];
+                snprintf(json, sizeof json,
+                         EXPERIMENT("3", "%s", "\"process\":\"poisson\",\"rate_per_s\":%u",
+                                    CHAIN ",\"slo\":{\"ms\":400},\"requests\":300,"
+                                          "\"policy\":{\"name\":\"%s\"}"),
+                         settings[s], rate, policy_at(p)->name);
+                struct simulation_result result;
+                run_well(json, NULL, &log, &result);
+                assert_int_equal(log.request_count, 300);
+                assert_true(result.overall.slo_hit_rate <= result.overall.bound_slo_hit_rate);
+                simulation_result_clear(&result);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_warm_chain_takes_its_executions_and_one_transfer),
+        cmocka_unit_test(a_chain_on_one_invoker_transfers_nothing),
+        cmocka_unit_test(a_cold_start_is_waited_for_once_and_again_after_the_keep_alive),
+        cmocka_unit_test(co_runners_slow_each_other_and_the_remaining_work_is_kept),
+        cmocka_unit_test(decisions_take_their_turn_at_one_controller),
+        cmocka_unit_test(a_modelled_decision_costs_its_units),
+        cmocka_unit_test(a_full_queue_refuses_and_the_refusal_is_a_miss),
+        cmocka_unit_test(the_same_run_gives_the_same_figures_to_the_last_bit),
+        cmocka_unit_test(two_policies_meet_the_same_arrivals_and_noise),
+        cmocka_unit_test(a_closed_process_keeps_no_more_requests_than_users),
+        cmocka_unit_test(a_broken_rule_ends_the_run_and_is_named),
+        cmocka_unit_test(every_policy_keeps_every_invariant_on_random_worlds),
+    };
+    return cmocka_run_group_tests_name("simulation", tests, NULL, NULL);
+}
