@@ -38,7 +38,8 @@ struct calendar *calendar_create(size_t initial_capacity);
 void calendar_destroy(struct calendar *calendar);
 
 /* Adds an event. `time` must be >= the time of the last event popped (asserted: time never goes
- * back). At most 2^24 pending. O(log n). */
+ * back). At most 2^24 pending. Returns 0 where the event could not be kept (calendar_exhausted).
+ * O(log n). */
 calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
                               uint32_t subject);
 
@@ -54,6 +55,10 @@ sim_time_t calendar_next_time(struct calendar *calendar);
 
 /* Takes the next event; false where there is none. */
 bool calendar_pop(struct calendar *calendar, struct event *event);
+
+/* True once a push or a re-time found no memory, or no free slot among 2^24: the event was lost and
+ * the run must end. */
+bool calendar_exhausted(const struct calendar *calendar);
 
 /* Pending events (cancelled ones not counted). */
 size_t calendar_size(const struct calendar *calendar);

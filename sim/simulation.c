@@ -12,7 +12,11 @@ calendar_handle platform_schedule(struct platform *platform, sim_time_t time, en
                                   uint32_t subject)
 {
     platform->work_events += kind < EVENT_WORK_KINDS;
-    return calendar_push(platform->calendar, time, kind, subject);
+    calendar_handle handle = calendar_push(platform->calendar, time, kind, subject);
+    if (handle == 0)
+        platform_fail(platform, "out of memory for %zu pending events",
+                      calendar_size(platform->calendar));
+    return handle;
 }
 
 /* ---- The controller -------------------------------------------------------------------------- */
