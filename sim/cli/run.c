@@ -1,0 +1,205 @@
+/* esgsim run: one simulation. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "results/store.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/output.h"
+#include "sim/cli/runner.h"
+
+enum { OVERRIDES_MAX = 256 };
+
+struct run_options {
+    const char *path;
+    const char *out;
+    bool json;
+    struct override overrides[OVERRIDES_MAX];
+    size_t override_count;
+};
+
+static bool options_add(struct run_options *options, const char *key, const char *value,
+                        struct error *error)
+{
+    if (options->override_count == OVERRIDES_MAX)
+        return error_input(error, "run: more than %d settings", OVERRIDES_MAX);
+    options->overrides[options->override_count++] = (struct override){key, value};
+    return true;
+}
+
+static bool options_add_set(struct run_options *options, char *text, struct error *error)
+{
+    char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text)
+        return error_input(
+            error, "run: --set wants KEY=VALUE, such as policy.params.k=10, not '%s'", text);
+    *equals = '\0';
+    return options_add(options, text, equals + 1, error);
+}
+
+static bool options_take(struct run_options *options, const char *name, char *value,
+                         struct error *error)
+{
+    uint64_t seed;
+    if (strcmp(name, "--set") == 0)
+        return options_add_set(options, value, error);
+    if (strcmp(name, "--seed") == 0)
+        return cli_parse_u64(name, value, 0, UINT64_MAX, &seed, error) &&
+               options_add(options, "seed", value, error);
+    if (strcmp(name, "--policy") == 0)
+        return options_add(options, "policy.name", value, error);
+    options->out = value;
+    return true;
+}
+
+static bool options_parse(int argc, char **argv, struct run_options *options, struct error *error)
+{
+    static const char *const valued[] = {"--set", "--seed", "--policy", "--out"};
+    for (int i = 1; i < argc; i++) {
+        bool known = false;
+        for (size_t k = 0; k < sizeof valued / sizeof *valued; k++)
+            known = known || strcmp(argv[i], valued[k]) == 0;
+        if (known) {
+            if (i + 1 == argc)
+                return error_input(error, "run: %s wants a value", argv[i]);
+            if (!options_take(options, argv[i], argv[i + 1], error))
+                return false;
+            i++;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            options->json = true;
+        } else if (argv[i][0] == '-') {
+            char what[160];
+            snprintf(what, sizeof what, "unknown option '%s'", argv[i]);
+            return cli_usage_error(&command_run, what, error);
+        } else if (options->path != NULL) {
+            return cli_usage_error(&command_run, "more than one experiment", error);
+        } else {
+            options->path = argv[i];
+        }
+    }
+    return options->path != NULL || cli_usage_error(&command_run, "no experiment given", error);
+}
+
+/* ---- Progress -------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+/* A line on a terminal, nothing elsewhere: a single run is short. */
+static bool report_progress(void *context, uint64_t finished, uint64_t total)
+{
+    const bool *show = context;
+    if (*show)
+        fprintf(stderr, "\r%5.1f %% of %llu requests", 100.0 * (double)finished / (double)total,
+                (unsigned long long)total);
+    return !interrupted;
+}
+
+static void watch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- The run --------------------------------------------------------------------------------- */
+
+static bool run_simulate(const struct experiment *experiment, const struct policy *policy,
+                         const double *values, struct store *store, bool quiet,
+                         struct simulation_result *result, struct error *error)
+{
+    bool show = !quiet && isatty(STDERR_FILENO);
+    struct progress progress = {.context = &show, .report = report_progress};
+    struct recorder recorder = {0};
+    if (store != NULL) {
+        if (!store_begin_experiment(store, experiment, policy, values, error))
+            return false;
+        recorder = store_recorder(store);
+    }
+    watch_signals();
+    bool ok = runner_execute(experiment, policy, values, store != NULL ? &recorder : NULL,
+                             &progress, result, error);
+    if (show)
+        fprintf(stderr, "\r%40s\r", "");
+    if (ok && store != NULL && !store_end_run(store, result, error)) {
+        simulation_result_clear(result);
+        ok = false;
+    }
+    return ok;
+}
+
+static bool run_print(const struct run_options *options, const struct experiment *experiment,
+                      const struct simulation_result *result, struct error *error)
+{
+    if (options->json)
+        return output_run_json(stdout, experiment, result, error);
+    output_run_text(stdout, experiment, result);
+    if (options->out != NULL)
+        printf("results in %s\n", options->out);
+    return true;
+}
+
+static bool run_experiment(const struct run_options *options, const struct experiment *experiment,
+                           bool quiet, struct error *error)
+{
+    double *values = NULL;
+    struct simulation_result result = {0};
+    struct store *store = NULL;
+    const struct policy *policy = runner_policy(experiment, &values, error);
+    bool ok = policy != NULL;
+    if (ok && options->out != NULL) {
+        store = store_create(options->out, error);
+        ok = store != NULL;
+    }
+    bool simulated = ok && run_simulate(experiment, policy, values, store, quiet, &result, error);
+    ok = simulated;
+    if (store != NULL && simulated)
+        ok = store_finish(store, error);
+    else
+        store_abandon(store);
+    if (ok)
+        ok = run_print(options, experiment, &result, error);
+    if (simulated)
+        simulation_result_clear(&result);
+    free(values);
+    return ok;
+}
+
+static bool run_command(int argc, char **argv, bool quiet, struct error *error)
+{
+    struct run_options options = {0};
+    if (!options_parse(argc, argv, &options, error))
+        return false;
+    struct experiment *experiment =
+        experiment_load(options.path, options.overrides, options.override_count, error);
+    if (experiment == NULL)
+        return false;
+    bool ok = run_experiment(&options, experiment, quiet, error);
+    experiment_free(experiment);
+    return ok;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .usage = "run EXP.json [--set KEY=VALUE]… [--seed N] [--policy NAME|FILE.so] [--out F.h5] "
+             "[--json]",
+    .summary = "run one simulation and print its figures",
+    .help =
+        "  --set KEY=VALUE  override any key of the experiment, dotted: policy.params.k=10,\n"
+        "                   slo.factor=1.2, cluster.price.vcpu_hour_usd=0.05\n"
+        "  --seed N         the seed; the same seed gives every policy the same arrivals\n"
+        "  --policy P       a policy's name (`esgsim list policies`) or a .so of your own\n"
+        "  --out F.h5       write the results: /summary, /applications and, as the experiment's\n"
+        "                   \"record\" asks, requests, batches, decisions and timeline\n"
+        "  --json           print one JSON object\n"
+        "  --quiet          no progress\n\n"
+        "example: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n",
+    .run = run_command,
+};
