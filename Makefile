@@ -33,7 +33,7 @@ PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 # Order matters: whatever Debian's .pc files leave out of the chain, hdf5_hl stands before hdf5.
 LDLIBS   := $(filter -L%,$(PKG_LIBS)) -lhdf5_hl $(filter-out -L%,$(PKG_LIBS)) -lm -ldl
 PREPROCESS := $(STD) -I. $(PKG_CFLAGS)
-COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(OPT) $(SANITIZE) $(CFLAGS) $(DEFINES) -MMD -MP
+COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(OPT) $(FAT) $(SANITIZE) $(CFLAGS) $(DEFINES) -MMD -MP
 LINK      = $(CC) $(OPT) $(SANITIZE) $(CFLAGS) $(LDFLAGS) -rdynamic
 # Policies built outside the tree find every symbol of the contract in the program.
 WHOLE     = -Wl,--whole-archive $(BUILD)/libesgsim.a -Wl,--no-whole-archive
@@ -51,10 +51,11 @@ TEST_SRC := $(wildcard tests/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h)
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) \
-            $(wildcard tests/fuzz/*.c)
+            $(wildcard tests/fuzz/*.c tests/plugins/*.c)
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/derive/*.h tests/*.h \
             tests/fuzz/*.h)
 
+PLUGINS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)
 DERIVE_OBJ := $(DERIVE_SRC:%.c=$(BUILD)/%.o)
@@ -87,7 +88,7 @@ $(BUILD)/identity: FORCE
 	@echo '$(VERSION) $(COMMIT) $(DATADIR)' | cmp -s - $@ || echo '$(VERSION) $(COMMIT) $(DATADIR)' >$@
 
 # Fat objects: the installed archive also serves programs that are linked without LTO.
-$(LIB_OBJ): OPT += $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
+$(LIB_OBJ): FAT := $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
 
 $(BUILD)/libesgsim.a: $(LIB_OBJ)
 	rm -f $@
@@ -99,6 +100,11 @@ $(BUILD)/esgsim: $(BUILD)/sim/main.o $(CLI_OBJ) $(BUILD)/libesgsim.a
 # A suite links everything but main.
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(CLI_OBJ) $(BUILD)/libesgsim.a
 	$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS) -lcmocka
+
+# Policies as a user would build them, for the tests that load one.
+$(PLUGINS): $(BUILD)/%.so: %.c
+	@mkdir -p $(@D)
+	$(CC) $(PREPROCESS) $(WARN) $(SANITIZE) $(CFLAGS) -MMD -MP -shared -fPIC -o $@ $<
 
 # The fuzz targets with a main of our own that replays the corpus.
 $(REPLAYS): $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/input.o \
@@ -160,7 +166,7 @@ bench: all ## print the speed figures
 # ---- Tests and checks ------------------------------------------------------------------------
 
 .PHONY: suites
-suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS)
+suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS)
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)

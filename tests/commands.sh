@@ -174,7 +174,7 @@ fi
 cp "$folder/one.h5" "$folder/kept.h5"
 for signal in KILL TERM INT; do
     run timeout --preserve-status -s $signal 2 "$esgsim" run "$strict" --set requests=200000000 \
-        --set record='"requests"' --out "$folder/kept.h5"
+        --set record=requests --out "$folder/kept.h5"
     if [ "$status" -eq 0 ] || [ "$status" -eq 99 ] || [ "$status" -eq 2 ]; then
         explain "a run stopped by SIG$signal ends as such" "a status other than 0, 2 and 99"
     else

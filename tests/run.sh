@@ -34,6 +34,8 @@ SAN_BUILD=$2
 LOGS=$BUILD/tests-logs
 LINT_DIR=$BUILD/lint
 export BUILD SAN_BUILD LOGS LINT_DIR SUITE_SECONDS
+# Where the tests that load a policy find those built of tests/plugins.
+export ESGSIM_PLUGINS="$SAN_BUILD/tests/plugins"
 # A report must never end in status 0, 1 or 2, which are the program's own.
 export ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:exitcode=99"
 export UBSAN_OPTIONS="print_stacktrace=1:exitcode=99"
