@@ -19,6 +19,10 @@ VERSION  := $(shell sed -n 's/^version: *//p' CITATION.cff)
 COMMIT   := $(shell test -e .git && git describe --always --dirty --abbrev=12 --match=- 2>/dev/null)
 DATADIR  := $(PREFIX)/share/esgsim
 
+# make V=1 shows whole command lines.
+Q        := $(if $(V),,@)
+SAY      := $(if $(V),@:,@echo)
+
 # ---- Flags -----------------------------------------------------------------------------------
 
 STD      := -std=c11 -D_GNU_SOURCE
@@ -73,7 +77,8 @@ all: $(BUILD)/esgsim ## build the program (default)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(COMPILE) -c $< -o $@
+	$(SAY) compile $@
+	$(Q)$(COMPILE) -c $< -o $@
 
 # Version, commit and data folder are compiled into the few files that name them, and only those
 # are compiled again when one of the three changes.
@@ -91,33 +96,40 @@ $(BUILD)/identity: FORCE
 $(LIB_OBJ): FAT := $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
 
 $(BUILD)/libesgsim.a: $(LIB_OBJ)
-	rm -f $@
-	$(AR) rcs $@ $^
+	$(SAY) archive $@
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/esgsim: $(BUILD)/sim/main.o $(CLI_OBJ) $(BUILD)/libesgsim.a
-	$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
 
 # A suite links everything but main.
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(CLI_OBJ) $(BUILD)/libesgsim.a
-	$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS) -lcmocka
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS) -lcmocka
 
 # Policies as a user would build them, for the tests that load one.
 $(PLUGINS): $(BUILD)/%.so: %.c
 	@mkdir -p $(@D)
-	$(CC) $(PREPROCESS) $(WARN) $(SANITIZE) $(CFLAGS) -MMD -MP -shared -fPIC -o $@ $<
+	$(SAY) link $@
+	$(Q)$(CC) $(PREPROCESS) $(WARN) $(SANITIZE) $(CFLAGS) -MMD -MP -shared -fPIC -o $@ $<
 
 # The fuzz targets with a main of our own that replays the corpus.
 $(REPLAYS): $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/input.o \
             $(BUILD)/tests/fuzz/replay.o $(BUILD)/libesgsim.a
-	$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
 
 # The same with libFuzzer's main.
 $(FUZZERS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/input.o \
             $(BUILD)/libesgsim.a
-	$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+	$(SAY) link $@
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
 
 $(BUILD)/derive-profiles: $(DERIVE_OBJ) $(BUILD)/libesgsim.a
-	$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libesgsim.a $(LDLIBS)
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libesgsim.a $(LDLIBS)
 
 .PHONY: derive
 derive: $(BUILD)/derive-profiles ## derive traces/profiles/*.json again from the measured tables
