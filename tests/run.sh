@@ -67,7 +67,7 @@ for name in $suites; do
     read -r status seconds <"$LOGS/$name.status"
     ok=$(count '^\[       OK \]' "$log")
     # cmocka lists failures twice, once where they happen and once at the end: count the first.
-    bad=$(sed '/^\[==========\].* run\./,$d' "$log" | grep -c '^\[  \(FAILED \|ERROR  \) \]' || true)
+    bad=$(sed '/^\[==========\].* run\./,$d' "$log" | grep -c '^\[  FAILED  \]' || true)
     skip=$(sed '/^\[==========\].* run\./,$d' "$log" | grep -c '^\[  SKIPPED \]' || true)
     if [ "$status" -ne 0 ] || [ "$bad" -gt 0 ]; then
         cat "$log"
