@@ -184,13 +184,13 @@ suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS)
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
 	@$(MAKE) all
 	@$(MAKE) $(SAN_FLAGS) suites
-	@sh tests/run.sh $(BUILD) $(SAN_BUILD)
+	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
 check: deps-lint ## all tests, static analysis and formatting
 	@$(MAKE) all lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
-	@sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
+	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 
 .PHONY: lint
 lint: deps-lint ## static analysis and formatting alone
