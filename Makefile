@@ -25,7 +25,8 @@ SAY      := $(if $(V),@:,@echo)
 
 # ---- Flags -----------------------------------------------------------------------------------
 
-STD      := -std=c11 -D_GNU_SOURCE
+# No contraction: a fused multiply-add rounds once, so results would differ between machines.
+STD      := -std=c11 -D_GNU_SOURCE -ffp-contract=off
 WARN     := -Wall -Wextra -Wpedantic -Wconversion -Werror
 OPT      ?= -O2 -flto=auto
 SANITIZE ?=
@@ -178,7 +179,8 @@ bench: all ## print the speed figures
 # ---- Tests and checks ------------------------------------------------------------------------
 
 .PHONY: suites
-suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS)
+suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS) \
+        $(if $(DERIVE_SRC),$(BUILD)/derive-profiles)
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
