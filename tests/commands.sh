@@ -119,8 +119,8 @@ tables() { # tables FILE OUTPUT
     : >"$2"
     h5ls -r "$1" | awk '$2 == "Dataset" { print $1 }' | sort | while read -r table; do
         rm -f "$folder/table"
-        h5dump -d "$table" -b LE -o "$folder/table" "$1" >/dev/null 2>&1
-        echo "$table" >>"$2"
+        h5dump -d "$table" -b FILE -o "$folder/table" "$1" >/dev/null 2>&1
+        echo "$table $(wc -c <"$folder/table") bytes" >>"$2"
         cat "$folder/table" >>"$2"
     done
 }
