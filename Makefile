@@ -1,47 +1,279 @@
 # esgsim: build, test, reproduce. `make help` lists the targets.
-CC       ?= gcc
+#
+#   sim sched workloads traces  ->  libesgsim.a          (the simulator, embeddable)
+#   sim/main.c sim/cli results plots  +  libesgsim.a  ->  esgsim
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+AR       := gcc-ar
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 BUILD    ?= build
-PKGS      = gsl libcjson hdf5-serial zlib nettle
-WARN      = -Wall -Wextra -Wpedantic -Wconversion -Werror
-STD       = -std=c11 -D_GNU_SOURCE
+JOBS     ?= $(shell nproc 2>/dev/null || echo 2)
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(JOBS) --no-print-directory
+endif
+
+VERSION  := $(shell sed -n 's/^version: *//p' CITATION.cff)
+COMMIT   := $(shell test -e .git && git describe --always --dirty --abbrev=12 --match=- 2>/dev/null)
+DATADIR  := $(PREFIX)/share/esgsim
+
+# make V=1 shows whole command lines.
+Q        := $(if $(V),,@)
+SAY      := $(if $(V),@:,@echo)
+
+# ---- Flags -----------------------------------------------------------------------------------
+
+# No contraction: a fused multiply-add rounds once, so results would differ between machines.
+STD      := -std=c11 -D_GNU_SOURCE -ffp-contract=off
+WARN     := -Wall -Wextra -Wpedantic -Wconversion -Werror
 OPT      ?= -O2 -flto=auto
 SANITIZE ?=
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-PKG_LIBS   = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lhdf5_hl
 CFLAGS   ?= -g
-ALL_CFLAGS = $(STD) $(WARN) $(OPT) $(SANITIZE) $(CFLAGS) -I. $(PKG_CFLAGS)
-LDLIBS    = $(PKG_LIBS) -lm -ldl
+HDF5     := $(shell pkg-config --exists hdf5-serial 2>/dev/null && echo hdf5-serial || echo hdf5)
+PKGS     := gsl libcjson $(HDF5) zlib nettle
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+# Order matters: whatever Debian's .pc files leave out of the chain, hdf5_hl stands before hdf5.
+LDLIBS   := $(filter -L%,$(PKG_LIBS)) -lhdf5_hl $(filter-out -L%,$(PKG_LIBS)) -lm -ldl
+PREPROCESS := $(STD) -I. $(PKG_CFLAGS)
+COMPILE   = $(CC) $(PREPROCESS) $(WARN) $(OPT) $(FAT) $(SANITIZE) $(CFLAGS) $(DEFINES) -MMD -MP
+LINK      = $(CC) $(OPT) $(SANITIZE) $(CFLAGS) $(LDFLAGS) -rdynamic
+# Policies built outside the tree find every symbol of the contract in the program.
+WHOLE     = -Wl,--whole-archive $(BUILD)/libesgsim.a -Wl,--no-whole-archive
 
-LIB_SRC  := $(wildcard sim/*.c sched/*.c sched/*/*.c workloads/*.c traces/*.c)
-LIB_SRC  := $(filter-out sim/main.c,$(LIB_SRC))
-PROG_SRC := $(wildcard sim/main.c sim/cli/*.c results/*.c plots/*.c)
+SAN_BUILD := $(BUILD)/sanitized
+SAN_FLAGS := BUILD=$(SAN_BUILD) OPT='-O1 -fno-omit-frame-pointer' \
+             SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all'
+
+# ---- Sources ---------------------------------------------------------------------------------
+
+LIB_SRC  := $(filter-out sim/main.c,$(wildcard sim/*.c sched/*.c sched/*/*.c workloads/*.c traces/*.c))
+CLI_SRC  := $(wildcard sim/cli/*.c results/*.c plots/*.c)
+DERIVE_SRC := $(wildcard traces/derive/*.c)
 TEST_SRC := $(wildcard tests/test_*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h)
+ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) \
+            $(wildcard tests/fuzz/*.c tests/plugins/*.c)
+ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/derive/*.h tests/*.h \
+            tests/fuzz/*.h)
+
+PLUGINS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
-PROG_OBJ := $(PROG_SRC:%.c=$(BUILD)/%.o)
+CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)
+DERIVE_OBJ := $(DERIVE_SRC:%.c=$(BUILD)/%.o)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
+REPLAYS  := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/tests/replay_%)
+FUZZERS  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/%)
+
+# ---- Build -----------------------------------------------------------------------------------
+
+.DELETE_ON_ERROR:
+.SECONDARY:
 
 .PHONY: all
-all: $(BUILD)/esgsim
+all: $(BUILD)/esgsim ## build the program (default)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(SAY) compile $@
+	$(Q)$(COMPILE) -c $< -o $@
+
+# Version, commit and data folder are compiled into the few files that name them, and only those
+# are compiled again when one of the three changes.
+IDENTITY_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lE 'ESGSIM_(VERSION|COMMIT|DATADIR)' \
+                  $(ALL_SRC) /dev/null))
+$(IDENTITY_OBJ): DEFINES := -DESGSIM_VERSION='"$(VERSION)"' -DESGSIM_DATADIR='"$(DATADIR)"' \
+                            -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"'
+$(IDENTITY_OBJ): $(BUILD)/identity
+.PHONY: FORCE
+$(BUILD)/identity: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION) $(COMMIT) $(DATADIR)' | cmp -s - $@ || echo '$(VERSION) $(COMMIT) $(DATADIR)' >$@
+
+# Fat objects: the installed archive also serves programs that are linked without LTO.
+$(LIB_OBJ): FAT := $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
 
 $(BUILD)/libesgsim.a: $(LIB_OBJ)
-	rm -f $@ && gcc-ar rcs $@ $^
+	$(SAY) archive $@
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/esgsim: $(PROG_OBJ) $(BUILD)/libesgsim.a
-	$(CC) $(ALL_CFLAGS) -rdynamic -o $@ $(PROG_OBJ) -Wl,--whole-archive $(BUILD)/libesgsim.a -Wl,--no-whole-archive $(LDLIBS)
+$(BUILD)/esgsim: $(BUILD)/sim/main.o $(CLI_OBJ) $(BUILD)/libesgsim.a
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
 
-# A suite links everything but main; each closes with cmocka's own summary.
-$(BUILD)/tests/%: tests/%.c $(BUILD)/libesgsim.a $(filter-out $(BUILD)/sim/main.o,$(PROG_OBJ))
+# A suite links everything but main.
+$(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(CLI_OBJ) $(BUILD)/libesgsim.a
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS) -lcmocka
+
+# Policies as a user would build them, for the tests that load one.
+$(PLUGINS): $(BUILD)/%.so: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(filter-out $(BUILD)/sim/main.o,$(PROG_OBJ)) $(BUILD)/libesgsim.a $(LDLIBS) -lcmocka
+	$(SAY) link $@
+	$(Q)$(CC) $(PREPROCESS) $(WARN) $(SANITIZE) $(CFLAGS) -MMD -MP -shared -fPIC -o $@ $<
+
+# The fuzz targets with a main of our own that replays the corpus.
+$(REPLAYS): $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/input.o \
+            $(BUILD)/tests/fuzz/replay.o $(BUILD)/libesgsim.a
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+
+# The same with libFuzzer's main.
+$(FUZZERS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/input.o \
+            $(BUILD)/libesgsim.a
+	$(SAY) link $@
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+
+$(BUILD)/derive-profiles: $(DERIVE_OBJ) $(BUILD)/libesgsim.a
+	$(SAY) link $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libesgsim.a $(LDLIBS)
+
+.PHONY: derive
+derive: $(BUILD)/derive-profiles ## derive traces/profiles/*.json again from the measured tables
+	$< traces/profiles
+
+# ---- What is needed --------------------------------------------------------------------------
+
+# The flags above are read from pkg-config when make starts, so what follows an installation is a
+# make of its own.
+.PHONY: deps
+deps: ## install what is missing, with the system's package manager
+	@sh .ci/deps.sh build plots test lint
+
+.PHONY: deps-build deps-test deps-lint deps-fuzz
+deps-build:
+	@sh .ci/deps.sh build
+deps-test:
+	@sh .ci/deps.sh build test
+deps-lint:
+	@sh .ci/deps.sh build test lint
+deps-fuzz:
+	@sh .ci/deps.sh build test fuzz
+
+# ---- The main job ----------------------------------------------------------------------------
+
+SWEEP     ?= workloads/experiments/paper.json
+RESULTS   ?= results/paper.h5
+PUBLISHED := $(wildcard results/paper/esg-hpdc24.json)
+
+.PHONY: reproduce
+reproduce: deps-build ## install, build, run the paper's experiments, print their tables
+	@start=$$(date +%s); set -e; \
+	$(MAKE) all; \
+	built=$$(date +%s); \
+	echo "$(BUILD)/esgsim sweep $(SWEEP) --jobs $(JOBS) --out $(RESULTS)"; \
+	$(BUILD)/esgsim sweep $(SWEEP) --jobs $(JOBS) --out $(RESULTS); \
+	echo "$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %)"; \
+	$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %); \
+	end=$$(date +%s); \
+	echo "reproduce: $$((end - start)) s ($$((built - start)) s of it to build); results in $(RESULTS)"
+
+.PHONY: bench
+bench: all ## print the speed figures
+	$(BUILD)/esgsim bench
+
+# ---- Tests and checks ------------------------------------------------------------------------
+
+.PHONY: suites
+suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS) \
+        $(if $(DERIVE_SRC),$(BUILD)/derive-profiles)
+
+.PHONY: test
+test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
+	@$(MAKE) all
+	@$(MAKE) $(SAN_FLAGS) suites
+	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
+
+.PHONY: check
+check: deps-lint ## all tests, static analysis and formatting
+	@$(MAKE) all lint-findings
+	@$(MAKE) $(SAN_FLAGS) suites
+	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
+
+.PHONY: lint
+lint: deps-lint ## static analysis and formatting alone
+	@$(MAKE) lint-findings
+	@LINT_DIR=$(BUILD)/lint sh tests/lint.sh
+
+# What the analysers say goes to a file each, so that only what changed is looked at again;
+# tests/lint.sh shows the findings and counts them.
+TIDY     := $(ALL_SRC:%.c=$(BUILD)/lint/%.tidy)
+CPPCHECK := $(BUILD)/lint/cppcheck.log
+FORMAT   := $(BUILD)/lint/clang-format.log
+DEFINED  := -DESGSIM_VERSION='""' -DESGSIM_DATADIR='""' -DESGSIM_COMMIT='""'
+
+.PHONY: lint-findings
+lint-findings: $(TIDY) $(CPPCHECK) $(FORMAT) $(BUILD)/lint/shellcheck.log
+
+$(BUILD)/lint/%.tidy: %.c $(BUILD)/%.o .clang-tidy
+	@mkdir -p $(@D)
+	@echo clang-tidy $<
+	@clang-tidy --quiet $< -- $(PREPROCESS) $(DEFINED) -Wall -Wextra -Wpedantic >$@ 2>$@.err || \
+	  cat $@.err >>$@; rm -f $@.err
+
+$(CPPCHECK): $(ALL_SRC) $(ALL_HDR)
+	@mkdir -p $(BUILD)/lint/cppcheck
+	@echo cppcheck
+	@cppcheck --quiet -j $(JOBS) --cppcheck-build-dir=$(BUILD)/lint/cppcheck --std=c11 -I. \
+	  -D_GNU_SOURCE $(DEFINED) --enable=warning,performance,portability --inline-suppr \
+	  --error-exitcode=1 --suppress=missingIncludeSystem $(ALL_SRC) >$@ 2>&1 || \
+	  echo 'cppcheck: findings above' >>$@
+
+$(FORMAT): $(ALL_SRC) $(ALL_HDR) .clang-format
+	@mkdir -p $(@D)
+	@clang-format --dry-run -Werror $(ALL_SRC) $(ALL_HDR) >$@ 2>&1 || \
+	  echo 'clang-format: run `make format`' >>$@
+
+SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh)
+$(BUILD)/lint/shellcheck.log: $(SHELL_SRC)
+	@mkdir -p $(@D)
+	@shellcheck -x $(SHELL_SRC) >$@ 2>&1 || echo 'shellcheck: findings above' >>$@
+
+.PHONY: format
+format: ## lay out all sources as .clang-format says
+	clang-format -i $(ALL_SRC) $(ALL_HDR)
+
+FUZZ_SECONDS ?= 30
+.PHONY: fuzz
+fuzz: deps-fuzz ## fuzz the readers with libFuzzer, FUZZ_SECONDS each
+	@$(MAKE) CC=clang BUILD=$(BUILD)/fuzz OPT='-O1 -fno-omit-frame-pointer' \
+	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' fuzzers
+	@sh tests/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
+
+.PHONY: fuzzers
+fuzzers: $(FUZZERS)
+
+# ---- Installation ----------------------------------------------------------------------------
+
+DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
+          -o -name '*.txt' -o -name '*.md' -o -name '*.h5' \) 2>/dev/null)
+
+.PHONY: install
+install: all ## install program, library, headers and data under PREFIX (DESTDIR is put before it)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 755 $(BUILD)/esgsim $(DESTDIR)$(PREFIX)/bin/esgsim
+	install -m 644 $(BUILD)/libesgsim.a $(DESTDIR)$(PREFIX)/lib/libesgsim.a
+	@for file in $(HEADERS) $(wildcard sim/*.def); do \
+	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/include/esgsim/$$file || exit 1; done
+	@for file in $(DATA); do \
+	  install -D -m 644 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
+	@printf '%s\n' 'prefix=$(PREFIX)' '' 'Name: esgsim' \
+	  'Description: Simulator of serverless DNN inference on shareable GPUs' \
+	  'Version: $(VERSION)' 'Requires: gsl libcjson zlib nettle' \
+	  'Cflags: -I$${prefix}/include/esgsim' 'Libs: -L$${prefix}/lib -lesgsim -lm -ldl' \
+	  >$(DESTDIR)$(PREFIX)/lib/pkgconfig/esgsim.pc
+	@echo 'installed under $(DESTDIR)$(PREFIX); data in $(DATADIR)'
 
 .PHONY: clean
-clean:
+clean: ## remove everything built
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
+
+-include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/sanitized/*' -not -path '$(BUILD)/fuzz/*' 2>/dev/null)

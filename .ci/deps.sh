@@ -1,0 +1,110 @@
+#!/bin/sh
+# Installs what is missing of the named sets (build plots test lint fuzz) with the system's package
+# manager. Touches neither network nor packages when everything is there.
+set -eu
+
+has_command() { command -v "$1" >/dev/null 2>&1; }
+has_package() { pkg-config --exists "$1" 2>/dev/null; }
+has_hdf5() { has_package hdf5-serial || has_package hdf5; }
+has_libc() { echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1; }
+has_fuzzer() {
+    echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d + !n; }' |
+        clang -x c -fsanitize=fuzzer,address,undefined -o /dev/null - >/dev/null 2>&1
+}
+
+# Package names: Debian and its kin, Fedora and its kin, Arch, Homebrew; "-": comes with another.
+missing=""
+if has_command apt-get; then manager=apt
+elif has_command dnf; then manager=dnf
+elif has_command pacman; then manager=pacman
+elif has_command brew; then manager=brew
+else manager=none; fi
+
+need() { # need DEBIAN FEDORA ARCH BREW CHECK...
+    debian=$1 fedora=$2 arch=$3 brew=$4
+    shift 4
+    "$@" && return
+    case $manager in
+    dnf) name=$fedora ;;
+    pacman) name=$arch ;;
+    brew) name=$brew ;;
+    *) name=$debian ;;
+    esac
+    case " $missing " in *" $name "*) return ;; esac
+    [ "$name" = - ] || missing="$missing $name"
+}
+
+for set in "$@"; do
+    case $set in
+    build)
+        need gcc gcc gcc gcc has_command gcc
+        need libc6-dev glibc-devel glibc - has_libc
+        need make make make make has_command make
+        need pkg-config pkgconf-pkg-config pkgconf pkgconf has_command pkg-config
+        need libgsl-dev gsl-devel gsl gsl has_package gsl
+        need libcjson-dev cjson-devel cjson cjson has_package libcjson
+        need libhdf5-dev hdf5-devel hdf5 hdf5 has_hdf5
+        need zlib1g-dev zlib-devel zlib zlib has_package zlib
+        need nettle-dev nettle-devel nettle nettle has_package nettle
+        ;;
+    plots)
+        need gnuplot-nox gnuplot gnuplot gnuplot has_command gnuplot
+        ;;
+    test)
+        need libcmocka-dev libcmocka-devel cmocka cmocka has_package cmocka
+        need valgrind valgrind valgrind - has_command valgrind
+        need hdf5-tools hdf5 hdf5 hdf5 has_command h5dump
+        ;;
+    lint)
+        need clang-tidy clang-tools-extra clang llvm has_command clang-tidy
+        need clang-format clang-tools-extra clang clang-format has_command clang-format
+        need cppcheck cppcheck cppcheck cppcheck has_command cppcheck
+        need shellcheck ShellCheck shellcheck shellcheck has_command shellcheck
+        ;;
+    fuzz)
+        need clang clang clang llvm has_command clang
+        need libclang-rt-dev compiler-rt compiler-rt - has_fuzzer
+        ;;
+    *)
+        echo "deps: no set '$set': build plots test lint fuzz" >&2
+        exit 2
+        ;;
+    esac
+done
+
+missing=${missing# }
+if [ -z "$missing" ]; then
+    echo "deps ($*): all there"
+    exit 0
+fi
+
+echo "deps ($*): will install: $missing"
+case $manager in
+apt) command="apt-get install -y -q --no-install-recommends $missing" ;;
+dnf) command="dnf install -y $missing" ;;
+pacman) command="pacman -S --needed --noconfirm $missing" ;;
+brew) command="brew install $missing" ;;
+none)
+    echo "deps: no apt-get, dnf, pacman or brew here: install these by hand" >&2
+    exit 1
+    ;;
+esac
+
+become=""
+if [ "$manager" != brew ] && [ "$(id -u)" -ne 0 ]; then
+    if ! has_command sudo; then
+        echo "deps: neither root nor sudo: have an administrator run: $command" >&2
+        exit 1
+    fi
+    become=sudo
+fi
+
+if [ "$manager" = apt ]; then
+    export DEBIAN_FRONTEND=noninteractive
+    # Stale package lists are worth a warning, not a failure: the packages may be cached.
+    $become apt-get update -qq || echo "deps: apt-get update failed; trying with the lists at hand" >&2
+fi
+echo "deps: ${become:+$become }$command"
+# The words of $command are the arguments.
+# shellcheck disable=SC2086
+$become $command

@@ -1,0 +1,29 @@
+#include "sim/version.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+const char *version_number(void)
+{
+    return ESGSIM_VERSION;
+}
+
+const char *version_commit(void)
+{
+    return ESGSIM_COMMIT;
+}
+
+const char *version_compiler(void)
+{
+#ifdef __clang__
+    return "clang " __clang_version__;
+#else
+    return "gcc " __VERSION__;
+#endif
+}
+
+const char *version_data_folder(void)
+{
+    const char *folder = getenv("ESGSIM_DATA");
+    return folder != NULL && folder[0] != '\0' ? folder : ESGSIM_DATADIR;
+}

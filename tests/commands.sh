@@ -1,0 +1,194 @@
+#!/bin/sh
+# The program from the outside: help, refusals, malformed input, interruption, determinism.
+# Runs the sanitized build, whose reports end in status 99, which no test here accepts.
+. tests/shell.sh
+
+esgsim=${SAN_BUILD:-build/sanitized}/esgsim
+strict=workloads/experiments/strict-light.json
+commands="run sweep report search slo list check trace validate bench"
+here=$(pwd)
+
+# ---- Help and usage --------------------------------------------------------------------------
+
+run "$esgsim" --help
+expect "--help succeeds and names the commands" 0 'sweep'
+run "$esgsim" --version
+expect "--version succeeds and prints the version of CITATION.cff" 0 \
+    "$(sed -n 's/^version: *//p' CITATION.cff)"
+for command in $commands; do
+    run "$esgsim" "$command" --help
+    expect "$command --help succeeds and shows its usage" 0 "$command"
+    run "$esgsim" "$command" --no-such-option
+    expect_refusal "$command refuses an unknown option in one line" 'no-such-option'
+done
+run "$esgsim"
+if [ "$status" -eq 2 ] && grep -q 'usage' "$folder/err" && [ ! -s "$folder/out" ]; then
+    pass "no command at all is answered with the usage and status 2"
+else
+    explain "no command at all is answered with the usage and status 2" "status 2, usage on standard error"
+fi
+run "$esgsim" no-such-command
+expect_refusal "an unknown command is refused in one line that names it" 'no-such-command'
+run "$esgsim" reprot
+expect_refusal "a misspelt command is answered with the nearest one" 'report'
+for command in run sweep report search slo check trace; do
+    run "$esgsim" "$command"
+    expect_refusal "$command without operands is refused in one line"
+done
+
+# ---- Names and values ------------------------------------------------------------------------
+
+run "$esgsim" run missing.json
+expect_refusal "run refuses a missing experiment and names it" 'missing\.json'
+run "$esgsim" sweep missing.json --out "$folder/x.h5"
+expect_refusal "sweep refuses a missing file and names it" 'missing\.json'
+run "$esgsim" report missing.h5
+expect_refusal "report refuses a missing file and names it" 'missing\.h5'
+run "$esgsim" check missing.json
+expect_refusal "check refuses a missing file and names it" 'missing\.json'
+run "$esgsim" slo missing.json --application x
+expect_refusal "slo refuses a missing file and names it" 'missing\.json'
+run "$esgsim" search missing.json --application x --budget-ms 100
+expect_refusal "search refuses a missing file and names it" 'missing\.json'
+run "$esgsim" trace stats missing.csv
+expect_refusal "trace stats refuses a missing file and names it" 'missing\.csv'
+run "$esgsim" run "$strict" --policy fifoo
+expect_refusal "a misspelt policy is answered with the nearest name" "fifo[^o]|fifo$"
+run "$esgsim" run "$strict" --policy zzzzzzzzzz
+expect_refusal "an unknown policy is refused and named" 'zzzzzzzzzz'
+run "$esgsim" run "$strict" --policy ./missing.so
+expect_refusal "a policy object that is not there is refused and named" 'missing\.so'
+run "$esgsim" run "$strict" --set requets=5
+expect_refusal "a misspelt key is answered with the nearest one" 'requests'
+run "$esgsim" run "$strict" --set requests=many
+expect_refusal "a value of the wrong type is refused with its key" 'requests'
+run "$esgsim" run "$strict" --set requests=-1
+expect_refusal "a negative count is refused with its key" 'requests'
+run "$esgsim" run "$strict" --set policy.params.kk=5
+expect_refusal "an unknown policy parameter is refused and named" 'kk'
+run "$esgsim" run "$strict" --seed x
+expect_refusal "a seed that is no number is refused" 'seed'
+run "$esgsim" run "$strict" --out /no/such/folder/x.h5
+if [ "$status" -ne 1 ] && [ "$status" -ne 2 ] || [ "$(wc -l <"$folder/err")" -ne 1 ]; then
+    explain "an output folder that is not there is told in one line" "status 1 or 2, one line"
+else
+    pass "an output folder that is not there is told in one line"
+fi
+run "$esgsim" slo "$strict" --application image-clasification
+expect_refusal "a misspelt application is answered with the nearest one" 'image-classification'
+run "$esgsim" list polices
+expect_refusal "list answers a misspelt kind with the nearest one" 'policies'
+
+run sh -c '"$1" list policies >/dev/full' sh "$esgsim"
+expect "a full disk under standard output is a failure, not a success" 1
+
+# ---- What ships is valid ---------------------------------------------------------------------
+
+for kind in policies applications functions profiles traces; do
+    run "$esgsim" list "$kind"
+    expect "list $kind prints at least one line" 0 '[a-z]'
+done
+shipped=$(find workloads traces results/paper -name '*.json' -size -8192k ! -path '*/derive/*' | sort)
+for file in $shipped; do
+    run "$esgsim" check "$file"
+    expect "check accepts $file" 0
+done
+
+# ---- Malformed input -------------------------------------------------------------------------
+
+count=0
+find tests/corpus -type f ! -name '*.md' 2>/dev/null | sort >"$folder/corpus"
+while read -r file; do
+    count=$((count + 1))
+    case $file in
+    *.h5) run "$esgsim" report "$file" ;;
+    *) run "$esgsim" check "$file" ;;
+    esac
+    expect_refusal "$file is refused in one line" "$(basename "$file")"
+done <"$folder/corpus"
+if [ "$count" -ge 60 ]; then
+    pass "the corpus holds at least 60 malformed inputs"
+else
+    fail "the corpus holds at least 60 malformed inputs" "found: $count"
+fi
+
+# ---- Determinism -----------------------------------------------------------------------------
+
+# Raw bytes of every table of an HDF5 file, names included, attributes left out.
+tables() { # tables FILE OUTPUT
+    : >"$2"
+    h5ls -r "$1" | awk '$2 == "Dataset" { print $1 }' | sort | while read -r table; do
+        rm -f "$folder/table"
+        h5dump -d "$table" -b FILE -o "$folder/table" "$1" >/dev/null 2>&1
+        echo "$table $(wc -c <"$folder/table") bytes" >>"$2"
+        cat "$folder/table" >>"$2"
+    done
+}
+small="--set requests=300 --set warmup_requests=30 --set record=requests"
+
+for name in one two; do
+    # shellcheck disable=SC2086
+    run "$esgsim" run "$strict" $small --seed 7 --out "$folder/$name.h5" --quiet
+    expect "run writes $name.h5" 0
+    tables "$folder/$name.h5" "$folder/$name.tables"
+done
+same "the same run twice writes the same table bytes" "$folder/one.tables" "$folder/two.tables"
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $small --seed 8 --out "$folder/three.h5" --quiet
+tables "$folder/three.h5" "$folder/three.tables"
+if cmp -s "$folder/one.tables" "$folder/three.tables"; then
+    fail "another seed writes other table bytes" "seeds 7 and 8 gave the same tables"
+else
+    pass "another seed writes other table bytes"
+fi
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $small --seed 7 --policy fifo --json
+cp "$folder/out" "$folder/fifo.json"
+expect "run --json prints an object with the documented keys" 0 '"slo_hit_rate"'
+
+cat >"$folder/sweep.json" <<EOF
+{"base": "$here/$strict",
+ "matrix": {"policy.name": ["fifo", "min-config"],
+            "setting": [{"name": "short", "requests": 200, "warmup_requests": 20}]},
+ "seeds": 2}
+EOF
+for jobs in 1 2; do
+    run "$esgsim" sweep "$folder/sweep.json" --jobs $jobs --out "$folder/jobs$jobs.h5" --quiet
+    expect "sweep --jobs $jobs succeeds" 0
+    tables "$folder/jobs$jobs.h5" "$folder/jobs$jobs.tables"
+done
+same "a sweep on one job and on two writes the same table bytes" \
+    "$folder/jobs1.tables" "$folder/jobs2.tables"
+for format in text csv json; do
+    run "$esgsim" report "$folder/jobs1.h5" --format $format
+    cp "$folder/out" "$folder/report1"
+    expect "report --format $format succeeds" 0 'fifo'
+    run "$esgsim" report "$folder/jobs2.h5" --format $format
+    sed 's/jobs2\.h5/jobs1.h5/' "$folder/out" >"$folder/report2"
+    same "reports of both sweeps as $format are equal" "$folder/report1" "$folder/report2"
+done
+run "$esgsim" run "$strict" --set requests=50 --set warmup_requests=0 --quiet
+if [ "$status" -eq 0 ] && [ ! -s "$folder/err" ]; then
+    pass "--quiet keeps standard error empty"
+else
+    explain "--quiet keeps standard error empty" "status 0 and nothing on standard error"
+fi
+
+# ---- Interruption ----------------------------------------------------------------------------
+
+# A run too long to finish is stopped after a while: whenever that is, the file of the run before it
+# must be as it was.
+cp "$folder/one.h5" "$folder/kept.h5"
+for signal in KILL TERM INT; do
+    run timeout --preserve-status -s $signal 2 "$esgsim" run "$strict" --set requests=200000000 \
+        --set record=requests --out "$folder/kept.h5"
+    if [ "$status" -eq 0 ] || [ "$status" -eq 99 ] || [ "$status" -eq 2 ]; then
+        explain "a run stopped by SIG$signal ends as such" "a status other than 0, 2 and 99"
+    else
+        pass "a run stopped by SIG$signal ends as such"
+    fi
+    same "a run stopped by SIG$signal leaves the results written before intact" \
+        "$folder/one.h5" "$folder/kept.h5"
+done
+
+finish

@@ -1,0 +1,13 @@
+#!/bin/sh
+# The profiles that ship are what the committed derivation makes of the raw measurements, byte by byte.
+. tests/shell.sh
+
+mkdir "$folder/profiles"
+run "${SAN_BUILD:-build/sanitized}/derive-profiles" "$folder/profiles"
+expect "the derivation runs" 0
+for file in "$folder"/profiles/*.json; do
+    [ -e "$file" ] || { fail "the derivation writes profiles" "no file written"; continue; }
+    name=$(basename "$file")
+    same "traces/profiles/$name is what the derivation writes" "$file" "traces/profiles/$name"
+done
+finish

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Shows what the analysers found (make writes it to LINT_DIR) and counts each analyser as a test.
+. tests/shell.sh
+
+LINT_DIR=${LINT_DIR:-build/lint}
+
+# findings NAME FILE...: passes where every file is there and empty.
+findings() {
+    name=$1
+    shift
+    for file in "$@"; do
+        if [ ! -e "$file" ]; then
+            fail "$name" "$file is missing: make lint-findings"
+            return
+        fi
+    done
+    if [ "$(cat "$@" | wc -c)" -eq 0 ]; then
+        pass "$name"
+    else
+        cat "$@" | head -n 400
+        fail "$name"
+    fi
+}
+
+sources=$(find sim sched workloads traces results plots tests -name '*.c' ! -path '*/capture/*' |
+    sed "s|^|$LINT_DIR/|; s|\.c\$|.tidy|")
+# shellcheck disable=SC2086
+findings "clang-tidy finds nothing" $sources
+findings "cppcheck finds nothing" "$LINT_DIR/cppcheck.log"
+findings "clang-format would change nothing" "$LINT_DIR/clang-format.log"
+findings "shellcheck finds nothing" "$LINT_DIR/shellcheck.log"
+finish

@@ -1,0 +1,97 @@
+#!/bin/sh
+# Runs every suite, a few at a time, shows each suite's own output and ends with one line:
+# "N passed, N failed". Suites are cmocka programs, and scripts that print the same lines.
+#
+#   tests/run.sh BUILD SANITIZED_BUILD [lint]
+#
+# A suite that crashes, times out, leaks, or runs no test counts as at least one failure.
+set -eu
+cd "$(dirname "$0")/.."
+
+SUITE_SECONDS=${SUITE_SECONDS:-600}
+SCRIPTS="commands leaks headers derive"
+
+# One suite: its output to LOGS/NAME.log, its exit status to LOGS/NAME.status.
+if [ "$1" = --one ]; then
+    name=$2
+    TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/esgsim-$name.XXXXXX")
+    export TMPDIR
+    start=$(date +%s)
+    status=0
+    case $name in
+    replay_*) timeout "$SUITE_SECONDS" "$SAN_BUILD/tests/$name" tests/corpus ;;
+    test_*) timeout "$SUITE_SECONDS" "$SAN_BUILD/tests/$name" ;;
+    *) timeout "$SUITE_SECONDS" sh "tests/$name.sh" ;;
+    esac >"$LOGS/$name.log" 2>&1 </dev/null || status=$?
+    echo "$status" "$(($(date +%s) - start))" >"$LOGS/$name.status"
+    rm -rf "$TMPDIR"
+    exit 0
+fi
+
+BUILD=$1
+SAN_BUILD=$2
+[ "${3:-}" != lint ] || SCRIPTS="$SCRIPTS lint"
+LOGS=$BUILD/tests-logs
+LINT_DIR=$BUILD/lint
+export BUILD SAN_BUILD LOGS LINT_DIR SUITE_SECONDS
+# Where the tests that load a policy find those built of tests/plugins.
+export ESGSIM_PLUGINS="$SAN_BUILD/tests/plugins"
+# A report must never end in status 0, 1 or 2, which are the program's own.
+export ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:exitcode=99"
+export UBSAN_OPTIONS="print_stacktrace=1:exitcode=99"
+export LSAN_OPTIONS="exitcode=99:print_suppressions=0"
+
+rm -rf "$LOGS"
+mkdir -p "$LOGS"
+suites=$SCRIPTS
+for source in tests/fuzz/fuzz_*.c tests/test_*.c; do
+    name=$(basename "$source" .c)
+    case $name in
+    *'*'*) ;; # none there
+    fuzz_*) suites="$suites replay_${name#fuzz_}" ;;
+    *) suites="$suites $name" ;;
+    esac
+done
+
+# shellcheck disable=SC2086
+printf '%s\n' $suites | xargs -P "${JOBS:-$(nproc)}" -I '{}' sh tests/run.sh --one '{}'
+
+passed=0
+failed=0
+skipped=0
+count() { # count PATTERN LOG: lines that match
+    grep -c "$1" "$2" || true
+}
+for name in $suites; do
+    log=$LOGS/$name.log
+    read -r status seconds <"$LOGS/$name.status"
+    ok=$(count '^\[       OK \]' "$log")
+    # cmocka lists failures twice, once where they happen and once at the end: count the first.
+    bad=$(sed '/^\[==========\].* run\./,$d' "$log" | grep -c '^\[  FAILED  \]' || true)
+    skip=$(sed '/^\[==========\].* run\./,$d' "$log" | grep -c '^\[  SKIPPED \]' || true)
+    if [ "$status" -ne 0 ] || [ "$bad" -gt 0 ]; then
+        cat "$log"
+    else
+        grep -E '^\[  (PASSED|SKIPPED) ' "$log" || true
+    fi
+    note=""
+    if [ "$bad" -eq 0 ] && [ "$status" -ne 0 ]; then
+        bad=1
+        case $status in
+        124) note=" (stopped after $SUITE_SECONDS s)" ;;
+        *) note=" (ended with status $status)" ;;
+        esac
+    elif [ $((ok + bad + skip)) -eq 0 ]; then
+        bad=1
+        note=" (ran no test)"
+    fi
+    printf '%-28s %4d passed, %d failed%s%s  %d s\n\n' "$name" "$ok" "$bad" \
+        "$([ "$skip" -eq 0 ] || echo ", $skip skipped")" "$note" "$seconds"
+    passed=$((passed + ok))
+    failed=$((failed + bad))
+    skipped=$((skipped + skip))
+done
+
+[ "$skipped" -eq 0 ] || echo "$skipped skipped"
+echo "$passed passed, $failed failed" | tee "$BUILD/tests.summary"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,78 @@
+# Sourced by the suites that are scripts: tests that print what cmocka prints.
+# shellcheck shell=sh
+set -u
+
+tests_run=0
+tests_bad=0
+folder=$(mktemp -d "${TMPDIR:-/tmp}/esgsim-tests.XXXXXX")
+trap 'rm -rf "$folder"' EXIT
+
+# pass NAME; fail NAME EXPLANATION...
+pass() {
+    tests_run=$((tests_run + 1))
+    echo "[       OK ] $1"
+}
+fail() {
+    tests_run=$((tests_run + 1))
+    tests_bad=$((tests_bad + 1))
+    name=$1
+    shift
+    for line in "$@"; do
+        printf '    %s\n' "$line"
+    done
+    echo "[  FAILED  ] $name"
+}
+
+# run COMMAND...: output to $folder/out and $folder/err, exit status to $status.
+run() {
+    ran="$*"
+    status=0
+    "$@" >"$folder/out" 2>"$folder/err" </dev/null || status=$?
+}
+
+# explain NAME EXPECTED: the last command failed the test.
+explain() {
+    fail "$1" "command:  $ran" "expected: $2" "got:      status $status" \
+        "stdout:   $(head -c 600 "$folder/out" | head -n 6)" \
+        "stderr:   $(head -c 2000 "$folder/err" | head -n 20)"
+}
+
+# expect NAME STATUS [PATTERN]: the last command ended so, and its output has the pattern.
+expect() {
+    if [ "$status" -ne "$2" ]; then
+        explain "$1" "status $2"
+    elif [ $# -gt 2 ] && ! grep -qiE -- "$3" "$folder/out"; then
+        explain "$1" "status $2 and /$3/ on standard output"
+    else
+        pass "$1"
+    fi
+}
+
+# expect_refusal NAME [PATTERN]: status 2, nothing on standard output, exactly one line on standard
+# error, with the pattern in it.
+expect_refusal() {
+    lines=$(wc -l <"$folder/err")
+    if [ "$status" -ne 2 ] || [ "$lines" -ne 1 ] || [ -s "$folder/out" ]; then
+        explain "$1" "status 2, one line on standard error and nothing on standard output"
+    elif [ $# -gt 1 ] && ! grep -qiE -- "$2" "$folder/err"; then
+        explain "$1" "one line on standard error with /$2/"
+    else
+        pass "$1"
+    fi
+}
+
+# same NAME FILE FILE: the two are there and equal byte by byte.
+same() {
+    if [ -s "$2" ] && cmp "$2" "$3" >"$folder/out" 2>&1; then
+        pass "$1"
+    else
+        fail "$1" "files differ or are empty: $2 $3" "$(head -c 300 "$folder/out")"
+    fi
+}
+
+finish() {
+    echo "[==========] $tests_run test(s) run."
+    echo "[  PASSED  ] $((tests_run - tests_bad)) test(s)."
+    [ "$tests_bad" -eq 0 ]
+    exit
+}
