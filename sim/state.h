@@ -150,12 +150,12 @@ bool jobs_init(struct platform *platform);
 void jobs_clear(struct platform *platform);
 /* Admits a request that arrives now and readies its source jobs. */
 void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo, uint32_t user);
-/* Takes the oldest `count` jobs off a queue, linked through job.next; returns the first. */
-uint32_t jobs_take(struct platform *platform, uint32_t queue, uint32_t count);
+/* Takes the oldest `count` jobs off queue `id`, linked through job.next; returns the first. */
+uint32_t jobs_take(struct platform *platform, uint32_t id, uint32_t count);
 /* A job of a finished batch is done: readies its successors, ends the request with its last job. */
 void jobs_done(struct platform *platform, uint32_t job);
-/* Gives up a request: its waiting jobs leave their queues. */
-void jobs_drop(struct platform *platform, uint32_t request);
+/* Gives up the request in `slot`: its waiting jobs leave their queues. */
+void jobs_drop(struct platform *platform, uint32_t slot);
 /* Checks that nothing waits and that Little's law held in every queue. */
 bool jobs_check(struct platform *platform);
 
@@ -170,13 +170,13 @@ void batches_clear(struct platform *platform);
 /* Reserves and launches; false (platform failed) where a rule is broken. */
 bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                       uint32_t configuration, uint32_t invoker);
-void batches_start(struct platform *platform, uint32_t batch);
-void batches_finish(struct platform *platform, uint32_t batch);
+void batches_start(struct platform *platform, uint32_t id);
+void batches_finish(struct platform *platform, uint32_t id);
 /* Containers made before the first arrival, as platform.initial says. */
 void containers_init(struct platform *platform);
 bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
-void containers_ready(struct platform *platform, uint32_t container);
-void containers_expire(struct platform *platform, uint32_t container);
+void containers_ready(struct platform *platform, uint32_t id);
+void containers_expire(struct platform *platform, uint32_t id);
 void predictor_observe(struct platform *platform, uint32_t function);
 void predictor_act(struct platform *platform, uint32_t function);
 
