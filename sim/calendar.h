@@ -1,8 +1,8 @@
 /* The event calendar: what happens next.
  *
  * Integer time; ties in insertion order (the order of the push or re-time that set the time); every
- * event can be cancelled or re-timed by its handle in O(1) amortised. Knows nothing of GPUs: an
- * event is a time, a kind and a subject.
+ * event can be cancelled or re-timed by its handle in O(1) amortised. Knows nothing of GPUs: an event
+ * is a time, a kind and a subject.
  *
  * The one idea: a 4-ary heap of 16-byte keys, (time ‖ sequence ‖ slot) in one 128-bit integer, so
  * that an ordering comparison is one integer comparison and a tie cannot occur. Cancelling and
@@ -38,8 +38,7 @@ struct calendar *calendar_create(size_t initial_capacity);
 void calendar_destroy(struct calendar *calendar);
 
 /* Adds an event. `time` must be >= the time of the last event popped (asserted: time never goes
- * back). At most 2^24 pending. Returns 0 where the event could not be kept (calendar_exhausted).
- * O(log n). */
+ * back). At most 2^24 pending. O(log n). */
 calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
                               uint32_t subject);
 
@@ -55,10 +54,6 @@ sim_time_t calendar_next_time(struct calendar *calendar);
 
 /* Takes the next event; false where there is none. */
 bool calendar_pop(struct calendar *calendar, struct event *event);
-
-/* True once a push or a re-time found no memory, or no free slot among 2^24: the event was lost and
- * the run must end. */
-bool calendar_exhausted(const struct calendar *calendar);
 
 /* Pending events (cancelled ones not counted). */
 size_t calendar_size(const struct calendar *calendar);
