@@ -1,13 +1,18 @@
 /* The event calendar: what happens next.
  *
  * Integer time; ties in insertion order (the order of the push or re-time that set the time); every
- * event can be cancelled or re-timed by its handle in O(1) amortised. Knows nothing of GPUs: an event
- * is a time, a kind and a subject.
+ * event can be cancelled or re-timed by its handle in O(1) amortised. Knows nothing of GPUs: an
+ * event is a time, a kind and a subject.
  *
  * The one idea: a 4-ary heap of 16-byte keys, (time ‖ sequence ‖ slot) in one 128-bit integer, so
  * that an ordering comparison is one integer comparison and a tie cannot occur. Cancelling and
  * re-timing leave the old key in the heap, where its sequence number no longer matches its slot's;
  * such keys are dropped as they surface, and swept out together when they outnumber the live ones.
+ * Popping leaves the root open, so that an event pushed next sinks from there: one pass for both.
+ *
+ * No allocation once the calendar has grown to the largest number pending. When the 2^40 sequence
+ * numbers are used up, the pending events are numbered anew in their order; a slot used 2^40 times
+ * is laid aside. Neither is seen from outside.
  *
  * Arrivals of requests do not pass through here: the simulator merges their stream by looking at
  * calendar_next_time.
@@ -37,8 +42,8 @@ struct event {
 struct calendar *calendar_create(size_t initial_capacity);
 void calendar_destroy(struct calendar *calendar);
 
-/* Adds an event. `time` must be >= the time of the last event popped (asserted: time never goes
- * back). At most 2^24 pending. O(log n). */
+/* Adds an event. O(log n). Returns 0 and sets the calendar's fault where `time` is before that of
+ * the last event popped (time never goes back), 2^24 events are pending, or memory is out. */
 calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
                               uint32_t subject);
 
@@ -46,8 +51,14 @@ calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32
 bool calendar_cancel(struct calendar *calendar, calendar_handle handle);
 
 /* Moves a pending event to another time, behind all events already at that time. The handle stays
- * valid. False where it is stale. */
+ * valid. False where it is stale; false, with the calendar's fault set and the event left where it
+ * was, for the reasons given at calendar_push. */
 bool calendar_retime(struct calendar *calendar, calendar_handle handle, sim_time_t time);
+
+/* NULL while all is well; otherwise what went wrong first, for ever after ("an event was set before
+ * the present time"), for the error message of a run: a simulation's loop looks here now and then
+ * and at its end instead of at every push. */
+const char *calendar_fault(const struct calendar *calendar);
 
 /* Time of the next event, SIM_FOREVER where there is none. */
 sim_time_t calendar_next_time(struct calendar *calendar);
@@ -60,5 +71,9 @@ size_t calendar_size(const struct calendar *calendar);
 
 /* Checks heap order, slots and counts; for tests. O(n). */
 bool calendar_is_sound(const struct calendar *calendar);
+
+/* Makes the calendar as old as `uses` pushes through each of its free slots (at most two short of
+ * the limit), so that tests reach the end of the sequence and generation numbers. */
+void calendar_age(struct calendar *calendar, uint64_t uses);
 
 #endif

@@ -6,10 +6,15 @@
  * the same whatever was drawn before, by whom, and in which order — this is what makes runs under
  * different policies comparable pair by pair (common random numbers). Opening a stream costs a few
  * assignments; all of gsl_ran_* works on it.
+ *
+ * The seed is the key; the counter is (block number, a, purpose and b), so two names never share a
+ * block. One block gives two 64-bit outputs, the lower words first. A stream repeats after 2^33
+ * outputs.
  */
 #ifndef ESGSIM_SIM_RANDOM_H
 #define ESGSIM_SIM_RANDOM_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include <gsl/gsl_rng.h>
@@ -32,26 +37,58 @@ enum random_purpose {
  * random_stream_open(stream, s, RANDOM_TEST, 0, 0). */
 extern const gsl_rng_type *const random_philox;
 
+/* A stream's first blocks are computed one by one, since most streams are read a few times at most;
+ * a stream read on computes several at once, which costs a third per number. */
+enum { RANDOM_BLOCKS_ALONE = 2, RANDOM_BLOCKS_AHEAD = 8 };
+
 /* A generator held by value: no allocation. Use `&stream.rng` with gsl_ran_*. Not copyable (the
  * gsl_rng points into the structure). */
 struct random_stream {
     gsl_rng rng;
     struct random_philox_state {
         uint32_t key[2];
-        uint32_t counter[4];
-        uint64_t ready[2]; /* outputs of the current block not yet handed out */
-        uint32_t ready_count;
+        uint32_t counter[4];                     /* of the next block to compute */
+        uint32_t ready_next;                     /* the first output not yet handed out */
+        uint32_t ready_end;                      /* end of the outputs computed */
+        uint64_t ready[2 * RANDOM_BLOCKS_AHEAD]; /* outputs computed */
     } state;
 };
 
-/* Start the stream named (seed, purpose, a, b) from its beginning. `b` < 2^24, purpose < 256. */
+/* Start the stream named (seed, purpose, a, b) from its beginning. `b` < 2^24, purpose < 256
+ * (asserted). */
 void random_stream_open(struct random_stream *stream, uint64_t seed, enum random_purpose purpose,
                         uint64_t a, uint32_t b);
 
 /* One Philox4x32-10 block, exposed for its known-answer test. */
 void random_philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t output[4]);
 
-/* Lognormal of mean 1 and coefficient of variation cv (cv 0: exactly 1). */
+/* Computes the next outputs once all are handed out; called by random_uint64. */
+void random_philox_refill(struct random_philox_state *state);
+
+/* The next 64 bits, as gsl_rng_get(&stream->rng) gives them, without the calls through pointers. */
+static inline uint64_t random_uint64(struct random_stream *stream)
+{
+    struct random_philox_state *state = &stream->state;
+    if (state->ready_next == state->ready_end)
+        random_philox_refill(state);
+    return state->ready[state->ready_next++];
+}
+
+/* Uniform in [0, 1), 53 bits; as gsl_rng_uniform(&stream->rng). */
+static inline double random_uniform(struct random_stream *stream)
+{
+    return (double)(random_uint64(stream) >> 11) * 0x1p-53;
+}
+
+/* Exponential of the given mean, from one uniform: gsl_ran_exponential's inversion. With 53 bits 1
+ * - u is exact, so log serves where GSL calls the slower log1p; the two agree to the last place or
+ * so. */
+static inline double random_exponential(struct random_stream *stream, double mean)
+{
+    return -mean * log(1 - random_uniform(stream));
+}
+
+/* Lognormal of mean 1 and coefficient of variation cv >= 0 (cv 0: exactly 1, nothing drawn). */
 double random_noise(struct random_stream *stream, double cv);
 
 #endif

@@ -1,0 +1,424 @@
+#include "sim/calendar.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* time(64) ‖ sequence(40) ‖ slot(24). Times are never negative, so unsigned order is time order. */
+__extension__ typedef unsigned __int128 calendar_key;
+
+enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64 };
+
+#define SLOT_LIMIT ((size_t)1 << SLOT_BITS)
+#define SLOT_MASK ((uint64_t)SLOT_LIMIT - 1)
+#define SEQUENCE_LIMIT ((uint64_t)1 << SEQUENCE_BITS)
+#define NO_SLOT UINT32_MAX
+/* Later than every key: stands behind the last one, so that a family of children is always whole.
+ */
+#define KEY_END (~(calendar_key)0)
+
+struct slot {
+    uint64_t sequence;   /* of its current key; 0: the slot is free */
+    uint64_t generation; /* uses of the slot so far; the handle carries it */
+    uint32_t kind;
+    uint32_t subject; /* of a free slot: the next free one */
+};
+
+/* The root may be an open hole (the event just popped): most handlers push an event straight away,
+ * which then sinks from the root, and one pass through the heap serves both. */
+struct calendar {
+    calendar_key *heap; /* `length` keys, then ARITY times KEY_END; heap + 1 is on a cache line */
+    size_t length;      /* keys, stale ones and the hole included */
+    size_t live;        /* pending events */
+    bool hole;
+    sim_time_t now; /* time of the last event popped */
+    uint64_t next_sequence;
+    struct slot *slots;
+    uint32_t free_slot; /* head of the list of free slots */
+    size_t slot_count;  /* slots ever used */
+    size_t slot_capacity;
+    size_t heap_capacity;
+    void *heap_memory;
+    const char *fault;
+};
+
+static inline calendar_key key_of(sim_time_t time, uint64_t sequence, uint32_t slot)
+{
+    return (calendar_key)(uint64_t)time << 64 | (sequence << SLOT_BITS | slot);
+}
+
+static inline sim_time_t key_time(calendar_key key)
+{
+    return (sim_time_t)(uint64_t)(key >> 64);
+}
+
+static inline uint32_t key_slot(calendar_key key)
+{
+    return (uint32_t)((uint64_t)key & SLOT_MASK);
+}
+
+static inline bool key_is_live(const struct calendar *calendar, calendar_key key)
+{
+    return calendar->slots[key_slot(key)].sequence == (uint64_t)key >> SLOT_BITS;
+}
+
+/* Moves the smallest child up until the hole at `hole` has reached a leaf; returns the leaf. Going
+ * all the way down and then back up suits a key that belongs near the bottom, as most do. */
+static inline size_t heap_sink_hole(calendar_key *heap, size_t length, size_t hole)
+{
+    for (size_t child = ARITY * hole + 1; child < length; child = ARITY * hole + 1) {
+        size_t a = child + (heap[child + 1] < heap[child]);
+        size_t b = child + 2 + (heap[child + 3] < heap[child + 2]);
+        size_t least = heap[b] < heap[a] ? b : a;
+        heap[hole] = heap[least];
+        hole = least;
+    }
+    return hole;
+}
+
+static inline void heap_raise(calendar_key *heap, size_t hole, size_t top, calendar_key key)
+{
+    while (hole > top) {
+        size_t parent = (hole - 1) / ARITY;
+        if (heap[parent] < key)
+            break;
+        heap[hole] = heap[parent];
+        hole = parent;
+    }
+    heap[hole] = key;
+}
+
+/* Puts `key` at the place `top`, whose own key is gone, and lets it sink. */
+static inline void heap_replace(calendar_key *heap, size_t length, size_t top, calendar_key key)
+{
+    heap_raise(heap, heap_sink_hole(heap, length, top), top, key);
+}
+
+static void heap_close_hole(struct calendar *calendar)
+{
+    calendar_key *heap = calendar->heap;
+    size_t last = --calendar->length;
+    calendar_key key = heap[last];
+    heap[last] = KEY_END;
+    calendar->hole = false;
+    if (last > 0)
+        heap_replace(heap, last, 0, key);
+}
+
+/* Brings the next live key to the root; false where there is none. */
+static inline bool heap_settle(struct calendar *calendar)
+{
+    for (;;) {
+        if (calendar->hole)
+            heap_close_hole(calendar);
+        if (calendar->length == 0)
+            return false;
+        if (key_is_live(calendar, calendar->heap[0]))
+            return true;
+        calendar->hole = true;
+    }
+}
+
+/* Takes every stale key out; the rest keeps its order of events. O(n). */
+static void heap_sweep(struct calendar *calendar)
+{
+    calendar_key *heap = calendar->heap;
+    size_t kept = 0;
+    for (size_t i = calendar->hole ? 1 : 0; i < calendar->length; i++)
+        if (key_is_live(calendar, heap[i]))
+            heap[kept++] = heap[i];
+    for (size_t i = kept; i < calendar->length; i++)
+        heap[i] = KEY_END;
+    calendar->length = kept;
+    calendar->hole = false;
+    for (size_t i = kept < 2 ? 0 : (kept - 2) / ARITY + 1; i-- > 0;)
+        heap_replace(heap, kept, i, heap[i]);
+}
+
+static int key_compare(const void *a, const void *b)
+{
+    const calendar_key *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The sequence numbers are used up: number the pending events anew in their present order. */
+static void calendar_renumber(struct calendar *calendar)
+{
+    heap_sweep(calendar);
+    qsort(calendar->heap, calendar->length, sizeof *calendar->heap, key_compare);
+    for (size_t i = 0; i < calendar->length; i++) {
+        uint32_t slot = key_slot(calendar->heap[i]);
+        calendar->slots[slot].sequence = i + 1;
+        calendar->heap[i] = key_of(key_time(calendar->heap[i]), i + 1, slot);
+    }
+    calendar->next_sequence = calendar->length + 1;
+}
+
+static bool heap_grow(struct calendar *calendar, size_t capacity)
+{
+    enum { LINE = 64, LEAD = LINE / sizeof(calendar_key) - 1 };
+    size_t bytes = (LEAD + capacity + ARITY) * sizeof(calendar_key);
+    void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+    if (memory == NULL)
+        return false;
+    calendar_key *heap = (calendar_key *)memory + LEAD;
+    if (calendar->length > 0)
+        memcpy(heap, calendar->heap, calendar->length * sizeof *heap);
+    for (size_t i = calendar->length; i < capacity + ARITY; i++)
+        heap[i] = KEY_END;
+    free(calendar->heap_memory);
+    calendar->heap_memory = memory;
+    calendar->heap = heap;
+    calendar->heap_capacity = capacity;
+    return true;
+}
+
+static bool slots_grow(struct calendar *calendar, size_t capacity)
+{
+    struct slot *slots = realloc(calendar->slots, capacity * sizeof *slots);
+    if (slots == NULL)
+        return false;
+    calendar->slots = slots;
+    calendar->slot_capacity = capacity;
+    return true;
+}
+
+struct calendar *calendar_create(size_t initial_capacity)
+{
+    size_t capacity = initial_capacity < MIN_CAPACITY ? MIN_CAPACITY : initial_capacity;
+    struct calendar *calendar = calloc(1, sizeof *calendar);
+    if (calendar == NULL)
+        return NULL;
+    calendar->next_sequence = 1;
+    calendar->free_slot = NO_SLOT;
+    if (capacity > SLOT_LIMIT)
+        capacity = SLOT_LIMIT;
+    /* A stale key may stand beside each live one before a sweep. */
+    if (!heap_grow(calendar, 2 * capacity) || !slots_grow(calendar, capacity)) {
+        calendar_destroy(calendar);
+        return NULL;
+    }
+    return calendar;
+}
+
+void calendar_destroy(struct calendar *calendar)
+{
+    if (calendar == NULL)
+        return;
+    free(calendar->heap_memory);
+    free(calendar->slots);
+    free(calendar);
+}
+
+static bool calendar_fail(struct calendar *calendar, const char *fault)
+{
+    if (calendar->fault == NULL)
+        calendar->fault = fault;
+    return false;
+}
+
+/* The rare half of calendar_admit. */
+static bool calendar_make_room(struct calendar *calendar, sim_time_t time)
+{
+    if (time < calendar->now)
+        return calendar_fail(calendar, "an event was set before the present time");
+    if (calendar->next_sequence >= SEQUENCE_LIMIT)
+        calendar_renumber(calendar);
+    if (calendar->length == calendar->heap_capacity &&
+        !heap_grow(calendar, 2 * calendar->heap_capacity))
+        return calendar_fail(calendar, "out of memory for the event calendar");
+    return true;
+}
+
+/* Whether a key at `time` can be inserted, after making room for it. */
+static inline bool calendar_admit(struct calendar *calendar, sim_time_t time)
+{
+    if (time >= calendar->now && calendar->next_sequence < SEQUENCE_LIMIT &&
+        calendar->length < calendar->heap_capacity)
+        return true;
+    return calendar_make_room(calendar, time);
+}
+
+static inline void heap_insert(struct calendar *calendar, calendar_key key)
+{
+    if (calendar->hole) {
+        calendar->hole = false;
+        heap_replace(calendar->heap, calendar->length, 0, key);
+    } else {
+        heap_raise(calendar->heap, calendar->length++, 0, key);
+    }
+}
+
+/* A slot never used so far; NO_SLOT where there is none to be had. */
+static uint32_t slot_open(struct calendar *calendar)
+{
+    if (calendar->slot_count == calendar->slot_capacity) {
+        size_t capacity = 2 * calendar->slot_capacity;
+        if (capacity > SLOT_LIMIT)
+            capacity = SLOT_LIMIT;
+        if (capacity == calendar->slot_capacity) {
+            calendar_fail(calendar, "more than 16777216 events pending");
+            return NO_SLOT;
+        }
+        if (!slots_grow(calendar, capacity)) {
+            calendar_fail(calendar, "out of memory for the event calendar");
+            return NO_SLOT;
+        }
+    }
+    calendar->slots[calendar->slot_count].generation = 0;
+    return (uint32_t)calendar->slot_count++;
+}
+
+static inline void slot_free(struct calendar *calendar, uint32_t index)
+{
+    struct slot *slot = &calendar->slots[index];
+    slot->sequence = 0;
+    calendar->live--;
+    /* A slot whose generations are used up is laid aside: no stale handle may come alive again. */
+    if (slot->generation == SEQUENCE_LIMIT - 1)
+        return;
+    slot->subject = calendar->free_slot;
+    calendar->free_slot = index;
+}
+
+calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
+                              uint32_t subject)
+{
+    if (!calendar_admit(calendar, time))
+        return 0;
+    uint32_t index = calendar->free_slot;
+    if (index != NO_SLOT)
+        calendar->free_slot = calendar->slots[index].subject;
+    else if ((index = slot_open(calendar)) == NO_SLOT)
+        return 0;
+    struct slot *slot = &calendar->slots[index];
+    uint64_t sequence = calendar->next_sequence++;
+    slot->sequence = sequence;
+    slot->generation++;
+    slot->kind = kind;
+    slot->subject = subject;
+    calendar->live++;
+    heap_insert(calendar, key_of(time, sequence, index));
+    return slot->generation << SLOT_BITS | index;
+}
+
+/* The slot of a pending event; NULL where the handle is stale. */
+static inline struct slot *slot_of_handle(const struct calendar *calendar, calendar_handle handle)
+{
+    uint64_t index = handle & SLOT_MASK;
+    if (index >= calendar->slot_count)
+        return NULL;
+    struct slot *slot = &calendar->slots[index];
+    return slot->sequence != 0 && slot->generation == handle >> SLOT_BITS ? slot : NULL;
+}
+
+/* Called after a key has become stale; the sweep pays for itself with the keys it drops. */
+static inline void calendar_tidy(struct calendar *calendar)
+{
+    size_t keys = calendar->length - (calendar->hole ? 1 : 0);
+    if (keys > 2 * calendar->live + MIN_CAPACITY)
+        heap_sweep(calendar);
+}
+
+bool calendar_cancel(struct calendar *calendar, calendar_handle handle)
+{
+    struct slot *slot = slot_of_handle(calendar, handle);
+    if (slot == NULL)
+        return false;
+    slot_free(calendar, (uint32_t)(handle & SLOT_MASK));
+    calendar_tidy(calendar);
+    return true;
+}
+
+bool calendar_retime(struct calendar *calendar, calendar_handle handle, sim_time_t time)
+{
+    struct slot *slot = slot_of_handle(calendar, handle);
+    if (slot == NULL || !calendar_admit(calendar, time))
+        return false;
+    slot->sequence = calendar->next_sequence++;
+    heap_insert(calendar, key_of(time, slot->sequence, (uint32_t)(handle & SLOT_MASK)));
+    calendar_tidy(calendar);
+    return true;
+}
+
+sim_time_t calendar_next_time(struct calendar *calendar)
+{
+    return heap_settle(calendar) ? key_time(calendar->heap[0]) : SIM_FOREVER;
+}
+
+bool calendar_pop(struct calendar *calendar, struct event *event)
+{
+    if (!heap_settle(calendar))
+        return false;
+    calendar_key key = calendar->heap[0];
+    uint32_t index = key_slot(key);
+    const struct slot *slot = &calendar->slots[index];
+    event->time = calendar->now = key_time(key);
+    event->kind = slot->kind;
+    event->subject = slot->subject;
+    slot_free(calendar, index);
+    calendar->hole = true;
+    return true;
+}
+
+size_t calendar_size(const struct calendar *calendar)
+{
+    return calendar->live;
+}
+
+const char *calendar_fault(const struct calendar *calendar)
+{
+    return calendar->fault;
+}
+
+void calendar_age(struct calendar *calendar, uint64_t uses)
+{
+    if (uses > SEQUENCE_LIMIT - 2)
+        uses = SEQUENCE_LIMIT - 2;
+    if (calendar->next_sequence < uses)
+        calendar->next_sequence = uses;
+    for (uint32_t i = calendar->free_slot; i != NO_SLOT; i = calendar->slots[i].subject)
+        if (calendar->slots[i].generation < uses)
+            calendar->slots[i].generation = uses;
+}
+
+static bool heap_is_sound(const struct calendar *calendar, size_t *live)
+{
+    size_t first = calendar->hole ? 1 : 0;
+    *live = 0;
+    for (size_t i = first; i < calendar->length; i++) {
+        calendar_key key = calendar->heap[i];
+        if (key_time(key) < 0 || key_slot(key) >= calendar->slot_count)
+            return false;
+        if (i > first && (i - 1) / ARITY >= first && calendar->heap[(i - 1) / ARITY] >= key)
+            return false;
+        if (key_is_live(calendar, key)) {
+            (*live)++;
+            if (key_time(key) < calendar->now)
+                return false;
+        }
+    }
+    for (size_t i = 0; i < ARITY; i++)
+        if (calendar->heap[calendar->length + i] != KEY_END)
+            return false;
+    return true;
+}
+
+bool calendar_is_sound(const struct calendar *calendar)
+{
+    size_t live, used = 0, freed = 0, spent = 0;
+    if (calendar->length > calendar->heap_capacity || !heap_is_sound(calendar, &live))
+        return false;
+    for (size_t i = 0; i < calendar->slot_count; i++) {
+        const struct slot *slot = &calendar->slots[i];
+        if (slot->sequence >= calendar->next_sequence)
+            return false;
+        used += slot->sequence != 0;
+        spent += slot->sequence == 0 && slot->generation == SEQUENCE_LIMIT - 1;
+    }
+    for (uint32_t i = calendar->free_slot; i != NO_SLOT; i = calendar->slots[i].subject) {
+        if (i >= calendar->slot_count || calendar->slots[i].sequence != 0 ||
+            freed++ > calendar->slot_count)
+            return false;
+    }
+    return live == calendar->live && used == live && used + freed + spent == calendar->slot_count;
+}
