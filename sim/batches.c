@@ -72,8 +72,8 @@ static void gpu_update_rates(struct platform *platform, struct gpu_state *gpu)
         sim_time_t finish = platform->now + (sim_time_t)ceil(batch->work / rate);
         if (batch->finish_event == 0)
             batch->finish_event = platform_schedule(platform, finish, EVENT_BATCH_FINISH, ids[i]);
-        else
-            calendar_retime(platform->calendar, batch->finish_event, finish);
+        else if (!calendar_retime(platform->calendar, batch->finish_event, finish))
+            platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
     }
 }
 

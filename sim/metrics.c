@@ -8,7 +8,7 @@ bool metrics_init(struct metrics *metrics, size_t applications, struct error *er
     metrics->tallies = calloc(applications + 1, sizeof *metrics->tallies);
     bool ok = metrics->tallies != NULL;
     for (size_t i = 0; ok && i <= applications; i++) {
-        metrics->tallies[i].latency = quantile_create();
+        metrics->tallies[i].latency = quantile_create(QUANTILE_EXACT_SAMPLES);
         ok = metrics->tallies[i].latency != NULL;
     }
     if (!ok) {

@@ -14,8 +14,7 @@ calendar_handle platform_schedule(struct platform *platform, sim_time_t time, en
     platform->work_events += kind < EVENT_WORK_KINDS;
     calendar_handle handle = calendar_push(platform->calendar, time, kind, subject);
     if (handle == 0)
-        platform_fail(platform, "out of memory for %zu pending events",
-                      calendar_size(platform->calendar));
+        platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
     return handle;
 }
 
