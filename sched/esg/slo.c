@@ -18,8 +18,8 @@ struct arc {
 struct junctions {
     size_t point_count;
     uint32_t *parent; /* union-find over points */
-    struct arc *arcs; /* stages first, in their order, then edges */
-    size_t stage_count, arc_count;
+    struct arc *arcs; /* for each stage the edges into it, then the stage */
+    size_t arc_count;
     uint32_t start, end;
 };
 
@@ -45,7 +45,7 @@ static bool junctions_make(struct junctions *graph, const struct application *ap
     size_t edges = 0;
     for (size_t s = 0; s < n; s++)
         edges += application->stages[s].after_count;
-    *graph = (struct junctions){.point_count = 2 * n + 2, .stage_count = n};
+    *graph = (struct junctions){.point_count = 2 * n + 2};
     graph->start = (uint32_t)(2 * n);
     graph->end = (uint32_t)(2 * n + 1);
     graph->parent = malloc(graph->point_count * sizeof *graph->parent);
@@ -55,35 +55,36 @@ static bool junctions_make(struct junctions *graph, const struct application *ap
     for (uint32_t p = 0; p < graph->point_count; p++)
         graph->parent[p] = p;
     for (uint32_t s = 0; s < n; s++) {
+        const struct stage *stage = &application->stages[s];
+        for (size_t i = 0; i < stage->after_count; i++)
+            graph->arcs[graph->arc_count++] =
+                (struct arc){2 * stage->after[i] + 1, 2 * s, 0, false};
         graph->arcs[graph->arc_count++] = (struct arc){2 * s, 2 * s + 1, stages[s].anl, true};
-        if (application->stages[s].after_count == 0)
+        if (stage->after_count == 0)
             graph->parent[2 * s] = graph->start;
-        if (application->stages[s].next_count == 0)
+        if (stage->next_count == 0)
             graph->parent[2 * s + 1] = graph->end;
     }
-    for (uint32_t s = 0; s < n; s++)
-        for (size_t i = 0; i < application->stages[s].after_count; i++)
-            graph->arcs[graph->arc_count++] =
-                (struct arc){2 * application->stages[s].after[i] + 1, 2 * s, 0, false};
     return true;
 }
 
-/* Mark what is reached from junction `from`: bit 1 by any arcs, bit 2 by a way with a stage on it. */
-static void junctions_reach(struct junctions *graph, uint32_t from, unsigned char *reached)
+/* Mark what is reached from junction `from` (`back`: what reaches it): bit 1 by any arcs, bit 2 by a
+ * way with a stage on it. One sweep settles an acyclic graph, since arcs come in its order. */
+static void junctions_reach(struct junctions *graph, uint32_t from, bool back,
+                            unsigned char *reached)
 {
     for (size_t p = 0; p < graph->point_count; p++)
         reached[p] = 0;
     reached[from] = 1;
     for (bool changed = true; changed;) {
         changed = false;
-        for (size_t a = 0; a < graph->arc_count; a++) {
-            uint32_t tail = junction_of(graph, graph->arcs[a].tail);
-            uint32_t head = junction_of(graph, graph->arcs[a].head);
-            unsigned char gained = reached[tail];
-            if (gained != 0 && graph->arcs[a].is_stage)
-                gained = 3;
-            if (tail != head && (gained & ~reached[head]) != 0) {
-                reached[head] |= gained;
+        for (size_t i = 0; i < graph->arc_count; i++) {
+            const struct arc *arc = &graph->arcs[back ? graph->arc_count - 1 - i : i];
+            uint32_t near = junction_of(graph, back ? arc->head : arc->tail);
+            uint32_t far = junction_of(graph, back ? arc->tail : arc->head);
+            unsigned char gained = reached[near] != 0 && arc->is_stage ? 3 : reached[near];
+            if (near != far && (gained & ~reached[far]) != 0) {
+                reached[far] = (unsigned char)(reached[far] | gained);
                 changed = true;
             }
         }
@@ -93,27 +94,25 @@ static void junctions_reach(struct junctions *graph, uint32_t from, unsigned cha
 /* Every edge honoured: its two points are one junction, and so are all junctions on a cycle. */
 static bool junctions_contract_all(struct junctions *graph)
 {
-    for (size_t a = graph->stage_count; a < graph->arc_count; a++)
-        graph->parent[junction_of(graph, graph->arcs[a].tail)] =
-            junction_of(graph, graph->arcs[a].head);
+    for (size_t a = 0; a < graph->arc_count; a++)
+        if (!graph->arcs[a].is_stage)
+            graph->parent[junction_of(graph, graph->arcs[a].tail)] =
+                junction_of(graph, graph->arcs[a].head);
     size_t count = graph->point_count;
-    unsigned char *reached = malloc(count);
-    unsigned char *back = malloc(count);
-    bool done = reached != NULL && back != NULL;
+    unsigned char *after = malloc(count);
+    unsigned char *before = malloc(count);
+    bool done = after != NULL && before != NULL;
     for (uint32_t p = 0; done && p < count; p++) {
         if (junction_of(graph, p) != p)
             continue;
-        junctions_reach(graph, p, reached);
-        for (uint32_t q = 0; q < count; q++) {
-            if (q == p || junction_of(graph, q) != q || reached[q] == 0)
-                continue;
-            junctions_reach(graph, q, back);
-            if (back[junction_of(graph, p)] != 0)
-                graph->parent[q] = junction_of(graph, p);
-        }
+        junctions_reach(graph, p, false, after);
+        junctions_reach(graph, p, true, before);
+        for (uint32_t q = 0; q < count; q++)
+            if (after[q] != 0 && before[q] != 0)
+                graph->parent[q] = p;
     }
-    free(reached);
-    free(back);
+    free(after);
+    free(before);
     return done;
 }
 
@@ -124,10 +123,12 @@ static bool junctions_contract_safely(struct junctions *graph)
     unsigned char *reached = malloc(graph->point_count);
     if (reached == NULL)
         return false;
-    for (size_t a = graph->stage_count; a < graph->arc_count; a++) {
+    for (size_t a = 0; a < graph->arc_count; a++) {
+        if (graph->arcs[a].is_stage)
+            continue;
         uint32_t tail = junction_of(graph, graph->arcs[a].tail);
         uint32_t head = junction_of(graph, graph->arcs[a].head);
-        junctions_reach(graph, tail, reached);
+        junctions_reach(graph, tail, false, reached);
         if ((reached[head] & 2) == 0)
             graph->parent[tail] = head;
     }
