@@ -33,7 +33,14 @@ struct search_table {
     double fastest_cost; /* cost of the fastest (the cheapest of the fastest) */
 };
 
+/* `count` is 1..65535. NULL when out of memory. */
 struct search_table *search_table_create(const struct configuration *configurations, size_t count);
+
+/* Only the configurations of `function` that some invoker of the workload's cluster could hold when
+ * empty (vCPUs, GPU share allowed by its slicing, GPU memory). NULL with ERROR_INPUT where there is
+ * none, ERROR_RUN when out of memory. */
+struct search_table *search_table_create_placeable(const struct workload *workload,
+                                                   size_t function, struct error *error);
 void search_table_destroy(struct search_table *table);
 
 struct search_problem {
@@ -55,18 +62,36 @@ struct search_path {
 struct search_result {
     struct search_path paths[SEARCH_MAX_K]; /* ascending by (cost, time, configurations) */
     size_t path_count;                      /* fewer than k where fewer are feasible */
-    uint64_t expansions;                    /* partial paths taken up */
-    uint64_t pruned_time;                   /* partial paths cut by each blade */
+    uint64_t expansions;  /* paths, partial or whole, that were built and not cut at once: queued, or
+                             offered as completions; for exhaustive search, all of them */
+    uint64_t pruned_time; /* one-step extensions of expanded paths that each blade cut */
     uint64_t pruned_cost;
 };
+
+/* -1, 0, 1: the total order of paths of `stage_count` stages: cost, then time, then configurations
+ * from the first stage to the last. */
+int search_path_compare(const struct search_path *a, const struct search_path *b,
+                        size_t stage_count);
+
+/* Keep `path` where it is among the `k` first of those offered so far (result->path_count starts at
+ * 0); no path may be offered twice. O(k). */
+void search_result_offer(struct search_result *result, size_t k, size_t stage_count,
+                         const struct search_path *path);
 
 /* Scratch memory of a search, reused between calls; grows as needed. */
 struct search_workspace;
 struct search_workspace *search_workspace_create(void);
 void search_workspace_destroy(struct search_workspace *workspace);
 
-/* A* with dual-blade pruning. Exact: the K cheapest of all feasible paths. False only when out of
- * memory. */
+/* A* with dual-blade pruning. Exact: the K cheapest of all feasible paths, with any blade on or off.
+ * Memory is bounded (2^20 open partial paths): beyond it new ones are followed depth first at once,
+ * which is as exact and only slower. False only when out of memory.
+ *
+ * Best first by f = cost so far + lowest costs of what remains. The time blade cuts a configuration,
+ * and all slower ones, where even the fastest rest misses the budget; the cost blade cuts one whose f
+ * exceeds the K-th best completion known. The bounds on that completion are kept for each depth by
+ * itself: prefixes of one length have distinct fastest completions, while a prefix and its own fastest
+ * extension share theirs, which one common list would count twice. */
 bool search_astar(const struct search_problem *problem, struct search_workspace *workspace,
                   struct search_result *result);
 

@@ -7,6 +7,21 @@
  * its share of ANL. Inside a super node every branch gets the super node's quota and is split again.
  * Quotas along every source–sink path sum to the SLO; deadlines are absolute (arrival + cumulative
  * quota), so slack carries over.
+ *
+ * How that reaches any DAG. The ends of stages are junctions: an edge u -> v makes the end of u and the
+ * start of v one junction, sources start at junction 0, sinks end at junction 1. A potential on the
+ * junctions is a plan: a stage's quota is the difference across it, and quotas along every path sum to
+ * 1 because they telescope. Between two junctions that every path passes, the potential is divided
+ * by longest ANL (super nodes in a chain); parallel parts between them each get all of it (branches);
+ * where a part is neither, a junction lies at the share up / (up + down) of the longest ANL before and
+ * after it, which rises along every stage. For series-parallel graphs this is ESG's rule.
+ *
+ * Some DAGs leave no choice: with s -> b -> p and s -> p, equal sums on both paths mean that b's quota
+ * is 0, and a deadline there would be absurd. Hence two potentials. `quota` comes from the one that
+ * honours every edge, and is 0 exactly where sums equal on every path force it to be.
+ * `deadline_fraction` comes from one that leaves slack on the edges which force this (s -> p waits for
+ * b): it rises along every edge and gives every stage time of its own. Where nothing is forced, as in
+ * every series-parallel graph without such short cuts, the two are one.
  */
 #ifndef ESGSIM_SCHED_ESG_SLO_H
 #define ESGSIM_SCHED_ESG_SLO_H
@@ -15,10 +30,11 @@
 
 struct slo_stage {
     double anl;
-    uint32_t dominator;       /* immediate dominator; SIM_NONE for a source */
-    uint32_t post_dominator;  /* immediate post-dominator; SIM_NONE for a sink */
+    uint32_t dominator;       /* immediate dominator; SIM_NONE where no stage is */
+    uint32_t post_dominator;  /* immediate post-dominator; SIM_NONE likewise */
     uint32_t group;           /* stages planned together share a group */
     double quota;             /* the stage's own share of the SLO (its group's, split by ANL) */
+    double own_deadline;      /* done by arrival + SLO × this, were it alone in its group */
     double deadline_fraction; /* its group must be done by arrival + SLO × this */
     uint32_t chain[SEARCH_MAX_STAGES]; /* this stage and those after it in its group, in order */
     size_t chain_length;

@@ -1,0 +1,447 @@
+/* ESG (HPDC'24, arXiv 2404.16812): pipeline-conscious scheduling on shareable GPUs.
+ *
+ * One step: retry what could not be placed (ESG_Dispatch's recheck list), else take the next waiting
+ * queue round robin, search its cheapest configuration paths within the deadline of its oldest job
+ * (ESG_1Q), and place the first of them that fits. Nothing is remembered from one stage to the next:
+ * the plan is redone from the state at hand, and deadlines are absolute, so slack carries over.
+ */
+#include "sched/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/esg/frontier.h"
+#include "sched/esg/search.h"
+#include "sched/esg/slo.h"
+
+enum { HOME_PROBES = 4, FRONTIER_POINTS = 1 << 21 };
+
+enum parameter_index {
+    PARAMETER_K,
+    PARAMETER_GROUP_SIZE,
+    PARAMETER_METHOD,
+    PARAMETER_RECHECK_LIMIT,
+    PARAMETER_INFEASIBLE,
+    PARAMETER_DISTRIBUTION,
+    PARAMETER_HEADROOM,
+    PARAMETER_COUNT
+};
+
+enum { METHOD_ASTAR, METHOD_FRONTIER };
+enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST };
+enum { DISTRIBUTION_DOMINATOR, DISTRIBUTION_EQUAL };
+
+static const struct parameter esg_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_K] = {"k", 5, 1, SEARCH_MAX_K, NULL, "candidates kept by a search (assumed)"},
+    [PARAMETER_GROUP_SIZE] = {"group_size", 3, 1, SEARCH_MAX_STAGES, NULL,
+                              "most stages planned together by A* (recalled)"},
+    [PARAMETER_METHOD] = {"method", METHOD_ASTAR, 0, 1, "astar|frontier",
+                          "ESG_1Q in groups, or the exact frontier of the whole rest"},
+    [PARAMETER_RECHECK_LIMIT] = {"recheck_limit", 3, 0, 1000, NULL,
+                                 "rechecks before the minimum configuration (assumed)"},
+    [PARAMETER_INFEASIBLE] = {"infeasible", INFEASIBLE_FASTEST, 0, 1, "fastest|cheapest",
+                              "what runs when nothing meets the deadline (assumed)"},
+    [PARAMETER_DISTRIBUTION] = {"distribution", DISTRIBUTION_DOMINATOR, 0, 1, "dominator|equal",
+                                "SLO by normalised length, or the same for every stage of a path"},
+    [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
+                            "share of the SLO that plans leave unused (assumed)"},
+};
+
+/* What dispatch tries for one queue, and how often it has failed. */
+struct esg_queue {
+    bool listed; /* on the recheck list */
+    uint32_t rechecks;
+    size_t candidate_count;
+    uint16_t candidates[SEARCH_MAX_K]; /* configurations in order of their plans' cost */
+    double cost[SEARCH_MAX_K];         /* of these plans */
+    sim_time_t time[SEARCH_MAX_K];
+};
+
+struct esg_application {
+    struct slo_plan *plan;        /* A* */
+    struct frontier_set *set;     /* frontier */
+    const struct search_table **tables; /* by stage */
+};
+
+struct esg_function {
+    struct search_table *table;
+    uint16_t *by_cost;  /* entries of the table, cheapest first */
+    uint16_t minimum;   /* configuration: batch 1, fewest vGPUs, then fewest vCPUs, that fits at all */
+};
+
+struct esg {
+    size_t k;
+    size_t group_size;
+    int method, infeasible, distribution;
+    uint32_t recheck_limit;
+    double headroom;
+    size_t function_count, application_count;
+    uint32_t queue_count, invoker_count;
+    struct esg_function *functions;
+    struct esg_application *applications;
+    struct esg_queue *queues;
+    uint32_t *list; /* the recheck list, oldest first */
+    size_t list_count;
+    size_t list_done; /* entries retried since something last changed */
+    bool in_round;    /* the last step asked for another */
+    bool freed;       /* a batch has finished since */
+    uint32_t cursor;  /* where round robin goes on */
+    struct search_workspace *workspace;
+    struct search_result result;
+};
+
+/* ---- Set-up ------------------------------------------------------------------------------------- */
+
+static void esg_finish(void *state)
+{
+    struct esg *esg = state;
+    for (size_t a = 0; esg->applications != NULL && a < esg->application_count; a++) {
+        slo_plan_destroy(esg->applications[a].plan);
+        frontier_destroy(esg->applications[a].set);
+        free(esg->applications[a].tables);
+    }
+    for (size_t f = 0; esg->functions != NULL && f < esg->function_count; f++) {
+        search_table_destroy(esg->functions[f].table);
+        free(esg->functions[f].by_cost);
+    }
+    free(esg->applications);
+    free(esg->functions);
+    free(esg->queues);
+    free(esg->list);
+    search_workspace_destroy(esg->workspace);
+    memset(esg, 0, sizeof *esg);
+}
+
+static bool configuration_smaller(const struct configuration *a, const struct configuration *b)
+{
+    if (a->batch != b->batch)
+        return a->batch < b->batch;
+    return a->vgpu != b->vgpu ? a->vgpu < b->vgpu : a->vcpu < b->vcpu;
+}
+
+static bool esg_init_function(struct esg_function *function, const struct workload *workload,
+                              size_t index, struct error *error)
+{
+    const struct configuration *configurations = workload->functions[index].configurations;
+    struct search_table *table = search_table_create_placeable(workload, index, error);
+    function->table = table;
+    if (table == NULL)
+        return false;
+    function->by_cost = malloc(table->count * sizeof *function->by_cost);
+    if (function->by_cost == NULL)
+        return error_run(error, "policy esg: out of memory");
+    function->minimum = table->index[0];
+    for (size_t i = 0; i < table->count; i++) {
+        if (configuration_smaller(&configurations[table->index[i]],
+                                  &configurations[function->minimum]))
+            function->minimum = table->index[i];
+        size_t place = i;
+        while (place > 0 && table->cost[i] < table->cost[function->by_cost[place - 1]]) {
+            function->by_cost[place] = function->by_cost[place - 1];
+            place--;
+        }
+        function->by_cost[place] = (uint16_t)i;
+    }
+    return true;
+}
+
+static double esg_mean_time(const struct esg *esg, const struct search_table *table)
+{
+    double sum = 0;
+    for (size_t i = 0; i < table->count; i++)
+        sum += (double)table->time[i];
+    return esg->distribution == DISTRIBUTION_EQUAL ? 1.0 : sum / (double)table->count;
+}
+
+static bool esg_init_application(struct esg *esg, struct esg_application *planned,
+                                 const struct application *application, struct error *error)
+{
+    size_t count = application->stage_count;
+    planned->tables = malloc(count * sizeof *planned->tables);
+    double *mean_time = malloc(count * sizeof *mean_time);
+    bool done = planned->tables != NULL && mean_time != NULL;
+    for (size_t s = 0; done && s < count; s++) {
+        planned->tables[s] = esg->functions[application->stages[s].function].table;
+        mean_time[s] = esg_mean_time(esg, planned->tables[s]);
+    }
+    if (done && esg->method == METHOD_FRONTIER) {
+        planned->set = frontier_build(application, planned->tables, FRONTIER_POINTS, error);
+        free(mean_time);
+        return planned->set != NULL;
+    }
+    if (done)
+        planned->plan = slo_plan_create(application, mean_time, esg->group_size);
+    free(mean_time);
+    return planned->plan != NULL || error_run(error, "policy esg: out of memory");
+}
+
+static bool esg_allocate(struct esg *esg, const struct workload *workload)
+{
+    esg->function_count = workload->function_count;
+    esg->application_count = workload->application_count;
+    esg->queue_count = workload->queue_count;
+    esg->invoker_count = workload->cluster.invoker_count;
+    esg->functions = calloc(esg->function_count, sizeof *esg->functions);
+    esg->applications = calloc(esg->application_count, sizeof *esg->applications);
+    esg->queues = calloc(esg->queue_count, sizeof *esg->queues);
+    esg->list = calloc(esg->queue_count, sizeof *esg->list);
+    esg->workspace = search_workspace_create();
+    return esg->functions != NULL && esg->applications != NULL && esg->queues != NULL &&
+           esg->list != NULL && esg->workspace != NULL;
+}
+
+static bool esg_init(void *state, struct platform *platform, const double *values,
+                     struct error *error)
+{
+    struct esg *esg = state;
+    const struct workload *workload = platform_workload(platform);
+    esg->k = (size_t)values[PARAMETER_K];
+    esg->group_size = (size_t)values[PARAMETER_GROUP_SIZE];
+    esg->method = (int)values[PARAMETER_METHOD];
+    esg->recheck_limit = (uint32_t)values[PARAMETER_RECHECK_LIMIT];
+    esg->infeasible = (int)values[PARAMETER_INFEASIBLE];
+    esg->distribution = (int)values[PARAMETER_DISTRIBUTION];
+    esg->headroom = values[PARAMETER_HEADROOM];
+    bool done = esg_allocate(esg, workload) || error_run(error, "policy esg: out of memory");
+    for (size_t f = 0; done && f < esg->function_count; f++)
+        done = esg_init_function(&esg->functions[f], workload, f, error);
+    for (size_t a = 0; done && a < esg->application_count; a++)
+        done = esg_init_application(esg, &esg->applications[a], &workload->applications[a], error);
+    if (!done)
+        esg_finish(esg);
+    return done;
+}
+
+/* ---- ESG_1Q ------------------------------------------------------------------------------------- */
+
+static void esg_candidate(struct esg_queue *queue, uint16_t configuration, double cost,
+                          sim_time_t time)
+{
+    for (size_t i = 0; i < queue->candidate_count; i++)
+        if (queue->candidates[i] == configuration)
+            return;
+    queue->candidates[queue->candidate_count] = configuration;
+    queue->cost[queue->candidate_count] = cost;
+    queue->time[queue->candidate_count] = time;
+    queue->candidate_count++;
+}
+
+/* Nothing meets the deadline: the fastest (or cheapest) configuration that the queue can fill. */
+static void esg_choose_late(const struct esg *esg, const struct esg_function *function,
+                            struct esg_queue *queue, uint32_t length)
+{
+    const struct search_table *table = function->table;
+    for (size_t i = 0; i < table->count; i++) {
+        size_t entry = esg->infeasible == INFEASIBLE_CHEAPEST ? function->by_cost[i] : i;
+        if (table->batch[entry] <= length) {
+            esg_candidate(queue, table->index[entry], table->cost[entry], table->time[entry]);
+            return;
+        }
+    }
+    /* No batch is this small: the smallest configuration, not filled. */
+    esg_candidate(queue, function->minimum, 0.0, 0);
+}
+
+/* K best plans for the oldest job of the queue; their first configurations become candidates. */
+static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
+{
+    struct esg_queue *queue = &esg->queues[index];
+    uint32_t stage = platform_queue_stage(platform, index);
+    const struct esg_application *planned =
+        &esg->applications[platform_queue_application(platform, index)];
+    const struct job_view job = platform_job(platform, index, 0);
+    uint32_t length = platform_queue_length(platform, index);
+    double slo = (double)job.slo * (1 - esg->headroom);
+    bool found;
+    if (esg->method == METHOD_FRONTIER) {
+        sim_time_t budget = job.arrival + (sim_time_t)slo - platform_now(platform);
+        found = frontier_search(planned->set, stage, budget, length, esg->k, &esg->result);
+    } else {
+        const struct slo_stage *part = &planned->plan->stages[stage];
+        const struct search_table *tables[SEARCH_MAX_STAGES];
+        for (size_t i = 0; i < part->chain_length; i++)
+            tables[i] = planned->tables[part->chain[i]];
+        const struct search_problem problem = {
+            .stages = tables,
+            .stage_count = part->chain_length,
+            .budget = job.arrival + (sim_time_t)(slo * part->deadline_fraction) -
+                      platform_now(platform),
+            .queue_length = length,
+            .k = esg->k,
+            .time_blade = true,
+            .cost_blade = true,
+        };
+        found = search_astar(&problem, esg->workspace, &esg->result);
+    }
+    /* A search looks at something even where it finds nothing. */
+    platform_charge(platform, esg->result.expansions > 0 ? esg->result.expansions : 1);
+    queue->candidate_count = 0;
+    queue->rechecks = 0;
+    for (size_t i = 0; found && i < esg->result.path_count; i++)
+        esg_candidate(queue, esg->result.paths[i].configuration[0], esg->result.paths[i].cost_usd,
+                      esg->result.paths[i].time);
+    if (queue->candidate_count == 0)
+        esg_choose_late(esg, &esg->functions[platform_queue_function(platform, index)], queue,
+                        length);
+}
+
+/* ---- ESG_Dispatch ------------------------------------------------------------------------------- */
+
+/* An invoker that ran a predecessor of the oldest job and fits; SIM_NONE where none does. */
+static uint32_t esg_local(const struct platform *platform, uint32_t queue, uint32_t function,
+                          uint32_t configuration, bool warm)
+{
+    for (uint32_t which = 0;; which++) {
+        uint32_t invoker = platform_predecessor_invoker(platform, queue, which);
+        if (invoker == SIM_NONE)
+            return SIM_NONE;
+        if (warm ? platform_fits_warm(platform, function, configuration, invoker)
+                 : platform_fits(platform, function, configuration, invoker))
+            return invoker;
+    }
+}
+
+/* Ran the predecessor and warm > warm > ran the predecessor > home > any. */
+static uint32_t esg_place(const struct esg *esg, struct platform *platform, uint32_t queue,
+                          uint32_t function, uint32_t configuration)
+{
+    uint32_t invoker = esg_local(platform, queue, function, configuration, true);
+    if (invoker == SIM_NONE)
+        invoker = platform_best_fit(platform, function, configuration, true);
+    if (invoker == SIM_NONE)
+        invoker = esg_local(platform, queue, function, configuration, false);
+    for (uint32_t which = 0;
+         invoker == SIM_NONE && which < HOME_PROBES && which < esg->invoker_count; which++) {
+        uint32_t home = platform_home(platform, function, which);
+        if (platform_fits(platform, function, configuration, home))
+            invoker = home;
+    }
+    if (invoker == SIM_NONE)
+        invoker = platform_best_fit(platform, function, configuration, false);
+    return invoker;
+}
+
+static bool esg_try(const struct esg *esg, struct platform *platform, uint32_t queue,
+                    uint16_t configuration, double cost, sim_time_t time)
+{
+    uint32_t function = platform_queue_function(platform, queue);
+    uint32_t invoker = esg_place(esg, platform, queue, function, configuration);
+    if (invoker == SIM_NONE)
+        return false;
+    uint32_t batch = platform_workload(platform)
+                         ->functions[function]
+                         .configurations[configuration]
+                         .batch;
+    uint32_t length = platform_queue_length(platform, queue);
+    platform_explain(platform, (uint32_t)esg->queues[queue].candidate_count, cost, time);
+    return platform_dispatch(platform, queue, length < batch ? length : batch, configuration,
+                             invoker);
+}
+
+static bool esg_try_candidates(const struct esg *esg, struct platform *platform, uint32_t queue)
+{
+    const struct esg_queue *q = &esg->queues[queue];
+    for (size_t i = 0; i < q->candidate_count; i++)
+        if (esg_try(esg, platform, queue, q->candidates[i], q->cost[i], q->time[i]))
+            return true;
+    return false;
+}
+
+/* After too many rechecks the minimum configuration is tried instead of the candidates. */
+static bool esg_try_again(const struct esg *esg, struct platform *platform, uint32_t queue)
+{
+    struct esg_queue *q = &esg->queues[queue];
+    if (q->rechecks < esg->recheck_limit) {
+        platform_charge(platform, q->candidate_count);
+        q->rechecks++;
+        return esg_try_candidates(esg, platform, queue);
+    }
+    uint32_t function = platform_queue_function(platform, queue);
+    uint16_t minimum = esg->functions[function].minimum;
+    const struct configuration *configuration =
+        &platform_workload(platform)->functions[function].configurations[minimum];
+    platform_charge(platform, 1);
+    return esg_try(esg, platform, queue, minimum, configuration->cost_per_job_usd,
+                   configuration->time);
+}
+
+/* Retry what is on the list and has not been since the last change, up to the first success. */
+static bool esg_recheck(struct esg *esg, struct platform *platform)
+{
+    while (esg->list_done < esg->list_count) {
+        uint32_t queue = esg->list[esg->list_done];
+        if (esg_try_again(esg, platform, queue)) {
+            esg->queues[queue].listed = false;
+            esg->list_count--;
+            memmove(&esg->list[esg->list_done], &esg->list[esg->list_done + 1],
+                    (esg->list_count - esg->list_done) * sizeof *esg->list);
+            return true;
+        }
+        esg->list_done++;
+    }
+    return false;
+}
+
+/* The next waiting queue that is not on the recheck list. */
+static uint32_t esg_next(const struct esg *esg, const struct platform *platform)
+{
+    uint32_t from = esg->cursor;
+    for (size_t tries = 0; tries <= esg->list_count; tries++) {
+        uint32_t queue = platform_next_queue(platform, from);
+        if (queue == SIM_NONE || !esg->queues[queue].listed)
+            return queue;
+        from = (queue + 1) % esg->queue_count;
+    }
+    return SIM_NONE;
+}
+
+static void esg_schedule(struct esg *esg, struct platform *platform, uint32_t queue)
+{
+    esg->cursor = (queue + 1) % esg->queue_count;
+    esg_plan(esg, platform, queue);
+    if (esg_try_candidates(esg, platform, queue))
+        return;
+    esg->queues[queue].listed = true;
+    esg->list[esg->list_count++] = queue;
+    esg->list_done = esg->list_count; /* it has just been tried */
+}
+
+static bool esg_decide(void *state, struct platform *platform)
+{
+    struct esg *esg = state;
+    if (!esg->in_round || esg->freed) {
+        esg->list_done = 0;
+        esg->freed = false;
+    }
+    if (!esg_recheck(esg, platform)) {
+        uint32_t queue = esg_next(esg, platform);
+        if (queue != SIM_NONE)
+            esg_schedule(esg, platform, queue);
+    }
+    esg->in_round =
+        esg->list_done < esg->list_count || esg_next(esg, platform) != SIM_NONE;
+    return esg->in_round;
+}
+
+static void esg_on_finish(void *state, struct platform *platform,
+                          const struct finished_batch *batch)
+{
+    struct esg *esg = state;
+    (void)platform;
+    (void)batch;
+    esg->freed = true;
+}
+
+extern const struct policy policy_esg;
+const struct policy policy_esg = {
+    .abi = POLICY_ABI,
+    .name = "esg",
+    .summary = "ESG (HPDC'24): K cheapest configuration paths within group deadlines, data locality",
+    .parameters = esg_parameters,
+    .parameter_count = PARAMETER_COUNT,
+    .state_bytes = sizeof(struct esg),
+    .init = esg_init,
+    .on_finish = esg_on_finish,
+    .decide = esg_decide,
+    .finish = esg_finish,
+};

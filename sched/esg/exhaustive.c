@@ -1,0 +1,34 @@
+#include "sched/esg/search.h"
+
+/* One level of the enumeration: every extension of `prefix`, which has `depth` stages. */
+static void enumerate(const struct search_problem *problem, size_t depth,
+                      const struct search_path *prefix, struct search_result *result)
+{
+    const struct search_table *table = problem->stages[depth];
+    struct search_path path = *prefix;
+    for (size_t i = 0; i < table->count; i++) {
+        if (depth == 0 && table->batch[i] > problem->queue_length)
+            continue;
+        path.cost_usd = prefix->cost_usd + table->cost[i];
+        path.time = prefix->time + table->time[i];
+        path.configuration[depth] = table->index[i];
+        result->expansions++;
+        if (depth + 1 < problem->stage_count)
+            enumerate(problem, depth + 1, &path, result);
+        else if (path.time <= problem->budget)
+            search_result_offer(result, problem->k, problem->stage_count, &path);
+    }
+}
+
+bool search_exhaustive(const struct search_problem *problem, struct search_workspace *workspace,
+                       struct search_result *result)
+{
+    (void)workspace;
+    const struct search_path empty = {.cost_usd = 0};
+    result->path_count = 0;
+    result->expansions = 0;
+    result->pruned_time = 0;
+    result->pruned_cost = 0;
+    enumerate(problem, 0, &empty, result);
+    return true;
+}

@@ -1,0 +1,276 @@
+#include "sched/esg/search.h"
+
+#include <stdlib.h>
+
+enum { OPEN_LIMIT = 1 << 20, OPEN_FIRST = 1 << 10 };
+
+/* Bounds are sums in another order than the costs that they bound. Rounding moves a sum of at most 16
+ * non-negative terms by less than 16 × 2^-52 of itself, so a cut this far beyond the bound never takes
+ * a path that exact arithmetic would keep. */
+static const double ROUNDING_MARGIN = 1e-13;
+
+struct partial {
+    double cost;
+    sim_time_t time;
+    uint32_t depth;
+    uint16_t entry[SEARCH_MAX_STAGES]; /* into the stages' tables */
+};
+
+struct open_entry {
+    double bound; /* f: no completion costs less */
+    uint32_t slot;
+};
+
+/* The K lowest costs of completions known for prefixes of one length, ascending. */
+struct level_bounds {
+    size_t count;
+    double cost[SEARCH_MAX_K];
+};
+
+struct search_workspace {
+    struct open_entry *heap; /* binary min-heap by (bound, slot) */
+    struct partial *slots;
+    uint32_t *unused; /* slots below `touched` that are free again */
+    size_t open_count, unused_count, touched, capacity;
+    struct level_bounds levels[SEARCH_MAX_STAGES];
+};
+
+/* One search in progress. The arrays hold, for a prefix of d stages, sums over stages d, d + 1, … */
+struct astar {
+    const struct search_problem *problem;
+    struct search_workspace *workspace;
+    struct search_result *result;
+    sim_time_t fastest_after[SEARCH_MAX_STAGES + 1];
+    double cheapest_after[SEARCH_MAX_STAGES + 1];
+    double fastest_cost_after[SEARCH_MAX_STAGES + 1];
+    double limit; /* nothing that costs more is among the K best */
+};
+
+struct search_workspace *search_workspace_create(void)
+{
+    return calloc(1, sizeof(struct search_workspace));
+}
+
+void search_workspace_destroy(struct search_workspace *workspace)
+{
+    if (workspace == NULL)
+        return;
+    free(workspace->heap);
+    free(workspace->slots);
+    free(workspace->unused);
+    free(workspace);
+}
+
+static bool workspace_grow(struct search_workspace *workspace)
+{
+    size_t capacity = workspace->capacity == 0 ? OPEN_FIRST : 2 * workspace->capacity;
+    struct open_entry *heap = realloc(workspace->heap, capacity * sizeof *heap);
+    if (heap == NULL)
+        return false;
+    workspace->heap = heap;
+    struct partial *slots = realloc(workspace->slots, capacity * sizeof *slots);
+    if (slots == NULL)
+        return false;
+    workspace->slots = slots;
+    uint32_t *unused = realloc(workspace->unused, capacity * sizeof *unused);
+    if (unused == NULL)
+        return false;
+    workspace->unused = unused;
+    workspace->capacity = capacity;
+    return true;
+}
+
+static bool open_before(struct open_entry a, struct open_entry b)
+{
+    return a.bound < b.bound || (a.bound == b.bound && a.slot < b.slot);
+}
+
+/* Room for one more has been made. Returns the new partial path, to be filled. */
+static struct partial *open_push(struct search_workspace *workspace, double bound)
+{
+    uint32_t slot = workspace->unused_count > 0 ? workspace->unused[--workspace->unused_count]
+                                                : (uint32_t)workspace->touched++;
+    struct open_entry entry = {bound, slot};
+    size_t place = workspace->open_count++;
+    while (place > 0 && open_before(entry, workspace->heap[(place - 1) / 2])) {
+        workspace->heap[place] = workspace->heap[(place - 1) / 2];
+        place = (place - 1) / 2;
+    }
+    workspace->heap[place] = entry;
+    return &workspace->slots[slot];
+}
+
+static struct partial open_pop(struct search_workspace *workspace)
+{
+    struct open_entry *heap = workspace->heap;
+    uint32_t slot = heap[0].slot;
+    size_t count = --workspace->open_count;
+    struct open_entry last = heap[count];
+    size_t place = 0;
+    for (size_t child = 1; child < count; child = 2 * place + 1) {
+        if (child + 1 < count && open_before(heap[child + 1], heap[child]))
+            child++;
+        if (!open_before(heap[child], last))
+            break;
+        heap[place] = heap[child];
+        place = child;
+    }
+    heap[place] = last;
+    workspace->unused[workspace->unused_count++] = slot;
+    return workspace->slots[slot];
+}
+
+static void limit_lower(struct astar *search, double bound)
+{
+    double limit = bound * (1 + ROUNDING_MARGIN);
+    if (limit < search->limit)
+        search->limit = limit;
+}
+
+/* A prefix of `depth` stages is known to have a completion of this cost. */
+static void bound_offer(struct astar *search, size_t depth, double cost)
+{
+    struct level_bounds *level = &search->workspace->levels[depth];
+    size_t k = search->problem->k;
+    size_t place = level->count;
+    if (place == k) {
+        if (cost >= level->cost[k - 1])
+            return;
+        place = k - 1;
+    } else {
+        level->count++;
+    }
+    while (place > 0 && cost < level->cost[place - 1]) {
+        level->cost[place] = level->cost[place - 1];
+        place--;
+    }
+    level->cost[place] = cost;
+    if (level->count == k)
+        limit_lower(search, level->cost[k - 1]);
+}
+
+static void path_offer(struct astar *search, const struct partial *prefix, size_t entry,
+                       double cost, sim_time_t time)
+{
+    const struct search_problem *problem = search->problem;
+    struct search_result *result = search->result;
+    if (result->path_count == problem->k && cost > result->paths[problem->k - 1].cost_usd)
+        return;
+    struct search_path path = {.cost_usd = cost, .time = time};
+    for (size_t s = 0; s < prefix->depth; s++)
+        path.configuration[s] = problem->stages[s]->index[prefix->entry[s]];
+    path.configuration[prefix->depth] = problem->stages[prefix->depth]->index[entry];
+    search_result_offer(result, problem->k, problem->stage_count, &path);
+    if (result->path_count == problem->k)
+        limit_lower(search, result->paths[problem->k - 1].cost_usd);
+}
+
+static uint64_t entries_left(const struct search_problem *problem, size_t depth, size_t from)
+{
+    const struct search_table *table = problem->stages[depth];
+    if (depth > 0)
+        return table->count - from;
+    uint64_t left = 0;
+    for (size_t i = from; i < table->count; i++)
+        left += table->batch[i] <= problem->queue_length;
+    return left;
+}
+
+static bool astar_expand(struct astar *search, const struct partial *prefix);
+
+/* Take up `prefix` extended by `entry`: on the open list, or at once where that is full. */
+static bool astar_take(struct astar *search, const struct partial *prefix, size_t entry,
+                       double cost, sim_time_t time)
+{
+    struct search_workspace *workspace = search->workspace;
+    bool full = workspace->open_count >= OPEN_LIMIT;
+    if (!full && workspace->open_count == workspace->capacity && !workspace_grow(workspace))
+        return false;
+    struct partial local;
+    struct partial *path =
+        full ? &local : open_push(workspace, cost + search->cheapest_after[prefix->depth + 1]);
+    *path = *prefix;
+    path->cost = cost;
+    path->time = time;
+    path->entry[prefix->depth] = (uint16_t)entry;
+    path->depth = prefix->depth + 1;
+    return full ? astar_expand(search, path) : true;
+}
+
+/* Every extension of `prefix` by one stage, in ascending time. */
+static bool astar_expand(struct astar *search, const struct partial *prefix)
+{
+    const struct search_problem *problem = search->problem;
+    struct search_result *result = search->result;
+    const size_t depth = prefix->depth;
+    const struct search_table *table = problem->stages[depth];
+    const bool last = depth + 1 == problem->stage_count;
+    for (size_t i = 0; i < table->count; i++) {
+        if (depth == 0 && table->batch[i] > problem->queue_length)
+            continue;
+        sim_time_t time = prefix->time + table->time[i];
+        bool in_time = time + search->fastest_after[depth + 1] <= problem->budget;
+        if (!in_time && problem->time_blade) {
+            result->pruned_time += entries_left(problem, depth, i);
+            break;
+        }
+        double cost = prefix->cost + table->cost[i];
+        if (problem->cost_blade && cost + search->cheapest_after[depth + 1] > search->limit) {
+            result->pruned_cost++;
+            continue;
+        }
+        result->expansions++;
+        if (last) {
+            if (in_time)
+                path_offer(search, prefix, i, cost, time);
+            continue;
+        }
+        if (problem->cost_blade && in_time)
+            bound_offer(search, depth + 1, cost + search->fastest_cost_after[depth + 1]);
+        if (!astar_take(search, prefix, i, cost, time))
+            return false;
+    }
+    return true;
+}
+
+static void astar_begin(struct astar *search)
+{
+    const struct search_problem *problem = search->problem;
+    struct search_workspace *workspace = search->workspace;
+    workspace->open_count = 0;
+    workspace->unused_count = 0;
+    workspace->touched = 0;
+    for (size_t s = 0; s < problem->stage_count; s++)
+        workspace->levels[s].count = 0;
+    search->fastest_after[problem->stage_count] = 0;
+    search->cheapest_after[problem->stage_count] = 0;
+    search->fastest_cost_after[problem->stage_count] = 0;
+    for (size_t s = problem->stage_count; s-- > 0;) {
+        const struct search_table *table = problem->stages[s];
+        search->fastest_after[s] = table->fastest + search->fastest_after[s + 1];
+        search->cheapest_after[s] = table->cheapest + search->cheapest_after[s + 1];
+        search->fastest_cost_after[s] = table->fastest_cost + search->fastest_cost_after[s + 1];
+    }
+    search->limit = INFINITY;
+    search->result->path_count = 0;
+    search->result->expansions = 0;
+    search->result->pruned_time = 0;
+    search->result->pruned_cost = 0;
+}
+
+bool search_astar(const struct search_problem *problem, struct search_workspace *workspace,
+                  struct search_result *result)
+{
+    struct astar search = {.problem = problem, .workspace = workspace, .result = result};
+    const struct partial root = {.cost = 0};
+    astar_begin(&search);
+    if (!astar_expand(&search, &root))
+        return false;
+    /* In order of f: once it passes the limit, so does all that is open. */
+    while (workspace->open_count > 0 && workspace->heap[0].bound <= search.limit) {
+        struct partial prefix = open_pop(workspace);
+        if (!astar_expand(&search, &prefix))
+            return false;
+    }
+    return true;
+}

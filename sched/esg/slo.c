@@ -1,0 +1,507 @@
+#include "sched/esg/slo.h"
+
+#include <stdlib.h>
+
+#include "sched/esg/dominators.h"
+
+/* ---- The graph of junctions ----------------------------------------------------------------------
+ *
+ * Points 2s and 2s + 1 are the start and the end of stage s, followed by the common start of all
+ * sources and the common end of all sinks. Points joined by union-find make one junction. */
+
+struct arc {
+    uint32_t tail, head; /* points, later junctions */
+    double length;       /* the stage's ANL; 0 for a slack arc (an edge) */
+    bool is_stage;
+};
+
+struct junctions {
+    size_t point_count;
+    uint32_t *parent; /* union-find over points */
+    struct arc *arcs; /* for each stage the edges into it, then the stage */
+    size_t arc_count;
+    uint32_t start, end;
+};
+
+static uint32_t junction_of(struct junctions *graph, uint32_t point)
+{
+    while (graph->parent[point] != point) {
+        graph->parent[point] = graph->parent[graph->parent[point]];
+        point = graph->parent[point];
+    }
+    return point;
+}
+
+static void junctions_free(struct junctions *graph)
+{
+    free(graph->parent);
+    free(graph->arcs);
+}
+
+static bool junctions_make(struct junctions *graph, const struct application *application,
+                           const struct slo_stage *stages)
+{
+    size_t n = application->stage_count;
+    size_t edges = 0;
+    for (size_t s = 0; s < n; s++)
+        edges += application->stages[s].after_count;
+    *graph = (struct junctions){.point_count = 2 * n + 2};
+    graph->start = (uint32_t)(2 * n);
+    graph->end = (uint32_t)(2 * n + 1);
+    graph->parent = malloc(graph->point_count * sizeof *graph->parent);
+    graph->arcs = malloc((n + edges) * sizeof *graph->arcs);
+    if (graph->parent == NULL || graph->arcs == NULL)
+        return false;
+    for (uint32_t p = 0; p < graph->point_count; p++)
+        graph->parent[p] = p;
+    for (uint32_t s = 0; s < n; s++) {
+        const struct stage *stage = &application->stages[s];
+        for (size_t i = 0; i < stage->after_count; i++)
+            graph->arcs[graph->arc_count++] =
+                (struct arc){2 * stage->after[i] + 1, 2 * s, 0, false};
+        graph->arcs[graph->arc_count++] = (struct arc){2 * s, 2 * s + 1, stages[s].anl, true};
+        if (stage->after_count == 0)
+            graph->parent[2 * s] = graph->start;
+        if (stage->next_count == 0)
+            graph->parent[2 * s + 1] = graph->end;
+    }
+    return true;
+}
+
+/* Mark what is reached from junction `from` (`back`: what reaches it): bit 1 by any arcs, bit 2 by a
+ * way with a stage on it. One sweep settles an acyclic graph, since arcs come in its order. */
+static void junctions_reach(struct junctions *graph, uint32_t from, bool back,
+                            unsigned char *reached)
+{
+    for (size_t p = 0; p < graph->point_count; p++)
+        reached[p] = 0;
+    reached[from] = 1;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = 0; i < graph->arc_count; i++) {
+            const struct arc *arc = &graph->arcs[back ? graph->arc_count - 1 - i : i];
+            uint32_t near = junction_of(graph, back ? arc->head : arc->tail);
+            uint32_t far = junction_of(graph, back ? arc->tail : arc->head);
+            unsigned char gained = reached[near] != 0 && arc->is_stage ? 3 : reached[near];
+            if (near != far && (gained & ~reached[far]) != 0) {
+                reached[far] = (unsigned char)(reached[far] | gained);
+                changed = true;
+            }
+        }
+    }
+}
+
+/* Every edge honoured: its two points are one junction, and so are all junctions on a cycle. */
+static bool junctions_contract_all(struct junctions *graph)
+{
+    for (size_t a = 0; a < graph->arc_count; a++)
+        if (!graph->arcs[a].is_stage)
+            graph->parent[junction_of(graph, graph->arcs[a].tail)] =
+                junction_of(graph, graph->arcs[a].head);
+    size_t count = graph->point_count;
+    unsigned char *after = malloc(count);
+    unsigned char *before = malloc(count);
+    bool done = after != NULL && before != NULL;
+    for (uint32_t p = 0; done && p < count; p++) {
+        if (junction_of(graph, p) != p)
+            continue;
+        junctions_reach(graph, p, false, after);
+        junctions_reach(graph, p, true, before);
+        for (uint32_t q = 0; q < count; q++)
+            if (after[q] != 0 && before[q] != 0)
+                graph->parent[q] = p;
+    }
+    free(after);
+    free(before);
+    return done;
+}
+
+/* Edges honoured where no other way, on which a stage lies, leads from one end to the other: such an
+ * edge waits for that way and keeps its slack. What results has no cycles. */
+static bool junctions_contract_safely(struct junctions *graph)
+{
+    unsigned char *reached = malloc(graph->point_count);
+    if (reached == NULL)
+        return false;
+    for (size_t a = 0; a < graph->arc_count; a++) {
+        if (graph->arcs[a].is_stage)
+            continue;
+        uint32_t tail = junction_of(graph, graph->arcs[a].tail);
+        uint32_t head = junction_of(graph, graph->arcs[a].head);
+        junctions_reach(graph, tail, false, reached);
+        if ((reached[head] & 2) == 0)
+            graph->parent[tail] = head;
+    }
+    free(reached);
+    return true;
+}
+
+/* ---- Potentials ------------------------------------------------------------------------------------ */
+
+struct placing {
+    struct arc *arcs; /* between vertices, no loops */
+    size_t arc_count;
+    size_t vertex_count;
+    double *potential;
+    size_t *local; /* by vertex: place in the list being worked on */
+    size_t *stamp; /* by vertex: the list it was last part of */
+    size_t stamps;
+};
+
+static const size_t OUTSIDE = SIZE_MAX;
+
+/* Place in the current list, OUTSIDE where the vertex is not in it. */
+static size_t place_of(const struct placing *placing, uint32_t vertex)
+{
+    return placing->stamp[vertex] == placing->stamps ? placing->local[vertex] : OUTSIDE;
+}
+
+/* The list's arcs but for direct ones from its first to its last vertex, which are branches of their
+ * own with nothing to place. */
+static bool arc_within(const struct placing *placing, const struct arc *arc, size_t count,
+                       size_t *tail, size_t *head)
+{
+    *tail = place_of(placing, arc->tail);
+    *head = place_of(placing, arc->head);
+    return *tail != OUTSIDE && *head != OUTSIDE && !(*tail == 0 && *head == count - 1);
+}
+
+/* Longest way from the first vertex to each and from each to the last. Arcs are sorted by tail in
+ * topological order, so one pass forward and one back settle them. */
+static void list_distances(const struct placing *placing, size_t count, double *up, double *down)
+{
+    size_t tail, head;
+    for (size_t i = 0; i < count; i++)
+        up[i] = down[i] = 0;
+    for (size_t a = 0; a < placing->arc_count; a++)
+        if (arc_within(placing, &placing->arcs[a], count, &tail, &head) &&
+            up[tail] + placing->arcs[a].length > up[head])
+            up[head] = up[tail] + placing->arcs[a].length;
+    for (size_t a = placing->arc_count; a-- > 0;)
+        if (arc_within(placing, &placing->arcs[a], count, &tail, &head) &&
+            down[head] + placing->arcs[a].length > down[tail])
+            down[tail] = down[head] + placing->arcs[a].length;
+}
+
+/* cut[i]: every way from first to last passes vertex i, that is, no arc passes over it. */
+static size_t list_cuts(const struct placing *placing, size_t count, bool *cut)
+{
+    size_t tail, head, cuts = 0;
+    size_t farthest = 0; /* head of the arcs so far, which come in order of tail */
+    for (size_t i = 0; i < count; i++)
+        cut[i] = true;
+    for (size_t a = 0; a < placing->arc_count; a++)
+        if (arc_within(placing, &placing->arcs[a], count, &tail, &head)) {
+            /* What lies between tail and head is passed over; skip what is known to be. */
+            size_t from = tail + 1 > farthest ? tail + 1 : farthest;
+            for (size_t i = from; i < head; i++)
+                cut[i] = false;
+            if (head > farthest)
+                farthest = head;
+        }
+    for (size_t i = 1; i + 1 < count; i++)
+        cuts += cut[i];
+    return cuts;
+}
+
+/* component[i] for interior vertices: connected without passing first or last. Returns how many. */
+static size_t list_components(const struct placing *placing, size_t count, size_t *component)
+{
+    size_t tail, head;
+    for (size_t i = 0; i < count; i++)
+        component[i] = i;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t a = 0; a < placing->arc_count; a++) {
+            if (!arc_within(placing, &placing->arcs[a], count, &tail, &head) || tail == 0 ||
+                head == count - 1 || component[tail] == component[head])
+                continue;
+            size_t least =
+                component[tail] < component[head] ? component[tail] : component[head];
+            component[tail] = component[head] = least;
+            changed = true;
+        }
+    }
+    size_t components = 0;
+    for (size_t i = 1; i + 1 < count; i++)
+        components += component[i] == i;
+    return components;
+}
+
+static bool list_place(struct placing *placing, const uint32_t *list, size_t count);
+
+/* A chain: the cut vertices by longest way, then each piece between two of them. */
+static bool list_place_chain(struct placing *placing, const uint32_t *list, size_t count,
+                             const bool *cut, const double *up)
+{
+    double low = placing->potential[list[0]];
+    double span = placing->potential[list[count - 1]] - low;
+    for (size_t i = 1; i + 1 < count; i++)
+        if (cut[i])
+            placing->potential[list[i]] =
+                low + span * (up[count - 1] > 0 ? up[i] / up[count - 1] : 0);
+    size_t first = 0;
+    for (size_t i = 1; i < count; i++)
+        if (cut[i]) {
+            if (!list_place(placing, list + first, i - first + 1))
+                return false;
+            first = i;
+        }
+    return true;
+}
+
+/* Branches: each component with the same two ends. */
+static bool list_place_branches(struct placing *placing, const uint32_t *list, size_t count,
+                                const size_t *component)
+{
+    uint32_t *branch = malloc(count * sizeof *branch);
+    bool done = branch != NULL;
+    for (size_t c = 1; done && c + 1 < count; c++) {
+        if (component[c] != c)
+            continue;
+        size_t size = 0;
+        branch[size++] = list[0];
+        for (size_t i = 1; i + 1 < count; i++)
+            if (component[i] == c)
+                branch[size++] = list[i];
+        branch[size++] = list[count - 1];
+        done = list_place(placing, branch, size);
+    }
+    free(branch);
+    return done;
+}
+
+/* Neither chain nor branches: by the longest ways before and after. */
+static void list_place_irregular(struct placing *placing, const uint32_t *list, size_t count,
+                                 const double *up, const double *down)
+{
+    double low = placing->potential[list[0]];
+    double span = placing->potential[list[count - 1]] - low;
+    for (size_t i = 1; i + 1 < count; i++) {
+        double through = up[i] + down[i];
+        placing->potential[list[i]] = low + span * (through > 0 ? up[i] / through : 0);
+    }
+}
+
+/* Place the interior of `list` (topological order, ends placed): all vertices between its ends. */
+static bool list_place(struct placing *placing, const uint32_t *list, size_t count)
+{
+    if (count <= 2)
+        return true;
+    double *up = malloc(count * sizeof *up);
+    double *down = malloc(count * sizeof *down);
+    bool *cut = malloc(count * sizeof *cut);
+    size_t *component = malloc(count * sizeof *component);
+    bool done = up != NULL && down != NULL && cut != NULL && component != NULL;
+    if (done) {
+        placing->stamps++;
+        for (size_t i = 0; i < count; i++) {
+            placing->stamp[list[i]] = placing->stamps;
+            placing->local[list[i]] = i;
+        }
+        list_distances(placing, count, up, down);
+        if (list_cuts(placing, count, cut) > 0)
+            done = list_place_chain(placing, list, count, cut, up);
+        else if (list_components(placing, count, component) > 1)
+            done = list_place_branches(placing, list, count, component);
+        else
+            list_place_irregular(placing, list, count, up, down);
+    }
+    free(up);
+    free(down);
+    free(cut);
+    free(component);
+    return done;
+}
+
+struct ordered_arc {
+    struct arc arc;
+    size_t rank; /* of the tail */
+};
+
+static int ordered_arc_compare(const void *left, const void *right)
+{
+    const struct ordered_arc *a = left;
+    const struct ordered_arc *b = right;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Junctions without loops, in topological order: `order` has room for all points. */
+static size_t junctions_order(struct junctions *graph, uint32_t *order, uint32_t *waiting)
+{
+    size_t count = 0, taken = 0;
+    for (size_t p = 0; p < graph->point_count; p++)
+        waiting[p] = 0;
+    for (size_t a = 0; a < graph->arc_count; a++) {
+        uint32_t tail = junction_of(graph, graph->arcs[a].tail);
+        uint32_t head = junction_of(graph, graph->arcs[a].head);
+        waiting[head] += tail != head;
+    }
+    order[count++] = junction_of(graph, graph->start);
+    while (taken < count) {
+        uint32_t vertex = order[taken++];
+        for (size_t a = 0; a < graph->arc_count; a++) {
+            uint32_t head = junction_of(graph, graph->arcs[a].head);
+            if (junction_of(graph, graph->arcs[a].tail) == vertex && head != vertex &&
+                --waiting[head] == 0)
+                order[count++] = head;
+        }
+    }
+    return count;
+}
+
+static bool placing_run(struct placing *placing, struct junctions *graph, const uint32_t *order,
+                        struct ordered_arc *sorted)
+{
+    for (size_t i = 0; i < placing->vertex_count; i++)
+        placing->local[order[i]] = i;
+    for (size_t a = 0; a < graph->arc_count; a++) {
+        struct arc arc = graph->arcs[a];
+        arc.tail = junction_of(graph, arc.tail);
+        arc.head = junction_of(graph, arc.head);
+        if (arc.tail != arc.head)
+            sorted[placing->arc_count++] = (struct ordered_arc){arc, placing->local[arc.tail]};
+    }
+    qsort(sorted, placing->arc_count, sizeof *sorted, ordered_arc_compare);
+    for (size_t a = 0; a < placing->arc_count; a++)
+        placing->arcs[a] = sorted[a].arc;
+    placing->potential[order[0]] = 0;
+    placing->potential[order[placing->vertex_count - 1]] = 1;
+    return list_place(placing, order, placing->vertex_count);
+}
+
+/* potential[p] for every point p, 0 at the start and 1 at the end, rising along every arc. */
+static bool junctions_place(struct junctions *graph, double *potential)
+{
+    size_t points = graph->point_count;
+    struct placing placing = {.potential = potential};
+    uint32_t *order = malloc(points * sizeof *order);
+    uint32_t *waiting = malloc(points * sizeof *waiting);
+    struct ordered_arc *sorted = malloc(graph->arc_count * sizeof *sorted);
+    placing.arcs = malloc(graph->arc_count * sizeof *placing.arcs);
+    placing.local = calloc(points, sizeof *placing.local);
+    placing.stamp = calloc(points, sizeof *placing.stamp);
+    bool done = order != NULL && waiting != NULL && sorted != NULL && placing.arcs != NULL &&
+                placing.local != NULL && placing.stamp != NULL;
+    if (done) {
+        placing.vertex_count = junctions_order(graph, order, waiting);
+        done = placing_run(&placing, graph, order, sorted);
+        for (uint32_t p = 0; done && p < points; p++)
+            potential[p] = potential[junction_of(graph, p)];
+    }
+    free(order);
+    free(waiting);
+    free(sorted);
+    free(placing.arcs);
+    free(placing.local);
+    free(placing.stamp);
+    return done;
+}
+
+/* ---- Plans ------------------------------------------------------------------------------------------- */
+
+static bool plan_potential(const struct application *application, const struct slo_stage *stages,
+                           bool (*contract)(struct junctions *), double *potential)
+{
+    struct junctions graph;
+    bool done = junctions_make(&graph, application, stages) && contract(&graph) &&
+                junctions_place(&graph, potential);
+    junctions_free(&graph);
+    return done;
+}
+
+static void plan_normalise(struct slo_plan *plan, const double *mean_time)
+{
+    double total = 0;
+    for (size_t s = 0; s < plan->stage_count; s++)
+        total += mean_time[s];
+    for (size_t s = 0; s < plan->stage_count; s++)
+        plan->stages[s].anl =
+            total > 0 ? mean_time[s] / total : 1.0 / (double)plan->stage_count;
+}
+
+/* Runs of stages with nothing but each other before and after, cut after every `group_size`. */
+static void plan_group(struct slo_plan *plan, const struct application *application,
+                       size_t group_size)
+{
+    for (uint32_t s = 0; s < plan->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        struct slo_stage *planned = &plan->stages[s];
+        planned->group = SIM_NONE;
+        if (stage->after_count == 1 && application->stages[stage->after[0]].next_count == 1) {
+            const struct slo_stage *before = &plan->stages[stage->after[0]];
+            if (before->chain_length < group_size) {
+                planned->group = before->group;
+                planned->chain_length = before->chain_length + 1; /* so far: its place in the run */
+            }
+        }
+        if (planned->group == SIM_NONE) {
+            planned->group = plan->group_count++;
+            planned->chain_length = 1;
+        }
+    }
+    for (uint32_t s = (uint32_t)plan->stage_count; s-- > 0;) {
+        const struct stage *stage = &application->stages[s];
+        struct slo_stage *planned = &plan->stages[s];
+        const struct slo_stage *next =
+            stage->next_count == 1 ? &plan->stages[stage->next[0]] : NULL;
+        planned->chain[0] = s;
+        planned->chain_length = 1;
+        planned->deadline_fraction = planned->own_deadline;
+        if (next == NULL || next->group != planned->group)
+            continue;
+        for (size_t i = 0; i < next->chain_length; i++)
+            planned->chain[planned->chain_length++] = next->chain[i];
+        planned->deadline_fraction = next->deadline_fraction;
+    }
+}
+
+struct slo_plan *slo_plan_create(const struct application *application, const double *mean_time,
+                                 size_t group_size)
+{
+    size_t count = application->stage_count;
+    struct slo_plan *plan = calloc(1, sizeof *plan);
+    double *potential = malloc((2 * count + 2) * sizeof *potential);
+    uint32_t *tree = malloc(count * sizeof *tree);
+    bool done = plan != NULL && potential != NULL && tree != NULL;
+    if (done) {
+        plan->stage_count = count;
+        plan->stages = calloc(count, sizeof *plan->stages);
+        done = plan->stages != NULL;
+    }
+    if (done) {
+        plan_normalise(plan, mean_time);
+        dominators_find(application, tree);
+        for (size_t s = 0; s < count; s++)
+            plan->stages[s].dominator = tree[s];
+        post_dominators_find(application, tree);
+        for (size_t s = 0; s < count; s++)
+            plan->stages[s].post_dominator = tree[s];
+        done = plan_potential(application, plan->stages, junctions_contract_all, potential);
+    }
+    if (done) {
+        for (size_t s = 0; s < count; s++)
+            plan->stages[s].quota = potential[2 * s + 1] - potential[2 * s];
+        done = plan_potential(application, plan->stages, junctions_contract_safely, potential);
+    }
+    if (done) {
+        for (size_t s = 0; s < count; s++)
+            plan->stages[s].own_deadline = potential[2 * s + 1];
+        plan_group(plan, application, group_size);
+    }
+    free(potential);
+    free(tree);
+    if (!done) {
+        slo_plan_destroy(plan);
+        return NULL;
+    }
+    return plan;
+}
+
+void slo_plan_destroy(struct slo_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    free(plan->stages);
+    free(plan);
+}

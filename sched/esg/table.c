@@ -1,0 +1,157 @@
+#include "sched/esg/search.h"
+
+#include <stdlib.h>
+
+struct sort_key {
+    sim_time_t time;
+    double cost;
+    uint16_t batch;
+    uint16_t index;
+};
+
+static int sort_key_compare(const void *left, const void *right)
+{
+    const struct sort_key *a = left;
+    const struct sort_key *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    if (a->cost != b->cost)
+        return a->cost < b->cost ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static struct search_table *table_from_keys(struct sort_key *keys, size_t count)
+{
+    struct search_table *table = calloc(1, sizeof *table);
+    if (table == NULL)
+        return NULL;
+    table->count = count;
+    table->time = malloc(count * sizeof *table->time);
+    table->cost = malloc(count * sizeof *table->cost);
+    table->batch = malloc(count * sizeof *table->batch);
+    table->index = malloc(count * sizeof *table->index);
+    if (table->time == NULL || table->cost == NULL || table->batch == NULL ||
+        table->index == NULL) {
+        search_table_destroy(table);
+        return NULL;
+    }
+    qsort(keys, count, sizeof *keys, sort_key_compare);
+    table->fastest = keys[0].time;
+    table->fastest_cost = keys[0].cost;
+    table->cheapest = keys[0].cost;
+    for (size_t i = 0; i < count; i++) {
+        table->time[i] = keys[i].time;
+        table->cost[i] = keys[i].cost;
+        table->batch[i] = keys[i].batch;
+        table->index[i] = keys[i].index;
+        if (keys[i].cost < table->cheapest)
+            table->cheapest = keys[i].cost;
+    }
+    return table;
+}
+
+static struct sort_key sort_key_of(const struct configuration *configuration, size_t index)
+{
+    return (struct sort_key){.time = configuration->time,
+                             .cost = configuration->cost_per_job_usd,
+                             .batch = configuration->batch,
+                             .index = (uint16_t)index};
+}
+
+struct search_table *search_table_create(const struct configuration *configurations, size_t count)
+{
+    struct sort_key *keys = malloc(count * sizeof *keys);
+    if (keys == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = sort_key_of(&configurations[i], i);
+    struct search_table *table = table_from_keys(keys, count);
+    free(keys);
+    return table;
+}
+
+static bool configuration_placeable(const struct cluster_spec *cluster,
+                                    const struct configuration *configuration)
+{
+    for (size_t i = 0; i < cluster->group_count; i++) {
+        const struct invoker_group *group = &cluster->groups[i];
+        if (group->count == 0 || configuration->vcpu > group->vcpus)
+            continue;
+        if (configuration->vgpu == 0)
+            return true;
+        for (size_t j = 0; j < group->gpu_count; j++)
+            if (gpu_allows(&group->gpus[j], configuration->vgpu) &&
+                configuration->gpu_memory_mb <= group->gpus[j].memory_mb)
+                return true;
+    }
+    return false;
+}
+
+struct search_table *search_table_create_placeable(const struct workload *workload,
+                                                   size_t function, struct error *error)
+{
+    const struct function *f = &workload->functions[function];
+    struct sort_key *keys = malloc(f->configuration_count * sizeof *keys);
+    struct search_table *table = NULL;
+    size_t count = 0;
+    if (keys != NULL) {
+        for (size_t i = 0; i < f->configuration_count; i++)
+            if (configuration_placeable(&workload->cluster, &f->configurations[i]))
+                keys[count++] = sort_key_of(&f->configurations[i], i);
+        if (count == 0) {
+            (void)error_input(error,
+                              "function '%s': none of its configurations fits an empty invoker; "
+                              "give the cluster more vCPUs, GPU units or GPU memory",
+                              f->name);
+            free(keys);
+            return NULL;
+        }
+        table = table_from_keys(keys, count);
+    }
+    if (table == NULL)
+        (void)error_run(error, "function '%s': out of memory for its search table", f->name);
+    free(keys);
+    return table;
+}
+
+void search_table_destroy(struct search_table *table)
+{
+    if (table == NULL)
+        return;
+    free(table->time);
+    free(table->cost);
+    free(table->batch);
+    free(table->index);
+    free(table);
+}
+
+int search_path_compare(const struct search_path *a, const struct search_path *b,
+                        size_t stage_count)
+{
+    if (a->cost_usd != b->cost_usd)
+        return a->cost_usd < b->cost_usd ? -1 : 1;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    for (size_t s = 0; s < stage_count; s++)
+        if (a->configuration[s] != b->configuration[s])
+            return a->configuration[s] < b->configuration[s] ? -1 : 1;
+    return 0;
+}
+
+void search_result_offer(struct search_result *result, size_t k, size_t stage_count,
+                         const struct search_path *path)
+{
+    size_t place = result->path_count;
+    if (place == k) {
+        if (search_path_compare(path, &result->paths[k - 1], stage_count) >= 0)
+            return;
+        place = k - 1;
+    } else {
+        result->path_count++;
+    }
+    while (place > 0 && search_path_compare(path, &result->paths[place - 1], stage_count) < 0) {
+        result->paths[place] = result->paths[place - 1];
+        place--;
+    }
+    result->paths[place] = *path;
+}

@@ -1,0 +1,296 @@
+/* SLO distribution: sums along every path of random DAGs, and cases worked out by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sched/esg/slo.h"
+#include "tests/random_dag.h"
+
+enum { PATH_LIMIT = 20000 };
+
+static void assert_near(double found, double wanted)
+{
+    if (!(fabs(found - wanted) <= 1e-9))
+        fail_msg("found %.12f, wanted %.12f", found, wanted);
+}
+
+/* Every path from stage s on, each of which must sum to 1. `left` bounds their number. */
+static void walk_paths(const struct application *application, const struct slo_plan *plan,
+                       size_t s, double sum, size_t *left)
+{
+    const struct stage *stage = &application->stages[s];
+    sum += plan->stages[s].quota;
+    if (stage->next_count == 0) {
+        assert_near(sum, 1.0);
+        --*left;
+    }
+    for (size_t i = 0; i < stage->next_count && *left > 0; i++)
+        walk_paths(application, plan, stage->next[i], sum, left);
+}
+
+/* Brute force: can the last stage be reached from the first without passing `avoid`? */
+static bool reaches(const struct application *application, size_t from, size_t avoid, bool forward)
+{
+    const struct stage *stage = &application->stages[from];
+    size_t count = forward ? stage->next_count : stage->after_count;
+    if (from == avoid)
+        return false;
+    if (count == 0)
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (reaches(application, forward ? stage->next[i] : stage->after[i], avoid, forward))
+            return true;
+    return false;
+}
+
+/* Of several dominators the closest is the last (first, for post-dominators) in order. */
+static void check_dominators(const struct application *application, const struct slo_plan *plan)
+{
+    size_t count = application->stage_count;
+    for (size_t s = 0; s < count; s++) {
+        uint32_t dominator = SIM_NONE, post_dominator = SIM_NONE;
+        for (uint32_t d = 0; d < s; d++)
+            if (!reaches(application, s, d, false))
+                dominator = d;
+        for (uint32_t d = (uint32_t)count; d-- > s + 1;)
+            if (!reaches(application, s, d, true))
+                post_dominator = d;
+        assert_int_equal(plan->stages[s].dominator, dominator);
+        assert_int_equal(plan->stages[s].post_dominator, post_dominator);
+    }
+}
+
+static void check_groups(const struct application *application, const struct slo_plan *plan,
+                         size_t group_size)
+{
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct slo_stage *planned = &plan->stages[s];
+        assert_true(planned->group < plan->group_count);
+        assert_in_range(planned->chain_length, 1, group_size);
+        assert_int_equal(planned->chain[0], s);
+        size_t members = 0;
+        for (size_t t = 0; t < application->stage_count; t++)
+            members += plan->stages[t].group == planned->group;
+        assert_in_range(members, 1, group_size);
+        for (size_t i = 0; i < planned->chain_length; i++) {
+            const struct slo_stage *member = &plan->stages[planned->chain[i]];
+            assert_int_equal(member->group, planned->group);
+            assert_true(member->deadline_fraction == planned->deadline_fraction);
+            if (i == 0)
+                continue;
+            const struct stage *before = &application->stages[planned->chain[i - 1]];
+            assert_int_equal(before->next_count, 1);
+            assert_int_equal(before->next[0], planned->chain[i]);
+            assert_int_equal(application->stages[planned->chain[i]].after_count, 1);
+        }
+    }
+}
+
+static void check_plan(const struct application *application, const struct slo_plan *plan,
+                       size_t group_size, size_t *forced)
+{
+    double total = 0;
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        const struct slo_stage *planned = &plan->stages[s];
+        size_t left = PATH_LIMIT;
+        total += planned->anl;
+        assert_true(planned->quota >= -1e-12 && planned->quota <= 1 + 1e-12);
+        *forced += planned->quota < 1e-12;
+        if (stage->after_count == 0)
+            walk_paths(application, plan, s, 0.0, &left);
+        if (stage->next_count == 0) {
+            assert_near(planned->deadline_fraction, 1.0);
+            assert_near(planned->own_deadline, 1.0);
+        }
+        /* Time of its own for every stage: strictly later than whatever precedes it. */
+        assert_true(planned->own_deadline > 0);
+        assert_true(planned->deadline_fraction >= planned->own_deadline - 1e-12);
+        for (size_t i = 0; i < stage->after_count; i++) {
+            const struct slo_stage *before = &plan->stages[stage->after[i]];
+            assert_true(before->own_deadline < planned->own_deadline);
+            assert_true(before->deadline_fraction <= planned->deadline_fraction + 1e-12);
+        }
+    }
+    assert_near(total, 1.0);
+    check_groups(application, plan, group_size);
+}
+
+static void quotas_along_every_path_of_random_dags_sum_to_the_slo(void **unused)
+{
+    (void)unused;
+    uint64_t state = 11;
+    size_t forced = 0, stages = 0, forced_in_series_parallel = 0;
+    for (size_t n = 0; n < 1500; n++) {
+        struct test_dag dag;
+        double mean[TEST_DAG_MOST];
+        if (n % 2 == 0)
+            test_dag_series_parallel(&dag, &state, 4 + test_below(&state, 26));
+        else
+            test_dag_random(&dag, &state, 1 + test_below(&state, 12));
+        for (size_t s = 0; s < dag.application.stage_count; s++)
+            mean[s] = 1 + 1000 * test_uniform(&state);
+        size_t group_size = 1 + test_below(&state, 4);
+        struct slo_plan *plan = slo_plan_create(&dag.application, mean, group_size);
+        assert_non_null(plan);
+        size_t before = forced;
+        check_plan(&dag.application, plan, group_size, &forced);
+        if (n % 2 == 0)
+            forced_in_series_parallel += forced - before;
+        check_dominators(&dag.application, plan);
+        stages += dag.application.stage_count;
+        slo_plan_destroy(plan);
+    }
+    print_message("1500 DAGs, %zu stages, %zu with a quota of 0 that their paths force\n", stages,
+                  forced);
+    assert_int_equal(forced_in_series_parallel, 0);
+}
+
+static void in_series_parallel_dags_quotas_lead_to_the_deadlines(void **unused)
+{
+    (void)unused;
+    uint64_t state = 12;
+    for (int n = 0; n < 300; n++) {
+        struct test_dag dag;
+        double mean[TEST_DAG_MOST];
+        test_dag_series_parallel(&dag, &state, 30);
+        for (size_t s = 0; s < dag.application.stage_count; s++)
+            mean[s] = 1 + 1000 * test_uniform(&state);
+        struct slo_plan *plan = slo_plan_create(&dag.application, mean, 1);
+        for (size_t s = 0; s < dag.application.stage_count; s++) {
+            const struct stage *stage = &dag.application.stages[s];
+            double start =
+                stage->after_count > 0 ? plan->stages[stage->after[0]].own_deadline : 0;
+            assert_near(plan->stages[s].own_deadline - start, plan->stages[s].quota);
+        }
+        slo_plan_destroy(plan);
+    }
+}
+
+static void a_chain_is_split_by_anl_and_cut_into_groups(void **unused)
+{
+    (void)unused;
+    static const double mean[5] = {319, 86, 1047, 293, 147};
+    double total = 319 + 86 + 1047 + 293 + 147;
+    struct test_dag dag;
+    test_dag_chain(&dag, 5);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3);
+    assert_int_equal(plan->group_count, 2);
+    for (size_t s = 0; s < 5; s++) {
+        assert_near(plan->stages[s].quota, mean[s] / total);
+        assert_near(plan->stages[s].deadline_fraction, s < 3 ? (319 + 86 + 1047) / total : 1.0);
+        assert_int_equal(plan->stages[s].chain_length, s < 3 ? 3 - s : 5 - s);
+    }
+    slo_plan_destroy(plan);
+}
+
+/* The three chains of three stages: one group, whose deadline is the SLO. */
+static void the_three_stage_applications_are_one_group_each(void **unused)
+{
+    (void)unused;
+    static const double means[3][3] = {{86, 293, 147}, {319, 86, 828}, {86, 319, 1047}};
+    for (size_t a = 0; a < 3; a++) {
+        struct test_dag dag;
+        double total = means[a][0] + means[a][1] + means[a][2];
+        test_dag_chain(&dag, 3);
+        struct slo_plan *plan = slo_plan_create(&dag.application, means[a], 3);
+        assert_int_equal(plan->group_count, 1);
+        for (size_t s = 0; s < 3; s++) {
+            assert_near(plan->stages[s].quota, means[a][s] / total);
+            assert_near(plan->stages[s].deadline_fraction, 1.0);
+        }
+        slo_plan_destroy(plan);
+    }
+}
+
+static void a_diamond_gives_each_branch_the_super_node_of_the_longest(void **unused)
+{
+    (void)unused;
+    static const double mean[4] = {1, 2, 5, 2}; /* chain: 1, max(2, 5), 2 */
+    struct test_dag dag;
+    test_dag_diamond(&dag, 2);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3);
+    static const double quota[4] = {0.125, 0.625, 0.625, 0.25};
+    static const double deadline[4] = {0.125, 0.75, 0.75, 1};
+    for (size_t s = 0; s < 4; s++) {
+        assert_near(plan->stages[s].quota, quota[s]);
+        assert_near(plan->stages[s].deadline_fraction, deadline[s]);
+    }
+    assert_int_equal(plan->group_count, 4);
+    assert_int_equal(plan->stages[3].dominator, 0);
+    assert_int_equal(plan->stages[0].post_dominator, 3);
+    slo_plan_destroy(plan);
+}
+
+/* 0 -> {1 -> {2, 3} -> 4, 5 -> 6} -> 7: the inner super node is max(4, 1) = 4, its branch 1 + 4 + 1 = 6,
+ * the other branch 1 + 2 = 3, so the outer chain is 2, 6, 2. */
+static void a_nested_fork_is_split_from_the_inside_out(void **unused)
+{
+    (void)unused;
+    static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 4},
+                                        {0, 5}, {5, 6}, {4, 7}, {6, 7}};
+    static const double mean[8] = {2, 1, 4, 1, 1, 1, 2, 2};
+    static const double quota[8] = {0.2, 0.1, 0.4, 0.4, 0.1, 0.2, 0.4, 0.2};
+    static const double deadline[8] = {0.2, 0.3, 0.7, 0.7, 0.8, 0.8, 0.8, 1};
+    struct test_dag dag;
+    test_dag_edges(&dag, 8, edges, sizeof edges / sizeof edges[0]);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3);
+    for (size_t s = 0; s < 8; s++) {
+        assert_near(plan->stages[s].quota, quota[s]);
+        assert_near(plan->stages[s].deadline_fraction, deadline[s]);
+    }
+    slo_plan_destroy(plan);
+}
+
+/* 0 -> 1 -> 2 and 0 -> 2: equal sums force 1 to have no quota, but not to have no time. */
+static void a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline(void **unused)
+{
+    (void)unused;
+    static const uint32_t edges[][2] = {{0, 1}, {0, 2}, {1, 2}};
+    static const double mean[3] = {1, 2, 1};
+    struct test_dag dag;
+    test_dag_edges(&dag, 3, edges, 3);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3);
+    assert_near(plan->stages[0].quota, 0.5);
+    assert_near(plan->stages[1].quota, 0.0);
+    assert_near(plan->stages[2].quota, 0.5);
+    assert_near(plan->stages[0].deadline_fraction, 0.25);
+    assert_near(plan->stages[1].deadline_fraction, 0.75);
+    assert_near(plan->stages[2].deadline_fraction, 1.0);
+    slo_plan_destroy(plan);
+}
+
+/* 0 and 1 feed 2 and 3, all four edges: not series-parallel, yet a chain of two super nodes. */
+static void several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes(void **unused)
+{
+    (void)unused;
+    static const uint32_t edges[][2] = {{0, 2}, {0, 3}, {1, 2}, {1, 3}};
+    static const double mean[4] = {1, 3, 1, 1};
+    static const double quota[4] = {0.75, 0.75, 0.25, 0.25};
+    struct test_dag dag;
+    test_dag_edges(&dag, 4, edges, 4);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3);
+    for (size_t s = 0; s < 4; s++) {
+        assert_near(plan->stages[s].quota, quota[s]);
+        assert_int_equal(plan->stages[s].dominator, SIM_NONE);
+    }
+    slo_plan_destroy(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_is_split_by_anl_and_cut_into_groups),
+        cmocka_unit_test(the_three_stage_applications_are_one_group_each),
+        cmocka_unit_test(a_diamond_gives_each_branch_the_super_node_of_the_longest),
+        cmocka_unit_test(a_nested_fork_is_split_from_the_inside_out),
+        cmocka_unit_test(a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline),
+        cmocka_unit_test(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes),
+        cmocka_unit_test(in_series_parallel_dags_quotas_lead_to_the_deadlines),
+        cmocka_unit_test(quotas_along_every_path_of_random_dags_sum_to_the_slo),
+    };
+    return cmocka_run_group_tests_name("slo", tests, NULL, NULL);
+}
