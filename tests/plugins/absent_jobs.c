@@ -7,13 +7,17 @@ static bool decide(void *state, struct platform *platform)
     const uint32_t queue = platform_next_queue(platform, 0);
     if (queue == SIM_NONE)
         return false;
+    const uint32_t waiting = platform_queue_length(platform, queue);
     const uint32_t function = platform_queue_function(platform, queue);
-    const uint32_t configuration =
-        (uint32_t)platform_workload(platform)->functions[function].minimum_configuration;
+    const struct function *about = &platform_workload(platform)->functions[function];
+    /* A configuration with room for the job too many, where there is one. */
+    uint32_t configuration = 0;
+    while (configuration + 1 < about->configuration_count &&
+           about->configurations[configuration].batch <= waiting)
+        configuration++;
     const uint32_t invoker = platform_best_fit(platform, function, configuration, false);
     if (invoker == SIM_NONE)
         return false;
-    const uint32_t waiting = platform_queue_length(platform, queue);
     return platform_dispatch(platform, queue, waiting + 1, configuration, invoker);
 }
 
