@@ -1,0 +1,130 @@
+#include "sched/common/dispatcher.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static bool dispatcher_allocate(struct dispatcher *dispatcher, const struct workload *workload,
+                                enum planner_split split, struct error *error)
+{
+    dispatcher->planner = planner_create(workload, dispatcher->max_batch, split, error);
+    if (dispatcher->planner == NULL)
+        return false;
+    dispatcher->order = queue_order_create(workload->queue_count);
+    dispatcher->running = calloc(workload->function_count + 1, sizeof *dispatcher->running);
+    dispatcher->skipped = calloc((size_t)workload->queue_count + 1, sizeof *dispatcher->skipped);
+    if (dispatcher->order == NULL || dispatcher->running == NULL || dispatcher->skipped == NULL)
+        return error_run(error, "out of memory for a policy over %u queues", workload->queue_count);
+    return true;
+}
+
+bool dispatcher_init(struct dispatcher *dispatcher, struct platform *platform,
+                     struct dispatch_rule rule, const double *values, enum planner_split split,
+                     struct error *error)
+{
+    if (values[0] != floor(values[0]))
+        return error_input(error, "policy.params.max_batch is %g; give a whole number", values[0]);
+    dispatcher->rule = rule;
+    dispatcher->max_batch = (uint32_t)values[0];
+    dispatcher->placement = (enum placement_rule)values[1];
+    dispatcher->reuse_only = values[2] > 0;
+    dispatcher->skip_blocked = values[3] > 0;
+    if (dispatcher_allocate(dispatcher, platform_workload(platform), split, error))
+        return true;
+    dispatcher_finish(dispatcher);
+    return false;
+}
+
+void dispatcher_finish(void *state)
+{
+    struct dispatcher *dispatcher = state;
+    planner_destroy(dispatcher->planner);
+    queue_order_destroy(dispatcher->order);
+    free(dispatcher->running);
+    free(dispatcher->skipped);
+    /* A second call, after a failed init, finds nothing to free. */
+    *dispatcher = (struct dispatcher){0};
+}
+
+void dispatcher_refresh(struct dispatcher *dispatcher, const struct platform *platform,
+                        uint32_t queue)
+{
+    if (platform_queue_length(platform, queue) == 0)
+        queue_order_remove(dispatcher->order, queue);
+    else
+        queue_order_set(dispatcher->order, queue,
+                        dispatcher->rule.rank(dispatcher, platform, queue));
+}
+
+void dispatcher_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    dispatcher_refresh(state, platform, queue);
+}
+
+void dispatcher_on_finish(void *state, struct platform *platform,
+                          const struct finished_batch *batch)
+{
+    struct dispatcher *dispatcher = state;
+    dispatcher->running[platform_queue_function(platform, batch->queue)]--;
+}
+
+uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *platform)
+{
+    /* A request that was given up leaves its other branches' queues unannounced, so a rank is
+     * looked at again before it is trusted. */
+    for (;;) {
+        struct queue_rank known;
+        const uint32_t queue = queue_order_first(dispatcher->order, &known);
+        if (queue == SIM_NONE)
+            return SIM_NONE;
+        if (platform_queue_length(platform, queue) > 0) {
+            const struct queue_rank now = dispatcher->rule.rank(dispatcher, platform, queue);
+            if (now.first == known.first && now.second == known.second)
+                return queue;
+        }
+        dispatcher_refresh(dispatcher, platform, queue);
+    }
+}
+
+/* One batch of `queue`, where it fits somewhere. */
+static bool dispatch_head(struct dispatcher *dispatcher, struct platform *platform, uint32_t queue)
+{
+    const struct workload *workload = platform_workload(platform);
+    const uint32_t function = platform_queue_function(platform, queue);
+    uint32_t jobs = platform_queue_length(platform, queue);
+    if (jobs > dispatcher->max_batch)
+        jobs = dispatcher->max_batch;
+    const uint32_t configuration = dispatcher->rule.configure(dispatcher, platform, queue, jobs);
+    const bool warm_only = dispatcher->reuse_only && (dispatcher->running[function] > 0 ||
+                                                      platform_warm_total(platform, function) > 0);
+    const uint32_t invoker =
+        placement_choose(platform, queue, configuration, dispatcher->placement, warm_only);
+    if (invoker == SIM_NONE)
+        return false;
+    const uint32_t batch = workload->functions[function].configurations[configuration].batch;
+    platform_charge(platform, 1);
+    if (!platform_dispatch(platform, queue, batch < jobs ? batch : jobs, configuration, invoker))
+        return false;
+    dispatcher->running[function]++;
+    dispatcher_refresh(dispatcher, platform, queue);
+    return true;
+}
+
+bool dispatcher_decide(void *state, struct platform *platform)
+{
+    struct dispatcher *dispatcher = state;
+    uint32_t skipped = 0;
+    bool dispatched = false;
+    while (!dispatched) {
+        const uint32_t queue = dispatcher_first(dispatcher, platform);
+        if (queue == SIM_NONE)
+            break;
+        dispatched = dispatch_head(dispatcher, platform, queue);
+        if (dispatched || !dispatcher->skip_blocked)
+            break;
+        queue_order_remove(dispatcher->order, queue);
+        dispatcher->skipped[skipped++] = queue;
+    }
+    for (uint32_t i = 0; i < skipped; i++)
+        dispatcher_refresh(dispatcher, platform, dispatcher->skipped[i]);
+    return dispatched && queue_order_first(dispatcher->order, NULL) != SIM_NONE;
+}

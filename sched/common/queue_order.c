@@ -1,0 +1,120 @@
+#include "sched/common/queue_order.h"
+
+#include <stdlib.h>
+
+#include "sim/units.h"
+
+struct queue_order {
+    uint32_t count;
+    uint32_t *heap;          /* queues, heap order */
+    uint32_t *position;      /* of each queue in heap[]; SIM_NONE: not in it */
+    struct queue_rank *rank; /* of each queue */
+};
+
+struct queue_order *queue_order_create(uint32_t queue_count)
+{
+    struct queue_order *order = calloc(1, sizeof *order);
+    if (order == NULL)
+        return NULL;
+    const size_t room = queue_count > 0 ? queue_count : 1;
+    order->heap = calloc(room, sizeof *order->heap);
+    order->position = calloc(room, sizeof *order->position);
+    order->rank = calloc(room, sizeof *order->rank);
+    if (order->heap == NULL || order->position == NULL || order->rank == NULL) {
+        queue_order_destroy(order);
+        return NULL;
+    }
+    for (uint32_t queue = 0; queue < queue_count; queue++)
+        order->position[queue] = SIM_NONE;
+    return order;
+}
+
+void queue_order_destroy(struct queue_order *order)
+{
+    if (order == NULL)
+        return;
+    free(order->heap);
+    free(order->position);
+    free(order->rank);
+    free(order);
+}
+
+static bool comes_before(const struct queue_order *order, uint32_t a, uint32_t b)
+{
+    const struct queue_rank *left = &order->rank[a];
+    const struct queue_rank *right = &order->rank[b];
+    if (left->first != right->first)
+        return left->first < right->first;
+    if (left->second != right->second)
+        return left->second < right->second;
+    return a < b;
+}
+
+static void place(struct queue_order *order, uint32_t at, uint32_t queue)
+{
+    order->heap[at] = queue;
+    order->position[queue] = at;
+}
+
+static void sift_up(struct queue_order *order, uint32_t at)
+{
+    const uint32_t queue = order->heap[at];
+    while (at > 0) {
+        const uint32_t parent = (at - 1) / 2;
+        if (!comes_before(order, queue, order->heap[parent]))
+            break;
+        place(order, at, order->heap[parent]);
+        at = parent;
+    }
+    place(order, at, queue);
+}
+
+static void sift_down(struct queue_order *order, uint32_t at)
+{
+    const uint32_t queue = order->heap[at];
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= order->count)
+            break;
+        if (child + 1 < order->count &&
+            comes_before(order, order->heap[child + 1], order->heap[child]))
+            child++;
+        if (!comes_before(order, order->heap[child], queue))
+            break;
+        place(order, at, order->heap[child]);
+        at = child;
+    }
+    place(order, at, queue);
+}
+
+void queue_order_set(struct queue_order *order, uint32_t queue, struct queue_rank rank)
+{
+    order->rank[queue] = rank;
+    if (order->position[queue] == SIM_NONE)
+        place(order, order->count++, queue);
+    sift_up(order, order->position[queue]);
+    sift_down(order, order->position[queue]);
+}
+
+void queue_order_remove(struct queue_order *order, uint32_t queue)
+{
+    const uint32_t at = order->position[queue];
+    if (at == SIM_NONE)
+        return;
+    order->position[queue] = SIM_NONE;
+    const uint32_t last = order->heap[--order->count];
+    if (last == queue)
+        return;
+    place(order, at, last);
+    sift_up(order, at);
+    sift_down(order, order->position[last]);
+}
+
+uint32_t queue_order_first(const struct queue_order *order, struct queue_rank *rank)
+{
+    if (order->count == 0)
+        return SIM_NONE;
+    if (rank != NULL)
+        *rank = order->rank[order->heap[0]];
+    return order->heap[0];
+}

@@ -1,0 +1,88 @@
+/* Earliest deadline first: the most urgent request of those at the head of a queue.
+ *
+ * The order that is optimal for one preemptible processor (Liu and Layland, JACM 20(1), 1973,
+ * section 7); here nothing is preempted. Every stage is planned when its turn comes: the cheapest
+ * configuration within the stage's share of what is left until the deadline, else the fastest. With
+ * `drop` a request whose deadline has passed is given up instead of served late.
+ */
+#include "sched/common/dispatcher.h"
+
+struct edf {
+    struct dispatcher dispatcher; /* first, so that its functions take a struct edf as they are */
+    bool drop;
+};
+
+static struct queue_rank edf_rank(const void *state, const struct platform *platform,
+                                  uint32_t queue)
+{
+    (void)state;
+    const struct job_view job = platform_job(platform, queue, 0);
+    return (struct queue_rank){job.deadline, (int64_t)job.request};
+}
+
+static uint32_t edf_configure(const void *state, const struct platform *platform, uint32_t queue,
+                              uint32_t jobs)
+{
+    const struct edf *edf = state;
+    const sim_time_t slack = platform_job(platform, queue, 0).deadline - platform_now(platform);
+    return planner_cheapest(edf->dispatcher.planner, platform_queue_function(platform, queue), jobs,
+                            planner_budget_left(edf->dispatcher.planner, queue, slack));
+}
+
+static bool edf_init(void *state, struct platform *platform, const double *values,
+                     struct error *error)
+{
+    struct edf *edf = state;
+    const double *own = values + DISPATCHER_PARAMETER_COUNT;
+    edf->drop = own[1] > 0;
+    return dispatcher_init(&edf->dispatcher, platform,
+                           (struct dispatch_rule){edf_rank, edf_configure}, values,
+                           (enum planner_split)own[0], error);
+}
+
+/* Gives up the most urgent requests that are late already. Giving one up empties its places in
+ * every queue of its application. */
+static void drop_expired(struct edf *edf, struct platform *platform)
+{
+    for (;;) {
+        const uint32_t queue = dispatcher_first(&edf->dispatcher, platform);
+        if (queue == SIM_NONE || platform_job(platform, queue, 0).deadline > platform_now(platform))
+            return;
+        const struct application *application =
+            &platform_workload(platform)->applications[platform_queue_application(platform, queue)];
+        platform_charge(platform, 1);
+        if (!platform_drop(platform, queue, 0))
+            return;
+        for (uint32_t s = 0; s < application->stage_count; s++)
+            dispatcher_refresh(&edf->dispatcher, platform, application->first_queue + s);
+    }
+}
+
+static bool edf_decide(void *state, struct platform *platform)
+{
+    struct edf *edf = state;
+    if (edf->drop)
+        drop_expired(edf, platform);
+    return dispatcher_decide(edf, platform);
+}
+
+static const struct parameter edf_parameters[] = {
+    DISPATCHER_PARAMETERS(8),
+    DISPATCHER_SPLIT_PARAMETER,
+    {"drop", 0, 0, 1, "keep|drop", "requests whose deadline has passed: serve late, or give up"},
+};
+
+extern const struct policy policy_edf;
+const struct policy policy_edf = {
+    .abi = POLICY_ABI,
+    .name = "edf",
+    .summary = "earliest deadline first, each stage re-planned from the slack that is left",
+    .parameters = edf_parameters,
+    .parameter_count = sizeof edf_parameters / sizeof *edf_parameters,
+    .state_bytes = sizeof(struct edf),
+    .init = edf_init,
+    .on_ready = dispatcher_on_ready,
+    .on_finish = dispatcher_on_finish,
+    .decide = edf_decide,
+    .finish = dispatcher_finish,
+};

@@ -1,0 +1,66 @@
+/* First come, first served: requests in the order of their arrival.
+ *
+ * The queue whose oldest job belongs to the earliest request goes first (a later stage of an
+ * earlier request before the first stage of a later one; `order` "ready": by the time the job
+ * entered its queue). Every stage runs one static configuration, the cheapest that keeps within the
+ * stage's share of the SLO, so nothing is re-planned: the baseline of a platform that knows its
+ * profiles but does not look at the clock.
+ */
+#include "sched/common/dispatcher.h"
+
+struct fifo {
+    struct dispatcher dispatcher; /* first, so that its functions take a struct fifo as they are */
+    bool by_ready;
+};
+
+static struct queue_rank fifo_rank(const void *state, const struct platform *platform,
+                                   uint32_t queue)
+{
+    const struct fifo *fifo = state;
+    const struct job_view job = platform_job(platform, queue, 0);
+    return (struct queue_rank){fifo->by_ready ? job.ready : (int64_t)job.request,
+                               (int64_t)job.request};
+}
+
+static uint32_t fifo_configure(const void *state, const struct platform *platform, uint32_t queue,
+                               uint32_t jobs)
+{
+    const struct fifo *fifo = state;
+    const uint32_t application = platform_queue_application(platform, queue);
+    const sim_time_t slo = platform_workload(platform)->applications[application].slo;
+    return planner_cheapest(fifo->dispatcher.planner, platform_queue_function(platform, queue),
+                            jobs, planner_budget(fifo->dispatcher.planner, queue, slo));
+}
+
+static bool fifo_init(void *state, struct platform *platform, const double *values,
+                      struct error *error)
+{
+    struct fifo *fifo = state;
+    const double *own = values + DISPATCHER_PARAMETER_COUNT;
+    fifo->by_ready = own[1] > 0;
+    return dispatcher_init(&fifo->dispatcher, platform,
+                           (struct dispatch_rule){fifo_rank, fifo_configure}, values,
+                           (enum planner_split)own[0], error);
+}
+
+static const struct parameter fifo_parameters[] = {
+    DISPATCHER_PARAMETERS(1),
+    DISPATCHER_SPLIT_PARAMETER,
+    {"order", 0, 0, 1, "arrival|ready", "first come by the request's arrival or the job's"},
+};
+
+extern const struct policy policy_fifo;
+const struct policy policy_fifo = {
+    .abi = POLICY_ABI,
+    .name = "fifo",
+    .summary =
+        "requests in order of arrival, one static configuration a stage within its SLO share",
+    .parameters = fifo_parameters,
+    .parameter_count = sizeof fifo_parameters / sizeof *fifo_parameters,
+    .state_bytes = sizeof(struct fifo),
+    .init = fifo_init,
+    .on_ready = dispatcher_on_ready,
+    .on_finish = dispatcher_on_finish,
+    .decide = dispatcher_decide,
+    .finish = dispatcher_finish,
+};

@@ -1,0 +1,212 @@
+#include "sched/registry.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct policy policy_esg, policy_fifo, policy_edf, policy_sjf, policy_min_config,
+    policy_max_config;
+
+static const struct policy *const policies[] = {
+    &policy_esg, &policy_fifo, &policy_edf, &policy_sjf, &policy_min_config, &policy_max_config,
+};
+
+enum { POLICY_COUNT = sizeof policies / sizeof *policies, LIST_LENGTH = 512, NAMES_MAX = 64 };
+
+const struct policy *policy_at(size_t index)
+{
+    return index < POLICY_COUNT ? policies[index] : NULL;
+}
+
+/* Appends ", name", cut at the list's length. */
+static void list_append(char list[LIST_LENGTH], const char *name)
+{
+    const size_t used = strlen(list);
+    (void)snprintf(list + used, LIST_LENGTH - used, "%s%s", used > 0 ? ", " : "", name);
+}
+
+/* A policy from outside is checked as input is: it was written against a header we cannot see. */
+static bool plugin_check(const struct policy *policy, const char *path, struct error *error)
+{
+    if (policy->abi != POLICY_ABI)
+        return error_input(error,
+                           "%s: policy built for version %u of sched/policy.h, this program has "
+                           "version %d; build it again with this version's header",
+                           path, policy->abi, POLICY_ABI);
+    if (policy->name == NULL || policy->name[0] == '\0')
+        return error_input(error, "%s: esgsim_policy has no name; set .name", path);
+    if (policy->decide == NULL)
+        return error_input(error, "%s: policy \"%s\" has no decide function; set .decide", path,
+                           policy->name);
+    if (policy->parameter_count > 0 && policy->parameters == NULL)
+        return error_input(error, "%s: policy \"%s\" counts %zu parameters but has no table", path,
+                           policy->name, policy->parameter_count);
+    for (size_t i = 0; i < policy->parameter_count; i++) {
+        const struct parameter *parameter = &policy->parameters[i];
+        if (parameter->name == NULL)
+            return error_input(error, "%s: policy \"%s\": parameter %zu has no name", path,
+                               policy->name, i);
+        if (!(parameter->fallback >= parameter->low && parameter->fallback <= parameter->high))
+            return error_input(error,
+                               "%s: policy \"%s\": default %g of parameter \"%s\" is outside its "
+                               "range %g..%g",
+                               path, policy->name, parameter->fallback, parameter->name,
+                               parameter->low, parameter->high);
+    }
+    return true;
+}
+
+static const struct policy *plugin_load(const char *path, struct error *error)
+{
+    if (access(path, R_OK) != 0) {
+        error_input(error, "%s: cannot read this policy file", path);
+        return NULL;
+    }
+    /* Without a slash dlopen would search the system's library folders instead. */
+    char location[4096];
+    const char *prefix = strchr(path, '/') == NULL ? "./" : "";
+    if ((size_t)snprintf(location, sizeof location, "%s%s", prefix, path) >= sizeof location) {
+        error_input(error, "policy file: path longer than %zu bytes", sizeof location - 1);
+        return NULL;
+    }
+    void *library = dlopen(location, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        const char *why = dlerror();
+        error_input(error, "%s: cannot be loaded as a policy: %s", path,
+                    why != NULL ? why : "unknown fault");
+        return NULL;
+    }
+    const struct policy *policy = dlsym(library, "esgsim_policy");
+    if (policy == NULL) {
+        error_input(
+            error, "%s: no symbol esgsim_policy; define `const struct policy esgsim_policy`", path);
+        (void)dlclose(library);
+        return NULL;
+    }
+    if (!plugin_check(policy, path, error)) {
+        (void)dlclose(library);
+        return NULL;
+    }
+    return policy;
+}
+
+const struct policy *policy_find(const char *name, struct error *error)
+{
+    const size_t length = strlen(name);
+    if (length > 3 && strcmp(name + length - 3, ".so") == 0)
+        return plugin_load(name, error);
+    const char *names[POLICY_COUNT];
+    char list[LIST_LENGTH] = "";
+    for (size_t i = 0; i < POLICY_COUNT; i++) {
+        if (strcmp(policies[i]->name, name) == 0)
+            return policies[i];
+        names[i] = policies[i]->name;
+        list_append(list, policies[i]->name);
+    }
+    const char *nearest = error_nearest_name(name, names, POLICY_COUNT);
+    if (nearest != NULL)
+        error_input(error,
+                    "unknown policy \"%.64s\"; did you mean \"%s\"? There are: %s; or a path "
+                    "that ends in .so",
+                    name, nearest, list);
+    else
+        error_input(error, "unknown policy \"%.64s\"; there are: %s; or a path that ends in .so",
+                    name, list);
+    return NULL;
+}
+
+static bool unknown_parameter(const struct policy *policy, const char *key, const char *where,
+                              struct error *error)
+{
+    if (policy->parameter_count == 0)
+        return error_input(error, "%s: policy.params.%s: policy \"%s\" has no parameters", where,
+                           key, policy->name);
+    const char *names[NAMES_MAX];
+    char list[LIST_LENGTH] = "";
+    int count = 0;
+    for (size_t i = 0; i < policy->parameter_count && count < NAMES_MAX; i++) {
+        names[count++] = policy->parameters[i].name;
+        list_append(list, policy->parameters[i].name);
+    }
+    const char *nearest = error_nearest_name(key, names, count);
+    if (nearest == NULL)
+        return error_input(error,
+                           "%s: policy.params.%s: policy \"%s\" has no such parameter; it "
+                           "has: %s",
+                           where, key, policy->name, list);
+    return error_input(error,
+                       "%s: policy.params.%s: policy \"%s\" has no such parameter; did you "
+                       "mean \"%s\"? It has: %s",
+                       where, key, policy->name, nearest, list);
+}
+
+/* The place of `text` in "a|b|c", or -1. */
+static int choice_index(const char *choices, const char *text)
+{
+    const size_t length = strlen(text);
+    int index = 0;
+    for (const char *start = choices;; index++) {
+        const char *end = strchrnul(start, '|');
+        if ((size_t)(end - start) == length && strncmp(start, text, length) == 0)
+            return index;
+        if (*end == '\0')
+            return -1;
+        start = end + 1;
+    }
+}
+
+static bool setting_value(const struct policy *policy, const struct parameter *parameter,
+                          const struct setting *setting, const char *where, double *value,
+                          struct error *error)
+{
+    if (parameter->choices != NULL) {
+        const int index =
+            setting->text != NULL ? choice_index(parameter->choices, setting->text) : -1;
+        if (index < 0 && setting->text != NULL)
+            return error_input(error,
+                               "%s: policy.params.%s: \"%.64s\" is none of the choices of "
+                               "policy \"%s\": %s",
+                               where, parameter->name, setting->text, policy->name,
+                               parameter->choices);
+        if (index < 0)
+            return error_input(error,
+                               "%s: policy.params.%s: is a number; policy \"%s\" wants one "
+                               "of: %s",
+                               where, parameter->name, policy->name, parameter->choices);
+        *value = index;
+        return true;
+    }
+    if (setting->text != NULL)
+        return error_input(error,
+                           "%s: policy.params.%s: \"%.64s\" is text; policy \"%s\" wants a "
+                           "number from %g to %g",
+                           where, parameter->name, setting->text, policy->name, parameter->low,
+                           parameter->high);
+    if (!(setting->number >= parameter->low && setting->number <= parameter->high))
+        return error_input(error,
+                           "%s: policy.params.%s: %g is out of range; policy \"%s\" wants a "
+                           "number from %g to %g",
+                           where, parameter->name, setting->number, policy->name, parameter->low,
+                           parameter->high);
+    *value = setting->number;
+    return true;
+}
+
+bool policy_configure(const struct policy *policy, const struct setting *settings,
+                      size_t setting_count, const char *where, double *values, struct error *error)
+{
+    for (size_t i = 0; i < policy->parameter_count; i++)
+        values[i] = policy->parameters[i].fallback;
+    for (size_t s = 0; s < setting_count; s++) {
+        size_t i = 0;
+        while (i < policy->parameter_count &&
+               strcmp(policy->parameters[i].name, settings[s].key) != 0)
+            i++;
+        if (i == policy->parameter_count)
+            return unknown_parameter(policy, settings[s].key, where, error);
+        if (!setting_value(policy, &policy->parameters[i], &settings[s], where, &values[i], error))
+            return false;
+    }
+    return true;
+}

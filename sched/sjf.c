@@ -1,0 +1,61 @@
+/* Shortest job first: the queue whose next job is predicted to run shortest.
+ *
+ * Optimal for mean waiting at one server (Smith, Naval Research Logistics Quarterly 3, 1956);
+ * unfair to the long. The prediction is the nominal time, alone, of the stage's static
+ * configuration: the cheapest of batch 1 that keeps within the stage's share of the SLO. Ties go by
+ * arrival.
+ */
+#include "sched/common/dispatcher.h"
+
+struct sjf {
+    struct dispatcher dispatcher; /* first, so that its functions take a struct sjf as they are */
+};
+
+static uint32_t sjf_configure(const void *state, const struct platform *platform, uint32_t queue,
+                              uint32_t jobs)
+{
+    const struct sjf *sjf = state;
+    const uint32_t application = platform_queue_application(platform, queue);
+    const sim_time_t slo = platform_workload(platform)->applications[application].slo;
+    return planner_cheapest(sjf->dispatcher.planner, platform_queue_function(platform, queue), jobs,
+                            planner_budget(sjf->dispatcher.planner, queue, slo));
+}
+
+static struct queue_rank sjf_rank(const void *state, const struct platform *platform,
+                                  uint32_t queue)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t configuration = sjf_configure(state, platform, queue, 1);
+    return (struct queue_rank){
+        platform_workload(platform)->functions[function].configurations[configuration].time,
+        (int64_t)platform_job(platform, queue, 0).request};
+}
+
+static bool sjf_init(void *state, struct platform *platform, const double *values,
+                     struct error *error)
+{
+    struct sjf *sjf = state;
+    return dispatcher_init(&sjf->dispatcher, platform,
+                           (struct dispatch_rule){sjf_rank, sjf_configure}, values,
+                           (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error);
+}
+
+static const struct parameter sjf_parameters[] = {
+    DISPATCHER_PARAMETERS(1),
+    DISPATCHER_SPLIT_PARAMETER,
+};
+
+extern const struct policy policy_sjf;
+const struct policy policy_sjf = {
+    .abi = POLICY_ABI,
+    .name = "sjf",
+    .summary = "shortest predicted execution first, one static configuration a stage",
+    .parameters = sjf_parameters,
+    .parameter_count = sizeof sjf_parameters / sizeof *sjf_parameters,
+    .state_bytes = sizeof(struct sjf),
+    .init = sjf_init,
+    .on_ready = dispatcher_on_ready,
+    .on_finish = dispatcher_on_finish,
+    .decide = dispatcher_decide,
+    .finish = dispatcher_finish,
+};

@@ -1,0 +1,482 @@
+/* esgsim validate: the simulator against queueing theory.
+ *
+ * Each check runs one of workloads/experiments/theory/ under R seeds of its own and compares the
+ * mean of the R figures with a closed form (sim/theory.h), evaluated on the experiment as loaded.
+ * The R figures are independent and each an average over very many requests, so their mean has a
+ * Student t interval.
+ *
+ * The verdict allows for chance, once: a correct simulator has its theory outside a 95 % interval
+ * in a twentieth of the checks. The command fails where so many lie outside that a binomial count
+ * would reach it with a probability below 0.001, or where one check's own interval at a joint level
+ * of 0.001 over all checks (Bonferroni) leaves its theory out. Seeds are fixed, so the answer is
+ * too.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "sim/cli/cli.h"
+#include "sim/cli/runner.h"
+#include "sim/simulation.h"
+#include "sim/theory.h"
+#include "workloads/experiment.h"
+
+enum { SEEDS_DEFAULT = 10, SEEDS_MAX = 1000, SEED_STRIDE = 1000, OVERRIDES_MAX = 3 };
+
+static const double false_alarm = 1e-3;
+
+/* ---- What theory says of an experiment, in milliseconds -------------------------------------- */
+
+static double rate_per_ms(const struct experiment *experiment)
+{
+    return experiment->arrivals.rate_per_s / 1e3;
+}
+
+static double mean_ms(const struct experiment *experiment, size_t function)
+{
+    return sim_to_ms(experiment->workload.functions[function].service_mean);
+}
+
+/* A function has as many servers as warm containers (and the cluster a vCPU for each). */
+static uint32_t servers(const struct experiment *experiment, size_t function)
+{
+    return experiment->platform.initial_counts[function];
+}
+
+static double expect_mmc_wait(const struct experiment *experiment)
+{
+    return theory_mmc_wait(rate_per_ms(experiment), mean_ms(experiment, 0), servers(experiment, 0));
+}
+
+static double expect_mm1_p95(const struct experiment *experiment)
+{
+    return theory_mm1_sojourn_quantile(rate_per_ms(experiment), mean_ms(experiment, 0), 0.95);
+}
+
+static double expect_mg1_wait(const struct experiment *experiment)
+{
+    const struct function *function = &experiment->workload.functions[0];
+    const double cv = function->service == SERVICE_CONSTANT ? 0 : function->service_cv;
+    return theory_mg1_wait(rate_per_ms(experiment), mean_ms(experiment, 0), cv);
+}
+
+static uint32_t places(const struct experiment *experiment)
+{
+    return servers(experiment, 0) + (uint32_t)experiment->platform.queue_capacity;
+}
+
+static double expect_mmck_loss(const struct experiment *experiment)
+{
+    return theory_mmck_loss(rate_per_ms(experiment), mean_ms(experiment, 0), servers(experiment, 0),
+                            places(experiment));
+}
+
+static double expect_mmck_latency(const struct experiment *experiment)
+{
+    return theory_mmck_wait(rate_per_ms(experiment), mean_ms(experiment, 0), servers(experiment, 0),
+                            places(experiment)) +
+           mean_ms(experiment, 0);
+}
+
+static double expect_pool_cold(const struct experiment *experiment)
+{
+    return theory_pool_cold_probability(rate_per_ms(experiment), mean_ms(experiment, 0),
+                                        sim_to_ms(experiment->platform.keep_alive));
+}
+
+/* Jackson: in a row of such queues each is as if it were alone. */
+static double expect_tandem_latency(const struct experiment *experiment)
+{
+    double latency = 0;
+    for (size_t f = 0; f < experiment->workload.function_count; f++)
+        latency += theory_mmc_wait(rate_per_ms(experiment), mean_ms(experiment, f),
+                                   servers(experiment, f)) +
+                   mean_ms(experiment, f);
+    return latency;
+}
+
+static double expect_closed_latency(const struct experiment *experiment)
+{
+    return theory_closed_response(experiment->arrivals.users, experiment->arrivals.think_mean_ms,
+                                  mean_ms(experiment, 0), servers(experiment, 0));
+}
+
+/* ---- What the simulation says ---------------------------------------------------------------- */
+
+static double queue_ms(const struct measures *measures)
+{
+    return measures->queue_ms_mean;
+}
+
+static double latency_ms(const struct measures *measures)
+{
+    return measures->latency_ms_mean;
+}
+
+static double latency_p95_ms(const struct measures *measures)
+{
+    return measures->latency_ms_p95;
+}
+
+static double loss(const struct measures *measures)
+{
+    return (double)measures->dropped / (double)measures->requests;
+}
+
+static double cold_rate(const struct measures *measures)
+{
+    return measures->cold_start_rate;
+}
+
+struct check {
+    const char *name;
+    const char *quantity;
+    const char *unit;
+    const char *file;
+    double (*theory)(const struct experiment *experiment);
+    double (*simulated)(const struct measures *measures);
+    struct override overrides[OVERRIDES_MAX]; /* up to the first without a key */
+};
+
+#define FOLDER "workloads/experiments/theory/"
+#define RATE "arrivals.rate_per_s"
+#define WAIT "mean wait", "ms"
+#define LATENCY "mean latency", "ms"
+#define SERVERS "platform.initial.f"
+#define VCPUS "cluster.invokers"
+#define ONE_INVOKER(c) "[{\"count\":1,\"vcpus\":" c ",\"memory_mb\":1048576,\"gpus\":[]}]"
+
+static const struct check checks[] = {
+    {"M/M/1, load 0.5", WAIT, FOLDER "mm1.json", expect_mmc_wait, queue_ms, {{RATE, "50"}}},
+    {"M/M/1, load 0.8", WAIT, FOLDER "mm1.json", expect_mmc_wait, queue_ms, {{0}}},
+    {"M/M/1, load 0.9",
+     WAIT,
+     FOLDER "mm1.json",
+     expect_mmc_wait,
+     queue_ms,
+     {{RATE, "90"}, {"requests", "400000"}, {"warmup_requests", "20000"}}},
+    {"M/M/1, load 0.8",
+     "95th percentile of latency",
+     "ms",
+     FOLDER "mm1.json",
+     expect_mm1_p95,
+     latency_p95_ms,
+     {{0}}},
+    {"M/M/2, load 0.7",
+     WAIT,
+     FOLDER "mmc.json",
+     expect_mmc_wait,
+     queue_ms,
+     {{RATE, "140"}, {SERVERS, "2"}, {VCPUS, ONE_INVOKER("2")}}},
+    {"M/M/4, load 0.8", WAIT, FOLDER "mmc.json", expect_mmc_wait, queue_ms, {{0}}},
+    {"M/M/16, load 0.9",
+     WAIT,
+     FOLDER "mmc.json",
+     expect_mmc_wait,
+     queue_ms,
+     {{RATE, "1440"}, {SERVERS, "16"}, {VCPUS, ONE_INVOKER("16")}}},
+    {"M/D/1, load 0.6", WAIT, FOLDER "md1.json", expect_mg1_wait, queue_ms, {{RATE, "60"}}},
+    {"M/D/1, load 0.8", WAIT, FOLDER "md1.json", expect_mg1_wait, queue_ms, {{0}}},
+    {"M/G/1 lognormal, load 0.4",
+     WAIT,
+     FOLDER "mg1.json",
+     expect_mg1_wait,
+     queue_ms,
+     {{RATE, "40"}}},
+    {"M/G/1 lognormal, load 0.7", WAIT, FOLDER "mg1.json", expect_mg1_wait, queue_ms, {{0}}},
+    {"M/M/2/6, load 1.1",
+     "share turned away",
+     "1",
+     FOLDER "mmck.json",
+     expect_mmck_loss,
+     loss,
+     {{0}}},
+    {"M/M/2/6, load 1.1", LATENCY, FOLDER "mmck.json", expect_mmck_latency, latency_ms, {{0}}},
+    {"M/M/2/3, load 0.5",
+     "share turned away",
+     "1",
+     FOLDER "mmck.json",
+     expect_mmck_loss,
+     loss,
+     {{RATE, "100"}, {"platform.queue_capacity", "1"}}},
+    {"pool of 5, kept 1 service",
+     "cold-start probability",
+     "1",
+     FOLDER "pool.json",
+     expect_pool_cold,
+     cold_rate,
+     {{0}}},
+    {"pool of 5, kept 5 services",
+     "cold-start probability",
+     "1",
+     FOLDER "pool.json",
+     expect_pool_cold,
+     cold_rate,
+     {{"platform.keep_alive_s", "0.5"}}},
+    {"pool of 0.5, kept 2 services",
+     "cold-start probability",
+     "1",
+     FOLDER "pool.json",
+     expect_pool_cold,
+     cold_rate,
+     {{RATE, "5"}, {"platform.keep_alive_s", "0.2"}}},
+    {"tandem M/M/1, 0.8 and 0.64",
+     LATENCY,
+     FOLDER "tandem.json",
+     expect_tandem_latency,
+     latency_ms,
+     {{0}}},
+    {"closed, 12 users, 1 server",
+     LATENCY,
+     FOLDER "closed.json",
+     expect_closed_latency,
+     latency_ms,
+     {{0}}},
+    {"closed, 40 users, 3 servers",
+     LATENCY,
+     FOLDER "closed.json",
+     expect_closed_latency,
+     latency_ms,
+     {{"arrivals.users", "40"}, {SERVERS, "3"}, {VCPUS, ONE_INVOKER("3")}}},
+};
+
+enum { CHECK_COUNT = sizeof checks / sizeof *checks };
+
+/* ---- One check ------------------------------------------------------------------------------- */
+
+struct outcome {
+    double theory;
+    double mean;
+    double half_width;       /* of the 95 % interval */
+    double joint_half_width; /* of the interval that all checks keep together */
+    uint64_t requests;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static bool keep_going(void *context, uint64_t finished, uint64_t total)
+{
+    (void)context;
+    (void)finished;
+    (void)total;
+    return !interrupted;
+}
+
+static double t_half_width(double deviation, size_t count, double level)
+{
+    return gsl_cdf_tdist_Qinv(level / 2, (double)count - 1) * deviation / sqrt((double)count);
+}
+
+/* Figures of `count` runs, with seeds that no other check uses. */
+static bool check_replicate(const struct check *check, size_t index, struct experiment *experiment,
+                            double *figures, size_t count, struct error *error)
+{
+    const struct progress progress = {.report = keep_going};
+    double *values = NULL;
+    const struct policy *policy = runner_policy(experiment, &values, error);
+    bool ok = policy != NULL;
+    for (size_t r = 0; ok && r < count; r++) {
+        struct simulation_result result = {0};
+        experiment->seed = 1 + index * SEED_STRIDE + r;
+        ok = simulation_run(experiment, policy, values, NULL, &progress, &result, error);
+        if (ok) {
+            figures[r] = check->simulated(&result.overall);
+            simulation_result_clear(&result);
+        }
+    }
+    free(values);
+    return ok;
+}
+
+static bool check_run(size_t index, size_t seeds, struct outcome *outcome, struct error *error)
+{
+    const struct check *check = &checks[index];
+    size_t overrides = 0;
+    while (overrides < OVERRIDES_MAX && check->overrides[overrides].key != NULL)
+        overrides++;
+    struct experiment *experiment =
+        experiment_load(check->file, check->overrides, overrides, error);
+    if (experiment == NULL)
+        return false;
+    double figures[SEEDS_MAX];
+    const bool ok = check_replicate(check, index, experiment, figures, seeds, error);
+    if (ok) {
+        const double deviation = gsl_stats_sd(figures, 1, seeds);
+        outcome->theory = check->theory(experiment);
+        outcome->mean = gsl_stats_mean(figures, 1, seeds);
+        outcome->half_width = t_half_width(deviation, seeds, 0.05);
+        outcome->joint_half_width = t_half_width(deviation, seeds, false_alarm / CHECK_COUNT);
+        outcome->requests = experiment->requests;
+    }
+    experiment_free(experiment);
+    return ok;
+}
+
+static bool lies_inside(const struct outcome *outcome, double half_width)
+{
+    return fabs(outcome->mean - outcome->theory) <= half_width;
+}
+
+static const char *verdict(const struct outcome *outcome)
+{
+    if (lies_inside(outcome, outcome->half_width))
+        return "inside";
+    return lies_inside(outcome, outcome->joint_half_width) ? "outside" : "WRONG";
+}
+
+/* ---- All of them ----------------------------------------------------------------------------- */
+
+struct summary {
+    unsigned outside; /* 95 % intervals that leave theory out */
+    unsigned wrong;   /* joint intervals that do */
+    double chance;    /* of at least `outside` by luck */
+    bool passed;
+};
+
+static struct summary summarise(const struct outcome *outcomes)
+{
+    struct summary summary = {0};
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        summary.outside += !lies_inside(&outcomes[i], outcomes[i].half_width);
+        summary.wrong += !lies_inside(&outcomes[i], outcomes[i].joint_half_width);
+    }
+    summary.chance =
+        summary.outside == 0 ? 1 : gsl_cdf_binomial_Q(summary.outside - 1, 0.05, CHECK_COUNT);
+    summary.passed = summary.wrong == 0 && summary.chance >= false_alarm;
+    return summary;
+}
+
+static void print_row(const struct check *check, const struct outcome *outcome)
+{
+    printf("%-30s %-27s %11.5g %11.5g ± %-9.2g %-3s %s\n", check->name, check->quantity,
+           outcome->theory, outcome->mean, outcome->half_width,
+           strcmp(check->unit, "1") == 0 ? "" : check->unit, verdict(outcome));
+    fflush(stdout);
+}
+
+static bool print_json(const struct outcome *outcomes, const struct summary *summary, size_t seeds,
+                       struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(root, "checks");
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "check", checks[i].name);
+        cJSON_AddStringToObject(row, "quantity", checks[i].quantity);
+        cJSON_AddStringToObject(row, "unit", checks[i].unit);
+        cJSON_AddStringToObject(row, "experiment", checks[i].file);
+        cJSON_AddNumberToObject(row, "theory", outcomes[i].theory);
+        cJSON_AddNumberToObject(row, "simulated", outcomes[i].mean);
+        cJSON_AddNumberToObject(row, "half_width_95", outcomes[i].half_width);
+        cJSON_AddNumberToObject(row, "requests", (double)outcomes[i].requests);
+        cJSON_AddStringToObject(row, "verdict", verdict(&outcomes[i]));
+        cJSON_AddItemToArray(list, row);
+    }
+    cJSON_AddNumberToObject(root, "seeds", (double)seeds);
+    cJSON_AddNumberToObject(root, "outside", summary->outside);
+    cJSON_AddNumberToObject(root, "wrong", summary->wrong);
+    cJSON_AddNumberToObject(root, "chance", summary->chance);
+    cJSON_AddBoolToObject(root, "passed", summary->passed);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "validate: out of memory for the JSON output");
+    puts(text);
+    cJSON_free(text);
+    return true;
+}
+
+static bool options_parse(int argc, char **argv, bool *json, uint64_t *seeds, struct error *error)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            *json = true;
+        } else if (strcmp(argv[i], "--seeds") == 0) {
+            if (i + 1 == argc)
+                return error_input(error, "validate: --seeds wants a value");
+            if (!cli_parse_u64(argv[i], argv[i + 1], 2, SEEDS_MAX, seeds, error))
+                return false;
+            i++;
+        } else {
+            char what[160];
+            snprintf(what, sizeof what, "unknown argument '%s'", argv[i]);
+            return cli_usage_error(&command_validate, what, error);
+        }
+    }
+    return true;
+}
+
+static bool run_all(struct outcome *outcomes, size_t seeds, bool json, bool quiet,
+                    struct error *error)
+{
+    const bool show = !quiet && (json || isatty(STDERR_FILENO));
+    const struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    if (!json)
+        printf("%-30s %-27s %11s %11s ± 95 %%\n", "check", "quantity", "theory", "simulated");
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        if (show)
+            fprintf(stderr, "%zu/%d %s\n", i + 1, (int)CHECK_COUNT, checks[i].name);
+        if (!check_run(i, seeds, &outcomes[i], error))
+            return false;
+        if (!json)
+            print_row(&checks[i], &outcomes[i]);
+    }
+    return true;
+}
+
+static bool validate_run(int argc, char **argv, bool quiet, struct error *error)
+{
+    struct outcome outcomes[CHECK_COUNT];
+    uint64_t seeds = SEEDS_DEFAULT;
+    bool json = false;
+    if (!options_parse(argc, argv, &json, &seeds, error) ||
+        !run_all(outcomes, seeds, json, quiet, error))
+        return false;
+    const struct summary summary = summarise(outcomes);
+    if (json && !print_json(outcomes, &summary, seeds, error))
+        return false;
+    if (!json)
+        printf("%u of %d outside their 95 %% interval (so many or more by chance: %.2g), "
+               "%u wrong; %" PRIu64 " seeds a check\n",
+               summary.outside, (int)CHECK_COUNT, summary.chance, summary.wrong, seeds);
+    if (!summary.passed)
+        return error_run(error,
+                         "validate: the simulator disagrees with theory: %u of %d outside, "
+                         "%u wrong",
+                         summary.outside, (int)CHECK_COUNT, summary.wrong);
+    return true;
+}
+
+const struct command command_validate = {
+    .name = "validate",
+    .usage = "validate [--json] [--seeds N]",
+    .summary = "check the simulator against queueing theory",
+    .help =
+        "  --json     one JSON object instead of the table\n"
+        "  --seeds N  independent runs of each check (default 10)\n"
+        "\n"
+        "Each check simulates an experiment of workloads/experiments/theory/ and compares with a\n"
+        "closed form. \"outside\": theory lies outside the 95 % interval, as it must in a\n"
+        "twentieth of the checks; \"WRONG\": outside an interval that all checks keep together\n"
+        "with probability 0.999. Exit status 1 on any WRONG, or on more outside than chance\n"
+        "explains (0.001).\n"
+        "\n"
+        "  esgsim validate --seeds 20\n",
+    .run = validate_run,
+};
