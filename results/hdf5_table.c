@@ -1,0 +1,335 @@
+#include "results/hdf5_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hdf5_hl.h>
+
+enum { DEFLATE_LEVEL = 4 };
+/* Far above any sweep; a damaged count must not become an allocation. */
+enum { TABLE_MAX_ROWS = 50000000 };
+
+void hdf5_silence(void)
+{
+    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+struct reason {
+    char *text;
+    size_t size;
+};
+
+static herr_t reason_step(unsigned depth, const H5E_error2_t *entry, void *context)
+{
+    const struct reason *reason = context;
+    if (depth == 0 && entry->desc != NULL)
+        (void)snprintf(reason->text, reason->size, "%s", entry->desc);
+    return 0;
+}
+
+void hdf5_reason(char *text, size_t size)
+{
+    struct reason reason = {text, size};
+    text[0] = '\0';
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, reason_step, &reason);
+}
+
+static bool set_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type,
+                          const void *value)
+{
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool good = attribute >= 0 && H5Awrite(attribute, memory_type, value) >= 0;
+    if (attribute >= 0)
+        good = H5Aclose(attribute) >= 0 && good;
+    (void)H5Sclose(space);
+    return good;
+}
+
+bool hdf5_set_text(hid_t object, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    bool good = type >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 &&
+                H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
+                set_attribute(object, name, type, type, &text);
+    (void)H5Tclose(type);
+    return good;
+}
+
+bool hdf5_set_u64(hid_t object, const char *name, uint64_t value)
+{
+    return set_attribute(object, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, &value);
+}
+
+bool hdf5_set_f64(hid_t object, const char *name, double value)
+{
+    return set_attribute(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+}
+
+char *hdf5_get_text(hid_t object, const char *name)
+{
+    char *text = NULL;
+    char *copy = NULL;
+    if (H5Aexists(object, name) <= 0)
+        return NULL;
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
+    hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    if (stored >= 0 && space >= 0 && H5Tis_variable_str(stored) > 0 &&
+        H5Sget_simple_extent_npoints(space) == 1 && H5Aread(attribute, stored, &text) >= 0 &&
+        text != NULL) {
+        copy = strdup(text);
+        (void)H5Dvlen_reclaim(stored, space, H5P_DEFAULT, &text);
+    }
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (stored >= 0)
+        (void)H5Tclose(stored);
+    if (attribute >= 0)
+        (void)H5Aclose(attribute);
+    return copy;
+}
+
+/* In the file all numbers are little-endian; in memory as the machine has them. */
+static hid_t scalar_type(enum column_type type, bool in_file)
+{
+    switch (type) {
+    case COLUMN_U8:
+        return in_file ? H5T_STD_U8LE : H5T_NATIVE_UINT8;
+    case COLUMN_U16:
+        return in_file ? H5T_STD_U16LE : H5T_NATIVE_UINT16;
+    case COLUMN_U32:
+        return in_file ? H5T_STD_U32LE : H5T_NATIVE_UINT32;
+    case COLUMN_U64:
+        return in_file ? H5T_STD_U64LE : H5T_NATIVE_UINT64;
+    case COLUMN_I64:
+        return in_file ? H5T_STD_I64LE : H5T_NATIVE_INT64;
+    case COLUMN_F64:
+        return in_file ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE;
+    case COLUMN_TEXT:
+        break;
+    }
+    return -1;
+}
+
+/* A type of its own; the caller closes it. Text fills its column in the file and has a NUL after it
+ * in memory. */
+static hid_t column_type(const struct column *column, size_t array_length, bool in_file)
+{
+    if (column->type == COLUMN_TEXT) {
+        hid_t text = H5Tcopy(H5T_C_S1);
+        (void)H5Tset_size(text, in_file ? column->length : column->length + 1);
+        (void)H5Tset_strpad(text, in_file ? H5T_STR_NULLPAD : H5T_STR_NULLTERM);
+        return text;
+    }
+    if (column->length > 1)
+        return H5Tarray_create2(scalar_type(column->type, in_file), 1,
+                                &(hsize_t){(hsize_t)array_length});
+    return H5Tcopy(scalar_type(column->type, in_file));
+}
+
+static hid_t row_type(const struct layout *layout, size_t array_length, bool in_file)
+{
+    size_t size = 0;
+    hid_t fields[256];
+    if (layout->count > sizeof fields / sizeof fields[0])
+        return -1;
+    for (size_t i = 0; i < layout->count; i++) {
+        fields[i] = column_type(&layout->columns[i], array_length, in_file);
+        size += H5Tget_size(fields[i]);
+    }
+    hid_t row = H5Tcreate(H5T_COMPOUND, in_file ? size : layout->row_bytes);
+    size_t offset = 0;
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct column *column = &layout->columns[i];
+        (void)H5Tinsert(row, column->name, in_file ? offset : column->offset, fields[i]);
+        offset += H5Tget_size(fields[i]);
+        (void)H5Tclose(fields[i]);
+    }
+    return row;
+}
+
+static hid_t table_properties(hsize_t chunk_rows)
+{
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    if (H5Pset_obj_track_times(properties, false) >= 0 &&
+        H5Pset_chunk(properties, 1, &chunk_rows) >= 0 && H5Pset_shuffle(properties) >= 0 &&
+        H5Pset_deflate(properties, DEFLATE_LEVEL) >= 0 && H5Pset_fletcher32(properties) >= 0)
+        return properties;
+    (void)H5Pclose(properties);
+    return -1;
+}
+
+/* What the HDF5 Table specification asks for, and each column's unit and meaning. */
+static bool table_describe(hid_t group, const char *name, hid_t dataset,
+                           const struct layout *layout)
+{
+    bool good = H5LTset_attribute_string(group, name, "CLASS", "TABLE") >= 0 &&
+                H5LTset_attribute_string(group, name, "VERSION", "3.0") >= 0 &&
+                H5LTset_attribute_string(group, name, "TITLE", layout->title) >= 0;
+    for (size_t i = 0; good && i < layout->count; i++) {
+        char key[32];
+        (void)snprintf(key, sizeof key, "FIELD_%zu_NAME", i);
+        good = H5LTset_attribute_string(group, name, key, layout->columns[i].name) >= 0;
+        (void)snprintf(key, sizeof key, "FIELD_%zu_UNIT", i);
+        good = good && hdf5_set_text(dataset, key, layout->columns[i].unit);
+        (void)snprintf(key, sizeof key, "FIELD_%zu_HELP", i);
+        good = good && hdf5_set_text(dataset, key, layout->columns[i].help);
+    }
+    return good;
+}
+
+bool table_create(struct table_writer *table, hid_t group, const char *name,
+                  const struct layout *layout, size_t array_length, hsize_t chunk_rows,
+                  size_t block_rows)
+{
+    hid_t file_type = row_type(layout, array_length, true);
+    hid_t space = H5Screate_simple(1, &(hsize_t){0}, &(hsize_t){H5S_UNLIMITED});
+    hid_t properties = table_properties(chunk_rows);
+    *table = (struct table_writer){.layout = layout, .capacity = block_rows, .dataset = -1};
+    table->block = calloc(block_rows, layout->row_bytes);
+    table->memory_type = row_type(layout, array_length, false);
+    if (table->block != NULL && properties >= 0)
+        table->dataset =
+            H5Dcreate2(group, name, file_type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    bool good = table->dataset >= 0 && table_describe(group, name, table->dataset, layout);
+    if (properties >= 0)
+        (void)H5Pclose(properties);
+    (void)H5Sclose(space);
+    (void)H5Tclose(file_type);
+    if (good)
+        return true;
+    if (table->dataset >= 0)
+        (void)H5Dclose(table->dataset);
+    (void)H5Tclose(table->memory_type);
+    free(table->block);
+    *table = (struct table_writer){0};
+    return false;
+}
+
+static bool table_flush(struct table_writer *table)
+{
+    hsize_t count = table->filled;
+    hsize_t total = table->written + count;
+    if (count == 0)
+        return true;
+    table->filled = 0;
+    if (H5Dset_extent(table->dataset, &total) < 0)
+        return false;
+    hid_t to = H5Dget_space(table->dataset);
+    hid_t from = H5Screate_simple(1, &count, NULL);
+    bool good =
+        H5Sselect_hyperslab(to, H5S_SELECT_SET, &table->written, NULL, &count, NULL) >= 0 &&
+        H5Dwrite(table->dataset, table->memory_type, from, to, H5P_DEFAULT, table->block) >= 0;
+    (void)H5Sclose(from);
+    (void)H5Sclose(to);
+    table->written = total;
+    return good;
+}
+
+bool table_append(struct table_writer *table, const void *row)
+{
+    const size_t bytes = table->layout->row_bytes;
+    memcpy(table->block + table->filled * bytes, row, bytes);
+    table->filled++;
+    return table->filled < table->capacity || table_flush(table);
+}
+
+bool table_close(struct table_writer *table)
+{
+    if (table->block == NULL)
+        return true;
+    bool good = table_flush(table);
+    good = H5Dclose(table->dataset) >= 0 && good;
+    (void)H5Tclose(table->memory_type);
+    free(table->block);
+    *table = (struct table_writer){0};
+    return good;
+}
+
+static bool member_fits(hid_t stored, const struct column *column)
+{
+    int member = H5Tget_member_index(stored, column->name);
+    H5T_class_t class = member < 0 ? H5T_NO_CLASS : H5Tget_member_class(stored, (unsigned)member);
+    if (column->type == COLUMN_TEXT) {
+        hid_t type = class == H5T_STRING ? H5Tget_member_type(stored, (unsigned)member) : -1;
+        bool fixed = type >= 0 && H5Tis_variable_str(type) == 0;
+        if (type >= 0)
+            (void)H5Tclose(type);
+        return fixed;
+    }
+    return class == (column->type == COLUMN_F64 ? H5T_FLOAT : H5T_INTEGER);
+}
+
+static bool columns_check(hid_t stored, const char *path, const char *name,
+                          const struct layout *layout, struct error *error)
+{
+    if (H5Tget_class(stored) != H5T_COMPOUND)
+        return error_input(error,
+                           "%s: /%s is not a table of named columns; give a file that esgsim run "
+                           "or sweep wrote",
+                           path, name);
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct column *column = &layout->columns[i];
+        if (H5Tget_member_index(stored, column->name) < 0)
+            return error_input(error,
+                               "%s: /%s has no column '%s'; write the file again with this "
+                               "version of esgsim",
+                               path, name, column->name);
+        if (!member_fits(stored, column))
+            return error_input(error, "%s: /%s: column '%s' should hold %s", path, name,
+                               column->name,
+                               column->type == COLUMN_TEXT  ? "text of fixed length"
+                               : column->type == COLUMN_F64 ? "floating-point numbers"
+                                                            : "integers");
+    }
+    return true;
+}
+
+static bool rows_read(hid_t dataset, const char *path, const char *name,
+                      const struct layout *layout, void **rows, size_t *count, struct error *error)
+{
+    hid_t space = H5Dget_space(dataset);
+    hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (rank != 1 || points < 0 || points > TABLE_MAX_ROWS)
+        return error_input(error, "%s: /%s should be a list of 0 to %d rows", path, name,
+                           TABLE_MAX_ROWS);
+    *count = (size_t)points;
+    *rows = calloc(*count + 1, layout->row_bytes);
+    if (*rows == NULL)
+        return error_run(error, "%s: out of memory for %zu rows of /%s", path, *count, name);
+    hid_t memory_type = row_type(layout, 1, false);
+    bool good = H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *rows) >= 0;
+    (void)H5Tclose(memory_type);
+    if (good)
+        return true;
+    free(*rows);
+    *rows = NULL;
+    char reason[200];
+    hdf5_reason(reason, sizeof reason);
+    return error_input(error, "%s: /%s cannot be read, the file is damaged (%s); run it again",
+                       path, name, reason);
+}
+
+bool table_read(hid_t file, const char *path, const char *name, const struct layout *layout,
+                void **rows, size_t *count, struct error *error)
+{
+    hid_t dataset = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
+    if (dataset < 0)
+        return error_input(error,
+                           "%s: has no table /%s that can be read; give a whole file that esgsim "
+                           "run or sweep wrote",
+                           path, name);
+    hid_t stored = H5Dget_type(dataset);
+    bool good = stored >= 0 ? columns_check(stored, path, name, layout, error) &&
+                                  rows_read(dataset, path, name, layout, rows, count, error)
+                            : error_input(error, "%s: /%s is damaged; run it again", path, name);
+    if (stored >= 0)
+        (void)H5Tclose(stored);
+    (void)H5Dclose(dataset);
+    return good;
+}

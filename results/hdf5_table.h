@@ -1,0 +1,50 @@
+/* Tables in HDF5 files, inside the results folder only. */
+#ifndef ESGSIM_RESULTS_HDF5_TABLE_H
+#define ESGSIM_RESULTS_HDF5_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <hdf5.h>
+
+#include "results/columns.h"
+#include "sim/error.h"
+
+/* Keeps HDF5 from printing; errors are told through struct error. */
+void hdf5_silence(void);
+/* What HDF5 gave as the cause of its last failure, e.g. "No space left on device"; "" if nothing.
+ */
+void hdf5_reason(char *text, size_t size);
+
+/* Attributes of a group or dataset. False: HDF5 failed. */
+bool hdf5_set_text(hid_t object, const char *name, const char *text);
+bool hdf5_set_u64(hid_t object, const char *name, uint64_t value);
+bool hdf5_set_f64(hid_t object, const char *name, double value);
+/* Allocated; NULL where absent or no text. */
+char *hdf5_get_text(hid_t object, const char *name);
+
+/* Rows appended in blocks. */
+struct table_writer {
+    hid_t dataset;
+    hid_t memory_type;
+    const struct layout *layout;
+    unsigned char *block;
+    size_t filled;
+    size_t capacity; /* rows in a block */
+    hsize_t written;
+};
+
+/* Create table `name` in `group`, `array_length` entries in columns that are arrays. `chunk_rows`
+ * rows a chunk; blocks of `block_rows`. False: nothing to close. */
+bool table_create(struct table_writer *table, hid_t group, const char *name,
+                  const struct layout *layout, size_t array_length, hsize_t chunk_rows,
+                  size_t block_rows);
+bool table_append(struct table_writer *table, const void *row);
+/* Writes what is buffered and closes; harmless on one that is zeroed or already closed. */
+bool table_close(struct table_writer *table);
+
+/* Read table `name` whole into an allocated array. ERROR_INPUT names `path`. */
+bool table_read(hid_t file, const char *path, const char *name, const struct layout *layout,
+                void **rows, size_t *count, struct error *error);
+
+#endif

@@ -1,0 +1,67 @@
+/* A run on its way to the results file: what identifies it, and its detailed rows packed in a blob.
+ *
+ * A single run writes straight into the store. A sweep's worker process packs everything into one
+ * blob; the parent unpacks it into the store by the same calls, so both leave the same bytes.
+ */
+#ifndef ESGSIM_RESULTS_RECORD_H
+#define ESGSIM_RESULTS_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/blob.h"
+#include "sim/simulation.h"
+
+/* The texts that describe a run: field, attribute of /runs/<hash>. */
+#define RUN_FACTS(FACT)                                                                            \
+    FACT(hash)                                                                                     \
+    FACT(name)                                                                                     \
+    FACT(setting)                                                                                  \
+    FACT(label)                                                                                    \
+    FACT(policy)                                                                                   \
+    FACT(policy_parameters) /* JSON object: every parameter of the policy with its value */        \
+    FACT(configuration)     /* JSON object: the resolved experiment */                             \
+    FACT(evidence)                                                                                 \
+    FACT(profile_sha256)                                                                           \
+    FACT(trace_sha256)                                                                             \
+    FACT(applications) /* names, one a line, in the order of their index */
+
+struct run_facts {
+#define FACT(field) char *field;
+    RUN_FACTS(FACT)
+#undef FACT
+    uint64_t seed;
+    uint64_t warmup_requests;
+    uint64_t record;     /* enum record_level */
+    uint64_t max_stages; /* entries of the noise column */
+};
+
+/* Facts of `experiment` under `policy` with `values`; `label` may be NULL (a single run). NULL with
+ * ERROR_RUN where memory is short. Free with run_facts_free. */
+struct run_facts *run_facts_create(const struct experiment *experiment, const struct policy *policy,
+                                   const double *values, const char *label, struct error *error);
+void run_facts_free(struct run_facts *facts);
+
+/* The detailed rows of one run, in the order they came. Zero-initialised is empty. */
+struct run_rows {
+    struct blob requests, batches, decisions, timeline;
+};
+
+/* A recorder that fills `rows` with what `level` asks for. */
+struct recorder run_rows_recorder(struct run_rows *rows, enum record_level level);
+void run_rows_clear(struct run_rows *rows);
+
+/* Facts, figures and rows as one blob; false: ERROR_RUN, memory. */
+bool run_pack(struct blob *blob, const struct run_facts *facts,
+              const struct simulation_result *result, const struct run_rows *rows,
+              struct error *error);
+/* The reverse. On success the caller frees facts, result (simulation_result_clear is not needed:
+ * free result->applications) and rows. False: ERROR_RUN, nothing to free. */
+bool run_unpack(const void *bytes, size_t size, struct run_facts **facts,
+                struct simulation_result *result, struct run_rows *rows, struct error *error);
+/* Hand every row to `recorder` again. */
+bool run_rows_replay(const struct run_rows *rows, const struct recorder *recorder,
+                     struct error *error);
+
+#endif

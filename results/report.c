@@ -1,0 +1,391 @@
+#include "results/report.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool no_memory(struct error *error)
+{
+    return error_run(error, "out of memory for the report");
+}
+
+/* ---- Labels -------------------------------------------------------------------------------- */
+
+/* A label is "key=value key=value …"; a value may hold blanks, so a word begins a new pair only
+ * where it looks like a dotted key with an equals sign. */
+static bool pair_starts(const char *at)
+{
+    size_t length = 0;
+    while (isalnum((unsigned char)at[length]) || at[length] == '.' || at[length] == '_')
+        length++;
+    return length > 0 && at[length] == '=';
+}
+
+static size_t pair_length(const char *at)
+{
+    size_t length = 0;
+    while (at[length] != '\0' && !(at[length] == ' ' && pair_starts(at + length + 1)))
+        length++;
+    return length;
+}
+
+static bool starts_with(const char *text, const char *head)
+{
+    return strncmp(text, head, strlen(head)) == 0;
+}
+
+/* The pairs of a label that set the policy's parameters, or those that set neither policy nor
+ * setting; joined by blanks. Allocated. */
+static char *label_part(const char *label, bool of_policy)
+{
+    char *part = calloc(1, strlen(label) + 1);
+    char *end = part;
+    while (part != NULL && *label != '\0') {
+        size_t length = pair_length(label);
+        bool policy = starts_with(label, "policy.") || starts_with(label, "policy=");
+        bool named = starts_with(label, "policy.name=") || starts_with(label, "setting=");
+        if (policy == of_policy && !named) {
+            size_t skip = starts_with(label, "policy.params.") ? strlen("policy.params.") : 0;
+            if (end != part)
+                *end++ = ' ';
+            memcpy(end, label + skip, length - skip);
+            end += length - skip;
+        }
+        label += length;
+        label += *label == ' ';
+    }
+    return part;
+}
+
+/* ---- Building ------------------------------------------------------------------------------ */
+
+static struct report_scenario *scenario_of(struct report *report, const struct summary_row *run)
+{
+    char *conditions = label_part(run->label, false);
+    if (conditions == NULL)
+        return NULL;
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        struct report_scenario *scenario = &report->scenarios[s];
+        if (strcmp(scenario->name, run->name) == 0 &&
+            strcmp(scenario->setting, run->setting) == 0 &&
+            strcmp(scenario->conditions, conditions) == 0) {
+            free(conditions);
+            return scenario;
+        }
+    }
+    struct report_scenario *scenario = &report->scenarios[report->scenario_count++];
+    scenario->name = run->name;
+    scenario->setting = run->setting;
+    scenario->conditions = conditions;
+    scenario->reference = REPORT_NONE;
+    const char *head = run->setting[0] != '\0' ? run->setting : run->name;
+    const char *between = head[0] != '\0' && conditions[0] != '\0' ? " " : "";
+    if (asprintf(&scenario->title, "%s%s%s", head, between, conditions) < 0)
+        scenario->title = NULL;
+    scenario->contenders = calloc(report->results->run_count, sizeof *scenario->contenders);
+    return scenario->title == NULL || scenario->contenders == NULL ? NULL : scenario;
+}
+
+static struct report_contender *contender_of(const struct report *report,
+                                             struct report_scenario *scenario,
+                                             const struct summary_row *run)
+{
+    char *variant = label_part(run->label, true);
+    if (variant == NULL)
+        return NULL;
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        struct report_contender *contender = &scenario->contenders[c];
+        if (strcmp(contender->policy, run->policy) == 0 &&
+            strcmp(contender->variant, variant) == 0) {
+            free(variant);
+            return contender;
+        }
+    }
+    struct report_contender *contender = &scenario->contenders[scenario->contender_count++];
+    contender->policy = run->policy;
+    contender->variant = variant;
+    contender->runs = calloc(report->results->run_count, sizeof *contender->runs);
+    return contender->runs == NULL ? NULL : contender;
+}
+
+/* Keeps runs by ascending seed. */
+static void contender_add(const struct report *report, struct report_contender *contender,
+                          size_t run)
+{
+    const struct summary_row *rows = report->results->runs;
+    size_t at = contender->run_count++;
+    for (; at > 0 && rows[contender->runs[at - 1]].seed > rows[run].seed; at--)
+        contender->runs[at] = contender->runs[at - 1];
+    contender->runs[at] = run;
+}
+
+struct run_key {
+    const char *hash;
+    size_t run;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(((const struct run_key *)a)->hash, ((const struct run_key *)b)->hash);
+}
+
+/* Chains each run's application rows, in the order of the file. */
+static bool rows_link(struct report *report)
+{
+    const struct results *results = report->results;
+    struct run_key *keys = calloc(results->run_count + 1, sizeof *keys);
+    report->first_row = calloc(results->run_count + 1, sizeof *report->first_row);
+    report->next_row = calloc(results->application_count + 1, sizeof *report->next_row);
+    if (keys == NULL || report->first_row == NULL || report->next_row == NULL) {
+        free(keys);
+        return false;
+    }
+    for (size_t i = 0; i < results->run_count; i++) {
+        keys[i] = (struct run_key){results->runs[i].hash, i};
+        report->first_row[i] = REPORT_NONE;
+    }
+    qsort(keys, results->run_count, sizeof *keys, compare_keys);
+    for (size_t row = results->application_count; row-- > 0;) {
+        struct run_key wanted = {results->applications[row].hash, 0};
+        const struct run_key *key =
+            bsearch(&wanted, keys, results->run_count, sizeof *keys, compare_keys);
+        if (key == NULL)
+            continue;
+        report->next_row[row] = report->first_row[key->run];
+        report->first_row[key->run] = row;
+    }
+    free(keys);
+    return true;
+}
+
+static bool scenario_name_applications(const struct report *report,
+                                       struct report_scenario *scenario, size_t run)
+{
+    for (size_t row = report->first_row[run]; row != REPORT_NONE; row = report->next_row[row]) {
+        const char *name = report->results->applications[row].application;
+        size_t known = 0;
+        while (known < scenario->application_count &&
+               strcmp(scenario->applications[known], name) != 0)
+            known++;
+        if (known < scenario->application_count)
+            continue;
+        const char **grown =
+            realloc(scenario->applications, (known + 1) * sizeof *scenario->applications);
+        if (grown == NULL)
+            return false;
+        scenario->applications = grown;
+        scenario->applications[scenario->application_count++] = name;
+    }
+    return true;
+}
+
+static bool scenario_finish(struct report_scenario *scenario)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        struct report_contender *contender = &scenario->contenders[c];
+        size_t same = 0;
+        for (size_t other = 0; other < scenario->contender_count; other++)
+            same += strcmp(scenario->contenders[other].policy, contender->policy) == 0;
+        bool plain = same == 1 || contender->variant[0] == '\0';
+        if (asprintf(&contender->title, "%s%s%s", contender->policy, plain ? "" : " ",
+                     plain ? "" : contender->variant) < 0) {
+            contender->title = NULL;
+            return false;
+        }
+        if (scenario->reference == REPORT_NONE &&
+            strcmp(contender->policy, REPORT_REFERENCE_POLICY) == 0)
+            scenario->reference = c;
+    }
+    return true;
+}
+
+static bool build(struct report *report)
+{
+    const struct results *results = report->results;
+    report->scenarios = calloc(results->run_count + 1, sizeof *report->scenarios);
+    if (report->scenarios == NULL || !rows_link(report))
+        return false;
+    for (size_t i = 0; i < results->run_count; i++) {
+        struct report_scenario *scenario = scenario_of(report, &results->runs[i]);
+        if (scenario == NULL)
+            return false;
+        struct report_contender *contender = contender_of(report, scenario, &results->runs[i]);
+        if (contender == NULL)
+            return false;
+        contender_add(report, contender, i);
+        if (!scenario_name_applications(report, scenario, i))
+            return false;
+    }
+    for (size_t s = 0; s < report->scenario_count; s++)
+        if (!scenario_finish(&report->scenarios[s]))
+            return false;
+    return true;
+}
+
+struct report *report_build(const struct results *results, struct error *error)
+{
+    struct report *report = calloc(1, sizeof *report);
+    if (report != NULL) {
+        report->results = results;
+        if (build(report))
+            return report;
+    }
+    report_free(report);
+    (void)no_memory(error);
+    return NULL;
+}
+
+void report_free(struct report *report)
+{
+    if (report == NULL)
+        return;
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        struct report_scenario *scenario = &report->scenarios[s];
+        for (size_t c = 0; c < scenario->contender_count; c++) {
+            free(scenario->contenders[c].variant);
+            free(scenario->contenders[c].title);
+            free(scenario->contenders[c].runs);
+        }
+        free(scenario->contenders);
+        free(scenario->applications);
+        free(scenario->conditions);
+        free(scenario->title);
+    }
+    free(report->scenarios);
+    free(report->first_row);
+    free(report->next_row);
+    free(report);
+}
+
+/* ---- Figures ------------------------------------------------------------------------------- */
+
+/* NULL where the run has no such application. */
+static const struct measures *measures_of(const struct report *report, size_t run,
+                                          const char *application)
+{
+    if (application == NULL)
+        return &report->results->runs[run].measures;
+    for (size_t row = report->first_row[run]; row != REPORT_NONE; row = report->next_row[row])
+        if (strcmp(report->results->applications[row].application, application) == 0)
+            return &report->results->applications[row].measures;
+    return NULL;
+}
+
+struct estimate report_estimate(const struct report *report,
+                                const struct report_contender *contender, const char *application,
+                                const struct metric *metric, bool of_run)
+{
+    struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
+    double *values = calloc(contender->run_count + 1, sizeof *values);
+    size_t count = 0;
+    if (values == NULL || (of_run && application != NULL)) {
+        free(values);
+        return none;
+    }
+    for (size_t i = 0; i < contender->run_count; i++) {
+        size_t run = contender->runs[i];
+        const void *block = of_run ? (const void *)&report->results->runs[run].run
+                                   : (const void *)measures_of(report, run, application);
+        if (block != NULL)
+            values[count++] = metric_value(metric, block);
+    }
+    struct estimate result = statistics_estimate(values, count);
+    free(values);
+    return result;
+}
+
+static struct estimate percent(struct estimate share)
+{
+    share.mean *= 100;
+    share.sd *= 100;
+    share.half_width *= 100;
+    return share;
+}
+
+/* Figures of both contenders over common seeds; count of pairs. */
+static size_t pairs(const struct report *report, const struct report_contender *reference,
+                    const struct report_contender *other, const char *application, double *hit[2],
+                    double *cost[2])
+{
+    const struct summary_row *runs = report->results->runs;
+    size_t count = 0;
+    size_t i = 0;
+    size_t j = 0;
+    while (i < reference->run_count && j < other->run_count) {
+        uint64_t left = runs[reference->runs[i]].seed;
+        uint64_t right = runs[other->runs[j]].seed;
+        if (left == right) {
+            const struct measures *a = measures_of(report, reference->runs[i], application);
+            const struct measures *b = measures_of(report, other->runs[j], application);
+            if (a != NULL && b != NULL) {
+                hit[0][count] = a->slo_hit_rate;
+                hit[1][count] = b->slo_hit_rate;
+                cost[0][count] = a->cost_per_request_usd;
+                cost[1][count++] = b->cost_per_request_usd;
+            }
+        }
+        i += left <= right;
+        j += right <= left;
+    }
+    return count;
+}
+
+struct report_comparison report_compare(const struct report *report,
+                                        const struct report_scenario *scenario, size_t contender,
+                                        const char *application)
+{
+    struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
+    struct report_comparison comparison = {none, none, none};
+    if (scenario->reference == REPORT_NONE)
+        return comparison;
+    const struct report_contender *reference = &scenario->contenders[scenario->reference];
+    size_t most = reference->run_count + 1;
+    double *values = calloc(4 * most, sizeof *values);
+    if (values == NULL)
+        return comparison;
+    double *hit[2] = {values, values + most};
+    double *cost[2] = {values + 2 * most, values + 3 * most};
+    size_t count =
+        pairs(report, reference, &scenario->contenders[contender], application, hit, cost);
+    comparison.hit_points = percent(statistics_paired_difference(hit[0], hit[1], count));
+    comparison.hit_relative = percent(statistics_paired_saving(hit[0], hit[1], count));
+    comparison.saving = percent(statistics_paired_saving(cost[1], cost[0], count));
+    free(values);
+    return comparison;
+}
+
+static bool name_listed(char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+struct estimate report_published(const struct report *report,
+                                 const struct report_scenario *scenario, size_t contender,
+                                 const struct reference_figure *figure)
+{
+    struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
+    const struct report_contender *ours = &scenario->contenders[contender];
+    const char *setting = scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
+    if (figure->setting_count > 0 && !name_listed(figure->settings, figure->setting_count, setting))
+        return none;
+    if (!reference_is_comparison(figure)) {
+        const struct metric *metric = metric_find(figure->metric);
+        bool of_run = metric == NULL;
+        if (strcmp(ours->policy, figure->policy) != 0)
+            return none;
+        return report_estimate(report, ours, figure->application,
+                               of_run ? run_metric_find(figure->metric) : metric, of_run);
+    }
+    if (strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0 || contender == scenario->reference ||
+        !name_listed(figure->against, figure->against_count, ours->policy))
+        return none;
+    struct report_comparison comparison =
+        report_compare(report, scenario, contender, figure->application);
+    return strcmp(figure->metric, REPORT_SAVING) == 0       ? comparison.saving
+           : strcmp(figure->metric, REPORT_HIT_POINTS) == 0 ? comparison.hit_points
+                                                            : comparison.hit_relative;
+}

@@ -1,0 +1,126 @@
+/* The report as CSV (RFC 4180): a line a figure, so that a table of any shape can be made of it. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "results/report.h"
+
+static void print_text(FILE *out, const char *text)
+{
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        (void)fputs(text, out);
+        return;
+    }
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            (void)fputc('"', out);
+        (void)fputc(*text, out);
+    }
+    (void)fputc('"', out);
+}
+
+static void print_number(FILE *out, double value)
+{
+    (void)fputc(',', out);
+    if (!isnan(value))
+        (void)fprintf(out, "%.17g", value);
+}
+
+struct line {
+    const struct report_scenario *scenario;
+    const struct report_contender *contender;
+    const char *application; /* NULL: all */
+};
+
+static void print_line(FILE *out, const struct line *line, const char *metric, const char *unit,
+                       const char *against, struct estimate estimate)
+{
+    const char *const texts[] = {line->scenario->name,
+                                 line->scenario->setting,
+                                 line->scenario->conditions,
+                                 line->contender->policy,
+                                 line->contender->variant,
+                                 line->application == NULL ? "" : line->application,
+                                 metric,
+                                 unit,
+                                 against};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (i > 0)
+            (void)fputc(',', out);
+        print_text(out, texts[i]);
+    }
+    (void)fprintf(out, ",%zu", estimate.n);
+    print_number(out, estimate.mean);
+    print_number(out, estimate.sd);
+    print_number(out, estimate.half_width);
+    (void)fputs("\r\n", out);
+}
+
+static void print_measures(const struct report *report, FILE *out, const struct line *line)
+{
+    for (size_t m = 0; m < metric_count; m++)
+        print_line(out, line, metrics[m].name, metrics[m].unit, "",
+                   report_estimate(report, line->contender, line->application, &metrics[m], false));
+    for (size_t m = 0; line->application == NULL && m < run_metric_count; m++)
+        print_line(out, line, run_metrics[m].name, run_metrics[m].unit, "",
+                   report_estimate(report, line->contender, NULL, &run_metrics[m], true));
+}
+
+/* The reference's advantage: the line is the reference's, `against` the other policy. */
+static void print_comparison(const struct report *report, FILE *out, const struct line *other)
+{
+    const struct report_scenario *scenario = other->scenario;
+    size_t contender = (size_t)(other->contender - scenario->contenders);
+    if (scenario->reference == REPORT_NONE || contender == scenario->reference)
+        return;
+    struct report_comparison comparison =
+        report_compare(report, scenario, contender, other->application);
+    struct line line = *other;
+    line.contender = &scenario->contenders[scenario->reference];
+    const char *against = other->contender->title;
+    print_line(out, &line, REPORT_HIT_POINTS, "percentage points", against, comparison.hit_points);
+    print_line(out, &line, REPORT_HIT_RELATIVE, "%", against, comparison.hit_relative);
+    print_line(out, &line, REPORT_SAVING, "%", against, comparison.saving);
+}
+
+static void print_reference(FILE *out, const struct reference *reference)
+{
+    for (size_t i = 0; reference != NULL && i < reference->figure_count; i++) {
+        const struct reference_figure *figure = &reference->figures[i];
+        struct report_scenario scenario = {
+            .name = "reference", .setting = "", .conditions = figure->evidence};
+        struct report_contender contender = {.policy = figure->policy, .variant = (char[]){""}};
+        struct line line = {&scenario, &contender, figure->application};
+        struct estimate value = {.n = 0, .sd = NAN, .half_width = NAN};
+        value.mean = figure->low;
+        if (!isnan(figure->low))
+            print_line(out, &line, figure->metric, figure->unit, "low", value);
+        value.mean = figure->high;
+        if (!isnan(figure->high))
+            print_line(out, &line, figure->metric, figure->unit, "high", value);
+    }
+}
+
+bool report_csv(const struct report *report, const struct reference *reference, FILE *out,
+                struct error *error)
+{
+    (void)fputs("name,setting,conditions,policy,variant,application,metric,unit,against,seeds,mean,"
+                "sd,half_width_95\r\n",
+                out);
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        const struct report_scenario *scenario = &report->scenarios[s];
+        for (size_t c = 0; c < scenario->contender_count; c++) {
+            /* Each application, then all together. */
+            for (size_t a = 0; a <= scenario->application_count; a++) {
+                struct line line = {scenario, &scenario->contenders[c],
+                                    a < scenario->application_count ? scenario->applications[a]
+                                                                    : NULL};
+                print_measures(report, out, &line);
+                print_comparison(report, out, &line);
+            }
+        }
+    }
+    print_reference(out, reference);
+    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+}

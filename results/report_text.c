@@ -1,0 +1,455 @@
+/* The report as text for a terminal of 100 to 120 columns. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/report.h"
+#include "results/table.h"
+
+enum { LINE_WIDTH = 100 };
+
+/* A column of a table of figures. */
+struct figure {
+    const char *header;
+    const char *metric;
+    double scale;
+    int digits; /* significant digits of the largest; negative: −1 − decimals */
+};
+
+#define DECIMALS(count) (-1 - (count))
+
+static const struct figure application_figures[] = {
+    {"requests", "requests", 1, DECIMALS(0)},
+    {"SLO hit %", "slo_hit_rate", 100, DECIMALS(1)},
+    {"$/1,000 req", "cost_per_request_usd", 1000, 4},
+    {"p50 ms", "latency_ms_p50", 1, 4},
+    {"p95 ms", "latency_ms_p95", 1, 4},
+    {"p99 ms", "latency_ms_p99", 1, 4},
+    {"cold %", "cold_start_rate", 100, DECIMALS(1)},
+};
+
+static const struct figure run_figures[] = {
+    {"GPU used %", "gpu_utilisation", 100, DECIMALS(1)},
+    {"vCPU used %", "vcpu_utilisation", 100, DECIMALS(1)},
+    {"mean batch", "mean_batch", 1, DECIMALS(2)},
+    {"slowdown", "slowdown_mean", 1, DECIMALS(3)},
+    {"decisions", "decisions", 1, DECIMALS(0)},
+    {"us/decision", "decision_us_mean", 1, 4},
+    {"$ provisioned", "cost_provisioned_usd", 1, 4},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static void heading(FILE *out, const char *text)
+{
+    (void)fprintf(out, "\n== %s ", text);
+    for (size_t i = strlen(text) + 4; i < LINE_WIDTH; i++)
+        (void)fputc('=', out);
+    (void)fputs("\n\n", out);
+}
+
+/* 12345678 as "12,345,678". */
+static const char *grouped(uint64_t number, char text[32])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    char *to = text;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return text;
+}
+
+/* ---- Header -------------------------------------------------------------------------------- */
+
+/* One value over all runs, or the range of it. */
+static void print_range(FILE *out, uint64_t low, uint64_t high)
+{
+    char text[32];
+    (void)fputs(grouped(low, text), out);
+    if (low != high)
+        (void)fprintf(out, " to %s", grouped(high, text));
+}
+
+static size_t distinct_policies(const struct results *results)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < results->run_count; i++) {
+        size_t earlier = 0;
+        while (earlier < i && strcmp(results->runs[earlier].policy, results->runs[i].policy) != 0)
+            earlier++;
+        count += earlier == i;
+    }
+    return count;
+}
+
+static void print_evidence(const struct results *results, FILE *out)
+{
+    (void)fputs("  profile    evidence:", out);
+    bool any = false;
+    for (size_t i = 0; i < results->run_count; i++) {
+        size_t earlier = 0;
+        const char *evidence = results->runs[i].evidence;
+        while (earlier < i && strcmp(results->runs[earlier].evidence, evidence) != 0)
+            earlier++;
+        if (earlier < i)
+            continue;
+        (void)fprintf(out, "%s %s", any ? "," : "", evidence[0] == '\0' ? "no profile" : evidence);
+        any = true;
+    }
+    (void)fputc('\n', out);
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_header(const struct report *report, FILE *out)
+{
+    const struct results *results = report->results;
+    const struct summary_row *runs = results->runs;
+    uint64_t seeds[2] = {runs[0].seed, runs[0].seed};
+    uint64_t requests[2] = {runs[0].measures.requests, runs[0].measures.requests};
+    uint64_t warmup[2] = {runs[0].warmup_requests, runs[0].warmup_requests};
+    for (size_t i = 1; i < results->run_count; i++) {
+        const uint64_t values[] = {runs[i].seed, runs[i].measures.requests,
+                                   runs[i].warmup_requests};
+        uint64_t *const ranges[] = {seeds, requests, warmup};
+        for (size_t r = 0; r < COUNT(values); r++) {
+            ranges[r][0] = values[r] < ranges[r][0] ? values[r] : ranges[r][0];
+            ranges[r][1] = values[r] > ranges[r][1] ? values[r] : ranges[r][1];
+        }
+    }
+    size_t policies = distinct_policies(results);
+    (void)fprintf(out, "Results of %s, written by esgsim %s (%s)\n\n", results->path,
+                  results->version == NULL ? "of unknown version" : results->version,
+                  results->commit == NULL ? "unknown" : results->commit);
+    (void)fprintf(out, "  runs       %zu: %zu setting%s, %zu polic%s, seed%s %" PRIu64,
+                  results->run_count, report->scenario_count, plural(report->scenario_count),
+                  policies, policies == 1 ? "y" : "ies", seeds[0] == seeds[1] ? "" : "s", seeds[0]);
+    if (seeds[0] != seeds[1])
+        (void)fprintf(out, " to %" PRIu64, seeds[1]);
+    (void)fputs("\n  measured   ", out);
+    print_range(out, requests[0], requests[1]);
+    (void)fputs(" requests a run, after a warm-up of ", out);
+    print_range(out, warmup[0], warmup[1]);
+    (void)fputc('\n', out);
+    print_evidence(results, out);
+}
+
+static void print_legend(FILE *out)
+{
+    (void)fputs(
+        "\nHow to read the tables\n"
+        "  a ± h        mean over the seeds and half-width of its 95 % Student t interval; a "
+        "alone: "
+        "one seed\n"
+        "  SLO hit %    requests that finished within their SLO\n"
+        "  $/1,000 req  pay-per-use: execution time x (vCPU + vGPU price), for 1,000 requests\n"
+        "  p50 p95 p99  percentiles of latency, from arrival to finish\n"
+        "  cold %       jobs that waited for a container to start\n"
+        "  bound        what no policy can beat: share of requests whose fastest path, alone, with "
+        "their own\n"
+        "               noise, meets the SLO; cheapest path whose nominal time meets the SLO\n",
+        out);
+}
+
+/* ---- Tables of figures --------------------------------------------------------------------- */
+
+static struct estimate figure_estimate(const struct report *report,
+                                       const struct report_contender *contender,
+                                       const char *application, const char *name, double scale)
+{
+    const struct metric *metric = metric_find(name);
+    bool of_run = metric == NULL;
+    struct estimate estimate = report_estimate(report, contender, of_run ? NULL : application,
+                                               of_run ? run_metric_find(name) : metric, of_run);
+    estimate.mean *= scale;
+    estimate.sd *= scale;
+    estimate.half_width *= scale;
+    return estimate;
+}
+
+/* One number of decimals for a whole column, from its largest mean. */
+static int column_decimals(const struct report *report, const struct report_scenario *scenario,
+                           const struct figure *figure)
+{
+    double largest = 0;
+    if (figure->digits < 0)
+        return -1 - figure->digits;
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        for (size_t a = 0; a <= scenario->application_count; a++) {
+            const char *application =
+                a < scenario->application_count ? scenario->applications[a] : NULL;
+            double mean = figure_estimate(report, &scenario->contenders[c], application,
+                                          figure->metric, figure->scale)
+                              .mean;
+            if (fabs(mean) > largest)
+                largest = fabs(mean);
+        }
+    return text_table_decimals(largest, figure->digits);
+}
+
+static void add_rows(const struct report *report, const struct report_scenario *scenario,
+                     const char *application, const struct figure *figures, size_t count,
+                     const int *decimals, struct text_table *table)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        text_table_row(table);
+        text_table_cell(table, 0, "  %s", scenario->contenders[c].title);
+        for (size_t f = 0; f < count; f++)
+            text_table_estimate(table, f + 1,
+                                figure_estimate(report, &scenario->contenders[c], application,
+                                                figures[f].metric, figures[f].scale),
+                                decimals[f]);
+    }
+}
+
+/* The bound belongs to the arrivals and their noise: equal for all policies of one seed. */
+static void add_bound(const struct report *report, const struct report_scenario *scenario,
+                      const char *application, const int *decimals, struct text_table *table)
+{
+    const struct report_contender *any =
+        &scenario->contenders[scenario->reference == REPORT_NONE ? 0 : scenario->reference];
+    text_table_row(table);
+    text_table_cell(table, 0, "  bound");
+    text_table_estimate(table, 2,
+                        figure_estimate(report, any, application, "bound_slo_hit_rate", 100),
+                        decimals[1]);
+    text_table_estimate(
+        table, 3, figure_estimate(report, any, application, "bound_cost_per_request_usd", 1000),
+        decimals[2]);
+}
+
+static bool print_applications(const struct report *report, const struct report_scenario *scenario,
+                               FILE *out)
+{
+    const char *headers[1 + COUNT(application_figures)] = {"application, policy"};
+    int decimals[COUNT(application_figures)];
+    for (size_t f = 0; f < COUNT(application_figures); f++) {
+        headers[f + 1] = application_figures[f].header;
+        decimals[f] = column_decimals(report, scenario, &application_figures[f]);
+    }
+    struct text_table *table = text_table_create(headers, COUNT(headers));
+    /* All together only where there is more than one. */
+    size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
+    for (size_t a = 0; a < groups; a++) {
+        const char *application =
+            a < scenario->application_count ? scenario->applications[a] : NULL;
+        text_table_group(table, application == NULL ? "all applications" : application);
+        add_rows(report, scenario, application, application_figures, COUNT(application_figures),
+                 decimals, table);
+        add_bound(report, scenario, application, decimals, table);
+    }
+    bool good = text_table_print(table, 0, out);
+    text_table_free(table);
+    return good;
+}
+
+static bool print_runs(const struct report *report, const struct report_scenario *scenario,
+                       FILE *out)
+{
+    const char *headers[1 + COUNT(run_figures)] = {"policy"};
+    int decimals[COUNT(run_figures)];
+    for (size_t f = 0; f < COUNT(run_figures); f++) {
+        headers[f + 1] = run_figures[f].header;
+        decimals[f] = column_decimals(report, scenario, &run_figures[f]);
+    }
+    struct text_table *table = text_table_create(headers, COUNT(headers));
+    add_rows(report, scenario, NULL, run_figures, COUNT(run_figures), decimals, table);
+    (void)fputc('\n', out);
+    bool good = text_table_print(table, 0, out);
+    text_table_free(table);
+    return good;
+}
+
+/* ---- Paired comparisons -------------------------------------------------------------------- */
+
+static void add_comparison(const struct report *report, const struct report_scenario *scenario,
+                           const char *application, struct text_table *table)
+{
+    text_table_group(table, application == NULL ? "all applications" : application);
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        if (c == scenario->reference)
+            continue;
+        struct report_comparison comparison = report_compare(report, scenario, c, application);
+        text_table_row(table);
+        text_table_cell(table, 0, "  %s", scenario->contenders[c].title);
+        text_table_cell(table, 1, "%zu", comparison.saving.n);
+        text_table_estimate(table, 2, comparison.hit_points, 1);
+        text_table_estimate(table, 3, comparison.hit_relative, 1);
+        text_table_estimate(table, 4, comparison.saving, 1);
+    }
+}
+
+static bool print_comparisons(const struct report *report, const struct report_scenario *scenario,
+                              FILE *out)
+{
+    static const char *const headers[] = {"ESG against", "seeds", "SLO hit gain, points",
+                                          "SLO hit gain, %", "cost saving, %"};
+    if (scenario->reference == REPORT_NONE) {
+        (void)fputs("\nNo comparison: no run of this setting has policy esg.\n", out);
+        return true;
+    }
+    if (scenario->contender_count == 1) {
+        (void)fputs("\nNo comparison: no other policy has run in this setting.\n", out);
+        return true;
+    }
+    struct text_table *table = text_table_create(headers, COUNT(headers));
+    size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
+    for (size_t a = 0; a < groups; a++)
+        add_comparison(report, scenario,
+                       a < scenario->application_count ? scenario->applications[a] : NULL, table);
+    (void)fputs("\nPaired by seed (same arrivals and noise). Gain = ESG - baseline in points, "
+                "(ESG - baseline) / baseline in %;\n"
+                "saving = (baseline - ESG) / ESG, in cost per request. Above 0: ESG is better.\n\n",
+                out);
+    bool good = text_table_print(table, 0, out);
+    text_table_free(table);
+    return good;
+}
+
+/* ---- Published figures --------------------------------------------------------------------- */
+
+static void figure_range(const struct reference_figure *figure, char *text, size_t size)
+{
+    if (isnan(figure->low))
+        (void)snprintf(text, size, "at most %g %s", figure->high, figure->unit);
+    else if (isnan(figure->high))
+        (void)snprintf(text, size, "at least %g %s", figure->low, figure->unit);
+    else
+        (void)snprintf(text, size, "%g to %g %s", figure->low, figure->high, figure->unit);
+}
+
+static const char *standing(const struct reference_figure *figure, double ours)
+{
+    if (isnan(ours))
+        return "-";
+    return ours < figure->low ? "below" : ours > figure->high ? "above" : "within";
+}
+
+static void add_published(const struct report *report, const struct reference_figure *figure,
+                          struct text_table *table)
+{
+    bool any = false;
+    char group[256];
+    char range[96];
+    figure_range(figure, range, sizeof range);
+    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, range, figure->evidence,
+                   figure->formula == NULL ? "" : ", ",
+                   figure->formula == NULL ? "" : figure->formula);
+    text_table_group(table, group);
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        const struct report_scenario *scenario = &report->scenarios[s];
+        for (size_t c = 0; c < scenario->contender_count; c++) {
+            struct estimate ours = report_published(report, scenario, c, figure);
+            if (ours.n == 0)
+                continue;
+            any = true;
+            text_table_row(table);
+            text_table_cell(table, 0, "  %s", scenario->title);
+            text_table_cell(table, 1, "%s%s", reference_is_comparison(figure) ? "against " : "",
+                            scenario->contenders[c].title);
+            text_table_estimate(table, 2, ours, text_table_decimals(ours.mean, 4));
+            text_table_cell(table, 3, "%s", standing(figure, ours.mean));
+        }
+    }
+    if (!any) {
+        text_table_row(table);
+        text_table_cell(table, 0, "  nothing in this file to hold beside it");
+    }
+}
+
+static bool policy_ran(const struct report *report, const char *policy)
+{
+    for (size_t i = 0; i < report->results->run_count; i++)
+        if (strcmp(report->results->runs[i].policy, policy) == 0)
+            return true;
+    return false;
+}
+
+static bool setting_ran(const struct report *report, const char *setting)
+{
+    for (size_t i = 0; i < report->results->run_count; i++)
+        if (strcmp(report->results->runs[i].setting, setting) == 0 ||
+            strcmp(report->results->runs[i].name, setting) == 0)
+            return true;
+    return false;
+}
+
+/* Policies or settings that the published figures are of and that have not run here, each once. */
+static void print_absent(const struct report *report, const struct reference *reference,
+                         bool settings, FILE *out)
+{
+    const char *told[64];
+    size_t count = 0;
+    for (size_t i = 0; i < reference->figure_count; i++) {
+        const struct reference_figure *figure = &reference->figures[i];
+        size_t names = settings ? figure->setting_count : figure->against_count;
+        for (size_t n = 0; n < names; n++) {
+            const char *name = settings ? figure->settings[n] : figure->against[n];
+            bool known = settings ? setting_ran(report, name) : policy_ran(report, name);
+            for (size_t t = 0; t < count; t++)
+                known = known || strcmp(told[t], name) == 0;
+            if (known || count == COUNT(told))
+                continue;
+            told[count++] = name;
+        }
+    }
+    if (count == 0)
+        return;
+    (void)fprintf(out, "Absent from this file: %s", settings ? "settings" : "policies");
+    for (size_t t = 0; t < count; t++)
+        (void)fprintf(out, "%s %s", t > 0 ? "," : "", told[t]);
+    (void)fputs(".\n", out);
+}
+
+static bool print_reference(const struct report *report, const struct reference *reference,
+                            FILE *out)
+{
+    static const char *const headers[] = {"published figure, setting", "policy", "ours", "ours is"};
+    heading(out, "published figures beside ours");
+    (void)fprintf(out, "%s\n%s\n\n", reference->title, reference->source);
+    struct text_table *table = text_table_create(headers, COUNT(headers));
+    for (size_t i = 0; i < reference->figure_count; i++)
+        add_published(report, &reference->figures[i], table);
+    bool good = text_table_print(table, 0, out);
+    text_table_free(table);
+    (void)fputc('\n', out);
+    print_absent(report, reference, false, out);
+    print_absent(report, reference, true, out);
+    for (size_t i = 0; i < reference->figure_count; i++)
+        if (reference->figures[i].note != NULL)
+            (void)fprintf(out, "%s: %s\n", reference->figures[i].metric,
+                          reference->figures[i].note);
+    return good;
+}
+
+bool report_text(const struct report *report, const struct reference *reference, FILE *out,
+                 struct error *error)
+{
+    if (report->results->run_count == 0) {
+        (void)fprintf(out, "%s holds no finished run.\n", report->results->path);
+        return true;
+    }
+    print_header(report, out);
+    print_legend(out);
+    bool good = true;
+    for (size_t s = 0; good && s < report->scenario_count; s++) {
+        heading(out, report->scenarios[s].title);
+        good = print_applications(report, &report->scenarios[s], out) &&
+               print_runs(report, &report->scenarios[s], out) &&
+               print_comparisons(report, &report->scenarios[s], out);
+    }
+    if (good && reference != NULL)
+        good = print_reference(report, reference, out);
+    if (!good)
+        return error_run(error, "out of memory for the report");
+    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+}

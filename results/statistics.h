@@ -1,0 +1,34 @@
+/* Statistics over the seeds of one configuration.
+ *
+ * Runs of different seeds are independent, so a figure's mean over n of them has a Student t
+ * interval with n − 1 degrees of freedom. Runs of one seed under two policies meet the same
+ * arrivals and noise (common random numbers), so their difference is taken seed by seed, which is
+ * far less noisy than the difference of two means (Law and Kelton, Simulation Modeling and
+ * Analysis, section "Common random numbers").
+ */
+#ifndef ESGSIM_RESULTS_STATISTICS_H
+#define ESGSIM_RESULTS_STATISTICS_H
+
+#include <stddef.h>
+
+struct estimate {
+    size_t n;
+    double mean;
+    double sd;         /* of one value, n − 1 in the denominator; NAN for n < 2 */
+    double half_width; /* of the 95 % interval of the mean; NAN for n < 2 */
+};
+
+/* n = 0: mean is NAN too. A value that is NAN makes the figures NAN. */
+struct estimate statistics_estimate(const double *values, size_t n);
+
+/* The mean of first[i] − second[i]. */
+struct estimate statistics_paired_difference(const double *first, const double *second, size_t n);
+
+/* The mean of (baseline[i] − reference[i]) / reference[i]: what the reference saves, as a share of
+ * its own figure. */
+struct estimate statistics_paired_saving(const double *baseline, const double *reference, size_t n);
+
+/* The 97.5 % quantile of Student's t with `degrees` > 0 degrees of freedom. */
+double statistics_t_quantile(double degrees);
+
+#endif

@@ -1,0 +1,81 @@
+/* The results file: the only part of the product that knows HDF5.
+ *
+ *   /summary              one row a run, in the order of the runs
+ *   /applications         one row a run and application
+ *   /runs/<hash>          a group a run; its attributes tell all that the run depended on
+ *   /runs/<hash>/requests, batches, decisions, timeline    as far as recorded
+ *
+ * Tables follow the HDF5 Table layout (H5TB; compound rows, chunked, deflated, with checksums), so
+ * h5py, pandas and PyTables read them as they are. Each column's unit and meaning are attributes of
+ * its table, FIELD_<i>_UNIT and FIELD_<i>_HELP. What depends on the machine or the clock is kept in
+ * attributes: tables of the same runs hold the same bytes anywhere.
+ *
+ * A file is written beside its name (FILE.partial) and takes the name when it is finished: whatever
+ * ends the program early, a file of that name is whole. The file format is that of HDF5 1.10, whose
+ * metadata carry checksums, so damage is told and not computed with.
+ */
+#ifndef ESGSIM_RESULTS_STORE_H
+#define ESGSIM_RESULTS_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "results/columns.h"
+#include "results/record.h"
+#include "sim/error.h"
+#include "sim/simulation.h"
+
+#ifndef ESGSIM_VERSION
+#define ESGSIM_VERSION "0.1.0"
+#endif
+#ifndef ESGSIM_COMMIT
+#define ESGSIM_COMMIT "unknown"
+#endif
+
+struct store;
+
+/* Begin `path` (through FILE.partial). NULL: ERROR_INPUT where it cannot be written there. Ends
+ * with store_finish or store_abandon. */
+struct store *store_create(const char *path, struct error *error);
+
+/* One run: begin, record rows through the recorder, end. The facts are copied. ERROR_RUN where a
+ * run of that hash is already there. */
+bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error);
+/* The same, from the experiment itself. */
+bool store_begin_experiment(struct store *store, const struct experiment *experiment,
+                            const struct policy *policy, const double *values, struct error *error);
+/* Where the begun run's rows go; asks for no more than the experiment's record level. Valid until
+ * the run ends. */
+struct recorder store_recorder(struct store *store);
+/* Write the figures; the application_count of `result` must be the experiment's. */
+bool store_end_run(struct store *store, const struct simulation_result *result,
+                   struct error *error);
+/* A run as packed by run_pack: begin, rows, end. */
+bool store_add_packed(struct store *store, const void *bytes, size_t size, struct error *error);
+
+size_t store_run_count(const struct store *store);
+
+/* Write out, close and give the file its name. On failure the partial file is removed. Frees the
+ * store either way. A begun run that has not ended is left out of the tables. */
+bool store_finish(struct store *store, struct error *error);
+/* Close and remove the partial file; NULL is allowed. */
+void store_abandon(struct store *store);
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+struct results {
+    char *path;
+    char *version; /* of the program that wrote it, and its commit */
+    char *commit;
+    struct summary_row *runs;
+    size_t run_count;
+    struct application_row *applications; /* each belongs to one of runs, by hash */
+    size_t application_count;
+};
+
+/* The tables of a results file. NULL: ERROR_INPUT that names the file, what is wrong with it and
+ * what would be right. Columns unknown to this program are passed over. */
+struct results *results_load(const char *path, struct error *error);
+void results_free(struct results *results);
+
+#endif

@@ -1,0 +1,428 @@
+#include "results/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <gsl/gsl_version.h>
+#include <zlib.h>
+
+#include "results/hdf5_table.h"
+
+/* Blocks are what is handed to HDF5 at once; chunks what is compressed together. */
+enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
+
+struct store {
+    char *path;
+    char *partial;
+    hid_t file;
+    hid_t runs; /* group /runs */
+    hid_t run;  /* group of the begun run, -1 between runs */
+    struct run_facts *facts;
+    struct table_writer summary, applications;
+    struct table_writer requests, batches, decisions, timeline;
+    size_t run_count;
+};
+
+static bool store_fault(const struct store *store, struct error *error, const char *what)
+{
+    char reason[200];
+    hdf5_reason(reason, sizeof reason);
+    return error_run(error, "%s: cannot write %s: %s", store->partial, what,
+                     reason[0] == '\0' ? "HDF5 failed" : reason);
+}
+
+static void store_free(struct store *store)
+{
+    run_facts_free(store->facts);
+    free(store->path);
+    free(store->partial);
+    free(store);
+}
+
+/* Groups without times: they would make the bytes depend on the clock. */
+static hid_t group_create(hid_t parent, const char *name)
+{
+    hid_t properties = H5Pcreate(H5P_GROUP_CREATE);
+    (void)H5Pset_obj_track_times(properties, false);
+    hid_t group = H5Gcreate2(parent, name, H5P_DEFAULT, properties, H5P_DEFAULT);
+    (void)H5Pclose(properties);
+    return group;
+}
+
+static hid_t file_create(const char *path)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    (void)H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_LATEST);
+    (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    (void)H5Pset_obj_track_times(creation, false);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
+    (void)H5Pclose(creation);
+    (void)H5Pclose(access);
+    return file;
+}
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+static bool provenance_write(hid_t object)
+{
+    char hdf5[32];
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned release = 0;
+    (void)H5get_libversion(&major, &minor, &release);
+    (void)snprintf(hdf5, sizeof hdf5, "%u.%u.%u", major, minor, release);
+    char host[256] = "";
+    (void)gethostname(host, sizeof host - 1);
+    char date[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) != NULL)
+        (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return hdf5_set_text(object, "program", "esgsim") &&
+           hdf5_set_text(object, "version", ESGSIM_VERSION) &&
+           hdf5_set_text(object, "commit", ESGSIM_COMMIT) &&
+           hdf5_set_text(object, "compiler", COMPILER) &&
+           hdf5_set_text(object, "gsl_version", gsl_version) &&
+           hdf5_set_text(object, "cjson_version", cJSON_Version()) &&
+           hdf5_set_text(object, "hdf5_version", hdf5) &&
+           hdf5_set_text(object, "zlib_version", zlibVersion()) &&
+           hdf5_set_text(object, "host", host) && hdf5_set_text(object, "date", date);
+}
+
+/* A sweep must not find out at its end that its results cannot take their name. */
+static bool path_check(const char *path, struct error *error)
+{
+    struct stat status;
+    if (path[0] == '\0')
+        return error_input(error, "the name of the results file is empty; give --out FILE.h5");
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return error_input(error, "%s: is not a regular file; name another results file", path);
+    return true;
+}
+
+static bool store_open(struct store *store, struct error *error)
+{
+    store->file = file_create(store->partial);
+    if (store->file < 0) {
+        char reason[200];
+        hdf5_reason(reason, sizeof reason);
+        return error_input(error, "%s: cannot be created (%s); name a folder that can be written",
+                           store->partial, reason);
+    }
+    store->runs = group_create(store->file, "runs");
+    if (store->runs >= 0 && provenance_write(store->file) &&
+        table_create(&store->summary, store->file, "summary", &layout_summary, 1, SUMMARY_CHUNK,
+                     SUMMARY_BLOCK) &&
+        table_create(&store->applications, store->file, "applications", &layout_applications, 1,
+                     SUMMARY_CHUNK, SUMMARY_BLOCK))
+        return true;
+    return store_fault(store, error, "the tables");
+}
+
+struct store *store_create(const char *path, struct error *error)
+{
+    hdf5_silence();
+    if (!path_check(path, error))
+        return NULL;
+    struct store *store = calloc(1, sizeof *store);
+    if (store != NULL) {
+        store->file = store->runs = store->run = -1;
+        store->path = strdup(path);
+        if (asprintf(&store->partial, "%s.partial", path) < 0)
+            store->partial = NULL;
+    }
+    if (store == NULL || store->path == NULL || store->partial == NULL) {
+        if (store != NULL)
+            store_free(store);
+        error_run(error, "%s: out of memory for the results file", path);
+        return NULL;
+    }
+    if (store_open(store, error))
+        return store;
+    store_abandon(store);
+    return NULL;
+}
+
+static bool facts_write(hid_t run, const struct run_facts *facts)
+{
+    static const char *const levels[] = {"summary", "requests", "all"};
+    bool good = provenance_write(run) && hdf5_set_u64(run, "seed", facts->seed) &&
+                hdf5_set_u64(run, "warmup_requests", facts->warmup_requests) &&
+                hdf5_set_text(run, "record", facts->record < 3 ? levels[facts->record] : "");
+#define FACT(field) good = good && hdf5_set_text(run, #field, facts->field);
+    RUN_FACTS(FACT)
+#undef FACT
+    return good;
+}
+
+static struct run_facts *facts_copy(const struct run_facts *facts)
+{
+    struct run_facts *copy = malloc(sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    *copy = *facts;
+    bool whole = true;
+#define FACT(field)                                                                                \
+    copy->field = strdup(facts->field);                                                            \
+    whole = whole && copy->field != NULL;
+    RUN_FACTS(FACT)
+#undef FACT
+    if (whole)
+        return copy;
+    run_facts_free(copy);
+    return NULL;
+}
+
+static bool detail_create(struct store *store, size_t stages)
+{
+    hid_t run = store->run;
+    if (store->facts->record == RECORD_SUMMARY)
+        return true;
+    if (!table_create(&store->requests, run, "requests", &layout_requests, stages, DETAIL_CHUNK,
+                      DETAIL_BLOCK))
+        return false;
+    return store->facts->record != RECORD_ALL ||
+           (table_create(&store->batches, run, "batches", &layout_batches, 1, DETAIL_CHUNK,
+                         DETAIL_BLOCK) &&
+            table_create(&store->decisions, run, "decisions", &layout_decisions, 1, DETAIL_CHUNK,
+                         DETAIL_BLOCK) &&
+            table_create(&store->timeline, run, "timeline", &layout_timeline, 1, DETAIL_CHUNK,
+                         DETAIL_BLOCK));
+}
+
+bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error)
+{
+    if (H5Lexists(store->runs, facts->hash, H5P_DEFAULT) > 0)
+        return error_run(error,
+                         "%s: run %s is there already: two runs have the same configuration and "
+                         "seed; take one out",
+                         store->path, facts->hash);
+    store->facts = facts_copy(facts);
+    if (store->facts == NULL)
+        return error_run(error, "%s: out of memory for a run's description", store->path);
+    store->run = group_create(store->runs, facts->hash);
+    size_t stages = facts->max_stages;
+    stages = stages < 1 ? 1 : stages > RECORD_MAX_STAGES ? RECORD_MAX_STAGES : stages;
+    if (store->run >= 0 && facts_write(store->run, facts) && detail_create(store, stages))
+        return true;
+    return store_fault(store, error, "a run");
+}
+
+bool store_begin_experiment(struct store *store, const struct experiment *experiment,
+                            const struct policy *policy, const double *values, struct error *error)
+{
+    struct run_facts *facts = run_facts_create(experiment, policy, values, NULL, error);
+    if (facts == NULL)
+        return false;
+    bool good = store_begin_run(store, facts, error);
+    run_facts_free(facts);
+    return good;
+}
+
+static bool record_request(void *context, const struct request_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->requests, row) || store_fault(store, error, "requests");
+}
+
+static bool record_batch(void *context, const struct batch_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->batches, row) || store_fault(store, error, "batches");
+}
+
+static bool record_decision(void *context, const struct decision_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->decisions, row) || store_fault(store, error, "decisions");
+}
+
+static bool record_timeline(void *context, const struct timeline_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->timeline, row) || store_fault(store, error, "the timeline");
+}
+
+struct recorder store_recorder(struct store *store)
+{
+    struct recorder recorder = {.context = store};
+    if (store->facts == NULL || store->facts->record == RECORD_SUMMARY)
+        return recorder;
+    recorder.request = record_request;
+    if (store->facts->record == RECORD_ALL) {
+        recorder.batch = record_batch;
+        recorder.decision = record_decision;
+        recorder.timeline = record_timeline;
+    }
+    return recorder;
+}
+
+static bool summary_append(struct store *store, const struct simulation_result *result)
+{
+    const struct run_facts *facts = store->facts;
+    struct summary_row row;
+    memset(&row, 0, sizeof row);
+    column_copy_text(row.hash, sizeof row.hash, facts->hash);
+    column_copy_text(row.name, sizeof row.name, facts->name);
+    column_copy_text(row.setting, sizeof row.setting, facts->setting);
+    column_copy_text(row.policy, sizeof row.policy, facts->policy);
+    column_copy_text(row.label, sizeof row.label, facts->label);
+    column_copy_text(row.evidence, sizeof row.evidence, facts->evidence);
+    row.seed = facts->seed;
+    row.warmup_requests = facts->warmup_requests;
+    row.exact_quantiles = result->exact_quantiles ? 1 : 0;
+    row.measures = result->overall;
+    row.run = result->run;
+    return table_append(&store->summary, &row);
+}
+
+/* The index-th line of the applications' names. */
+static void application_name(const struct run_facts *facts, size_t index, char *to, size_t capacity)
+{
+    char line[1024];
+    const char *at = facts->applications;
+    for (; index > 0 && at != NULL; index--) {
+        at = strchr(at, '\n');
+        at = at == NULL ? NULL : at + 1;
+    }
+    (void)snprintf(line, sizeof line, "%.*s", at == NULL ? 0 : (int)strcspn(at, "\n"),
+                   at == NULL ? "" : at);
+    column_copy_text(to, capacity, line);
+}
+
+static bool applications_append(struct store *store, const struct simulation_result *result)
+{
+    const struct run_facts *facts = store->facts;
+    for (size_t a = 0; a < result->application_count; a++) {
+        struct application_row row;
+        memset(&row, 0, sizeof row);
+        column_copy_text(row.hash, sizeof row.hash, facts->hash);
+        application_name(facts, a, row.application, sizeof row.application);
+        column_copy_text(row.setting, sizeof row.setting, facts->setting);
+        column_copy_text(row.policy, sizeof row.policy, facts->policy);
+        row.seed = facts->seed;
+        row.measures = result->applications[a];
+        if (!table_append(&store->applications, &row))
+            return false;
+    }
+    return true;
+}
+
+static bool run_close(struct store *store)
+{
+    bool good = table_close(&store->requests);
+    good = table_close(&store->batches) && good;
+    good = table_close(&store->decisions) && good;
+    good = table_close(&store->timeline) && good;
+    if (store->run >= 0)
+        good = H5Gclose(store->run) >= 0 && good;
+    store->run = -1;
+    run_facts_free(store->facts);
+    store->facts = NULL;
+    return good;
+}
+
+bool store_end_run(struct store *store, const struct simulation_result *result, struct error *error)
+{
+    bool good = summary_append(store, result) && applications_append(store, result) &&
+                hdf5_set_f64(store->run, "wall_s", result->wall_s);
+    good = run_close(store) && good;
+    if (!good)
+        return store_fault(store, error, "a run's figures");
+    store->run_count++;
+    return true;
+}
+
+bool store_add_packed(struct store *store, const void *bytes, size_t size, struct error *error)
+{
+    struct run_facts *facts = NULL;
+    struct simulation_result result;
+    struct run_rows rows;
+    if (!run_unpack(bytes, size, &facts, &result, &rows, error))
+        return false;
+    bool good = store_begin_run(store, facts, error);
+    if (good) {
+        struct recorder recorder = store_recorder(store);
+        good = run_rows_replay(&rows, &recorder, error) && store_end_run(store, &result, error);
+    }
+    run_facts_free(facts);
+    run_rows_clear(&rows);
+    free(result.applications);
+    return good;
+}
+
+size_t store_run_count(const struct store *store)
+{
+    return store->run_count;
+}
+
+/* Closes everything; false where something could not be written. */
+static bool store_close(struct store *store)
+{
+    bool good = run_close(store);
+    good = table_close(&store->summary) && good;
+    good = table_close(&store->applications) && good;
+    if (store->runs >= 0)
+        good = H5Gclose(store->runs) >= 0 && good;
+    if (store->file >= 0)
+        good = H5Fclose(store->file) >= 0 && good;
+    store->file = store->runs = -1;
+    return good;
+}
+
+/* The name must not be taken before the bytes are on the disk. */
+static bool partial_publish(const struct store *store, struct error *error)
+{
+    int fd = open(store->partial, O_RDONLY | O_CLOEXEC);
+    bool synced = fd >= 0 && fsync(fd) == 0;
+    int reason = errno;
+    if (fd >= 0)
+        (void)close(fd);
+    if (!synced)
+        return error_run(error, "%s: cannot be written to disk: %s", store->partial,
+                         strerror(reason));
+    if (rename(store->partial, store->path) != 0)
+        return error_run(error, "%s: cannot be renamed to %s: %s", store->partial, store->path,
+                         strerror(errno));
+    return true;
+}
+
+bool store_finish(struct store *store, struct error *error)
+{
+    /* A run without an end is no result: its group goes before the file is closed. */
+    if (store->facts != NULL) {
+        char hash[TEXT_HASH + 1];
+        column_copy_text(hash, sizeof hash, store->facts->hash);
+        (void)run_close(store);
+        (void)H5Ldelete(store->runs, hash, H5P_DEFAULT);
+    }
+    bool good = store_close(store) || store_fault(store, error, "the file");
+    good = good && partial_publish(store, error);
+    if (!good)
+        (void)unlink(store->partial);
+    store_free(store);
+    return good;
+}
+
+void store_abandon(struct store *store)
+{
+    if (store == NULL)
+        return;
+    bool opened = store->file >= 0;
+    (void)store_close(store);
+    if (opened)
+        (void)unlink(store->partial);
+    store_free(store);
+}

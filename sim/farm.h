@@ -1,0 +1,43 @@
+/* A farm of worker processes.
+ *
+ * Jobs 0..n−1 run in child processes, at most `workers` at a time, each in a process of its own:
+ * what a job does to memory, or a crash of it, concerns no other. A job hands back a blob through a
+ * pipe; the parent gets the blobs in the order of the jobs, whatever order they ended in, so that
+ * what it makes of them does not depend on the number of workers.
+ *
+ * So that an early slow job does not pile up the blobs of all later ones, no job starts that is
+ * more than FARM_WINDOW × workers ahead of the oldest one not collected.
+ */
+#ifndef ESGSIM_SIM_FARM_H
+#define ESGSIM_SIM_FARM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sim/blob.h"
+#include "sim/error.h"
+
+enum { FARM_WINDOW = 8 };
+
+struct farm {
+    size_t jobs;
+    size_t workers; /* processes at a time, at least 1 */
+    void *context;  /* handed to each function */
+    /* Runs in the child: fill `blob`, or fill `error` and return false. The child ends without
+     * running exit handlers, so it must not leave work to them. */
+    bool (*work)(void *context, size_t job, struct blob *blob, struct error *error);
+    /* Runs in the parent, once per finished job, in ascending order. `failure` is NULL where the
+     * job succeeded; else it says what the job reported or how its process ended, and `bytes` is
+     * NULL. False ends the farm with `error`. */
+    bool (*collect)(void *context, size_t job, const void *bytes, size_t size,
+                    const struct error *failure, struct error *error);
+    /* Runs in the parent after each job that ended, and about twice a second; may be NULL. */
+    void (*progress)(void *context, size_t ended, size_t jobs);
+};
+
+/* Run every job. SIGINT and SIGTERM stop the farm: running jobs are killed, those that had finished
+ * are collected, and the result is ERROR_RUN "interrupted: …". Jobs that fail do not fail the farm.
+ * No child is left when it returns. */
+bool farm_run(const struct farm *farm, struct error *error);
+
+#endif
