@@ -104,12 +104,18 @@ struct sweep_run {
 };
 
 struct sweep {
-    char *base_path;
+    char *path;             /* of the sweep file */
+    char *directory;        /* of that file */
+    char *base_path;        /* of the base experiment; the sweep's own where the base stands in it */
+    char *base_text;        /* the base as JSON text where it stands in the sweep file, else NULL */
     struct sweep_run *runs; /* first matrix key varies slowest, the seed fastest */
     size_t run_count;
     size_t seeds;
 };
 
+/* Overrides apply to the base, before the matrix; a key that the matrix sets is refused, and `seeds`,
+ * `matrix.…` and `base.…` change the sweep itself. Whether every run's experiment is valid is told by
+ * sweep_experiment, not here. */
 struct sweep *sweep_load(const char *path, const struct override *overrides, size_t override_count,
                          struct error *error);
 void sweep_free(struct sweep *sweep);
