@@ -192,8 +192,7 @@ struct calendar *calendar_create(size_t initial_capacity)
     calendar->free_slot = NO_SLOT;
     if (capacity > SLOT_LIMIT)
         capacity = SLOT_LIMIT;
-    /* A stale key may stand beside each live one before a sweep. */
-    if (!heap_grow(calendar, 2 * capacity) || !slots_grow(calendar, capacity)) {
+    if (!heap_grow(calendar, capacity) || !slots_grow(calendar, capacity)) {
         calendar_destroy(calendar);
         return NULL;
     }
@@ -314,8 +313,7 @@ static inline struct slot *slot_of_handle(const struct calendar *calendar, calen
 /* Called after a key has become stale; the sweep pays for itself with the keys it drops. */
 static inline void calendar_tidy(struct calendar *calendar)
 {
-    size_t keys = calendar->length - (calendar->hole ? 1 : 0);
-    if (keys > 2 * calendar->live + MIN_CAPACITY)
+    if (calendar_keys(calendar) > 2 * calendar->live + MIN_CAPACITY)
         heap_sweep(calendar);
 }
 
@@ -363,6 +361,11 @@ bool calendar_pop(struct calendar *calendar, struct event *event)
 size_t calendar_size(const struct calendar *calendar)
 {
     return calendar->live;
+}
+
+size_t calendar_keys(const struct calendar *calendar)
+{
+    return calendar->length - (calendar->hole ? 1 : 0);
 }
 
 const char *calendar_fault(const struct calendar *calendar)

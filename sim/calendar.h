@@ -69,6 +69,10 @@ bool calendar_pop(struct calendar *calendar, struct event *event);
 /* Pending events (cancelled ones not counted). */
 size_t calendar_size(const struct calendar *calendar);
 
+/* Keys held for them, stale ones included: what the memory in use is proportional to. After a
+ * cancel or re-time at most 2 * size + 64. */
+size_t calendar_keys(const struct calendar *calendar);
+
 /* Checks heap order, slots and counts; for tests. O(n). */
 bool calendar_is_sound(const struct calendar *calendar);
 

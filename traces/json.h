@@ -30,8 +30,9 @@ struct json_value {
  * bytes and files that are not regular are refused. `size` may be NULL. */
 char *json_read_text(const char *path, size_t *size, struct error *error);
 
-/* Parse text; NULL with "FILE:LINE:COLUMN: …" on a syntax error (trailing text included) and on nesting
- * deeper than 64. The caller frees with cJSON_Delete. */
+/* Parse text; NULL with "FILE:LINE:COLUMN: …" on a syntax error (trailing text included), on nesting
+ * deeper than 64, on numbers beyond a double, on text that is not UTF-8; and with the JSON path on a key
+ * given twice in any object. The caller frees with cJSON_Delete. */
 cJSON *json_parse(const char *text, const char *file, struct error *error);
 cJSON *json_parse_file(const char *path, struct error *error);
 
@@ -41,7 +42,7 @@ struct json_value json_root(const char *file, const cJSON *root);
 bool json_fault(const struct json_value *value, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The value is an object, has only keys of `keys` (NULL-terminated) and none twice. */
+/* The value is an object, has only keys of `keys` (NULL-terminated; NULL: any) and none twice. */
 bool json_is_object(const struct json_value *value, const char *const *keys, struct error *error);
 /* The value is an array with low..high entries. */
 bool json_is_array(const struct json_value *value, size_t low, size_t high, struct error *error);
@@ -52,9 +53,21 @@ bool json_child(const struct json_value *value, const char *key, struct json_val
 /* Child that must be there. */
 bool json_require(const struct json_value *value, const char *key, struct json_value *child,
                   struct error *error);
+/* Entry `index` < json_size(array). O(index): walk long arrays with json_first and json_after. */
 struct json_value json_entry(const struct json_value *array, size_t index);
 
-/* Optional members: absent leaves *out untouched and succeeds; wrong type or range is a fault. Numbers
+/* Members of an object or entries of an array in order, O(1) a step; `node` is NULL past the last.
+ * `index` is the position of the one asked for, and names it in an array:
+ *   size_t i = 0;
+ *   for (v = json_first(&p); v.node != NULL; v = json_after(&p, &v, ++i)) … */
+struct json_value json_first(const struct json_value *parent);
+struct json_value json_after(const struct json_value *parent, const struct json_value *child,
+                             size_t index);
+
+/* A fault in a number told as a range says "at least" where `high` is infinite. Whole numbers are
+ * exact up to 2^53, more is refused.
+ *
+ * Optional members: absent leaves *out untouched and succeeds; wrong type or range is a fault. Numbers
  * must be finite. Strings are strdup'd (an earlier *out is freed). */
 bool json_number(const struct json_value *object, const char *key, double low, double high,
                  double *out, struct error *error);

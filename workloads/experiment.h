@@ -1,10 +1,10 @@
 /* An experiment: everything one run depends on, resolved, checked, hashed.
  *
- * JSON in (see README, "Experiment file"), one immutable `struct experiment` out. Any file reference
- * may be the object itself; a path is relative to the file that names it, then to the working
- * folder, then to the installed data folder. The identity of a run is the SHA-256 of its complete
- * resolved configuration, in which references to profiles and traces are replaced by the SHA-256 of
- * their bytes: it does not depend on where files lie.
+ * JSON in (see README, "Experiment file"), one immutable `struct experiment` out. Any file
+ * reference may be the object itself; a path is relative to the file that names it, then to the
+ * working folder, then to the installed data folder. The identity of a run is the SHA-256 of its
+ * complete resolved configuration, in which references to profiles and traces are replaced by the
+ * SHA-256 of their bytes: it does not depend on where files lie.
  */
 #ifndef ESGSIM_WORKLOADS_EXPERIMENT_H
 #define ESGSIM_WORKLOADS_EXPERIMENT_H
@@ -28,9 +28,9 @@ enum record_level { RECORD_SUMMARY, RECORD_REQUESTS, RECORD_ALL };
 
 struct platform_spec {
     enum initial_state initial;
-    uint32_t *initial_counts;     /* INITIAL_COUNTS: idle containers per function, over the cluster */
+    uint32_t *initial_counts; /* INITIAL_COUNTS: idle containers per function, over the cluster */
     enum reuse_order reuse;
-    sim_time_t keep_alive;        /* SIM_FOREVER: never evicted for age; 0: never kept */
+    sim_time_t keep_alive; /* SIM_FOREVER: never evicted for age; 0: never kept */
     enum prewarm_kind prewarm;
     double ewma_alpha;
     enum decision_cost_kind decision_cost;
@@ -39,40 +39,40 @@ struct platform_spec {
     double transfer_latency_ms;
     double transfer_bandwidth_gbps; /* 10^9 bits per second */
     bool interference;
-    double noise_cv;              /* overrides the profile's where >= 0; -1: the profile's */
-    size_t queue_capacity;        /* M/M/c/K: most jobs waiting in one queue; 0: unbounded. A job
-                                     that finds it full drops its request. */
-    sim_time_t sample_interval;   /* of the timeline and of fragmentation; default 1 s */
+    double noise_cv;            /* overrides the profile's where >= 0; -1: the profile's */
+    size_t queue_capacity;      /* M/M/c/K: most jobs waiting in one queue; 0: unbounded. A job
+                                   that finds it full drops its request. */
+    sim_time_t sample_interval; /* of the timeline and of fragmentation; default 1 s */
 };
 
 /* One parameter given to the policy, unparsed: the policy's own table says what is valid. */
 struct setting {
     char *key;
-    char *text;    /* NULL where a number (booleans are 0 and 1) */
+    char *text; /* NULL where a number (booleans are 0 and 1) */
     double number;
 };
 
 struct experiment {
     char *name;
-    char *path;             /* the file it came from, for messages */
-    char *directory;        /* of that file */
+    char *path;      /* the file it came from, for messages */
+    char *directory; /* of that file */
     struct workload workload;
     struct profile *profile; /* NULL where nothing needs one */
     struct arrival_spec arrivals;
     struct platform_spec platform;
-    char *policy_name;       /* registered name, or a path ending in .so */
+    char *policy_name; /* registered name, or a path ending in .so */
     struct setting *policy_settings;
     size_t policy_setting_count;
     uint64_t requests;        /* measured */
     uint64_t warmup_requests; /* before them, simulated but not measured */
     uint64_t seed;
     enum record_level record;
-    char *resolved_json;      /* the complete configuration, canonical (sorted keys), one line */
-    char hash[17];            /* first 16 hex digits of its SHA-256, NUL-terminated */
-    char profile_sha256[65];  /* of the file's bytes; "" where none */
+    char *resolved_json;     /* the complete configuration, canonical (sorted keys), one line */
+    char hash[17];           /* first 16 hex digits of its SHA-256, NUL-terminated */
+    char profile_sha256[65]; /* of the file's bytes; "" where none */
     char trace_sha256[65];
     char profile_evidence[64]; /* the profile's grade; "" where none */
-    char setting_name[64];    /* name of the sweep's row ("setting"), or "" */
+    char setting_name[64];     /* name of the sweep's row ("setting"), or "" */
 };
 
 /* A dotted key and its value as JSON text, or as a bare word taken for a string:
@@ -82,29 +82,40 @@ struct override {
     const char *value;
 };
 
-/* Load `path`, apply `overrides` in order to the raw JSON (creating objects on the way), resolve and
- * check. Returns NULL with an ERROR_INPUT that names file, JSON path, fault and remedy. The caller
- * frees the result with experiment_free. */
+/* Load `path`, apply `overrides` in order to the raw JSON (creating objects on the way), resolve
+ * and check. Returns NULL with an ERROR_INPUT that names file, JSON path, fault and remedy. The
+ * caller frees the result with experiment_free. */
 struct experiment *experiment_load(const char *path, const struct override *overrides,
                                    size_t override_count, struct error *error);
+/* The same from JSON text; `name` stands for the file in messages, references are relative to
+ * `directory`. */
+struct experiment *experiment_parse(const char *text, const char *name, const char *directory,
+                                    const struct override *overrides, size_t override_count,
+                                    struct error *error);
 void experiment_free(struct experiment *experiment);
 
 /* A sweep: base experiment × every combination of the matrix × seeds (seed base.seed + 0..n−1). */
 struct sweep_run {
     struct override *overrides; /* to apply to the base, `seed` included; owned strings */
     size_t override_count;
-    char *label;                /* "policy.name=esg setting=strict-light", without the seed */
-    char *setting_name;         /* the named row of the matrix, or "" */
+    char *label;        /* "policy.name=esg setting=strict-light", without the seed */
+    char *setting_name; /* the named row of the matrix, or "" */
     uint64_t seed;
 };
 
 struct sweep {
-    char *base_path;
+    char *path;             /* of the sweep file */
+    char *directory;        /* of that file */
+    char *base_path;        /* of the base experiment; the sweep's own where the base stands in it */
+    char *base_text;        /* the base as JSON text where it stands in the sweep file, else NULL */
     struct sweep_run *runs; /* first matrix key varies slowest, the seed fastest */
     size_t run_count;
     size_t seeds;
 };
 
+/* Overrides apply to the base, before the matrix; a key that the matrix sets is refused, and `seeds`,
+ * `matrix.…` and `base.…` change the sweep itself. Whether every run's experiment is valid is told by
+ * sweep_experiment, not here. */
 struct sweep *sweep_load(const char *path, const struct override *overrides, size_t override_count,
                          struct error *error);
 void sweep_free(struct sweep *sweep);
@@ -113,7 +124,8 @@ void sweep_free(struct sweep *sweep);
 struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struct error *error);
 
 /* Validates any input file of the product by its content (experiment, sweep, cluster, functions,
- * application, profile, arrival trace, reference figures); `kind` receives what it was taken for. */
+ * application, profile, arrival trace, reference figures); `kind` receives what it was taken for.
+ */
 bool input_check(const char *path, const char **kind, struct error *error);
 
 #endif

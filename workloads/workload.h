@@ -17,6 +17,9 @@
 
 #include "sim/units.h"
 
+/* Most stages of one application. */
+enum { WORKLOAD_MAX_STAGES = 16 };
+
 /* One way to run a batch: b jobs, c vCPUs, g units of one GPU (0: no GPU). */
 struct configuration {
     uint16_t batch;
@@ -29,7 +32,8 @@ struct configuration {
 };
 
 /* Where a function's execution time comes from. All but SERVICE_PROFILE ignore the configuration
- * and exist for theory: the time of each job is drawn whole, and `configuration.time` is the mean. */
+ * and exist for theory: the time of each job is drawn whole, and `configuration.time` is the mean.
+ */
 enum service_kind {
     SERVICE_PROFILE,     /* configuration.time × lognormal noise of mean 1 and cv noise_cv */
     SERVICE_CONSTANT,    /* mean */
@@ -47,13 +51,13 @@ struct function {
     double *service_samples_ms; /* SERVICE_EMPIRICAL */
     size_t service_sample_count;
     double noise_cv;
-    double input_bytes;         /* what a source stage of this function receives from the client */
+    double input_bytes; /* what a source stage of this function receives from the client */
     double cold_start_mean_ms;
-    double cold_start_cv;       /* lognormal; 0: constant */
-    double gpu_weights_mb;      /* resident while a container exists */
-    double gpu_per_item_mb;     /* activations, per job of the running batch */
-    double host_memory_mb;      /* held by a container from its start to its eviction */
-    double bandwidth_share;     /* demand on memory bandwidth, 0..1, for the interference law */
+    double cold_start_cv;        /* lognormal; 0: constant */
+    double gpu_weights_mb;       /* resident while a container exists */
+    double gpu_per_item_mb;      /* activations, per job of the running batch */
+    double host_memory_mb;       /* held by a container from its start to its eviction */
+    double bandwidth_share;      /* demand on memory bandwidth, 0..1, for the interference law */
     uint32_t interference_index; /* row in the profile's pair table; SIM_NONE: not in it */
     struct configuration *configurations; /* sorted by (batch, vcpu, vgpu); at least one */
     size_t configuration_count;
@@ -64,10 +68,10 @@ struct function {
 struct stage {
     char *name;
     uint32_t function;
-    double output_bytes;  /* what one job passes to each successor */
-    uint32_t *after;      /* predecessors, indices into the application's stages */
+    double output_bytes; /* what one job passes to each successor */
+    uint32_t *after;     /* predecessors, indices into the application's stages */
     size_t after_count;
-    uint32_t *next;       /* successors */
+    uint32_t *next; /* successors; room for all later stages */
     size_t next_count;
 };
 
@@ -76,10 +80,10 @@ struct application {
     char *name;
     struct stage *stages;
     size_t stage_count;
-    uint32_t first_queue;      /* queue of stage s is first_queue + s */
-    sim_time_t base_latency;   /* L: critical path at each function's minimum configuration */
-    sim_time_t slo;            /* factor × L, or given */
-    double weight;             /* share of arrivals, Σ over applications = 1 */
+    uint32_t first_queue;    /* queue of stage s is first_queue + s */
+    sim_time_t base_latency; /* L: critical path at each function's minimum configuration */
+    sim_time_t slo;          /* factor × L, or given */
+    double weight;           /* share of arrivals, Σ over applications = 1 */
 };
 
 enum sharing {
@@ -91,9 +95,9 @@ enum sharing {
 struct gpu_spec {
     char model[32];
     enum sharing sharing;
-    uint16_t units;    /* slicing unit: shares are g / units */
+    uint16_t units; /* slicing unit: shares are g / units */
     double memory_mb;
-    double speed;      /* execution rate relative to the profiled device, default 1 */
+    double speed; /* execution rate relative to the profiled device, default 1 */
 };
 
 /* A group of like invokers; invoker ids run group by group. */
@@ -110,7 +114,7 @@ struct cluster_spec {
     size_t group_count;
     uint32_t invoker_count; /* Σ count */
     double vcpu_hour_usd;
-    double vgpu_hour_usd;   /* per unit of the slicing */
+    double vgpu_hour_usd; /* per unit of the slicing */
 };
 
 /* How one batch slows another on the same GPU under MPS; see traces/interference.h. */
@@ -129,7 +133,8 @@ struct workload {
 
 /* Fill the derived fields of a workload whose functions, applications (without derived fields) and
  * cluster are set: configuration costs, minimum and fastest configurations, queue numbers, next[]
- * from after[], base_latency, counts. Stages must already be in topological order. O(size). */
+ * from after[] (allocated, stage_count entries, where it is NULL), base_latency, counts. Stages
+ * must already be in topological order. O(size). */
 void workload_derive(struct workload *workload);
 
 /* True where configuration `vgpu` can run on a GPU of this kind: 0..units for MPS, a shape of the
@@ -141,6 +146,10 @@ bool gpu_allows(const struct gpu_spec *gpu, uint16_t vgpu);
  * memory under MPS and exclusive, the slice's own eighths under MIG (1: 1/8, 2: 2/8, 3 and 4: 4/8,
  * 7: 8/8). */
 bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb);
+
+/* Compute slices of a MIG device (7 for A100 and H100, 4 for A30), by the beginning of the model's
+ * name; 0 where the model has no MIG. */
+uint16_t gpu_mig_units(const char *model);
 
 /* Frees what the workload owns (not the structure itself, nor the interference model). */
 void workload_clear(struct workload *workload);

@@ -1,0 +1,323 @@
+/* esgsim list: what ships, one line each. */
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sched/registry.h"
+#include "sim/cli/cli.h"
+#include "traces/arrival_trace.h"
+#include "traces/json.h"
+#include "traces/profile.h"
+#include "workloads/document.h"
+
+static bool list_run(int argc, char **argv, bool quiet, struct error *error);
+
+const struct command command_list = {
+    .name = "list",
+    .usage = "list policies|applications|functions|profiles|traces [--json]",
+    .summary = "what ships, one line each",
+    .help =
+        "Policies come with their parameters: name = default [range or choices]. The others are\n"
+        "the files of the working folder's workloads/ and traces/ or, where it has none, of the\n"
+        "data folder ($ESGSIM_DATA or the installed one).\n"
+        "\n"
+        "  --json    one object: {KIND: [{\"name\", \"description\"}]}\n"
+        "\n"
+        "Example: esgsim list policies\n",
+    .run = list_run,
+};
+
+/* Collects rows as JSON, or prints each. */
+struct listing {
+    cJSON *rows; /* NULL: print */
+    bool failed;
+};
+
+static void listing_add(struct listing *listing, const char *name, const char *description)
+{
+    if (listing->rows == NULL) {
+        printf("%-28s %s\n", name, description);
+        return;
+    }
+    cJSON *row = cJSON_CreateObject();
+    if (row == NULL || cJSON_AddStringToObject(row, "name", name) == NULL ||
+        cJSON_AddStringToObject(row, "description", description) == NULL ||
+        !cJSON_AddItemToArray(listing->rows, row)) {
+        cJSON_Delete(row);
+        listing->failed = true;
+    }
+}
+
+/* Text that grows within a line's limit; what does not fit is cut. */
+struct line {
+    char text[2048];
+    size_t used;
+};
+
+static void line_add(struct line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void line_add(struct line *line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, args);
+    va_end(args);
+    if (length > 0)
+        line->used += (size_t)length;
+    if (line->used >= sizeof line->text)
+        line->used = sizeof line->text - 1;
+}
+
+/* ---- Policies -------------------------------------------------------------------------------- */
+
+/* The index-th of "a|b|c". */
+static void add_choice(struct line *line, const char *choices, size_t index)
+{
+    while (index > 0 && strchr(choices, '|') != NULL) {
+        choices = strchr(choices, '|') + 1;
+        index--;
+    }
+    line_add(line, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+static bool list_policies(struct listing *listing, const char *folder, struct error *error)
+{
+    (void)folder;
+    (void)error;
+    const struct policy *policy = NULL;
+    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++) {
+        struct line line = {.used = 0};
+        line_add(&line, "%s", policy->summary);
+        for (size_t p = 0; p < policy->parameter_count; p++) {
+            const struct parameter *parameter = &policy->parameters[p];
+            line_add(&line, "; %s = ", parameter->name);
+            if (parameter->choices != NULL) {
+                add_choice(&line, parameter->choices, (size_t)parameter->fallback);
+                line_add(&line, " [%s]", parameter->choices);
+            } else {
+                line_add(&line, "%g [%g..%g]", parameter->fallback, parameter->low,
+                         parameter->high);
+            }
+        }
+        listing_add(listing, policy->name, line.text);
+    }
+    return true;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+typedef bool list_file(struct listing *listing, const char *path, const char *name,
+                       struct error *error);
+
+static bool list_application(struct listing *listing, const char *path, const char *name,
+                             struct error *error)
+{
+    struct line line = {.used = 0};
+    struct json_value stages;
+    cJSON *json = json_parse_file(path, error);
+    if (json == NULL)
+        return false;
+    struct json_value root = json_root(path, json);
+    const cJSON *own = cJSON_GetObjectItemCaseSensitive(json, "name");
+    if (!json_child(&root, "stages", &stages)) {
+        cJSON_Delete(json);
+        return error_input(error, "%s: is no application", path);
+    }
+    size_t i = 0;
+    for (struct json_value stage = json_first(&stages); stage.node != NULL;
+         stage = json_after(&stages, &stage, ++i)) {
+        const cJSON *function = cJSON_GetObjectItemCaseSensitive(stage.node, "function");
+        const cJSON *after = cJSON_GetObjectItemCaseSensitive(stage.node, "after");
+        line_add(&line, "%s%s", i == 0 ? "" : ", ",
+                 cJSON_IsString(function) ? function->valuestring : "?");
+        if (cJSON_GetArraySize(after) > 0)
+            line_add(&line, " (after");
+        for (int a = 0; a < cJSON_GetArraySize(after); a++) {
+            const cJSON *before = cJSON_GetArrayItem(after, a);
+            line_add(&line, " %s%s", cJSON_IsString(before) ? before->valuestring : "?",
+                     a + 1 == cJSON_GetArraySize(after) ? ")" : "");
+        }
+    }
+    listing_add(listing, cJSON_IsString(own) ? own->valuestring : name, line.text);
+    cJSON_Delete(json);
+    return true;
+}
+
+static bool list_functions_of(struct listing *listing, const char *path, const char *name,
+                              struct error *error)
+{
+    struct json_value functions;
+    cJSON *json = json_parse_file(path, error);
+    if (json == NULL)
+        return false;
+    struct json_value root = json_root(path, json);
+    if (!json_child(&root, "functions", &functions)) {
+        cJSON_Delete(json);
+        return error_input(error, "%s: is no functions file", path);
+    }
+    size_t i = 0;
+    for (struct json_value entry = json_first(&functions); entry.node != NULL;
+         entry = json_after(&functions, &entry, ++i)) {
+        const cJSON *own = cJSON_GetObjectItemCaseSensitive(entry.node, "name");
+        const cJSON *model = cJSON_GetObjectItemCaseSensitive(entry.node, "model");
+        const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(entry.node, "input_bytes");
+        struct line line = {.used = 0};
+        line_add(&line, "%s", cJSON_IsString(model) ? model->valuestring : "");
+        if (cJSON_IsNumber(bytes))
+            line_add(&line, ", input %.0f bytes", bytes->valuedouble);
+        line_add(&line, ", in %s", name);
+        listing_add(listing, cJSON_IsString(own) ? own->valuestring : "?", line.text);
+    }
+    cJSON_Delete(json);
+    return true;
+}
+
+static bool list_profile(struct listing *listing, const char *path, const char *name,
+                         struct error *error)
+{
+    struct profile *profile = profile_load(path, error);
+    if (profile == NULL)
+        return false;
+    struct line line = {.used = 0};
+    line_add(&line, "%s in %d units, evidence: %s, %zu functions:", profile->device, profile->unit,
+             profile->evidence == NULL ? "not given" : profile->evidence, profile->function_count);
+    for (size_t f = 0; f < profile->function_count; f++)
+        line_add(&line, " %s", profile->functions[f].name);
+    listing_add(listing, name, line.text);
+    profile_free(profile);
+    return true;
+}
+
+static bool list_trace(struct listing *listing, const char *path, const char *name,
+                       struct error *error)
+{
+    struct trace_reader *reader = trace_open(path, NULL, 1, error);
+    if (reader == NULL)
+        return false;
+    listing_add(listing, name, trace_format(reader));
+    trace_close(reader);
+    return true;
+}
+
+static int select_data(const struct dirent *entry)
+{
+    static const char *const endings[] = {".json", ".csv", ".csv.gz"};
+    size_t length = strlen(entry->d_name);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t own = strlen(endings[i]);
+        if (entry->d_name[0] != '.' && length > own &&
+            strcmp(entry->d_name + length - own, endings[i]) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Every data file of a folder of the working folder or, where that has no such folder, of the data
+ * folder, by name. */
+static bool list_folder(struct listing *listing, const char *folder, list_file *each,
+                        struct error *error)
+{
+    char *path = access(folder, R_OK) == 0 ? strdup(folder)
+                                           : document_join(document_data_directory(), folder);
+    struct dirent **entries = NULL;
+    int count = path == NULL ? -1 : scandir(path, &entries, select_data, alphasort);
+    bool good = count >= 0;
+    if (!good)
+        error_input(error, "list: %s is no folder; set ESGSIM_DATA to the folder that holds %s",
+                    path == NULL ? folder : path, folder);
+    for (int i = 0; i < count; i++) {
+        char *file = document_join(path, entries[i]->d_name);
+        good = good && file != NULL && each(listing, file, entries[i]->d_name, error);
+        free(file);
+        free(entries[i]);
+    }
+    free(entries);
+    free(path);
+    return good;
+}
+
+static bool list_applications(struct listing *listing, const char *folder, struct error *error)
+{
+    return list_folder(listing, folder, list_application, error);
+}
+
+static bool list_functions(struct listing *listing, const char *folder, struct error *error)
+{
+    return list_folder(listing, folder, list_functions_of, error);
+}
+
+static bool list_profiles(struct listing *listing, const char *folder, struct error *error)
+{
+    return list_folder(listing, folder, list_profile, error);
+}
+
+static bool list_traces(struct listing *listing, const char *folder, struct error *error)
+{
+    return list_folder(listing, folder, list_trace, error);
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    const char *folder;
+    bool (*list)(struct listing *listing, const char *folder, struct error *error);
+} kinds[] = {
+    {"policies", "", list_policies},
+    {"applications", "workloads/applications", list_applications},
+    {"functions", "workloads/functions", list_functions},
+    {"profiles", "traces/profiles", list_profiles},
+    {"traces", "traces/arrivals", list_traces},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static bool list_kind(size_t kind, bool json, struct error *error)
+{
+    struct listing listing = {0};
+    cJSON *root = json ? cJSON_CreateObject() : NULL;
+    if (json)
+        listing.rows = cJSON_AddArrayToObject(root, kinds[kind].name);
+    listing.failed = json && listing.rows == NULL;
+    bool good = !listing.failed && kinds[kind].list(&listing, kinds[kind].folder, error);
+    char *text = json && good && !listing.failed ? cJSON_PrintUnformatted(root) : NULL;
+    if (text != NULL)
+        puts(text);
+    if (listing.failed || (json && good && text == NULL))
+        good = error_run(error, "list: out of memory");
+    cJSON_free(text);
+    cJSON_Delete(root);
+    return good;
+}
+
+static bool list_run(int argc, char **argv, bool quiet, struct error *error)
+{
+    (void)quiet; /* the list is the result, not a message */
+    const char *names[KINDS];
+    const char *wanted = NULL;
+    bool json = false;
+    for (size_t k = 0; k < KINDS; k++)
+        names[k] = kinds[k].name;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            json = true;
+        else if (argv[i][0] == '-' || wanted != NULL)
+            return cli_usage_error(&command_list, argv[i], error);
+        else
+            wanted = argv[i];
+    }
+    if (wanted == NULL)
+        return cli_usage_error(&command_list, "names no kind", error);
+    for (size_t k = 0; k < KINDS; k++)
+        if (strcmp(names[k], wanted) == 0)
+            return list_kind(k, json, error);
+    const char *nearest = error_nearest_name(wanted, names, KINDS);
+    return error_input(error, "list: \"%s\" is no kind; %s%s%s", wanted,
+                       nearest == NULL ? "give one of policies, applications, functions, profiles, "
+                                         "traces"
+                                       : "did you mean \"",
+                       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "\"?");
+}

@@ -1,0 +1,150 @@
+/* Messages: one line, cut to fit, with the nearest name where there is one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/error.h"
+
+static void both_kinds_return_false_and_keep_the_formatted_message(void **state)
+{
+    (void)state;
+    struct error error = {ERROR_NONE, ""};
+    assert_false(error_input(&error, "%s: %d is not a %s", "a.json", 7, "name"));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_string_equal(error.message, "a.json: 7 is not a name");
+    assert_false(error_run(&error, "lost %zu jobs", (size_t)3));
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_string_equal(error.message, "lost 3 jobs");
+}
+
+static void an_error_nobody_wants_is_allowed(void **state)
+{
+    (void)state;
+    assert_false(error_input(NULL, "%d", 1));
+    assert_false(error_run(NULL, "%d", 1));
+}
+
+static void no_control_character_of_a_name_breaks_the_line(void **state)
+{
+    (void)state;
+    struct error error;
+    char name[129];
+    for (int c = 1; c < 129; c++)
+        name[c - 1] = (char)(c < 128 ? c : 1);
+    name[128] = '\0';
+    error_input(&error, "'%s'", name);
+    assert_int_equal(strlen(error.message), 130);
+    for (const char *c = error.message; *c != '\0'; c++)
+        assert_true(*c >= ' ' && *c != 127);
+    error_input(&error, "key '%s'", "caf\xc3\xa9\n\x1b[31m");
+    assert_string_equal(error.message, "key 'caf\xc3\xa9  [31m'");
+}
+
+static void a_message_too_long_is_cut_at_the_end_of_the_buffer(void **state)
+{
+    (void)state;
+    struct error error;
+    char text[5000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    error_run(&error, "%s", text);
+    assert_int_equal(strlen(error.message), sizeof error.message - 1);
+}
+
+static const char *const policies[] = {
+    "esg", "fifo", "edf", "sjf", "min-config", "max-config", "fast-gshare", "orion", "aquatope"};
+enum { POLICIES = sizeof policies / sizeof *policies };
+
+static void a_misspelt_name_finds_the_one_that_was_meant(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"esg", "esg"},
+                                           {"egs", "esg"},
+                                           {"fifio", "fifo"},
+                                           {"fif", "fifo"},
+                                           {"orin", "orion"},
+                                           {"aquatop", "aquatope"},
+                                           {"min_config", "min-config"},
+                                           {"maxconfig", "max-config"},
+                                           {"fast-gshar", "fast-gshare"},
+                                           {"Orion", "orion"},
+                                           {"fastgshare", "fast-gshare"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(error_nearest_name(cases[i][0], policies, POLICIES), cases[i][1]);
+}
+
+static void a_name_far_from_all_finds_nothing(void **state)
+{
+    (void)state;
+    char lengthy[4000];
+    memset(lengthy, 'e', sizeof lengthy - 1);
+    lengthy[sizeof lengthy - 1] = '\0';
+    assert_null(error_nearest_name("keep_alive_s", policies, POLICIES));
+    assert_null(error_nearest_name("infless", policies, POLICIES));
+    assert_null(error_nearest_name(lengthy, policies, POLICIES));
+    assert_null(error_nearest_name("esg", policies, 0));
+    const char *const long_only[] = {lengthy};
+    assert_null(error_nearest_name("esg", long_only, 1));
+}
+
+/* Edit distance by the definition: try every first step. */
+static size_t distance_by_definition(const char *a, const char *b)
+{
+    if (*a == '\0' || *b == '\0')
+        return strlen(a) + strlen(b);
+    size_t change = distance_by_definition(a + 1, b + 1) + (*a == *b ? 0 : 1);
+    size_t without_a = distance_by_definition(a + 1, b) + 1;
+    size_t without_b = distance_by_definition(a, b + 1) + 1;
+    size_t least = change < without_a ? change : without_a;
+    return least < without_b ? least : without_b;
+}
+
+/* All pairs of words of up to five letters over {a, b, c}, a few hundred of them at random strides.
+ */
+static void the_nearest_name_is_the_one_of_least_edit_distance(void **state)
+{
+    (void)state;
+    enum { WORDS = 243, NAMES = 4 };
+    for (unsigned i = 0; i < 3000; i++) {
+        char words[NAMES + 1][6];
+        const char *names[NAMES];
+        for (unsigned j = 0; j <= NAMES; j++) {
+            unsigned code = (i * 7919 + j * 104729 + i * i * 31) % WORDS, length = 1 + (i + j) % 5;
+            for (unsigned k = 0; k < length; k++, code /= 3)
+                words[j][k] = (char)('a' + code % 3);
+            words[j][length] = '\0';
+            if (j < NAMES)
+                names[j] = words[j];
+        }
+        const char *wanted = words[NAMES];
+        size_t least = SIZE_MAX;
+        for (unsigned j = 0; j < NAMES; j++) {
+            size_t distance = distance_by_definition(wanted, names[j]);
+            least = distance < least ? distance : least;
+        }
+        const char *nearest = error_nearest_name(wanted, names, NAMES);
+        if (least <= 2)
+            assert_int_equal(distance_by_definition(wanted, nearest), least);
+        else
+            assert_null(nearest);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_kinds_return_false_and_keep_the_formatted_message),
+        cmocka_unit_test(an_error_nobody_wants_is_allowed),
+        cmocka_unit_test(no_control_character_of_a_name_breaks_the_line),
+        cmocka_unit_test(a_message_too_long_is_cut_at_the_end_of_the_buffer),
+        cmocka_unit_test(a_misspelt_name_finds_the_one_that_was_meant),
+        cmocka_unit_test(a_name_far_from_all_finds_nothing),
+        cmocka_unit_test(the_nearest_name_is_the_one_of_least_edit_distance),
+    };
+    return cmocka_run_group_tests_name("error", tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "workloads/loading.h"
+
+enum { STATES_LIMIT = 1024, MAPPINGS_LIMIT = 65536 };
+
+/* In the order of enum arrival_process. */
+static const char *const processes[] = {"uniform", "poisson", "mmpp", "trace", "closed", NULL};
+static const char *const formats[] = {"esgsim",     "azure-llm",         "azure-2019",
+                                      "azure-2021", "counts-per-second", "counts-per-minute",
+                                      NULL};
+static const char *const keys[][10] = {
+    {"process", "low_ms", "high_ms", "note", "evidence", NULL},
+    {"process", "rate_per_s", "note", "evidence", NULL},
+    {"process", "states", "note", "evidence", NULL},
+    {"process", "file", "format", "scale_rate", "start_s", "duration_s", "mapping", "note",
+     "evidence", NULL},
+    {"process", "users", "think_ms", "think", "note", "evidence", NULL},
+};
+static const char *const state_keys[] = {"rate_per_s", "mean_sojourn_s", "note", NULL};
+static const char *const think_kinds[] = {"exponential", "constant", NULL};
+
+static bool require_number(const struct json_value *object, const char *key, double low,
+                           double high, double *out, struct error *error)
+{
+    struct json_value child;
+    return json_require(object, key, &child, error) &&
+           json_as_number(&child, low, high, out, error);
+}
+
+static bool load_uniform(const struct json_value *value, struct arrival_spec *arrivals,
+                         struct error *error)
+{
+    return require_number(value, "low_ms", 0, LIMIT_MS, &arrivals->low_ms, error) &&
+           require_number(value, "high_ms", 1e-6, LIMIT_MS, &arrivals->high_ms, error) &&
+           (arrivals->low_ms <= arrivals->high_ms ||
+            json_fault(value, error, "\"low_ms\" %g is above \"high_ms\" %g; swap them",
+                       arrivals->low_ms, arrivals->high_ms));
+}
+
+static bool load_mmpp(const struct json_value *value, struct arrival_spec *arrivals,
+                      struct error *error)
+{
+    struct json_value states;
+    if (!json_require(value, "states", &states, error) ||
+        !json_is_array(&states, 1, STATES_LIMIT, error))
+        return false;
+    size_t count = json_size(&states);
+    arrivals->states = load_array(count, sizeof *arrivals->states, error);
+    if (arrivals->states == NULL)
+        return false;
+    double most = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct json_value entry = json_entry(&states, i);
+        struct mmpp_state *state = &arrivals->states[i];
+        if (!json_is_object(&entry, state_keys, error) ||
+            !require_number(&entry, "rate_per_s", 0, 1e9, &state->rate_per_s, error) ||
+            !require_number(&entry, "mean_sojourn_s", 1e-9, LIMIT_S, &state->mean_sojourn_s, error))
+            return false;
+        most = state->rate_per_s > most ? state->rate_per_s : most;
+        arrivals->state_count = i + 1;
+    }
+    return most >= 1e-9 ||
+           json_fault(&states, error, "every state has rate 0: nothing would ever arrive");
+}
+
+static bool load_mappings(const struct json_value *value, const struct workload *workload,
+                          struct arrival_spec *arrivals, struct error *error)
+{
+    if (!json_is_object(value, NULL, error))
+        return false;
+    size_t count = json_size(value);
+    if (count > MAPPINGS_LIMIT)
+        return json_fault(value, error, "has %zu entries, at most %d", count, MAPPINGS_LIMIT);
+    arrivals->mappings = load_array(count, sizeof *arrivals->mappings, error);
+    const char **names = load_array(workload->application_count, sizeof *names, error);
+    bool good = arrivals->mappings != NULL && names != NULL;
+    for (size_t a = 0; good && a < workload->application_count; a++)
+        names[a] = workload->applications[a].name;
+    for (struct json_value entry = json_first(value); good && entry.node != NULL;
+         entry = json_after(value, &entry, arrivals->mapping_count)) {
+        struct trace_mapping *mapping = &arrivals->mappings[arrivals->mapping_count];
+        const char *name = json_as_string(&entry, error);
+        uint32_t a = 0;
+        while (name != NULL && a < workload->application_count && strcmp(names[a], name) != 0)
+            a++;
+        good = name != NULL &&
+               (a < workload->application_count ||
+                load_unknown_name(&entry, "application", name, names, (int)a, error)) &&
+               (mapping->source = strdup(entry.node->string)) != NULL;
+        if (good) {
+            mapping->application = a;
+            arrivals->mapping_count++;
+        }
+    }
+    free(names);
+    return good;
+}
+
+static bool load_trace(const struct document *document, const struct json_value *value,
+                       const struct workload *workload, struct arrival_spec *arrivals,
+                       struct error *error)
+{
+    struct json_value child;
+    int format = -1;
+    if (!json_require(value, "file", &child, error))
+        return false;
+    arrivals->trace_path = document_find_file(document, &child, error);
+    if (arrivals->trace_path == NULL || !json_choice(value, "format", formats, &format, error) ||
+        !json_number(value, "scale_rate", 1e-6, 1e6, &arrivals->scale_rate, error) ||
+        !json_number(value, "start_s", 0, LIMIT_S, &arrivals->start_s, error) ||
+        !json_number(value, "duration_s", 0, LIMIT_S, &arrivals->duration_s, error))
+        return false;
+    if (format >= 0 && (arrivals->trace_format = strdup(formats[format])) == NULL)
+        return error_input(error, "out of memory");
+    return !json_child(value, "mapping", &child) ||
+           load_mappings(&child, workload, arrivals, error);
+}
+
+static bool load_closed(const struct json_value *value, struct arrival_spec *arrivals,
+                        struct error *error)
+{
+    struct json_value child;
+    int64_t users = 0;
+    int think = 0;
+    if (!json_require(value, "users", &child, error) ||
+        !json_as_integer(&child, 1, 1000000, &users, error) ||
+        !require_number(value, "think_ms", 0, LIMIT_MS, &arrivals->think_mean_ms, error) ||
+        !json_choice(value, "think", think_kinds, &think, error))
+        return false;
+    arrivals->users = (uint32_t)users;
+    arrivals->think_constant = think == 1;
+    return true;
+}
+
+bool arrivals_load(const struct document *document, const struct json_value *value,
+                   const struct workload *workload, struct arrival_spec *arrivals,
+                   struct error *error)
+{
+    struct json_value child;
+    int process = 0;
+    arrivals->scale_rate = 1;
+    if (!json_is_object(value, NULL, error) || !json_require(value, "process", &child, error) ||
+        !json_choice(value, "process", processes, &process, error) ||
+        !json_is_object(value, keys[process], error))
+        return false;
+    arrivals->process = (enum arrival_process)process;
+    switch (arrivals->process) {
+    case ARRIVAL_UNIFORM:
+        return load_uniform(value, arrivals, error);
+    case ARRIVAL_POISSON:
+        return require_number(value, "rate_per_s", 1e-9, 1e9, &arrivals->rate_per_s, error);
+    case ARRIVAL_MMPP:
+        return load_mmpp(value, arrivals, error);
+    case ARRIVAL_TRACE:
+        return load_trace(document, value, workload, arrivals, error);
+    case ARRIVAL_CLOSED:
+        return load_closed(value, arrivals, error);
+    }
+    return false;
+}
+
+void arrivals_clear(struct arrival_spec *arrivals)
+{
+    free(arrivals->states);
+    free(arrivals->trace_path);
+    free(arrivals->trace_format);
+    for (size_t i = 0; i < arrivals->mapping_count; i++)
+        free(arrivals->mappings[i].source);
+    free(arrivals->mappings);
+    memset(arrivals, 0, sizeof *arrivals);
+}

@@ -1,0 +1,368 @@
+/* The canonical form of an experiment: everything that decides its outcome, defaults filled in,
+ * keys sorted, on one line. It has the shape of an experiment file; only the profile and the trace
+ * are told by their digest. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "traces/profile.h"
+#include "workloads/loading.h"
+
+/* cJSON's adders accept NULL parents and report a failure by NULL; one flag gathers them all. */
+struct writer {
+    bool failed;
+};
+
+static cJSON *put(struct writer *writer, cJSON *parent, const char *key, cJSON *item)
+{
+    bool done = item != NULL && (cJSON_IsArray(parent) ? cJSON_AddItemToArray(parent, item)
+                                                       : cJSON_AddItemToObject(parent, key, item));
+    if (!done) {
+        cJSON_Delete(item);
+        writer->failed = true;
+        return NULL;
+    }
+    return item;
+}
+
+static void put_number(struct writer *writer, cJSON *parent, const char *key, double number)
+{
+    put(writer, parent, key, cJSON_CreateNumber(number));
+}
+
+static void put_text(struct writer *writer, cJSON *parent, const char *key, const char *text)
+{
+    put(writer, parent, key, cJSON_CreateString(text));
+}
+
+static cJSON *put_object(struct writer *writer, cJSON *parent, const char *key)
+{
+    return put(writer, parent, key, cJSON_CreateObject());
+}
+
+static cJSON *put_array(struct writer *writer, cJSON *parent, const char *key)
+{
+    return put(writer, parent, key, cJSON_CreateArray());
+}
+
+static const char *basename_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static void put_digest(struct writer *writer, cJSON *parent, const char *key, const char *path,
+                       const char *sha256)
+{
+    cJSON *object = put_object(writer, parent, key);
+    put_text(writer, object, "name", basename_of(path));
+    put_text(writer, object, "sha256", sha256);
+}
+
+/* ---- Parts ---------------------------------------------------------------------------------- */
+
+static void write_cluster(struct writer *writer, cJSON *root, const struct cluster_spec *cluster)
+{
+    static const char *const sharing[] = {"mps", "mig", "exclusive"};
+    cJSON *object = put_object(writer, root, "cluster");
+    cJSON *invokers = put_array(writer, object, "invokers");
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        cJSON *invoker = put_object(writer, invokers, NULL);
+        put_number(writer, invoker, "count", group->count);
+        put_number(writer, invoker, "vcpus", group->vcpus);
+        put_number(writer, invoker, "memory_mb", group->memory_mb);
+        cJSON *gpus = put_array(writer, invoker, "gpus");
+        for (size_t i = 0; i < group->gpu_count; i++) {
+            const struct gpu_spec *gpu = &group->gpus[i];
+            cJSON *item = put_object(writer, gpus, NULL);
+            put_text(writer, item, "model", gpu->model);
+            put_text(writer, item, "sharing", sharing[gpu->sharing]);
+            put_number(writer, item, "units", gpu->units);
+            put_number(writer, item, "memory_mb", gpu->memory_mb);
+            put_number(writer, item, "speed", gpu->speed);
+        }
+    }
+    cJSON *price = put_object(writer, object, "price");
+    put_number(writer, price, "vcpu_hour_usd", cluster->vcpu_hour_usd);
+    put_number(writer, price, "vgpu_hour_usd", cluster->vgpu_hour_usd);
+}
+
+static void write_service(struct writer *writer, cJSON *item, const struct function *function)
+{
+    static const char *const names[] = {"", "constant", "exponential", "lognormal", "empirical"};
+    cJSON *service = put_object(writer, item, "service");
+    put_text(writer, service, "distribution", names[function->service]);
+    if (function->service == SERVICE_LOGNORMAL)
+        put_number(writer, service, "cv", function->service_cv);
+    if (function->service == SERVICE_EMPIRICAL)
+        put(writer, service, "samples_ms",
+            cJSON_CreateDoubleArray(function->service_samples_ms,
+                                    (int)function->service_sample_count));
+    else
+        put_number(writer, service, "mean_ms", sim_to_ms(function->service_mean));
+    const struct configuration *only = &function->configurations[0];
+    cJSON *configuration = put_object(writer, item, "configuration");
+    put_number(writer, configuration, "batch", only->batch);
+    put_number(writer, configuration, "vcpu", only->vcpu);
+    put_number(writer, configuration, "vgpu", only->vgpu);
+}
+
+static uint16_t axis_value(const struct configuration *c, int axis)
+{
+    return axis == 0 ? c->batch : axis == 1 ? c->vcpu : c->vgpu;
+}
+
+/* The values that occur: profile, cluster and memory, all in the canonical form, tell which of
+ * their combinations run. */
+static void write_axes(struct writer *writer, cJSON *item, const struct function *function)
+{
+    static const char *const names[] = {"batch", "vcpu", "vgpu"};
+    cJSON *axes = put_object(writer, item, "configurations");
+    bool *seen = calloc(UINT16_MAX + 1, sizeof *seen);
+    writer->failed |= seen == NULL;
+    for (int axis = 0; axis < 3 && seen != NULL; axis++) {
+        memset(seen, 0, UINT16_MAX + 1);
+        for (size_t k = 0; k < function->configuration_count; k++)
+            seen[axis_value(&function->configurations[k], axis)] = true;
+        cJSON *values = put_array(writer, axes, names[axis]);
+        for (int v = 0; v <= UINT16_MAX; v++)
+            if (seen[v])
+                put_number(writer, values, NULL, v);
+    }
+    free(seen);
+}
+
+static void write_functions(struct writer *writer, cJSON *root, const struct workload *workload)
+{
+    cJSON *array = put_array(writer, put_object(writer, root, "functions"), "functions");
+    for (size_t f = 0; f < workload->function_count; f++) {
+        const struct function *function = &workload->functions[f];
+        cJSON *item = put_object(writer, array, NULL);
+        put_text(writer, item, "name", function->name);
+        put_text(writer, item, "model", function->model);
+        put_number(writer, item, "input_bytes", function->input_bytes);
+        cJSON *cold_start = put_object(writer, item, "cold_start_ms");
+        put_number(writer, cold_start, "mean", function->cold_start_mean_ms);
+        put_number(writer, cold_start, "cv", function->cold_start_cv);
+        cJSON *memory = put_object(writer, item, "gpu_memory_mb");
+        put_number(writer, memory, "weights", function->gpu_weights_mb);
+        put_number(writer, memory, "per_item", function->gpu_per_item_mb);
+        put_number(writer, item, "host_memory_mb", function->host_memory_mb);
+        put_number(writer, item, "bandwidth_share", function->bandwidth_share);
+        if (function->service == SERVICE_PROFILE) {
+            put_number(writer, item, "noise", function->noise_cv);
+            write_axes(writer, item, function);
+        } else {
+            write_service(writer, item, function);
+        }
+    }
+}
+
+static void write_applications(struct writer *writer, cJSON *root, const struct workload *workload)
+{
+    cJSON *array = put_array(writer, root, "applications");
+    cJSON *slo = put_object(writer, root, "slo");
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        cJSON *item = put_object(writer, array, NULL);
+        put_text(writer, item, "name", application->name);
+        put_number(writer, item, "weight", application->weight);
+        cJSON *stages = put_array(writer, item, "stages");
+        for (size_t s = 0; s < application->stage_count; s++) {
+            const struct stage *stage = &application->stages[s];
+            cJSON *entry = put_object(writer, stages, NULL);
+            put_text(writer, entry, "name", stage->name);
+            put_text(writer, entry, "function", workload->functions[stage->function].name);
+            put_number(writer, entry, "output_bytes", stage->output_bytes);
+            cJSON *after = put_array(writer, entry, "after");
+            for (size_t i = 0; i < stage->after_count; i++)
+                put_text(writer, after, NULL, application->stages[stage->after[i]].name);
+        }
+        put_number(writer, put_object(writer, slo, application->name), "ms",
+                   sim_to_ms(application->slo));
+    }
+}
+
+static void write_trace(struct writer *writer, cJSON *object, const struct experiment *experiment)
+{
+    const struct arrival_spec *arrivals = &experiment->arrivals;
+    put_digest(writer, object, "file", arrivals->trace_path, experiment->trace_sha256);
+    if (arrivals->trace_format != NULL)
+        put_text(writer, object, "format", arrivals->trace_format);
+    put_number(writer, object, "scale_rate", arrivals->scale_rate);
+    put_number(writer, object, "start_s", arrivals->start_s);
+    put_number(writer, object, "duration_s", arrivals->duration_s);
+    cJSON *mapping = put_object(writer, object, "mapping");
+    for (size_t i = 0; i < arrivals->mapping_count; i++)
+        put_text(writer, mapping, arrivals->mappings[i].source,
+                 experiment->workload.applications[arrivals->mappings[i].application].name);
+}
+
+static void write_arrivals(struct writer *writer, cJSON *root, const struct experiment *experiment)
+{
+    static const char *const names[] = {"uniform", "poisson", "mmpp", "trace", "closed"};
+    const struct arrival_spec *arrivals = &experiment->arrivals;
+    cJSON *object = put_object(writer, root, "arrivals");
+    put_text(writer, object, "process", names[arrivals->process]);
+    switch (arrivals->process) {
+    case ARRIVAL_UNIFORM:
+        put_number(writer, object, "low_ms", arrivals->low_ms);
+        put_number(writer, object, "high_ms", arrivals->high_ms);
+        break;
+    case ARRIVAL_POISSON:
+        put_number(writer, object, "rate_per_s", arrivals->rate_per_s);
+        break;
+    case ARRIVAL_MMPP: {
+        cJSON *states = put_array(writer, object, "states");
+        for (size_t i = 0; i < arrivals->state_count; i++) {
+            cJSON *state = put_object(writer, states, NULL);
+            put_number(writer, state, "rate_per_s", arrivals->states[i].rate_per_s);
+            put_number(writer, state, "mean_sojourn_s", arrivals->states[i].mean_sojourn_s);
+        }
+        break;
+    }
+    case ARRIVAL_TRACE:
+        write_trace(writer, object, experiment);
+        break;
+    case ARRIVAL_CLOSED:
+        put_number(writer, object, "users", arrivals->users);
+        put_number(writer, object, "think_ms", arrivals->think_mean_ms);
+        put_text(writer, object, "think", arrivals->think_constant ? "constant" : "exponential");
+        break;
+    }
+}
+
+static void write_initial(struct writer *writer, cJSON *object, const struct experiment *experiment)
+{
+    const struct platform_spec *platform = &experiment->platform;
+    if (platform->initial != INITIAL_COUNTS) {
+        put_text(writer, object, "initial", platform->initial == INITIAL_COLD ? "cold" : "warm");
+        return;
+    }
+    cJSON *counts = put_object(writer, object, "initial");
+    for (size_t f = 0; f < experiment->workload.function_count; f++)
+        put_number(writer, counts, experiment->workload.functions[f].name,
+                   platform->initial_counts[f]);
+}
+
+static void write_platform(struct writer *writer, cJSON *root, const struct experiment *experiment)
+{
+    static const char *const reuse[] = {"mru", "lru", "newest"};
+    static const char *const cost[] = {"zero", "fixed", "modelled", "measured"};
+    const struct platform_spec *platform = &experiment->platform;
+    cJSON *object = put_object(writer, root, "platform");
+    write_initial(writer, object, experiment);
+    put_text(writer, object, "reuse", reuse[platform->reuse]);
+    if (platform->keep_alive == SIM_FOREVER)
+        put_text(writer, object, "keep_alive_s", "infinite");
+    else
+        put_number(writer, object, "keep_alive_s", sim_to_s(platform->keep_alive));
+    put_text(writer, object, "prewarm", platform->prewarm == PREWARM_NONE ? "none" : "ewma");
+    if (platform->prewarm == PREWARM_EWMA)
+        put_number(writer, object, "ewma_alpha", platform->ewma_alpha);
+    cJSON *decision = put_object(writer, object, "decision_cost");
+    put_text(writer, decision, "model", cost[platform->decision_cost]);
+    if (platform->decision_cost == DECISION_FIXED)
+        put_number(writer, decision, "ms", platform->decision_fixed_ms);
+    if (platform->decision_cost == DECISION_MODELLED)
+        put_number(writer, decision, "ns_per_unit", platform->decision_ns_per_unit);
+    cJSON *transfer = put_object(writer, object, "transfer");
+    put_number(writer, transfer, "latency_ms", platform->transfer_latency_ms);
+    put_number(writer, transfer, "bandwidth_gbps", platform->transfer_bandwidth_gbps);
+    put(writer, object, "interference", cJSON_CreateBool(platform->interference));
+    if (platform->noise_cv >= 0)
+        put_number(writer, put_object(writer, object, "noise"), "cv", platform->noise_cv);
+    put_number(writer, object, "queue_capacity", (double)platform->queue_capacity);
+    put_number(writer, object, "sample_interval_s", sim_to_s(platform->sample_interval));
+}
+
+static void write_policy(struct writer *writer, cJSON *root, const struct experiment *experiment)
+{
+    const char *name = experiment->policy_name;
+    size_t length = strlen(name);
+    cJSON *object = put_object(writer, root, "policy");
+    put_text(writer, object, "name", basename_of(name));
+    /* A policy loaded from a file is what its bytes say. */
+    char sha256[65];
+    if (length > 3 && strcmp(name + length - 3, ".so") == 0 && hash_file(name, sha256, NULL))
+        put_text(writer, object, "sha256", sha256);
+    cJSON *params = put_object(writer, object, "params");
+    for (size_t i = 0; i < experiment->policy_setting_count; i++) {
+        const struct setting *setting = &experiment->policy_settings[i];
+        if (setting->text != NULL)
+            put_text(writer, params, setting->key, setting->text);
+        else
+            put_number(writer, params, setting->key, setting->number);
+    }
+}
+
+/* ---- Whole ---------------------------------------------------------------------------------- */
+
+static int compare_members(const void *a, const void *b)
+{
+    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+/* Objects' members by key, at every depth; the list is cJSON's: the first's prev is the last. */
+static bool sort_members(cJSON *node)
+{
+    size_t count = 0;
+    for (cJSON *child = node->child; child != NULL; child = child->next, count++)
+        if (!sort_members(child))
+            return false;
+    if (!cJSON_IsObject(node) || count < 2)
+        return true;
+    cJSON **members = malloc(count * sizeof *members);
+    if (members == NULL)
+        return false;
+    size_t i = 0;
+    for (cJSON *child = node->child; child != NULL; child = child->next)
+        members[i++] = child;
+    qsort(members, count, sizeof(cJSON *), compare_members);
+    for (i = 0; i < count; i++) {
+        members[i]->next = i + 1 < count ? members[i + 1] : NULL;
+        members[i]->prev = members[i > 0 ? i - 1 : count - 1];
+    }
+    node->child = members[0];
+    free(members);
+    return true;
+}
+
+char *json_print_sorted(cJSON *root)
+{
+    char *printed = sort_members(root) ? cJSON_PrintUnformatted(root) : NULL;
+    char *text = printed == NULL ? NULL : strdup(printed);
+    cJSON_free(printed);
+    return text;
+}
+
+bool experiment_canonicalize(struct experiment *experiment, struct error *error)
+{
+    struct writer writer = {false};
+    cJSON *root = cJSON_CreateObject();
+    if (root == NULL)
+        return error_input(error, "out of memory");
+    write_cluster(&writer, root, &experiment->workload.cluster);
+    write_functions(&writer, root, &experiment->workload);
+    write_applications(&writer, root, &experiment->workload);
+    write_arrivals(&writer, root, experiment);
+    write_platform(&writer, root, experiment);
+    write_policy(&writer, root, experiment);
+    if (experiment->profile != NULL)
+        put_digest(&writer, root, "profile", experiment->profile->path, experiment->profile_sha256);
+    put_number(&writer, root, "requests", (double)experiment->requests);
+    put_number(&writer, root, "warmup_requests", (double)experiment->warmup_requests);
+    put_number(&writer, root, "seed", (double)experiment->seed);
+    experiment->resolved_json = writer.failed ? NULL : json_print_sorted(root);
+    cJSON_Delete(root);
+    if (experiment->resolved_json == NULL)
+        return error_input(error, "out of memory");
+    char sha256[65];
+    hash_bytes(experiment->resolved_json, strlen(experiment->resolved_json), sha256);
+    memcpy(experiment->hash, sha256, 16);
+    experiment->hash[16] = '\0';
+    return true;
+}

@@ -1,0 +1,177 @@
+/* Any input file, recognised by what it holds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/arrival_trace.h"
+#include "traces/profile.h"
+#include "workloads/loading.h"
+
+/* Reads the whole trace, a record at a time. */
+static bool check_trace(const char *path, struct error *error)
+{
+    struct error fault = {0};
+    struct trace_record record;
+    struct trace_reader *reader = trace_open(path, NULL, 1, error);
+    if (reader == NULL)
+        return false;
+    uint64_t records = 0;
+    while (trace_next(reader, &record, &fault))
+        records++;
+    trace_close(reader);
+    if (fault.kind != ERROR_NONE) {
+        if (error != NULL)
+            *error = fault;
+        return false;
+    }
+    return records > 0 || error_input(error, "%s: holds no arrival; give a trace with one", path);
+}
+
+static bool check_experiment(const char *path, struct error *error)
+{
+    struct experiment *experiment = experiment_load(path, NULL, 0, error);
+    experiment_free(experiment);
+    return experiment != NULL;
+}
+
+/* Every combination of the matrix, with its first seed: seeds do not make an experiment faulty. */
+static bool check_sweep(const char *path, struct error *error)
+{
+    struct sweep *sweep = sweep_load(path, NULL, 0, error);
+    bool good = sweep != NULL;
+    for (size_t r = 0; good && r < sweep->run_count; r += sweep->seeds) {
+        struct experiment *experiment = sweep_experiment(sweep, r, error);
+        good = experiment != NULL;
+        experiment_free(experiment);
+    }
+    sweep_free(sweep);
+    return good;
+}
+
+static bool check_cluster(const char *path, struct error *error)
+{
+    struct document document;
+    struct cluster_spec cluster = {0};
+    if (!document_open(&document, path, error))
+        return false;
+    struct json_value root = document_root(&document);
+    bool good = cluster_load(&root, &cluster, error);
+    cluster_clear(&cluster);
+    document_close(&document);
+    return good;
+}
+
+static bool check_functions(const char *path, struct error *error)
+{
+    struct document document;
+    struct function_entries functions = {0};
+    if (!document_open(&document, path, error))
+        return false;
+    struct json_value root = document_root(&document);
+    bool good = function_entries_load(&root, &functions, error);
+    function_entries_clear(&functions);
+    document_close(&document);
+    return good;
+}
+
+static bool check_application(const char *path, struct error *error)
+{
+    struct document document;
+    if (!document_open(&document, path, error))
+        return false;
+    struct json_value root = document_root(&document);
+    struct workload workload = {0};
+    workload.applications = load_array(1, sizeof *workload.applications, error);
+    workload.application_count = 1;
+    bool good = workload.applications != NULL &&
+                application_load(&root, NULL, &workload.applications[0], error);
+    if (workload.applications == NULL)
+        workload.application_count = 0;
+    workload_clear(&workload);
+    document_close(&document);
+    return good;
+}
+
+static bool check_profile(const char *path, struct error *error)
+{
+    struct profile *profile = profile_load(path, error);
+    profile_free(profile);
+    return profile != NULL;
+}
+
+/* Told apart from the others by what only results/ can read. */
+static bool check_figures(const char *path, struct error *error)
+{
+    cJSON *root = json_parse_file(path, error);
+    cJSON_Delete(root);
+    return root != NULL;
+}
+
+enum { KIND_PROFILE = 1 }; /* its place in the table */
+
+static const struct input_kind {
+    const char *name;
+    const char *keys[4]; /* any of them tells the kind */
+    bool (*check)(const char *path, struct error *error);
+} kinds[] = {
+    {"sweep", {"matrix", "base", "seeds", NULL}, check_sweep},
+    {"profile", {"device", "unit", "licence", "interference"}, check_profile},
+    {"experiment", {"applications", "arrivals", "policy", "cluster"}, check_experiment},
+    {"application", {"stages", NULL, NULL, NULL}, check_application},
+    {"cluster", {"invokers", "price", NULL, NULL}, check_cluster},
+    {"reference figures", {"figures", NULL, NULL, NULL}, check_figures},
+    {"functions", {"functions", NULL, NULL, NULL}, check_functions},
+};
+
+static const struct input_kind *recognise(const cJSON *root)
+{
+    /* A profile keeps its functions in an object, a functions file in an array. */
+    const cJSON *functions = cJSON_GetObjectItemCaseSensitive(root, "functions");
+    if (cJSON_IsObject(functions) && cJSON_GetObjectItemCaseSensitive(root, "applications") == NULL)
+        return &kinds[KIND_PROFILE];
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+        for (size_t i = 0; i < 4 && kinds[k].keys[i] != NULL; i++)
+            if (cJSON_GetObjectItemCaseSensitive(root, kinds[k].keys[i]) != NULL)
+                return &kinds[k];
+    return NULL;
+}
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t length = strlen(path);
+    size_t own = strlen(ending);
+    return length >= own && strcmp(path + length - own, ending) == 0;
+}
+
+/* JSON by its name or its first character; all else is taken for a trace. */
+static bool looks_like_json(const char *path)
+{
+    if (ends_with(path, ".json"))
+        return true;
+    if (ends_with(path, ".gz") || ends_with(path, ".csv"))
+        return false;
+    char *text = json_read_text(path, NULL, NULL);
+    bool found = text != NULL && strchr("{[", text[strspn(text, " \t\r\n\xEF\xBB\xBF")]) != NULL &&
+                 text[0] != '\0';
+    free(text);
+    return found;
+}
+
+bool input_check(const char *path, const char **kind, struct error *error)
+{
+    *kind = "arrival trace";
+    if (!looks_like_json(path))
+        return check_trace(path, error);
+    *kind = "JSON";
+    cJSON *root = json_parse_file(path, error);
+    if (root == NULL)
+        return false;
+    const struct input_kind *found = cJSON_IsObject(root) ? recognise(root) : NULL;
+    cJSON_Delete(root);
+    if (found == NULL)
+        return error_input(error,
+                           "%s: is no experiment, sweep, cluster, functions, application, profile "
+                           "or reference figures file; none of their keys is there",
+                           path);
+    *kind = found->name;
+    return found->check(path, error);
+}

@@ -1,0 +1,181 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workloads/loading.h"
+
+enum { GROUPS_LIMIT = 4096, GPUS_LIMIT = 64, INVOKERS_LIMIT = 1000000 };
+
+/* Prices of the ESG paper's cluster: a vCPU-hour, and a whole A100 of seven units. */
+static const double DEFAULT_VCPU_HOUR_USD = 0.034;
+static const double DEFAULT_GPU_HOUR_USD = 7 * 0.67;
+
+static const char *const cluster_keys[] = {"invokers", "price",  "name", "note",
+                                           "evidence", "source", NULL};
+static const char *const invoker_keys[] = {"count", "vcpus",    "memory_mb", "gpus",
+                                           "note",  "evidence", NULL};
+static const char *const gpu_keys[] = {"count", "model", "sharing",  "units", "memory_mb",
+                                       "speed", "note",  "evidence", NULL};
+static const char *const price_keys[] = {"vcpu_hour_usd", "vgpu_hour_usd", "note", "evidence",
+                                         NULL};
+static const char *const sharing_names[] = {"mps", "mig", "exclusive", NULL};
+
+static bool require_number(const struct json_value *object, const char *key, double low,
+                           double high, double *out, struct error *error)
+{
+    struct json_value child;
+    return json_require(object, key, &child, error) &&
+           json_as_number(&child, low, high, out, error);
+}
+
+static bool check_mig(const struct json_value *value, const struct gpu_spec *gpu,
+                      struct error *error)
+{
+    uint16_t units = gpu_mig_units(gpu->model);
+    if (units == 0)
+        return json_fault(value, error,
+                          "model \"%s\" has no MIG slices here (A100, A800, H100, H200, H800, A30 "
+                          "have); use \"mps\" or \"exclusive\"",
+                          gpu->model);
+    if (gpu->units != units)
+        return json_fault(value, error, "\"units\" is %u, but a MIG %s has %u compute slices",
+                          gpu->units, gpu->model, units);
+    return true;
+}
+
+static bool load_gpu(const struct json_value *value, struct gpu_spec *gpu, int64_t *count,
+                     struct error *error)
+{
+    struct json_value child;
+    char *model = NULL;
+    int64_t units = 7;
+    int sharing = 0;
+    *count = 1;
+    gpu->speed = 1;
+    if (!json_is_object(value, gpu_keys, error) || !load_name(value, "model", &model, error))
+        return false;
+    bool fits = strlen(model) < sizeof gpu->model;
+    (void)snprintf(gpu->model, sizeof gpu->model, "%.31s", model);
+    free(model);
+    if (!fits)
+        return json_fault(value, error, "\"model\" is longer than 31 characters; shorten it");
+    if (!json_require(value, "sharing", &child, error) ||
+        !json_choice(value, "sharing", sharing_names, &sharing, error) ||
+        !json_integer(value, "units", 1, 1000, &units, error) ||
+        !json_integer(value, "count", 1, GPUS_LIMIT, count, error) ||
+        !require_number(value, "memory_mb", 1, LIMIT_MB, &gpu->memory_mb, error) ||
+        !json_number(value, "speed", 0.001, 1000, &gpu->speed, error))
+        return false;
+    gpu->sharing = (enum sharing)sharing;
+    gpu->units = (uint16_t)units;
+    return gpu->sharing != SHARING_MIG || check_mig(value, gpu, error);
+}
+
+static bool load_gpus(const struct json_value *array, struct invoker_group *group,
+                      struct error *error)
+{
+    if (!json_is_array(array, 0, GPUS_LIMIT, error))
+        return false;
+    group->gpus = load_array(GPUS_LIMIT, sizeof *group->gpus, error);
+    if (group->gpus == NULL)
+        return false;
+    for (size_t i = 0; i < json_size(array); i++) {
+        struct json_value value = json_entry(array, i);
+        struct gpu_spec gpu = {0};
+        int64_t count = 0;
+        if (!load_gpu(&value, &gpu, &count, error))
+            return false;
+        if (group->gpu_count + (size_t)count > GPUS_LIMIT)
+            return json_fault(&value, error, "more than %d GPUs on one invoker", GPUS_LIMIT);
+        for (int64_t k = 0; k < count; k++)
+            group->gpus[group->gpu_count++] = gpu;
+    }
+    return true;
+}
+
+static bool load_group(const struct json_value *value, struct invoker_group *group,
+                       struct error *error)
+{
+    int64_t count = 1;
+    int64_t vcpus = 0;
+    struct json_value child;
+    if (!json_is_object(value, invoker_keys, error) ||
+        !json_integer(value, "count", 1, INVOKERS_LIMIT, &count, error) ||
+        !json_require(value, "vcpus", &child, error) ||
+        !json_as_integer(&child, 1, 65535, &vcpus, error) ||
+        !require_number(value, "memory_mb", 1, LIMIT_MB, &group->memory_mb, error))
+        return false;
+    group->count = (uint32_t)count;
+    group->vcpus = (uint16_t)vcpus;
+    return !json_child(value, "gpus", &child) || load_gpus(&child, group, error);
+}
+
+/* Configurations count GPU shares in one unit, so all GPUs must be sliced alike. */
+static bool check_units(const struct json_value *invokers, const struct cluster_spec *cluster,
+                        uint16_t *units, struct error *error)
+{
+    *units = 0;
+    for (size_t g = 0; g < cluster->group_count; g++)
+        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
+            uint16_t own = cluster->groups[g].gpus[i].units;
+            struct json_value group = json_entry(invokers, g);
+            if (*units != 0 && own != *units)
+                return json_fault(&group, error,
+                                  "its GPUs have %u units, others %u; slice all GPUs in the same "
+                                  "units",
+                                  own, *units);
+            *units = own;
+        }
+    return true;
+}
+
+static bool load_price(const struct json_value *value, struct cluster_spec *cluster,
+                       struct error *error)
+{
+    return json_is_object(value, price_keys, error) &&
+           json_number(value, "vcpu_hour_usd", 0, 1e6, &cluster->vcpu_hour_usd, error) &&
+           json_number(value, "vgpu_hour_usd", 0, 1e6, &cluster->vgpu_hour_usd, error);
+}
+
+bool cluster_load(const struct json_value *value, struct cluster_spec *cluster, struct error *error)
+{
+    struct json_value invokers;
+    struct json_value price;
+    uint16_t units = 0;
+    if (!json_is_object(value, cluster_keys, error) ||
+        !json_require(value, "invokers", &invokers, error) ||
+        !json_is_array(&invokers, 1, GROUPS_LIMIT, error))
+        return false;
+    size_t count = json_size(&invokers);
+    cluster->groups = load_array(count, sizeof *cluster->groups, error);
+    if (cluster->groups == NULL)
+        return false;
+    uint64_t total = 0;
+    for (; cluster->group_count < count; cluster->group_count++) {
+        struct json_value group = json_entry(&invokers, cluster->group_count);
+        struct invoker_group *out = &cluster->groups[cluster->group_count];
+        if (!load_group(&group, out, error)) {
+            free(out->gpus);
+            return false;
+        }
+        total += out->count;
+    }
+    if (total > INVOKERS_LIMIT)
+        return json_fault(&invokers, error, "%llu invokers in all, at most %d",
+                          (unsigned long long)total, INVOKERS_LIMIT);
+    cluster->invoker_count = (uint32_t)total;
+    if (!check_units(&invokers, cluster, &units, error))
+        return false;
+    cluster->vcpu_hour_usd = DEFAULT_VCPU_HOUR_USD;
+    cluster->vgpu_hour_usd = DEFAULT_GPU_HOUR_USD / (units == 0 ? 7 : units);
+    return !json_child(value, "price", &price) || load_price(&price, cluster, error);
+}
+
+void cluster_clear(struct cluster_spec *cluster)
+{
+    for (size_t g = 0; g < cluster->group_count; g++)
+        free(cluster->groups[g].gpus);
+    free(cluster->groups);
+    memset(cluster, 0, sizeof *cluster);
+}

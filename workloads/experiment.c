@@ -1,0 +1,339 @@
+#include "workloads/experiment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/profile.h"
+#include "workloads/loading.h"
+
+enum { APPLICATIONS_LIMIT = 1024, SETTINGS_LIMIT = 256 };
+
+const char *const experiment_keys[] = {"name",     "cluster",  "applications", "functions",
+                                       "profile",  "arrivals", "slo",          "policy",
+                                       "platform", "requests", "seed",         "warmup_requests",
+                                       "evidence", "record",   "note",         NULL};
+static const char *const policy_keys[] = {"name", "params", "note", "evidence", NULL};
+static const char *const reference_keys[] = {"ref", "weight", "note", "evidence", NULL};
+static const char *const record_names[] = {"summary", "requests", "all", NULL};
+
+/* What is alive only while an experiment is being read. */
+struct reading {
+    struct document *document;
+    struct json_value root;
+    struct experiment *experiment;
+    struct function_entries entries;
+};
+
+/* ---- Parts ---------------------------------------------------------------------------------- */
+
+static bool set_parameter(const struct json_value *value, struct setting *setting,
+                          struct error *error)
+{
+    if (cJSON_IsNumber(value->node))
+        setting->number = value->node->valuedouble;
+    else if (cJSON_IsBool(value->node))
+        setting->number = cJSON_IsTrue(value->node) ? 1 : 0;
+    else if (!cJSON_IsString(value->node))
+        return json_fault(value, error, "must be a number, a string, true or false");
+    else if ((setting->text = strdup(value->node->valuestring)) == NULL)
+        return error_input(error, "out of memory");
+    setting->key = strdup(value->node->string);
+    return setting->key != NULL || error_input(error, "out of memory");
+}
+
+static int compare_settings(const void *a, const void *b)
+{
+    return strcmp(((const struct setting *)a)->key, ((const struct setting *)b)->key);
+}
+
+static bool load_parameters(const struct json_value *params, struct experiment *experiment,
+                            struct error *error)
+{
+    if (!json_is_object(params, NULL, error))
+        return false;
+    if (json_size(params) > SETTINGS_LIMIT)
+        return json_fault(params, error, "has more than %d parameters", SETTINGS_LIMIT);
+    experiment->policy_settings =
+        load_array(json_size(params), sizeof *experiment->policy_settings, error);
+    if (experiment->policy_settings == NULL)
+        return false;
+    for (struct json_value value = json_first(params); value.node != NULL;
+         value = json_after(params, &value, 0)) {
+        struct setting *setting = &experiment->policy_settings[experiment->policy_setting_count++];
+        if (!set_parameter(&value, setting, error))
+            return false;
+    }
+    qsort(experiment->policy_settings, experiment->policy_setting_count,
+          sizeof *experiment->policy_settings, compare_settings);
+    return true;
+}
+
+bool policy_load(const struct json_value *value, struct experiment *experiment, struct error *error)
+{
+    struct json_value child;
+    experiment->policy_name = strdup("esg");
+    if (experiment->policy_name == NULL)
+        return error_input(error, "out of memory");
+    if (value->node == NULL)
+        return true;
+    if (!json_is_object(value, policy_keys, error) ||
+        !json_string(value, "name", &experiment->policy_name, error))
+        return false;
+    if (experiment->policy_name[0] == '\0')
+        return json_fault(value, error, "\"name\" is empty; see `esgsim list policies`");
+    return !json_child(value, "params", &child) || load_parameters(&child, experiment, error);
+}
+
+static bool adopt_profile(struct experiment *experiment, struct profile *profile)
+{
+    experiment->profile = profile;
+    if (profile == NULL)
+        return false;
+    experiment->workload.interference = profile->interference;
+    (void)snprintf(experiment->profile_evidence, sizeof experiment->profile_evidence, "%s",
+                   profile->evidence == NULL ? "" : profile->evidence);
+    return true;
+}
+
+static bool load_profile(struct reading *reading, struct error *error)
+{
+    struct experiment *experiment = reading->experiment;
+    struct json_value value;
+    if (!json_child(&reading->root, "profile", &value))
+        return true;
+    if (cJSON_IsObject(value.node)) {
+        if (!document_member(reading->document, &reading->root, "profile", &value, error))
+            return false;
+        char *text = json_print_sorted((cJSON *)(uintptr_t)value.node);
+        if (text == NULL)
+            return error_input(error, "out of memory");
+        hash_bytes(text, strlen(text), experiment->profile_sha256);
+        bool done = adopt_profile(experiment, profile_parse(text, value.file, error));
+        free(text);
+        return done;
+    }
+    char *path = document_find_file(reading->document, &value, error);
+    bool done = path != NULL && hash_file(path, experiment->profile_sha256, error) &&
+                adopt_profile(experiment, profile_load(path, error));
+    free(path);
+    return done;
+}
+
+static bool load_functions(struct reading *reading, struct error *error)
+{
+    struct json_value value;
+    if (!document_member(reading->document, &reading->root, "functions", &value, error))
+        return false;
+    return value.node == NULL || function_entries_load(&value, &reading->entries, error);
+}
+
+static bool load_application(struct reading *reading, const struct json_value *array, size_t index,
+                             struct function_table *table, struct error *error)
+{
+    struct workload *workload = &reading->experiment->workload;
+    struct json_value value;
+    struct json_value target;
+    struct json_value reference;
+    double weight = -1;
+    if (!document_entry(reading->document, array, index, &value, error))
+        return false;
+    target = value;
+    if (json_child(&value, "ref", &reference)) {
+        if (!json_is_object(&value, reference_keys, error) ||
+            !json_number(&value, "weight", 1e-9, 1e9, &weight, error) ||
+            !document_member(reading->document, &value, "ref", &target, error))
+            return false;
+    }
+    struct application *application = &workload->applications[workload->application_count++];
+    if (!application_load(&target, table, application, error))
+        return false;
+    if (weight > 0)
+        application->weight = weight;
+    for (size_t a = 0; a + 1 < workload->application_count; a++)
+        if (strcmp(workload->applications[a].name, application->name) == 0)
+            return json_fault(&value, error,
+                              "an application named \"%s\" is there already; rename one",
+                              application->name);
+    return true;
+}
+
+static bool load_applications(struct reading *reading, struct error *error)
+{
+    struct workload *workload = &reading->experiment->workload;
+    struct function_table table = {.entries = &reading->entries,
+                                   .profile = reading->experiment->profile,
+                                   .workload = workload};
+    struct json_value array;
+    if (!json_require(&reading->root, "applications", &array, error) ||
+        !json_is_array(&array, 1, APPLICATIONS_LIMIT, error))
+        return false;
+    size_t count = json_size(&array);
+    workload->applications = load_array(count, sizeof *workload->applications, error);
+    if (workload->applications == NULL)
+        return false;
+    for (size_t a = 0; a < count; a++)
+        if (!load_application(reading, &array, a, &table, error))
+            return false;
+    double sum = 0;
+    for (size_t a = 0; a < count; a++)
+        sum += workload->applications[a].weight;
+    for (size_t a = 0; a < count; a++)
+        workload->applications[a].weight /= sum;
+    if (!function_table_resolve(&table, &reading->root, error))
+        return false;
+    workload_derive(workload);
+    return true;
+}
+
+static bool load_workload(struct reading *reading, struct error *error)
+{
+    struct json_value cluster;
+    if (!document_member(reading->document, &reading->root, "cluster", &cluster, error))
+        return false;
+    if (cluster.node == NULL)
+        return json_fault(&reading->root, error,
+                          "key \"cluster\" is missing; name a file of workloads/clusters");
+    return cluster_load(&cluster, &reading->experiment->workload.cluster, error) &&
+           load_profile(reading, error) && load_functions(reading, error) &&
+           load_applications(reading, error);
+}
+
+static bool load_counters(const struct json_value *root, struct experiment *experiment,
+                          struct error *error)
+{
+    int64_t requests = 10000;
+    int64_t seed = 1;
+    int record = RECORD_REQUESTS;
+    const int64_t limit = (int64_t)1 << 53;
+    if (!json_integer(root, "requests", 1, limit, &requests, error))
+        return false;
+    int64_t warmup = requests / 10;
+    if (!json_integer(root, "warmup_requests", 0, limit, &warmup, error) ||
+        !json_integer(root, "seed", 0, limit, &seed, error) ||
+        !json_choice(root, "record", record_names, &record, error))
+        return false;
+    experiment->requests = (uint64_t)requests;
+    experiment->warmup_requests = (uint64_t)warmup;
+    experiment->seed = (uint64_t)seed;
+    experiment->record = (enum record_level)record;
+    return true;
+}
+
+/* A part that stands in this file, or in one of its own. */
+static bool load_part(struct reading *reading, const char *key, struct json_value *value,
+                      struct error *error)
+{
+    return document_member(reading->document, &reading->root, key, value, error);
+}
+
+static bool load_rest(struct reading *reading, struct error *error)
+{
+    struct experiment *experiment = reading->experiment;
+    struct json_value value;
+    if (!load_part(reading, "arrivals", &value, error))
+        return false;
+    if (value.node == NULL)
+        return json_fault(&reading->root, error,
+                          "key \"arrivals\" is missing; for example {\"process\": \"poisson\", "
+                          "\"rate_per_s\": 10}");
+    if (!arrivals_load(reading->document, &value, &experiment->workload, &experiment->arrivals,
+                       error))
+        return false;
+    if (experiment->arrivals.trace_path != NULL &&
+        !hash_file(experiment->arrivals.trace_path, experiment->trace_sha256, error))
+        return false;
+    return load_part(reading, "slo", &value, error) &&
+           slo_load(&value, &experiment->workload, error) &&
+           load_part(reading, "platform", &value, error) &&
+           platform_load(&value, &experiment->workload, &experiment->platform, error) &&
+           load_part(reading, "policy", &value, error) && policy_load(&value, experiment, error) &&
+           load_counters(&reading->root, experiment, error);
+}
+
+/* ---- Whole ---------------------------------------------------------------------------------- */
+
+static bool load_names(struct reading *reading, struct error *error)
+{
+    struct experiment *experiment = reading->experiment;
+    const char *file = reading->root.file;
+    const char *slash = strrchr(file, '/');
+    experiment->path = strdup(file);
+    experiment->directory = strdup(document_directory(reading->document, &reading->root));
+    experiment->name = strdup(slash == NULL ? file : slash + 1);
+    if (experiment->path == NULL || experiment->directory == NULL || experiment->name == NULL)
+        return error_input(error, "out of memory");
+    char *dot = strrchr(experiment->name, '.');
+    if (dot != NULL && dot != experiment->name)
+        *dot = '\0';
+    struct json_value child;
+    return !json_child(&reading->root, "name", &child) ||
+           load_name(&reading->root, "name", &experiment->name, error);
+}
+
+struct experiment *experiment_resolve(struct document *document, struct error *error)
+{
+    struct reading reading = {.document = document, .root = document_root(document)};
+    reading.experiment = load_array(1, sizeof *reading.experiment, error);
+    bool done = reading.experiment != NULL &&
+                json_is_object(&reading.root, experiment_keys, error) &&
+                load_names(&reading, error) && load_workload(&reading, error) &&
+                load_rest(&reading, error) && experiment_canonicalize(reading.experiment, error);
+    function_entries_clear(&reading.entries);
+    if (done)
+        return reading.experiment;
+    experiment_free(reading.experiment);
+    return NULL;
+}
+
+static struct experiment *resolve_overridden(struct document *document,
+                                             const struct override *overrides, size_t count,
+                                             struct error *error)
+{
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++)
+        good = document_override(document, overrides[i].key, overrides[i].value, error);
+    struct experiment *experiment = good ? experiment_resolve(document, error) : NULL;
+    document_close(document);
+    return experiment;
+}
+
+struct experiment *experiment_load(const char *path, const struct override *overrides,
+                                   size_t override_count, struct error *error)
+{
+    struct document document;
+    if (!document_open(&document, path, error))
+        return NULL;
+    return resolve_overridden(&document, overrides, override_count, error);
+}
+
+struct experiment *experiment_parse(const char *text, const char *name, const char *directory,
+                                    const struct override *overrides, size_t override_count,
+                                    struct error *error)
+{
+    struct document document;
+    if (!document_parse(&document, text, name, directory, error))
+        return NULL;
+    return resolve_overridden(&document, overrides, override_count, error);
+}
+
+void experiment_free(struct experiment *experiment)
+{
+    if (experiment == NULL)
+        return;
+    workload_clear(&experiment->workload);
+    profile_free(experiment->profile);
+    arrivals_clear(&experiment->arrivals);
+    free(experiment->platform.initial_counts);
+    for (size_t i = 0; i < experiment->policy_setting_count; i++) {
+        free(experiment->policy_settings[i].key);
+        free(experiment->policy_settings[i].text);
+    }
+    free(experiment->policy_settings);
+    free(experiment->policy_name);
+    free(experiment->resolved_json);
+    free(experiment->name);
+    free(experiment->path);
+    free(experiment->directory);
+    free(experiment);
+}

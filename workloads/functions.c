@@ -1,0 +1,232 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/profile.h"
+#include "workloads/loading.h"
+
+enum { FUNCTIONS_LIMIT = 4096, SAMPLES_LIMIT = 1000000 };
+
+static const char *const file_keys[] = {"functions", "name", "note", "evidence", "source", NULL};
+static const char *const function_keys[] = {
+    "name",           "model",         "input_bytes",    "service", "cold_start_ms",
+    "gpu_memory_mb",  "noise",         "host_memory_mb", "note",    "bandwidth_share",
+    "configurations", "configuration", "evidence",       "source",  NULL};
+static const char *const service_keys[] = {"distribution", "mean_ms", "cv",
+                                           "samples_ms",   "note",    NULL};
+/* In the order of enum service_kind, which begins with the profile. */
+static const char *const distributions[] = {"constant", "exponential", "lognormal", "empirical",
+                                            NULL};
+static const char *const mean_keys[] = {"mean", "cv", "note", "evidence", NULL};
+static const char *const memory_keys[] = {"weights", "per_item", "note", "evidence", NULL};
+static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
+static const char *const axis_keys[] = {"batch", "vcpu", "vgpu", "note", NULL};
+
+static bool load_samples(const struct json_value *service, struct function_entry *entry,
+                         struct error *error)
+{
+    struct json_value array;
+    if (!json_require(service, "samples_ms", &array, error) ||
+        !json_is_array(&array, 1, SAMPLES_LIMIT, error))
+        return false;
+    entry->sample_count = json_size(&array);
+    entry->samples_ms = load_array(entry->sample_count, sizeof *entry->samples_ms, error);
+    if (entry->samples_ms == NULL)
+        return false;
+    double sum = 0;
+    size_t i = 0;
+    for (struct json_value sample = json_first(&array); sample.node != NULL;
+         sample = json_after(&array, &sample, i)) {
+        if (!json_as_number(&sample, 0, LIMIT_MS, &entry->samples_ms[i], error))
+            return false;
+        sum += entry->samples_ms[i++];
+    }
+    entry->service_mean_ms = sum / (double)entry->sample_count;
+    return entry->service_mean_ms >= 1e-6 ||
+           json_fault(&array, error, "mean is %g ms, must be at least 1 ns",
+                      entry->service_mean_ms);
+}
+
+static bool load_service(const struct json_value *service, struct function_entry *entry,
+                         struct error *error)
+{
+    struct json_value child;
+    int kind = 0;
+    if (!json_is_object(service, service_keys, error) ||
+        !json_require(service, "distribution", &child, error) ||
+        !json_choice(service, "distribution", distributions, &kind, error))
+        return false;
+    entry->has_service = true;
+    entry->service = (enum service_kind)(kind + SERVICE_CONSTANT);
+    if (entry->service == SERVICE_EMPIRICAL)
+        return (!json_child(service, "mean_ms", &child) ||
+                json_fault(&child, error,
+                           "the mean of \"empirical\" is its samples'; remove it")) &&
+               load_samples(service, entry, error);
+    if (json_child(service, "samples_ms", &child))
+        return json_fault(&child, error, "belongs to \"empirical\"; remove it");
+    if (!json_require(service, "mean_ms", &child, error) ||
+        !json_as_number(&child, 1e-6, LIMIT_MS, &entry->service_mean_ms, error))
+        return false;
+    if (entry->service == SERVICE_LOGNORMAL)
+        return json_require(service, "cv", &child, error) &&
+               json_as_number(&child, 0, 100, &entry->service_cv, error);
+    return !json_child(service, "cv", &child) ||
+           json_fault(&child, error, "belongs to \"lognormal\"; remove it");
+}
+
+/* A number, or an object of one or two numbers of which the first is what the plain number means;
+ * `second` NULL: of one. */
+static bool load_pair(const struct json_value *object, const char *key, const char *const *keys,
+                      double high, double high_second, double *first, double *second,
+                      struct error *error)
+{
+    struct json_value child;
+    if (!json_child(object, key, &child))
+        return true;
+    if (cJSON_IsNumber(child.node))
+        return json_as_number(&child, 0, high, first, error);
+    return json_is_object(&child, keys, error) &&
+           json_number(&child, keys[0], 0, high, first, error) &&
+           (second == NULL || json_number(&child, keys[1], 0, high_second, second, error));
+}
+
+bool axis_load(const struct json_value *value, int low, int high, int **values, size_t *count,
+               struct error *error)
+{
+    if (!json_is_array(value, 1, 1024, error))
+        return false;
+    *count = json_size(value);
+    *values = load_array(*count, sizeof **values, error);
+    if (*values == NULL)
+        return false;
+    for (size_t i = 0; i < *count; i++) {
+        struct json_value entry = json_entry(value, i);
+        int64_t number = 0;
+        if (!json_as_integer(&entry, low, high, &number, error))
+            return false;
+        (*values)[i] = (int)number;
+        if (i > 0 && (*values)[i] <= (*values)[i - 1])
+            return json_fault(&entry, error, "is %d after %d; list them in ascending order",
+                              (*values)[i], (*values)[i - 1]);
+    }
+    return true;
+}
+
+static bool load_axes(const struct json_value *value, struct function_entry *entry,
+                      struct error *error)
+{
+    if (!json_is_object(value, axis_keys, error))
+        return false;
+    for (size_t axis = 0; axis < 3; axis++) {
+        int *values = NULL;
+        size_t count = 0;
+        entry->has_axes[axis] = json_child(value, axis_keys[axis], &entry->axes[axis]);
+        bool good = !entry->has_axes[axis] || axis_load(&entry->axes[axis], axis == 2 ? 0 : 1,
+                                                        UINT16_MAX, &values, &count, error);
+        free(values);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+static bool load_configuration(const struct json_value *value, struct function_entry *entry,
+                               struct error *error)
+{
+    return json_is_object(value, axis_keys, error) &&
+           json_integer(value, "batch", 1, UINT16_MAX, &entry->batch, error) &&
+           json_integer(value, "vcpu", 0, UINT16_MAX, &entry->vcpu, error) &&
+           json_integer(value, "vgpu", 0, UINT16_MAX, &entry->vgpu, error);
+}
+
+static bool load_exclusive_keys(const struct json_value *value, struct function_entry *entry,
+                                struct error *error)
+{
+    struct json_value child;
+    if (json_child(value, "service", &child) && !load_service(&child, entry, error))
+        return false;
+    if (json_child(value, "configurations", &child)) {
+        if (entry->has_service)
+            return json_fault(&child, error,
+                              "is for profiled functions; one with \"service\" has one "
+                              "\"configuration\"");
+        if (!load_axes(&child, entry, error))
+            return false;
+    }
+    if (json_child(value, "configuration", &child)) {
+        if (!entry->has_service)
+            return json_fault(&child, error,
+                              "is for functions with \"service\"; a profiled one may have "
+                              "\"configurations\"");
+        if (!load_configuration(&child, entry, error))
+            return false;
+    }
+    return true;
+}
+
+static bool load_entry(const struct json_value *value, struct function_entry *entry,
+                       struct error *error)
+{
+    *entry = (struct function_entry){.place = *value,
+                                     .input_bytes = NAN,
+                                     .noise_cv = NAN,
+                                     .cold_start_mean_ms = NAN,
+                                     .cold_start_cv = NAN,
+                                     .gpu_weights_mb = NAN,
+                                     .gpu_per_item_mb = NAN,
+                                     .host_memory_mb = NAN,
+                                     .bandwidth_share = NAN,
+                                     .batch = 1,
+                                     .vcpu = 1};
+    return json_is_object(value, function_keys, error) &&
+           load_name(value, "name", &entry->name, error) &&
+           json_string(value, "model", &entry->model, error) &&
+           json_number(value, "input_bytes", 0, 1e15, &entry->input_bytes, error) &&
+           load_pair(value, "cold_start_ms", mean_keys, LIMIT_MS, 100, &entry->cold_start_mean_ms,
+                     &entry->cold_start_cv, error) &&
+           load_pair(value, "gpu_memory_mb", memory_keys, LIMIT_MB, LIMIT_MB,
+                     &entry->gpu_weights_mb, &entry->gpu_per_item_mb, error) &&
+           load_pair(value, "noise", noise_keys, 100, 0, &entry->noise_cv, NULL, error) &&
+           json_number(value, "host_memory_mb", 0, LIMIT_MB, &entry->host_memory_mb, error) &&
+           json_number(value, "bandwidth_share", 0, 1, &entry->bandwidth_share, error) &&
+           load_exclusive_keys(value, entry, error);
+}
+
+bool function_entries_load(const struct json_value *value, struct function_entries *functions,
+                           struct error *error)
+{
+    struct json_value array = *value;
+    if (!cJSON_IsArray(value->node) && (!json_is_object(value, file_keys, error) ||
+                                        !json_require(value, "functions", &array, error)))
+        return false;
+    if (!json_is_array(&array, 1, FUNCTIONS_LIMIT, error))
+        return false;
+    functions->entries = load_array(json_size(&array), sizeof *functions->entries, error);
+    if (functions->entries == NULL)
+        return false;
+    for (struct json_value entry = json_first(&array); entry.node != NULL;
+         entry = json_after(&array, &entry, functions->count)) {
+        struct function_entry *out = &functions->entries[functions->count++];
+        if (!load_entry(&entry, out, error))
+            return false;
+        for (size_t i = 0; i + 1 < functions->count; i++)
+            if (strcmp(functions->entries[i].name, out->name) == 0)
+                return json_fault(&entry, error,
+                                  "a function named \"%s\" is there already; rename one",
+                                  out->name);
+    }
+    return true;
+}
+
+void function_entries_clear(struct function_entries *functions)
+{
+    for (size_t i = 0; i < functions->count; i++) {
+        free(functions->entries[i].name);
+        free(functions->entries[i].model);
+        free(functions->entries[i].samples_ms);
+    }
+    free(functions->entries);
+    memset(functions, 0, sizeof *functions);
+}

@@ -1,0 +1,221 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "workloads/loading.h"
+
+static const char *const platform_keys[] = {
+    "initial",  "reuse",          "keep_alive_s",      "prewarm", "ewma_alpha",
+    "transfer", "decision_cost",  "interference",      "noise",   "note",
+    "evidence", "queue_capacity", "sample_interval_s", NULL};
+static const char *const initial_names[] = {"cold", "warm", NULL};
+static const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
+static const char *const prewarm_names[] = {"none", "ewma", NULL};
+static const char *const cost_names[] = {"zero", "fixed", "modelled", "measured", NULL};
+static const char *const cost_keys[] = {"model", "ms", "ns_per_unit", "note", "evidence", NULL};
+static const char *const transfer_keys[] = {"latency_ms", "bandwidth_gbps", "note", "evidence",
+                                            NULL};
+static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
+static const char *const slo_keys[] = {"factor", "ms", "note", "evidence", NULL};
+
+static bool load_counts(const struct json_value *value, const struct workload *workload,
+                        struct platform_spec *platform, struct error *error)
+{
+    platform->initial = INITIAL_COUNTS;
+    platform->initial_counts =
+        load_array(workload->function_count, sizeof *platform->initial_counts, error);
+    const char **names = load_array(workload->function_count, sizeof *names, error);
+    bool good = platform->initial_counts != NULL && names != NULL;
+    for (size_t f = 0; good && f < workload->function_count; f++)
+        names[f] = workload->functions[f].name;
+    for (struct json_value entry = json_first(value); good && entry.node != NULL;
+         entry = json_after(value, &entry, 0)) {
+        const char *name = entry.node->string;
+        int64_t count = 0;
+        size_t f = 0;
+        while (f < workload->function_count && strcmp(names[f], name) != 0)
+            f++;
+        good = f < workload->function_count
+                   ? json_as_integer(&entry, 0, 1000000000, &count, error)
+                   : load_unknown_name(&entry, "function in use", name, names, (int)f, error);
+        if (good)
+            platform->initial_counts[f] = (uint32_t)count;
+    }
+    free(names);
+    return good;
+}
+
+static bool load_initial(const struct json_value *platform_value, const struct workload *workload,
+                         struct platform_spec *platform, struct error *error)
+{
+    struct json_value value;
+    int initial = INITIAL_WARM;
+    if (json_child(platform_value, "initial", &value) && cJSON_IsObject(value.node))
+        return load_counts(&value, workload, platform, error);
+    if (!json_choice(platform_value, "initial", initial_names, &initial, error))
+        return false;
+    platform->initial = (enum initial_state)initial;
+    return true;
+}
+
+static bool load_keep_alive(const struct json_value *value, struct platform_spec *platform,
+                            struct error *error)
+{
+    struct json_value child;
+    double seconds = 0;
+    if (!json_child(value, "keep_alive_s", &child))
+        return true;
+    if (cJSON_IsString(child.node)) {
+        if (strcmp(child.node->valuestring, "infinite") != 0)
+            return json_fault(&child, error,
+                              "is \"%s\", must be a number of seconds or "
+                              "\"infinite\"",
+                              child.node->valuestring);
+        platform->keep_alive = SIM_FOREVER;
+        return true;
+    }
+    if (!json_as_number(&child, 0, LIMIT_S, &seconds, error))
+        return false;
+    platform->keep_alive = sim_from_s(seconds);
+    return true;
+}
+
+static bool load_decision_cost(const struct json_value *value, struct platform_spec *platform,
+                               struct error *error)
+{
+    struct json_value child;
+    int kind = DECISION_ZERO;
+    if (!json_is_object(value, cost_keys, error) || !json_require(value, "model", &child, error) ||
+        !json_choice(value, "model", cost_names, &kind, error) ||
+        !json_number(value, "ms", 0, LIMIT_MS, &platform->decision_fixed_ms, error) ||
+        !json_number(value, "ns_per_unit", 0, 1e12, &platform->decision_ns_per_unit, error))
+        return false;
+    platform->decision_cost = (enum decision_cost_kind)kind;
+    const char *needed = kind == DECISION_FIXED      ? "ms"
+                         : kind == DECISION_MODELLED ? "ns_per_unit"
+                                                     : NULL;
+    return needed == NULL || json_require(value, needed, &child, error);
+}
+
+static bool load_parts(const struct json_value *value, struct platform_spec *platform,
+                       struct error *error)
+{
+    struct json_value child;
+    if (json_child(value, "decision_cost", &child) && !load_decision_cost(&child, platform, error))
+        return false;
+    if (json_child(value, "transfer", &child) &&
+        (!json_is_object(&child, transfer_keys, error) ||
+         !json_number(&child, "latency_ms", 0, LIMIT_MS, &platform->transfer_latency_ms, error) ||
+         !json_number(&child, "bandwidth_gbps", 1e-6, 1e9, &platform->transfer_bandwidth_gbps,
+                      error)))
+        return false;
+    return !json_child(value, "noise", &child) ||
+           (json_is_object(&child, noise_keys, error) &&
+            json_number(&child, "cv", 0, 100, &platform->noise_cv, error));
+}
+
+bool platform_load(const struct json_value *value, const struct workload *workload,
+                   struct platform_spec *platform, struct error *error)
+{
+    *platform = (struct platform_spec){.initial = INITIAL_WARM,
+                                       .reuse = REUSE_MRU,
+                                       .keep_alive = 600 * SIM_S,
+                                       .prewarm = PREWARM_EWMA,
+                                       .ewma_alpha = 0.3,
+                                       .decision_cost = DECISION_ZERO,
+                                       .transfer_latency_ms = 1,
+                                       .transfer_bandwidth_gbps = 10,
+                                       .interference = true,
+                                       .noise_cv = -1,
+                                       .sample_interval = SIM_S};
+    if (value->node == NULL)
+        return true;
+    int reuse = REUSE_MRU;
+    int prewarm = PREWARM_EWMA;
+    int64_t capacity = 0;
+    double interval_s = 1;
+    if (!json_is_object(value, platform_keys, error) ||
+        !load_initial(value, workload, platform, error) ||
+        !json_choice(value, "reuse", reuse_names, &reuse, error) ||
+        !load_keep_alive(value, platform, error) ||
+        !json_choice(value, "prewarm", prewarm_names, &prewarm, error) ||
+        !json_number(value, "ewma_alpha", 1e-6, 1, &platform->ewma_alpha, error) ||
+        !json_bool(value, "interference", &platform->interference, error) ||
+        !json_integer(value, "queue_capacity", 0, UINT32_MAX, &capacity, error) ||
+        !json_number(value, "sample_interval_s", 1e-6, LIMIT_S, &interval_s, error) ||
+        !load_parts(value, platform, error))
+        return false;
+    platform->reuse = (enum reuse_order)reuse;
+    platform->prewarm = (enum prewarm_kind)prewarm;
+    platform->queue_capacity = (size_t)capacity;
+    platform->sample_interval = sim_from_s(interval_s);
+    return true;
+}
+
+/* ---- SLO ------------------------------------------------------------------------------------ */
+
+/* `given` tells whether the object says an SLO at all. */
+static bool read_slo(const struct json_value *value, double *factor, double *ms, bool *given,
+                     struct error *error)
+{
+    struct json_value child;
+    bool has_factor = json_child(value, "factor", &child);
+    bool has_ms = json_child(value, "ms", &child);
+    if (has_factor && has_ms)
+        return json_fault(value, error, "has both \"factor\" and \"ms\"; keep one");
+    *factor = -1;
+    *ms = -1;
+    *given = has_factor || has_ms;
+    return json_number(value, "factor", 1e-6, 1e6, factor, error) &&
+           json_number(value, "ms", 1e-6, LIMIT_MS, ms, error);
+}
+
+static void set_slo(struct application *application, double factor, double ms)
+{
+    double slo_ms = ms >= 0 ? ms : factor * sim_to_ms(application->base_latency);
+    /* A factor of 10^6 on a base of years would leave the range of the clock. */
+    application->slo = sim_from_ms(slo_ms < LIMIT_MS ? slo_ms : LIMIT_MS);
+    if (application->slo < 1)
+        application->slo = 1;
+}
+
+static bool check_slo_keys(const struct json_value *value, const struct workload *workload,
+                           struct error *error)
+{
+    enum { FIXED = 4 };
+    const char **known = load_array(workload->application_count + FIXED + 1, sizeof *known, error);
+    if (known == NULL)
+        return false;
+    memcpy(known, slo_keys, FIXED * sizeof *known);
+    for (size_t a = 0; a < workload->application_count; a++)
+        known[FIXED + a] = workload->applications[a].name;
+    bool good = json_is_object(value, known, error);
+    free(known);
+    return good;
+}
+
+bool slo_load(const struct json_value *value, struct workload *workload, struct error *error)
+{
+    double factor = 1;
+    double ms = -1;
+    bool common = true;
+    if (value->node != NULL &&
+        (!check_slo_keys(value, workload, error) || !read_slo(value, &factor, &ms, &common, error)))
+        return false;
+    for (size_t a = 0; a < workload->application_count; a++) {
+        struct application *application = &workload->applications[a];
+        struct json_value own;
+        double own_factor = factor;
+        double own_ms = ms;
+        bool given = common;
+        if (value->node != NULL && json_child(value, application->name, &own) &&
+            (!json_is_object(&own, slo_keys, error) ||
+             !read_slo(&own, &own_factor, &own_ms, &given, error)))
+            return false;
+        if (!given)
+            return json_fault(value, error,
+                              "gives no \"factor\" or \"ms\" for application \"%s\"; add one",
+                              application->name);
+        set_slo(application, own_factor, own_ms);
+    }
+    return true;
+}

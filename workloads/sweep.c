@@ -1,0 +1,466 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "workloads/loading.h"
+
+enum { RUNS_LIMIT = 1000000, DIMENSIONS_LIMIT = 32, VALUES_LIMIT = 10000 };
+
+static const char *const sweep_keys[] = {"base", "matrix", "seeds",    "name",
+                                         "note", "source", "evidence", NULL};
+/* Keys whose strings are files. */
+static const char *const file_keys[] = {"cluster", "functions", "profile", "applications", "file",
+                                        "ref",     "arrivals",  "slo",     "platform",     NULL};
+
+/* One key of the matrix. */
+struct dimension {
+    struct json_value values; /* an array */
+    const char *key;
+    bool rows; /* each value is an object of several dotted keys */
+    size_t count;
+};
+
+struct plan {
+    struct dimension dimensions[DIMENSIONS_LIMIT];
+    size_t dimension_count;
+    size_t combinations;
+    uint64_t *seeds;
+    size_t seed_count;
+};
+
+static bool is_among(const char *name, size_t length, const char *const *names)
+{
+    for (size_t i = 0; names[i] != NULL; i++)
+        if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
+            return true;
+    return false;
+}
+
+/* ---- Checking the matrix --------------------------------------------------------------------- */
+
+/* A dotted key sets something of an experiment other than its seed. */
+static bool check_key(const struct json_value *place, const char *key, struct error *error)
+{
+    size_t length = strcspn(key, ".");
+    if (strcmp(key, "seed") == 0)
+        return json_fault(place, error, "the seed is no value of the matrix; use \"seeds\"");
+    if (is_among(key, length, experiment_keys))
+        return true;
+    char first[NAME_LIMIT + 1];
+    int count = 0;
+    (void)snprintf(first, sizeof first, "%.*s", (int)(length > NAME_LIMIT ? NAME_LIMIT : length),
+                   key);
+    while (experiment_keys[count] != NULL)
+        count++;
+    return load_unknown_name(place, "key of an experiment", first, experiment_keys, count, error);
+}
+
+static bool check_row(const struct json_value *row, struct error *error)
+{
+    struct json_value name;
+    if (!json_is_object(row, NULL, error))
+        return false;
+    if (json_child(row, "name", &name) && json_as_string(&name, error) == NULL)
+        return false;
+    for (struct json_value value = json_first(row); value.node != NULL;
+         value = json_after(row, &value, 0))
+        if (!check_key(&value, value.node->string, error))
+            return false;
+    return true;
+}
+
+static bool check_dimension(struct dimension *dimension, struct error *error)
+{
+    const struct json_value *values = &dimension->values;
+    if (!json_is_array(values, 1, VALUES_LIMIT, error))
+        return false;
+    dimension->count = json_size(values);
+    size_t length = strcspn(dimension->key, ".");
+    /* What is no key of an experiment names a list of rows. */
+    dimension->rows = dimension->key[length] == '\0' && cJSON_IsObject(values->node->child) &&
+                      !is_among(dimension->key, length, experiment_keys);
+    if (!dimension->rows && !check_key(values, dimension->key, error))
+        return false;
+    size_t i = 0;
+    for (struct json_value value = json_first(values); value.node != NULL;
+         value = json_after(values, &value, ++i)) {
+        if (dimension->rows && !check_row(&value, error))
+            return false;
+        for (const cJSON *other = values->node->child; other != value.node; other = other->next)
+            if (cJSON_Compare(other, value.node, true))
+                return json_fault(&value, error, "is there already; list each value once");
+    }
+    return true;
+}
+
+static bool load_matrix(const struct json_value *root, struct plan *plan, struct error *error)
+{
+    struct json_value matrix;
+    plan->combinations = 1;
+    if (!json_child(root, "matrix", &matrix))
+        return true;
+    if (!json_is_object(&matrix, NULL, error))
+        return false;
+    for (struct json_value value = json_first(&matrix); value.node != NULL;
+         value = json_after(&matrix, &value, 0)) {
+        if (plan->dimension_count == DIMENSIONS_LIMIT)
+            return json_fault(&matrix, error, "has more than %d keys", DIMENSIONS_LIMIT);
+        struct dimension *dimension = &plan->dimensions[plan->dimension_count++];
+        dimension->values = value;
+        dimension->key = value.node->string;
+        if (!check_dimension(dimension, error))
+            return false;
+        plan->combinations *= dimension->count;
+        if (plan->combinations > RUNS_LIMIT)
+            return json_fault(&matrix, error, "has more than %d combinations; split the sweep",
+                              RUNS_LIMIT);
+    }
+    return true;
+}
+
+/* ---- Seeds ----------------------------------------------------------------------------------- */
+
+static bool list_seeds(const struct json_value *array, struct plan *plan, struct error *error)
+{
+    if (!json_is_array(array, 1, VALUES_LIMIT, error))
+        return false;
+    plan->seed_count = json_size(array);
+    plan->seeds = load_array(plan->seed_count, sizeof *plan->seeds, error);
+    if (plan->seeds == NULL)
+        return false;
+    size_t i = 0;
+    for (struct json_value entry = json_first(array); entry.node != NULL;
+         entry = json_after(array, &entry, ++i)) {
+        int64_t seed = 0;
+        if (!json_as_integer(&entry, 0, (int64_t)1 << 53, &seed, error))
+            return false;
+        for (size_t j = 0; j < i; j++)
+            if (plan->seeds[j] == (uint64_t)seed)
+                return json_fault(&entry, error, "seed %" PRId64 " is there already", seed);
+        plan->seeds[i] = (uint64_t)seed;
+    }
+    return true;
+}
+
+static bool load_seeds(const struct json_value *root, int64_t base_seed, struct plan *plan,
+                       struct error *error)
+{
+    struct json_value value;
+    int64_t count = 1;
+    if (json_child(root, "seeds", &value)) {
+        if (cJSON_IsArray(value.node))
+            return list_seeds(&value, plan, error);
+        if (!json_as_integer(&value, 1, RUNS_LIMIT, &count, error))
+            return false;
+    }
+    plan->seed_count = (size_t)count;
+    plan->seeds = load_array(plan->seed_count, sizeof *plan->seeds, error);
+    for (size_t i = 0; plan->seeds != NULL && i < plan->seed_count; i++)
+        plan->seeds[i] = (uint64_t)base_seed + i;
+    return plan->seeds != NULL;
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+/* A path that a sweep names is relative to the sweep, but is read as if the base named it: where
+ * the file lies beside the sweep, the path is lengthened. */
+static void rebase_paths(cJSON *node, const char *directory, bool is_file)
+{
+    if (cJSON_IsString(node) && is_file) {
+        char *path = document_join(directory, node->valuestring);
+        if (path != NULL && node->valuestring[0] != '\0' && access(path, F_OK) == 0)
+            (void)cJSON_SetValuestring(node, path);
+        free(path);
+    }
+    for (cJSON *child = node->child; child != NULL; child = child->next)
+        rebase_paths(child, directory,
+                     cJSON_IsArray(node)
+                         ? is_file
+                         : is_among(child->string, strlen(child->string), file_keys));
+}
+
+static bool add_override(struct sweep_run *run, const char *key, const char *value,
+                         struct error *error)
+{
+    struct override *overrides =
+        realloc(run->overrides, (run->override_count + 1) * sizeof *overrides);
+    if (overrides == NULL)
+        return error_input(error, "out of memory");
+    run->overrides = overrides;
+    overrides[run->override_count] = (struct override){.key = strdup(key), .value = strdup(value)};
+    struct override *added = &overrides[run->override_count++];
+    return (added->key != NULL && added->value != NULL) || error_input(error, "out of memory");
+}
+
+static bool add_value(struct sweep_run *run, const char *directory, const struct json_value *value,
+                      const char *key, struct error *error)
+{
+    const char *dot = strrchr(key, '.');
+    const char *last = dot == NULL ? key : dot + 1;
+    bool is_file =
+        is_among(last, strlen(last), file_keys) || strncmp(key, "applications.", 13) == 0;
+    cJSON *copy = cJSON_Duplicate(value->node, true);
+    if (copy != NULL)
+        rebase_paths(copy, directory, is_file);
+    char *text = copy == NULL ? NULL : cJSON_PrintUnformatted(copy);
+    bool done =
+        text != NULL ? add_override(run, key, text, error) : error_input(error, "out of memory");
+    cJSON_free(text);
+    cJSON_Delete(copy);
+    return done;
+}
+
+/* Appends to a growing string; NULL in, NULL out when out of memory. */
+static char *append(char *text, const char *more)
+{
+    char *longer = text == NULL ? NULL : realloc(text, strlen(text) + strlen(more) + 1);
+    if (longer == NULL) {
+        free(text);
+        return NULL;
+    }
+    return strcat(longer, more);
+}
+
+static bool label_run(struct sweep_run *run, const struct dimension *dimension, const char *value,
+                      struct error *error)
+{
+    run->label = append(run->label, run->label == NULL || run->label[0] == '\0' ? "" : " ");
+    run->label = append(run->label, dimension->key);
+    run->label = append(run->label, "=");
+    run->label = append(run->label, value);
+    if (dimension->rows) {
+        run->setting_name =
+            append(run->setting_name,
+                   run->setting_name == NULL || run->setting_name[0] == '\0' ? "" : "/");
+        run->setting_name = append(run->setting_name, value);
+    }
+    if (run->label == NULL || run->setting_name == NULL)
+        return error_input(error, "out of memory");
+    return strlen(run->setting_name) <= NAME_LIMIT ||
+           json_fault(&dimension->values, error, "\"%s\" is longer than %d characters; shorten it",
+                      run->setting_name, NAME_LIMIT);
+}
+
+static bool apply_row(struct sweep_run *run, const char *directory,
+                      const struct dimension *dimension, size_t index, struct error *error)
+{
+    struct json_value row = json_entry(&dimension->values, index);
+    struct json_value name;
+    char number[24];
+    (void)snprintf(number, sizeof number, "%zu", index + 1);
+    for (struct json_value value = json_first(&row); value.node != NULL;
+         value = json_after(&row, &value, 0)) {
+        const char *key = value.node->string;
+        if (strcmp(key, "name") != 0 && strcmp(key, "note") != 0 && strcmp(key, "evidence") != 0 &&
+            !add_value(run, directory, &value, key, error))
+            return false;
+    }
+    return label_run(run, dimension,
+                     json_child(&row, "name", &name) ? name.node->valuestring : number, error);
+}
+
+static bool apply_dimension(struct sweep_run *run, const char *directory,
+                            const struct dimension *dimension, size_t index, struct error *error)
+{
+    if (dimension->rows)
+        return apply_row(run, directory, dimension, index, error);
+    struct json_value value = json_entry(&dimension->values, index);
+    if (!add_value(run, directory, &value, dimension->key, error))
+        return false;
+    if (cJSON_IsString(value.node))
+        return label_run(run, dimension, value.node->valuestring, error);
+    char *text = cJSON_PrintUnformatted(value.node);
+    bool done =
+        text != NULL ? label_run(run, dimension, text, error) : error_input(error, "out of memory");
+    cJSON_free(text);
+    return done;
+}
+
+static bool make_run(const struct sweep *sweep, const struct plan *plan, size_t combination,
+                     uint64_t seed, const struct override *overrides, size_t override_count,
+                     struct sweep_run *run, struct error *error)
+{
+    char text[24];
+    run->seed = seed;
+    run->label = strdup("");
+    run->setting_name = strdup("");
+    for (size_t i = 0; i < override_count; i++)
+        if (!add_override(run, overrides[i].key, overrides[i].value, error))
+            return false;
+    size_t stride = plan->combinations;
+    for (size_t d = 0; d < plan->dimension_count; d++) {
+        const struct dimension *dimension = &plan->dimensions[d];
+        stride /= dimension->count;
+        if (!apply_dimension(run, sweep->directory, dimension,
+                             combination / stride % dimension->count, error))
+            return false;
+    }
+    (void)snprintf(text, sizeof text, "%" PRIu64, seed);
+    return add_override(run, "seed", text, error);
+}
+
+static bool make_runs(struct sweep *sweep, const struct json_value *root, const struct plan *plan,
+                      const struct override *overrides, size_t override_count, struct error *error)
+{
+    if (plan->combinations * plan->seed_count > RUNS_LIMIT)
+        return json_fault(root, error, "has more than %d runs; split the sweep", RUNS_LIMIT);
+    sweep->seeds = plan->seed_count;
+    sweep->runs = load_array(plan->combinations * plan->seed_count, sizeof *sweep->runs, error);
+    if (sweep->runs == NULL)
+        return false;
+    for (size_t c = 0; c < plan->combinations; c++)
+        for (size_t s = 0; s < plan->seed_count; s++)
+            if (!make_run(sweep, plan, c, plan->seeds[s], overrides, override_count,
+                          &sweep->runs[sweep->run_count++], error))
+                return false;
+    return true;
+}
+
+/* ---- Base ------------------------------------------------------------------------------------ */
+
+static bool load_base(const struct document *document, const struct json_value *root,
+                      struct sweep *sweep, struct error *error)
+{
+    struct json_value base;
+    if (!json_require(root, "base", &base, error))
+        return false;
+    sweep->path = strdup(root->file);
+    sweep->directory = strdup(document_directory(document, root));
+    if (sweep->path == NULL || sweep->directory == NULL)
+        return error_input(error, "out of memory");
+    if (cJSON_IsObject(base.node)) {
+        sweep->base_path = strdup(root->file);
+        sweep->base_text = cJSON_PrintUnformatted(base.node);
+        return (sweep->base_path != NULL && sweep->base_text != NULL) ||
+               error_input(error, "out of memory");
+    }
+    sweep->base_path = document_find_file(document, &base, error);
+    return sweep->base_path != NULL;
+}
+
+static bool open_base(const struct sweep *sweep, struct document *base, struct error *error)
+{
+    if (sweep->base_text != NULL)
+        return document_parse(base, sweep->base_text, sweep->base_path, sweep->directory, error);
+    return document_open(base, sweep->base_path, error);
+}
+
+/* The base's seed once the overrides are applied, which must all be possible. */
+static bool read_base_seed(const struct sweep *sweep, const struct override *overrides,
+                           size_t override_count, int64_t *seed, struct error *error)
+{
+    struct document base;
+    if (!open_base(sweep, &base, error))
+        return false;
+    struct json_value root = document_root(&base);
+    bool good = json_is_object(&root, experiment_keys, error);
+    for (size_t i = 0; good && i < override_count; i++)
+        good = document_override(&base, overrides[i].key, overrides[i].value, error);
+    good = good && json_integer(&root, "seed", 0, (int64_t)1 << 52, seed, error);
+    document_close(&base);
+    return good;
+}
+
+static bool is_sweep_key(const char *key)
+{
+    return strcmp(key, "seeds") == 0 || strncmp(key, "matrix.", 7) == 0 ||
+           strncmp(key, "base.", 5) == 0;
+}
+
+/* The matrix would undo such an override without a word. */
+static bool check_conflicts(const struct plan *plan, const struct override *overrides,
+                            size_t override_count, struct error *error)
+{
+    for (size_t i = 0; i < override_count; i++)
+        for (size_t d = 0; d < plan->dimension_count; d++) {
+            const struct dimension *dimension = &plan->dimensions[d];
+            if (strcmp(dimension->key, overrides[i].key) == 0)
+                return json_fault(&dimension->values, error,
+                                  "the matrix sets \"%s\" itself; change the matrix or do not "
+                                  "override the key",
+                                  overrides[i].key);
+        }
+    return true;
+}
+
+static bool load_sweep(struct sweep *sweep, struct document *document, struct plan *plan,
+                       const struct override *overrides, size_t override_count, struct error *error)
+{
+    struct json_value root = document_root(document);
+    struct override *own = load_array(override_count, sizeof *own, error);
+    size_t own_count = 0;
+    int64_t seed = 1;
+    bool good = own != NULL;
+    for (size_t i = 0; good && i < override_count; i++) {
+        if (is_sweep_key(overrides[i].key))
+            good = document_override(document, overrides[i].key, overrides[i].value, error);
+        else
+            own[own_count++] = overrides[i];
+    }
+    good = good && json_is_object(&root, sweep_keys, error) &&
+           load_base(document, &root, sweep, error) && load_matrix(&root, plan, error) &&
+           check_conflicts(plan, own, own_count, error) &&
+           read_base_seed(sweep, own, own_count, &seed, error) &&
+           load_seeds(&root, seed, plan, error) &&
+           make_runs(sweep, &root, plan, own, own_count, error);
+    free(own);
+    return good;
+}
+
+struct sweep *sweep_load(const char *path, const struct override *overrides, size_t override_count,
+                         struct error *error)
+{
+    struct document document;
+    if (!document_open(&document, path, error))
+        return NULL;
+    struct plan *plan = load_array(1, sizeof *plan, error);
+    struct sweep *sweep = load_array(1, sizeof *sweep, error);
+    bool good = plan != NULL && sweep != NULL &&
+                load_sweep(sweep, &document, plan, overrides, override_count, error);
+    if (plan != NULL)
+        free(plan->seeds);
+    free(plan);
+    document_close(&document);
+    if (good)
+        return sweep;
+    sweep_free(sweep);
+    return NULL;
+}
+
+void sweep_free(struct sweep *sweep)
+{
+    if (sweep == NULL)
+        return;
+    for (size_t r = 0; r < sweep->run_count; r++) {
+        struct sweep_run *run = &sweep->runs[r];
+        for (size_t i = 0; i < run->override_count; i++) {
+            free((char *)(uintptr_t)run->overrides[i].key);
+            free((char *)(uintptr_t)run->overrides[i].value);
+        }
+        free(run->overrides);
+        free(run->label);
+        free(run->setting_name);
+    }
+    free(sweep->runs);
+    free(sweep->path);
+    free(sweep->directory);
+    free(sweep->base_path);
+    cJSON_free(sweep->base_text);
+    free(sweep);
+}
+
+struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struct error *error)
+{
+    const struct sweep_run *chosen = &sweep->runs[run];
+    struct experiment *experiment =
+        sweep->base_text != NULL
+            ? experiment_parse(sweep->base_text, sweep->base_path, sweep->directory,
+                               chosen->overrides, chosen->override_count, error)
+            : experiment_load(sweep->base_path, chosen->overrides, chosen->override_count, error);
+    if (experiment != NULL)
+        (void)snprintf(experiment->setting_name, sizeof experiment->setting_name, "%s",
+                       chosen->setting_name);
+    return experiment;
+}

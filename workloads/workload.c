@@ -1,0 +1,176 @@
+#include "workloads/workload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* NVIDIA's Multi-Instance GPU user guide: A100, A800, H100, H200, H800 offer instances of 1, 2, 3,
+ * 4 and 7 sevenths of their compute; A30 of 1, 2 and 4 quarters. */
+static const struct mig_device {
+    const char *prefix;
+    uint16_t units;
+    uint16_t shapes; /* bit g: g units are a shape */
+} mig_devices[] = {
+    {"A100", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
+    {"A800", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
+    {"H100", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
+    {"H200", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
+    {"H800", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
+    {"A30", 4, 1U << 1 | 1U << 2 | 1U << 4},
+};
+
+static const struct mig_device *mig_device_of(const char *model)
+{
+    for (size_t i = 0; i < sizeof mig_devices / sizeof mig_devices[0]; i++)
+        if (strncmp(model, mig_devices[i].prefix, strlen(mig_devices[i].prefix)) == 0)
+            return &mig_devices[i];
+    return NULL;
+}
+
+uint16_t gpu_mig_units(const char *model)
+{
+    const struct mig_device *device = mig_device_of(model);
+    return device == NULL ? 0 : device->units;
+}
+
+bool gpu_allows(const struct gpu_spec *gpu, uint16_t vgpu)
+{
+    if (gpu->sharing == SHARING_MPS)
+        return vgpu <= gpu->units;
+    if (gpu->sharing == SHARING_EXCLUSIVE)
+        return vgpu == gpu->units;
+    const struct mig_device *device = mig_device_of(gpu->model);
+    return device != NULL && gpu->units == device->units && vgpu <= device->units &&
+           (device->shapes >> vgpu & 1U) != 0;
+}
+
+/* The same guide: an instance's memory comes in eighths (A30: quarters); 3 sevenths of the compute
+ * go with 4 eighths of it. */
+static double mig_memory_share(const struct gpu_spec *gpu, uint16_t vgpu)
+{
+    if (gpu->units == 4)
+        return vgpu / 4.0;
+    return (vgpu == 3 || vgpu == 7 ? vgpu + 1 : vgpu) / 8.0;
+}
+
+bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb)
+{
+    double share = gpu->sharing == SHARING_MIG ? mig_memory_share(gpu, vgpu) : 1;
+    return memory_mb <= gpu->memory_mb * share;
+}
+
+/* Fewer jobs, then fewer vGPUs, then fewer vCPUs. */
+static bool is_smaller(const struct configuration *a, const struct configuration *b)
+{
+    if (a->batch != b->batch)
+        return a->batch < b->batch;
+    if (a->vgpu != b->vgpu)
+        return a->vgpu < b->vgpu;
+    return a->vcpu < b->vcpu;
+}
+
+static void derive_function(struct function *function, const struct cluster_spec *cluster)
+{
+    function->minimum_configuration = 0;
+    function->fastest_single = 0;
+    for (size_t k = 0; k < function->configuration_count; k++) {
+        struct configuration *c = &function->configurations[k];
+        double usd_per_hour = c->vcpu * cluster->vcpu_hour_usd + c->vgpu * cluster->vgpu_hour_usd;
+        c->cost_usd = (double)c->time / (double)SIM_HOUR * usd_per_hour;
+        c->cost_per_job_usd = c->cost_usd / c->batch;
+        c->gpu_memory_mb = function->gpu_weights_mb + function->gpu_per_item_mb * c->batch;
+        const struct configuration *minimum =
+            &function->configurations[function->minimum_configuration];
+        const struct configuration *fastest = &function->configurations[function->fastest_single];
+        if (is_smaller(c, minimum))
+            function->minimum_configuration = k;
+        if (c->batch < fastest->batch || (c->batch == fastest->batch && c->time < fastest->time))
+            function->fastest_single = k;
+    }
+}
+
+static void derive_successors(struct application *application)
+{
+    for (size_t s = 0; s < application->stage_count; s++) {
+        struct stage *stage = &application->stages[s];
+        stage->next_count = 0;
+        if (stage->next == NULL)
+            stage->next = calloc(application->stage_count, sizeof *stage->next);
+    }
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        for (size_t i = 0; i < stage->after_count; i++) {
+            struct stage *before = &application->stages[stage->after[i]];
+            if (before->next != NULL)
+                before->next[before->next_count++] = s;
+        }
+    }
+}
+
+static sim_time_t critical_path(const struct workload *workload,
+                                const struct application *application)
+{
+    sim_time_t finish[WORKLOAD_MAX_STAGES] = {0};
+    sim_time_t longest = 0;
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        const struct function *function = &workload->functions[stage->function];
+        sim_time_t start = 0;
+        for (size_t i = 0; i < stage->after_count; i++)
+            if (finish[stage->after[i]] > start)
+                start = finish[stage->after[i]];
+        finish[s] = start + function->configurations[function->minimum_configuration].time;
+        if (finish[s] > longest)
+            longest = finish[s];
+    }
+    return longest;
+}
+
+void workload_derive(struct workload *workload)
+{
+    workload->cluster.invoker_count = 0;
+    for (size_t g = 0; g < workload->cluster.group_count; g++)
+        workload->cluster.invoker_count += workload->cluster.groups[g].count;
+    for (size_t f = 0; f < workload->function_count; f++)
+        derive_function(&workload->functions[f], &workload->cluster);
+    workload->queue_count = 0;
+    workload->max_stages = 0;
+    for (size_t a = 0; a < workload->application_count; a++) {
+        struct application *application = &workload->applications[a];
+        application->first_queue = workload->queue_count;
+        workload->queue_count += (uint32_t)application->stage_count;
+        if (application->stage_count > workload->max_stages)
+            workload->max_stages = application->stage_count;
+        derive_successors(application);
+        application->base_latency = critical_path(workload, application);
+    }
+}
+
+static void clear_application(struct application *application)
+{
+    for (size_t s = 0; s < application->stage_count; s++) {
+        free(application->stages[s].name);
+        free(application->stages[s].after);
+        free(application->stages[s].next);
+    }
+    free(application->stages);
+    free(application->name);
+}
+
+void workload_clear(struct workload *workload)
+{
+    for (size_t f = 0; f < workload->function_count; f++) {
+        struct function *function = &workload->functions[f];
+        free(function->name);
+        free(function->model);
+        free(function->service_samples_ms);
+        free(function->configurations);
+    }
+    free(workload->functions);
+    for (size_t a = 0; a < workload->application_count; a++)
+        clear_application(&workload->applications[a]);
+    free(workload->applications);
+    for (size_t g = 0; g < workload->cluster.group_count; g++)
+        free(workload->cluster.groups[g].gpus);
+    free(workload->cluster.groups);
+    memset(workload, 0, sizeof *workload);
+}
