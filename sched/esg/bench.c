@@ -197,6 +197,8 @@ static bool bench_size(struct decision_bench *result, struct bench *bench, size_
     }
     for (int m = 0; done && m < DECISION_METHODS; m++)
         done = bench_measure(bench, (enum bench_method)m, size, &result->rows[m], rng);
+    bench->chain = NULL;
+    bench->set = NULL;
     frontier_destroy(set);
     bench_chain_clear(&chain);
     return done;

@@ -187,7 +187,7 @@ static bool astar_take(struct astar *search, const struct partial *prefix, size_
     bool full = workspace->open_count >= OPEN_LIMIT;
     if (!full && workspace->open_count == workspace->capacity && !workspace_grow(workspace))
         return false;
-    struct partial local;
+    struct partial local = {.cost = 0};
     struct partial *path =
         full ? &local : open_push(workspace, cost + search->cheapest_after[prefix->depth + 1]);
     *path = *prefix;
