@@ -1,5 +1,5 @@
-/* Random DAGs and a small generator for tests (splitmix64: Steele, Lea, Flood, OOPSLA'14), all inline
- * so that a suite stays one file. */
+/* Random DAGs and a small generator for tests (splitmix64: Steele, Lea, Flood, OOPSLA'14), all
+ * inline so that a suite stays one file. */
 #ifndef ESGSIM_TESTS_RANDOM_DAG_H
 #define ESGSIM_TESTS_RANDOM_DAG_H
 
@@ -67,8 +67,8 @@ static inline void test_dag_edge(struct test_dag *dag, size_t tail, size_t head)
     h->after[h->after_count++] = (uint32_t)tail;
 }
 
-static inline void test_dag_edges(struct test_dag *dag, size_t stages,
-                                  const uint32_t (*edges)[2], size_t edge_count)
+static inline void test_dag_edges(struct test_dag *dag, size_t stages, const uint32_t (*edges)[2],
+                                  size_t edge_count)
 {
     test_dag_begin(dag, stages);
     for (size_t e = 0; e < edge_count; e++)
@@ -103,9 +103,9 @@ static inline void test_dag_random(struct test_dag *dag, uint64_t *state, size_t
                 test_dag_edge(dag, t, h);
 }
 
-/* One block of a random series-parallel graph of up to `budget` stages: a short chain, or two blocks
- * between a fork and a join stage. Stages are numbered as they are made, a topological order; `*count`
- * is the next number. */
+/* One block of a random series-parallel graph of up to `budget` stages: a short chain, or two
+ * blocks between a fork and a join stage. Stages are numbered as they are made, a topological
+ * order; `*count` is the next number. */
 static inline void test_dag_block(struct test_dag *dag, uint64_t *state, size_t budget,
                                   size_t *count, size_t *first, size_t *last)
 {

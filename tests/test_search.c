@@ -130,8 +130,7 @@ static void astar_equals_exhaustive_search_with_either_blade_on_or_off(void **un
                   "cut by time %lu, by cost %lu\n",
                   feasible, infeasible, ties, (unsigned long)expansions[3],
                   (unsigned long)expansions[1], (unsigned long)expansions[2],
-                  (unsigned long)expansions[0], (unsigned long)cut_time,
-                  (unsigned long)cut_cost);
+                  (unsigned long)expansions[0], (unsigned long)cut_time, (unsigned long)cut_cost);
     assert_true(feasible > 1000 && infeasible > 100 && ties > 1000);
     assert_true(cut_time > 0 && cut_cost > 0);
     assert_true(expansions[3] < expansions[1] && expansions[3] < expansions[2]);
@@ -473,12 +472,10 @@ int main(void)
         cmocka_unit_test(exhaustive_search_lists_all_feasible_paths_in_their_order),
         cmocka_unit_test(astar_equals_exhaustive_search_with_either_blade_on_or_off),
         cmocka_unit_test(a_full_open_list_turns_to_depth_first_and_stays_exact),
-        cmocka_unit_test(
-            frontier_completes_every_first_configuration_as_exhaustive_search_does),
+        cmocka_unit_test(frontier_completes_every_first_configuration_as_exhaustive_search_does),
         cmocka_unit_test(frontier_ranks_first_configurations_by_their_completion),
         cmocka_unit_test(frontier_of_a_diamond_or_any_small_dag_equals_enumeration),
-        cmocka_unit_test(
-            a_large_region_that_is_not_series_parallel_is_conservative_and_says_so),
+        cmocka_unit_test(a_large_region_that_is_not_series_parallel_is_conservative_and_says_so),
         cmocka_unit_test(a_frontier_past_its_limit_is_refused_by_name),
     };
     return cmocka_run_group_tests_name("search", tests, NULL, NULL);

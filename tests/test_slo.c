@@ -18,8 +18,8 @@ static void assert_near(double found, double wanted)
 }
 
 /* Every path from stage s on, each of which must sum to 1. `left` bounds their number. */
-static void walk_paths(const struct application *application, const struct slo_plan *plan,
-                       size_t s, double sum, size_t *left)
+static void walk_paths(const struct application *application, const struct slo_plan *plan, size_t s,
+                       double sum, size_t *left)
 {
     const struct stage *stage = &application->stages[s];
     sum += plan->stages[s].quota;
@@ -27,7 +27,7 @@ static void walk_paths(const struct application *application, const struct slo_p
         assert_near(sum, 1.0);
         --*left;
     }
-    for (size_t i = 0; i < stage->next_count && *left > 0; i++)
+    for (size_t i = 0; i<stage->next_count && * left> 0; i++)
         walk_paths(application, plan, stage->next[i], sum, left);
 }
 
@@ -162,8 +162,7 @@ static void in_series_parallel_dags_quotas_lead_to_the_deadlines(void **unused)
         struct slo_plan *plan = slo_plan_create(&dag.application, mean, 1);
         for (size_t s = 0; s < dag.application.stage_count; s++) {
             const struct stage *stage = &dag.application.stages[s];
-            double start =
-                stage->after_count > 0 ? plan->stages[stage->after[0]].own_deadline : 0;
+            double start = stage->after_count > 0 ? plan->stages[stage->after[0]].own_deadline : 0;
             assert_near(plan->stages[s].own_deadline - start, plan->stages[s].quota);
         }
         slo_plan_destroy(plan);
@@ -225,8 +224,8 @@ static void a_diamond_gives_each_branch_the_super_node_of_the_longest(void **unu
     slo_plan_destroy(plan);
 }
 
-/* 0 -> {1 -> {2, 3} -> 4, 5 -> 6} -> 7: the inner super node is max(4, 1) = 4, its branch 1 + 4 + 1 = 6,
- * the other branch 1 + 2 = 3, so the outer chain is 2, 6, 2. */
+/* 0 -> {1 -> {2, 3} -> 4, 5 -> 6} -> 7: the inner super node is max(4, 1) = 4, its branch 1 + 4 + 1
+ * = 6, the other branch 1 + 2 = 3, so the outer chain is 2, 6, 2. */
 static void a_nested_fork_is_split_from_the_inside_out(void **unused)
 {
     (void)unused;

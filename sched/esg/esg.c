@@ -1,9 +1,10 @@
 /* ESG (HPDC'24, arXiv 2404.16812): pipeline-conscious scheduling on shareable GPUs.
  *
- * One step: retry what could not be placed (ESG_Dispatch's recheck list), else take the next waiting
- * queue round robin, search its cheapest configuration paths within the deadline of its oldest job
- * (ESG_1Q), and place the first of them that fits. Nothing is remembered from one stage to the next:
- * the plan is redone from the state at hand, and deadlines are absolute, so slack carries over.
+ * One step: retry what could not be placed (ESG_Dispatch's recheck list), else take the next
+ * waiting queue round robin, search its cheapest configuration paths within the deadline of its
+ * oldest job (ESG_1Q), and place the first of them that fits. Nothing is remembered from one stage
+ * to the next: the plan is redone from the state at hand, and deadlines are absolute, so slack
+ * carries over.
  */
 #include "sched/policy.h"
 
@@ -58,15 +59,16 @@ struct esg_queue {
 };
 
 struct esg_application {
-    struct slo_plan *plan;        /* A* */
-    struct frontier_set *set;     /* frontier */
+    struct slo_plan *plan;              /* A* */
+    struct frontier_set *set;           /* frontier */
     const struct search_table **tables; /* by stage */
 };
 
 struct esg_function {
     struct search_table *table;
-    uint16_t *by_cost;  /* entries of the table, cheapest first */
-    uint16_t minimum;   /* configuration: batch 1, fewest vGPUs, then fewest vCPUs, that fits at all */
+    uint16_t *by_cost; /* entries of the table, cheapest first */
+    uint16_t
+        minimum; /* configuration: batch 1, fewest vGPUs, then fewest vCPUs, that fits at all */
 };
 
 struct esg {
@@ -90,7 +92,8 @@ struct esg {
     struct search_result result;
 };
 
-/* ---- Set-up ------------------------------------------------------------------------------------- */
+/* ---- Set-up -------------------------------------------------------------------------------------
+ */
 
 static void esg_finish(void *state)
 {
@@ -212,7 +215,8 @@ static bool esg_init(void *state, struct platform *platform, const double *value
     return done;
 }
 
-/* ---- ESG_1Q ------------------------------------------------------------------------------------- */
+/* ---- ESG_1Q -------------------------------------------------------------------------------------
+ */
 
 static void esg_candidate(struct esg_queue *queue, uint16_t configuration, double cost,
                           sim_time_t time)
@@ -264,8 +268,8 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
         const struct search_problem problem = {
             .stages = tables,
             .stage_count = part->chain_length,
-            .budget = job.arrival + (sim_time_t)(slo * part->deadline_fraction) -
-                      platform_now(platform),
+            .budget =
+                job.arrival + (sim_time_t)(slo * part->deadline_fraction) - platform_now(platform),
             .queue_length = length,
             .k = esg->k,
             .time_blade = true,
@@ -285,7 +289,8 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
                         length);
 }
 
-/* ---- ESG_Dispatch ------------------------------------------------------------------------------- */
+/* ---- ESG_Dispatch -------------------------------------------------------------------------------
+ */
 
 /* An invoker that ran a predecessor of the oldest job and fits; SIM_NONE where none does. */
 static uint32_t esg_local(const struct platform *platform, uint32_t queue, uint32_t function,
@@ -328,10 +333,8 @@ static bool esg_try(const struct esg *esg, struct platform *platform, uint32_t q
     uint32_t invoker = esg_place(esg, platform, queue, function, configuration);
     if (invoker == SIM_NONE)
         return false;
-    uint32_t batch = platform_workload(platform)
-                         ->functions[function]
-                         .configurations[configuration]
-                         .batch;
+    uint32_t batch =
+        platform_workload(platform)->functions[function].configurations[configuration].batch;
     uint32_t length = platform_queue_length(platform, queue);
     platform_explain(platform, (uint32_t)esg->queues[queue].candidate_count, cost, time);
     return platform_dispatch(platform, queue, length < batch ? length : batch, configuration,
@@ -418,8 +421,7 @@ static bool esg_decide(void *state, struct platform *platform)
         if (queue != SIM_NONE)
             esg_schedule(esg, platform, queue);
     }
-    esg->in_round =
-        esg->list_done < esg->list_count || esg_next(esg, platform) != SIM_NONE;
+    esg->in_round = esg->list_done < esg->list_count || esg_next(esg, platform) != SIM_NONE;
     return esg->in_round;
 }
 
@@ -436,7 +438,8 @@ extern const struct policy policy_esg;
 const struct policy policy_esg = {
     .abi = POLICY_ABI,
     .name = "esg",
-    .summary = "ESG (HPDC'24): K cheapest configuration paths within group deadlines, data locality",
+    .summary =
+        "ESG (HPDC'24): K cheapest configuration paths within group deadlines, data locality",
     .parameters = esg_parameters,
     .parameter_count = PARAMETER_COUNT,
     .state_bytes = sizeof(struct esg),

@@ -14,10 +14,10 @@ struct frontier_set {
     const struct search_table *const *tables;
     size_t max_points;
     size_t stage_count;
-    uint32_t *join;          /* immediate post-dominator; stage_count where it is the virtual sink */
-    struct frontier **own;   /* of the stage alone */
+    uint32_t *join;        /* immediate post-dominator; stage_count where it is the virtual sink */
+    struct frontier **own; /* of the stage alone */
     struct frontier **after; /* of all that follows it */
-    struct frontier **from;  /* the stage and all that follows it */
+    struct frontier **from;  /* the stage and all that follows it; NULL for sources */
     bool *exact;             /* of after[] */
     bool region_exact;       /* while building: no region was treated conservatively */
 };
@@ -85,8 +85,7 @@ static struct frontier *region_exhaust(struct region *region, size_t combination
 
 /* `*total` becomes operation(*total, operand); what is replaced is freed. */
 static void combine(struct frontier **total, const struct frontier *operand,
-                    struct frontier *(*operation)(const struct frontier *,
-                                                  const struct frontier *))
+                    struct frontier *(*operation)(const struct frontier *, const struct frontier *))
 {
     struct frontier *result = operation(*total, operand);
     frontier_free(*total);
@@ -177,7 +176,8 @@ static struct frontier *fork_irregular(struct frontier_set *set, const uint32_t 
     return result;
 }
 
-/* ---- Series and parallel ----------------------------------------------------------------------- */
+/* ---- Series and parallel -----------------------------------------------------------------------
+ */
 
 /* All between a fork and its join, neither included. */
 static struct frontier *frontier_fork(struct frontier_set *set, uint32_t fork)
@@ -249,15 +249,19 @@ static bool frontier_stage_build(struct frontier_set *set, uint32_t stage, struc
     set->region_exact = true;
     set->own[stage] = frontier_of_table(set->tables[stage]);
     set->after[stage] = frontier_until(set, stage, (uint32_t)set->stage_count);
-    set->from[stage] = frontier_series(set->own[stage], set->after[stage]);
-    if (set->from[stage] == NULL)
+    bool built = set->own[stage] != NULL && set->after[stage] != NULL;
+    if (built && s->after_count > 0) {
+        set->from[stage] = frontier_series(set->own[stage], set->after[stage]);
+        built = set->from[stage] != NULL;
+    }
+    if (!built)
         return error_run(error, "application '%s', stage '%s': out of memory for its frontier",
                          set->application->name, s->name);
-    if (set->max_points > 0 && set->from[stage]->count > set->max_points)
+    if (set->max_points > 0 && set->after[stage]->count > set->max_points)
         return error_run(error,
-                         "application '%s', stage '%s': its frontier has %zu points, more than "
-                         "%zu; use the A* method with groups",
-                         set->application->name, s->name, set->from[stage]->count,
+                         "application '%s': the frontier of what follows stage '%s' has %zu "
+                         "points, more than %zu; use the A* method with groups",
+                         set->application->name, s->name, set->after[stage]->count,
                          set->max_points);
     set->exact[stage] = set->region_exact;
     for (size_t i = 0; i < s->next_count; i++)
@@ -337,7 +341,8 @@ bool frontier_exact(const struct frontier_set *set, size_t stage)
     return set->exact[stage];
 }
 
-/* ---- Decisions ----------------------------------------------------------------------------------- */
+/* ---- Decisions
+ * ----------------------------------------------------------------------------------- */
 
 /* How many of the first `within` points take at most `budget`, where the answer is near `within`:
  * gallop back from there, then halve. */
@@ -369,8 +374,7 @@ void frontier_completions(const struct frontier_set *set, size_t stage, sim_time
     size_t reach = after->count;
     for (size_t i = 0; i < table->count; i++) {
         reach = frontier_reach(after, budget - table->time[i], reach);
-        best_cost[i] =
-            reach > 0 ? table->cost[i] + after->points[reach - 1].cost_usd : INFINITY;
+        best_cost[i] = reach > 0 ? table->cost[i] + after->points[reach - 1].cost_usd : INFINITY;
     }
 }
 

@@ -84,8 +84,7 @@ struct frontier *frontier_either(const struct frontier *a, const struct frontier
         return NULL;
     size_t i = 0, j = 0;
     while (i < a->count || j < b->count) {
-        bool from_a =
-            j == b->count || (i < a->count && a->points[i].time <= b->points[j].time);
+        bool from_a = j == b->count || (i < a->count && a->points[i].time <= b->points[j].time);
         const struct frontier_point *point = from_a ? &a->points[i++] : &b->points[j++];
         frontier_append(result, point->time, point->cost_usd);
     }

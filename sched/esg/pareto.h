@@ -1,8 +1,8 @@
 /* The algebra of frontiers: what frontier_build is made of.
  *
  * Every result is a new frontier that the caller frees with frontier_free, and holds only
- * non-dominated points: ascending time, strictly descending cost. NULL: out of memory, or an operand
- * is NULL, so that a chain of operations needs one check at its end.
+ * non-dominated points: ascending time, strictly descending cost. NULL: out of memory, or an
+ * operand is NULL, so that a chain of operations needs one check at its end.
  */
 #ifndef ESGSIM_SCHED_ESG_PARETO_H
 #define ESGSIM_SCHED_ESG_PARETO_H
@@ -12,8 +12,8 @@
 struct frontier *frontier_new(size_t capacity); /* count 0 */
 void frontier_free(struct frontier *frontier);  /* NULL is fine */
 
-/* Add a point of time not below the last one's where it is not dominated; where it dominates the last
- * (same time, less cost) it takes its place. The caller has seen to the capacity. */
+/* Add a point of time not below the last one's where it is not dominated; where it dominates the
+ * last (same time, less cost) it takes its place. The caller has seen to the capacity. */
 void frontier_append(struct frontier *frontier, sim_time_t time, double cost_usd);
 
 /* Nothing to do: (0, 0). */
@@ -25,7 +25,8 @@ struct frontier *frontier_of_points(struct frontier_point *points, size_t count)
 /* Either of two. O(a + b). */
 struct frontier *frontier_either(const struct frontier *a, const struct frontier *b);
 /* One after the other: the Minkowski sum (times add, costs add), by merging shifted copies of the
- * longer operand in pairs. O(a × b × log min(a, b)) at worst; dominated points fall out on the way. */
+ * longer operand in pairs. O(a × b × log min(a, b)) at worst; dominated points fall out on the way.
+ */
 struct frontier *frontier_series(const struct frontier *a, const struct frontier *b);
 /* Both at once: the later time, the sum of costs. O(a + b). */
 struct frontier *frontier_parallel(const struct frontier *a, const struct frontier *b);

@@ -4,9 +4,9 @@
 
 enum { OPEN_LIMIT = 1 << 20, OPEN_FIRST = 1 << 10 };
 
-/* Bounds are sums in another order than the costs that they bound. Rounding moves a sum of at most 16
- * non-negative terms by less than 16 × 2^-52 of itself, so a cut this far beyond the bound never takes
- * a path that exact arithmetic would keep. */
+/* Bounds are sums in another order than the costs that they bound. Rounding moves a sum of at most
+ * 16 non-negative terms by less than 16 × 2^-52 of itself, so a cut this far beyond the bound never
+ * takes a path that exact arithmetic would keep. */
 static const double ROUNDING_MARGIN = 1e-13;
 
 struct partial {
@@ -35,7 +35,8 @@ struct search_workspace {
     struct level_bounds levels[SEARCH_MAX_STAGES];
 };
 
-/* One search in progress. The arrays hold, for a prefix of d stages, sums over stages d, d + 1, … */
+/* One search in progress. The arrays hold, for a prefix of d stages, sums over stages d, d + 1, …
+ */
 struct astar {
     const struct search_problem *problem;
     struct search_workspace *workspace;
@@ -186,7 +187,7 @@ static bool astar_take(struct astar *search, const struct partial *prefix, size_
     bool full = workspace->open_count >= OPEN_LIMIT;
     if (!full && workspace->open_count == workspace->capacity && !workspace_grow(workspace))
         return false;
-    struct partial local;
+    struct partial local = {.cost = 0};
     struct partial *path =
         full ? &local : open_push(workspace, cost + search->cheapest_after[prefix->depth + 1]);
     *path = *prefix;

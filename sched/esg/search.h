@@ -3,9 +3,9 @@
  *
  * A problem is a chain of stages, each with the configurations of its function; a path picks one
  * configuration a stage; it is feasible where its total time is within the budget and its first
- * configuration's batch within the queue's length; its cost is the sum of costs per job. Three exact
- * methods answer through one interface: A* with ESG's two pruning blades, the precomputed Pareto
- * frontier of every suffix, and exhaustive enumeration (for tests).
+ * configuration's batch within the queue's length; its cost is the sum of costs per job. Three
+ * exact methods answer through one interface: A* with ESG's two pruning blades, the precomputed
+ * Pareto frontier of every suffix, and exhaustive enumeration (for tests).
  */
 #ifndef ESGSIM_SCHED_ESG_SEARCH_H
 #define ESGSIM_SCHED_ESG_SEARCH_H
@@ -20,14 +20,14 @@
 
 enum { SEARCH_MAX_STAGES = 16, SEARCH_MAX_K = 64 };
 
-/* The configurations of one stage in ascending order of time (ties: cost, then index). Built once per
- * function with search_table_create; shared by all problems. */
+/* The configurations of one stage in ascending order of time (ties: cost, then index). Built once
+ * per function with search_table_create; shared by all problems. */
 struct search_table {
     size_t count;
     sim_time_t *time;
-    double *cost;       /* per job */
+    double *cost; /* per job */
     uint16_t *batch;
-    uint16_t *index;    /* into function.configurations */
+    uint16_t *index; /* into function.configurations */
     sim_time_t fastest;
     double cheapest;
     double fastest_cost; /* cost of the fastest (the cheapest of the fastest) */
@@ -39,8 +39,8 @@ struct search_table *search_table_create(const struct configuration *configurati
 /* Only the configurations of `function` that some invoker of the workload's cluster could hold when
  * empty (vCPUs, GPU share allowed by its slicing, GPU memory). NULL with ERROR_INPUT where there is
  * none, ERROR_RUN when out of memory. */
-struct search_table *search_table_create_placeable(const struct workload *workload,
-                                                   size_t function, struct error *error);
+struct search_table *search_table_create_placeable(const struct workload *workload, size_t function,
+                                                   struct error *error);
 void search_table_destroy(struct search_table *table);
 
 struct search_problem {
@@ -62,8 +62,8 @@ struct search_path {
 struct search_result {
     struct search_path paths[SEARCH_MAX_K]; /* ascending by (cost, time, configurations) */
     size_t path_count;                      /* fewer than k where fewer are feasible */
-    uint64_t expansions;  /* paths, partial or whole, that were built and not cut at once: queued, or
-                             offered as completions; for exhaustive search, all of them */
+    uint64_t expansions; /* paths, partial or whole, that were built and not cut at once: queued, or
+                            offered as completions; for exhaustive search, all of them */
     uint64_t pruned_time; /* one-step extensions of expanded paths that each blade cut */
     uint64_t pruned_cost;
 };
@@ -83,15 +83,15 @@ struct search_workspace;
 struct search_workspace *search_workspace_create(void);
 void search_workspace_destroy(struct search_workspace *workspace);
 
-/* A* with dual-blade pruning. Exact: the K cheapest of all feasible paths, with any blade on or off.
- * Memory is bounded (2^20 open partial paths): beyond it new ones are followed depth first at once,
- * which is as exact and only slower. False only when out of memory.
+/* A* with dual-blade pruning. Exact: the K cheapest of all feasible paths, with any blade on or
+ * off. Memory is bounded (2^20 open partial paths): beyond it new ones are followed depth first at
+ * once, which is as exact and only slower. False only when out of memory.
  *
- * Best first by f = cost so far + lowest costs of what remains. The time blade cuts a configuration,
- * and all slower ones, where even the fastest rest misses the budget; the cost blade cuts one whose f
- * exceeds the K-th best completion known. The bounds on that completion are kept for each depth by
- * itself: prefixes of one length have distinct fastest completions, while a prefix and its own fastest
- * extension share theirs, which one common list would count twice. */
+ * Best first by f = cost so far + lowest costs of what remains. The time blade cuts a
+ * configuration, and all slower ones, where even the fastest rest misses the budget; the cost blade
+ * cuts one whose f exceeds the K-th best completion known. The bounds on that completion are kept
+ * for each depth by itself: prefixes of one length have distinct fastest completions, while a
+ * prefix and its own fastest extension share theirs, which one common list would count twice. */
 bool search_astar(const struct search_problem *problem, struct search_workspace *workspace,
                   struct search_result *result);
 

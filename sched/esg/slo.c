@@ -4,7 +4,8 @@
 
 #include "sched/esg/dominators.h"
 
-/* ---- The graph of junctions ----------------------------------------------------------------------
+/* ---- The graph of junctions
+ * ----------------------------------------------------------------------
  *
  * Points 2s and 2s + 1 are the start and the end of stage s, followed by the common start of all
  * sources and the common end of all sinks. Points joined by union-find make one junction. */
@@ -68,8 +69,8 @@ static bool junctions_make(struct junctions *graph, const struct application *ap
     return true;
 }
 
-/* Mark what is reached from junction `from` (`back`: what reaches it): bit 1 by any arcs, bit 2 by a
- * way with a stage on it. One sweep settles an acyclic graph, since arcs come in its order. */
+/* Mark what is reached from junction `from` (`back`: what reaches it): bit 1 by any arcs, bit 2 by
+ * a way with a stage on it. One sweep settles an acyclic graph, since arcs come in its order. */
 static void junctions_reach(struct junctions *graph, uint32_t from, bool back,
                             unsigned char *reached)
 {
@@ -116,8 +117,8 @@ static bool junctions_contract_all(struct junctions *graph)
     return done;
 }
 
-/* Edges honoured where no other way, on which a stage lies, leads from one end to the other: such an
- * edge waits for that way and keeps its slack. What results has no cycles. */
+/* Edges honoured where no other way, on which a stage lies, leads from one end to the other: such
+ * an edge waits for that way and keeps its slack. What results has no cycles. */
 static bool junctions_contract_safely(struct junctions *graph)
 {
     unsigned char *reached = malloc(graph->point_count);
@@ -136,7 +137,8 @@ static bool junctions_contract_safely(struct junctions *graph)
     return true;
 }
 
-/* ---- Potentials ------------------------------------------------------------------------------------ */
+/* ---- Potentials
+ * ------------------------------------------------------------------------------------ */
 
 struct placing {
     struct arc *arcs; /* between vertices, no loops */
@@ -156,8 +158,8 @@ static size_t place_of(const struct placing *placing, uint32_t vertex)
     return placing->stamp[vertex] == placing->stamps ? placing->local[vertex] : OUTSIDE;
 }
 
-/* The list's arcs but for direct ones from its first to its last vertex, which are branches of their
- * own with nothing to place. */
+/* The list's arcs but for direct ones from its first to its last vertex, which are branches of
+ * their own with nothing to place. */
 static bool arc_within(const struct placing *placing, const struct arc *arc, size_t count,
                        size_t *tail, size_t *head)
 {
@@ -216,8 +218,7 @@ static size_t list_components(const struct placing *placing, size_t count, size_
             if (!arc_within(placing, &placing->arcs[a], count, &tail, &head) || tail == 0 ||
                 head == count - 1 || component[tail] == component[head])
                 continue;
-            size_t least =
-                component[tail] < component[head] ? component[tail] : component[head];
+            size_t least = component[tail] < component[head] ? component[tail] : component[head];
             component[tail] = component[head] = least;
             changed = true;
         }
@@ -398,7 +399,8 @@ static bool junctions_place(struct junctions *graph, double *potential)
     return done;
 }
 
-/* ---- Plans ------------------------------------------------------------------------------------------- */
+/* ---- Plans
+ * ------------------------------------------------------------------------------------------- */
 
 static bool plan_potential(const struct application *application, const struct slo_stage *stages,
                            bool (*contract)(struct junctions *), double *potential)
@@ -416,8 +418,7 @@ static void plan_normalise(struct slo_plan *plan, const double *mean_time)
     for (size_t s = 0; s < plan->stage_count; s++)
         total += mean_time[s];
     for (size_t s = 0; s < plan->stage_count; s++)
-        plan->stages[s].anl =
-            total > 0 ? mean_time[s] / total : 1.0 / (double)plan->stage_count;
+        plan->stages[s].anl = total > 0 ? mean_time[s] / total : 1.0 / (double)plan->stage_count;
 }
 
 /* Runs of stages with nothing but each other before and after, cut after every `group_size`. */

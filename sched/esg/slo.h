@@ -1,27 +1,28 @@
 /* Dominator-based SLO distribution (ESG, HPDC'24): from one end-to-end SLO to a deadline a stage.
  *
- * ANL(f), the average normalised length, is the mean latency of f over its configurations divided by
- * the sum of these means over the application. The dominator tree of the DAG finds its fork–joins;
- * from the inside out each is collapsed into one super node whose ANL is its longest branch's; the
- * graph is then a chain, split into groups of at most `group_size`; a group's quota is the SLO times
- * its share of ANL. Inside a super node every branch gets the super node's quota and is split again.
- * Quotas along every source–sink path sum to the SLO; deadlines are absolute (arrival + cumulative
- * quota), so slack carries over.
+ * ANL(f), the average normalised length, is the mean latency of f over its configurations divided
+ * by the sum of these means over the application. The dominator tree of the DAG finds its
+ * fork–joins; from the inside out each is collapsed into one super node whose ANL is its longest
+ * branch's; the graph is then a chain, split into groups of at most `group_size`; a group's quota
+ * is the SLO times its share of ANL. Inside a super node every branch gets the super node's quota
+ * and is split again. Quotas along every source–sink path sum to the SLO; deadlines are absolute
+ * (arrival + cumulative quota), so slack carries over.
  *
- * How that reaches any DAG. The ends of stages are junctions: an edge u -> v makes the end of u and the
- * start of v one junction, sources start at junction 0, sinks end at junction 1. A potential on the
- * junctions is a plan: a stage's quota is the difference across it, and quotas along every path sum to
- * 1 because they telescope. Between two junctions that every path passes, the potential is divided
- * by longest ANL (super nodes in a chain); parallel parts between them each get all of it (branches);
- * where a part is neither, a junction lies at the share up / (up + down) of the longest ANL before and
- * after it, which rises along every stage. For series-parallel graphs this is ESG's rule.
+ * How that reaches any DAG. The ends of stages are junctions: an edge u -> v makes the end of u and
+ * the start of v one junction, sources start at junction 0, sinks end at junction 1. A potential on
+ * the junctions is a plan: a stage's quota is the difference across it, and quotas along every path
+ * sum to 1 because they telescope. Between two junctions that every path passes, the potential is
+ * divided by longest ANL (super nodes in a chain); parallel parts between them each get all of it
+ * (branches); where a part is neither, a junction lies at the share up / (up + down) of the longest
+ * ANL before and after it, which rises along every stage. For series-parallel graphs this is ESG's
+ * rule.
  *
- * Some DAGs leave no choice: with s -> b -> p and s -> p, equal sums on both paths mean that b's quota
- * is 0, and a deadline there would be absurd. Hence two potentials. `quota` comes from the one that
- * honours every edge, and is 0 exactly where sums equal on every path force it to be.
- * `deadline_fraction` comes from one that leaves slack on the edges which force this (s -> p waits for
- * b): it rises along every edge and gives every stage time of its own. Where nothing is forced, as in
- * every series-parallel graph without such short cuts, the two are one.
+ * Some DAGs leave no choice: with s -> b -> p and s -> p, equal sums on both paths mean that b's
+ * quota is 0, and a deadline there would be absurd. Hence two potentials. `quota` comes from the
+ * one that honours every edge, and is 0 exactly where sums equal on every path force it to be.
+ * `deadline_fraction` comes from one that leaves slack on the edges which force this (s -> p waits
+ * for b): it rises along every edge and gives every stage time of its own. Where nothing is forced,
+ * as in every series-parallel graph without such short cuts, the two are one.
  */
 #ifndef ESGSIM_SCHED_ESG_SLO_H
 #define ESGSIM_SCHED_ESG_SLO_H

@@ -87,8 +87,8 @@ static bool configuration_placeable(const struct cluster_spec *cluster,
     return false;
 }
 
-struct search_table *search_table_create_placeable(const struct workload *workload,
-                                                   size_t function, struct error *error)
+struct search_table *search_table_create_placeable(const struct workload *workload, size_t function,
+                                                   struct error *error)
 {
     const struct function *f = &workload->functions[function];
     struct sort_key *keys = malloc(f->configuration_count * sizeof *keys);

@@ -1,0 +1,477 @@
+/* esgsim search: explains one decision. */
+#include "sim/cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cjson/cJSON.h>
+
+#include "sched/esg/frontier.h"
+#include "sched/esg/search.h"
+#include "sim/cli/find.h"
+#include "workloads/experiment.h"
+
+static const double EXHAUSTIVE_LIMIT = 1e8;
+/* A* without a blade may queue nearly all prefixes. */
+static const double UNBLADED_LIMIT = 1e7;
+
+enum method { METHOD_ASTAR, METHOD_FRONTIER, METHOD_EXHAUSTIVE, METHOD_COUNT };
+static const char *const method_names[METHOD_COUNT] = {"astar", "frontier", "exhaustive"};
+
+struct request {
+    const char *path, *application;
+    uint64_t stage, stages, k, queue_length;
+    double budget_ms;
+    enum method method;
+    bool budget_given, time_blade, cost_blade, json;
+};
+
+struct decision {
+    const struct request *request;
+    const struct workload *workload;
+    const struct application *application;
+    struct search_table **tables; /* by function, NULL where not needed */
+    const struct search_table **by_stage;
+    size_t chain[SEARCH_MAX_STAGES]; /* stages searched, in order */
+    size_t chain_length;
+    bool is_chain; /* chain[] is all that is left of the application, or as much as was asked for */
+    struct search_workspace *workspace;
+    struct search_result result;
+    double *first_best; /* by entry of the first stage's table */
+    double elapsed_us, build_ms;
+    bool exact;
+};
+
+static double now_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+/* ---- Options ------------------------------------------------------------------------------------
+ */
+
+static bool parse_method(const char *text, enum method *method, struct error *error)
+{
+    for (int m = 0; m < METHOD_COUNT; m++)
+        if (strcmp(text, method_names[m]) == 0) {
+            *method = (enum method)m;
+            return true;
+        }
+    return error_input(error, "--method: '%s' is none of astar, frontier, exhaustive", text);
+}
+
+static bool parse_blades(const char *text, struct request *request, struct error *error)
+{
+    request->time_blade = strcmp(text, "both") == 0 || strcmp(text, "time") == 0;
+    request->cost_blade = strcmp(text, "both") == 0 || strcmp(text, "cost") == 0;
+    if (request->time_blade || request->cost_blade || strcmp(text, "none") == 0)
+        return true;
+    return error_input(error, "--blades: '%s' is none of both, time, cost, none", text);
+}
+
+static bool parse_option(const char *option, const char *value, struct request *request,
+                         struct error *error)
+{
+    if (strcmp(option, "--application") == 0) {
+        request->application = value;
+        return true;
+    }
+    if (strcmp(option, "--stage") == 0)
+        return cli_parse_u64(option, value, 0, UINT32_MAX, &request->stage, error);
+    if (strcmp(option, "--stages") == 0)
+        return cli_parse_u64(option, value, 1, SEARCH_MAX_STAGES, &request->stages, error);
+    if (strcmp(option, "--k") == 0)
+        return cli_parse_u64(option, value, 1, SEARCH_MAX_K, &request->k, error);
+    if (strcmp(option, "--queue-length") == 0)
+        return cli_parse_u64(option, value, 1, UINT32_MAX, &request->queue_length, error);
+    if (strcmp(option, "--method") == 0)
+        return parse_method(value, &request->method, error);
+    if (strcmp(option, "--blades") == 0)
+        return parse_blades(value, request, error);
+    request->budget_given = true;
+    return cli_parse_double(option, value, -1e12, 1e12, &request->budget_ms, error);
+}
+
+static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)
+{
+    static const char *const options[] = {"--application",  "--stage",  "--stages", "--k",
+                                          "--queue-length", "--method", "--blades", "--budget-ms"};
+    *request = (struct request){.k = 5, .queue_length = 32, .time_blade = true, .cost_blade = true};
+    for (int i = 1; i < argc; i++) {
+        bool known = false;
+        for (size_t o = 0; o < sizeof options / sizeof options[0]; o++)
+            known = known || strcmp(argv[i], options[o]) == 0;
+        if (strcmp(argv[i], "--json") == 0) {
+            request->json = true;
+        } else if (known) {
+            if (i + 1 == argc)
+                return cli_usage_error(&command_search, "an option lacks its value", error);
+            if (!parse_option(argv[i], argv[i + 1], request, error))
+                return false;
+            i++;
+        } else if (argv[i][0] == '-' || request->path != NULL) {
+            return cli_usage_error(&command_search, argv[i], error);
+        } else {
+            request->path = argv[i];
+        }
+    }
+    if (request->path == NULL)
+        return cli_usage_error(&command_search, "no experiment file", error);
+    if (request->application == NULL)
+        return cli_usage_error(&command_search, "--application is missing", error);
+    return request->budget_given ||
+           cli_usage_error(&command_search, "--budget-ms is missing", error);
+}
+
+/* ---- Preparation --------------------------------------------------------------------------------
+ */
+
+static bool decision_tables(struct decision *decision, struct error *error)
+{
+    const struct application *application = decision->application;
+    decision->tables = calloc(decision->workload->function_count, sizeof(struct search_table *));
+    decision->by_stage = calloc(application->stage_count, sizeof *decision->by_stage);
+    decision->workspace = search_workspace_create();
+    if (decision->tables == NULL || decision->by_stage == NULL || decision->workspace == NULL)
+        return error_run(error, "search: out of memory");
+    for (size_t s = 0; s < application->stage_count; s++) {
+        uint32_t f = application->stages[s].function;
+        if (decision->tables[f] == NULL)
+            decision->tables[f] = search_table_create_placeable(decision->workload, f, error);
+        if (decision->tables[f] == NULL)
+            return false;
+        decision->by_stage[s] = decision->tables[f];
+    }
+    decision->first_best =
+        calloc(decision->by_stage[decision->request->stage]->count, sizeof *decision->first_best);
+    return decision->first_best != NULL || error_run(error, "search: out of memory");
+}
+
+static void decision_chain(struct decision *decision)
+{
+    const struct application *application = decision->application;
+    const struct request *request = decision->request;
+    size_t most = request->stages > 0 ? request->stages : SEARCH_MAX_STAGES;
+    size_t stage = request->stage;
+    for (;;) {
+        const struct stage *s = &application->stages[stage];
+        decision->chain[decision->chain_length++] = stage;
+        decision->is_chain = s->next_count == 0 || decision->chain_length == request->stages;
+        if (decision->is_chain || s->next_count != 1 || decision->chain_length == most)
+            return;
+        stage = s->next[0];
+    }
+}
+
+static bool decision_check(const struct decision *decision, struct error *error)
+{
+    const struct request *request = decision->request;
+    double combinations = 1;
+    if (request->method == METHOD_FRONTIER)
+        return request->stages == 0 ||
+               error_input(error, "--stages: the frontier always spans all that is left; use it "
+                                  "with --method astar or exhaustive");
+    if (!decision->is_chain)
+        return error_input(error,
+                           "--method: what follows stage %lu of '%s' is no chain of at most %d "
+                           "stages; use --method frontier, or --stages to search the first few",
+                           (unsigned long)request->stage, decision->application->name,
+                           SEARCH_MAX_STAGES);
+    for (size_t i = 0; i < decision->chain_length; i++)
+        combinations *= (double)decision->by_stage[decision->chain[i]]->count;
+    if (request->method == METHOD_EXHAUSTIVE && combinations > EXHAUSTIVE_LIMIT)
+        return error_input(error,
+                           "--method: exhaustive search would try %.3g combinations, more than "
+                           "%.0e; use astar or frontier, or fewer --stages",
+                           combinations, EXHAUSTIVE_LIMIT);
+    combinations /= (double)decision->by_stage[decision->chain[decision->chain_length - 1]]->count;
+    if (!(request->time_blade && request->cost_blade) && combinations > UNBLADED_LIMIT)
+        return error_input(error,
+                           "--blades: without both, up to %.3g prefixes would be queued, more "
+                           "than %.0e; use fewer --stages",
+                           combinations, UNBLADED_LIMIT);
+    return true;
+}
+
+/* ---- Search -------------------------------------------------------------------------------------
+ */
+
+static bool run_search(struct decision *decision, const struct search_problem *problem,
+                       struct search_result *result, struct error *error)
+{
+    bool done = decision->request->method == METHOD_EXHAUSTIVE
+                    ? search_exhaustive(problem, decision->workspace, result)
+                    : search_astar(problem, decision->workspace, result);
+    return done || error_run(error, "search: out of memory");
+}
+
+/* Best completion of each first-stage configuration, each by a search of its own. */
+static bool search_first_stage(struct decision *decision, const struct search_problem *whole,
+                               struct error *error)
+{
+    const struct search_table *first = whole->stages[0];
+    const struct search_table *stages[SEARCH_MAX_STAGES];
+    struct search_problem problem = *whole;
+    struct search_result *one = malloc(sizeof *one);
+    bool done = one != NULL;
+    memcpy(stages, whole->stages, whole->stage_count * sizeof *stages);
+    problem.stages = stages;
+    problem.k = 1;
+    problem.time_blade = problem.cost_blade = true;
+    for (size_t i = 0; done && i < first->count; i++) {
+        struct configuration single = {
+            .batch = 1, .time = first->time[i], .cost_per_job_usd = first->cost[i]};
+        struct search_table *table = search_table_create(&single, 1);
+        stages[0] = table;
+        done = table != NULL && run_search(decision, &problem, one, error);
+        if (done)
+            decision->first_best[i] = one->path_count > 0 ? one->paths[0].cost_usd : INFINITY;
+        search_table_destroy(table);
+    }
+    free(one);
+    return done || error_run(error, "search: out of memory");
+}
+
+static bool decide_chain(struct decision *decision, struct error *error)
+{
+    const struct request *request = decision->request;
+    const struct search_table *stages[SEARCH_MAX_STAGES];
+    for (size_t i = 0; i < decision->chain_length; i++)
+        stages[i] = decision->by_stage[decision->chain[i]];
+    const struct search_problem problem = {.stages = stages,
+                                           .stage_count = decision->chain_length,
+                                           .budget = sim_from_ms(request->budget_ms),
+                                           .queue_length = (uint32_t)request->queue_length,
+                                           .k = request->k,
+                                           .time_blade = request->time_blade,
+                                           .cost_blade = request->cost_blade};
+    double start = now_us();
+    if (!run_search(decision, &problem, &decision->result, error))
+        return false;
+    decision->elapsed_us = now_us() - start;
+    decision->exact = true;
+    return search_first_stage(decision, &problem, error);
+}
+
+static bool decide_frontier(struct decision *decision, struct error *error)
+{
+    const struct request *request = decision->request;
+    sim_time_t budget = sim_from_ms(request->budget_ms);
+    double start = now_us();
+    struct frontier_set *set = frontier_build(decision->application, decision->by_stage, 0, error);
+    if (set == NULL)
+        return false;
+    decision->build_ms = (now_us() - start) / 1e3;
+    decision->exact = frontier_exact(set, request->stage);
+    start = now_us();
+    (void)frontier_search(set, request->stage, budget, (uint32_t)request->queue_length, request->k,
+                          &decision->result);
+    decision->elapsed_us = now_us() - start;
+    frontier_completions(set, request->stage, budget, decision->first_best);
+    const struct search_table *first = decision->by_stage[request->stage];
+    if (!decision->is_chain)
+        decision->chain_length = 1;
+    for (size_t p = 0; decision->is_chain && p < decision->result.path_count; p++) {
+        struct search_path *path = &decision->result.paths[p];
+        for (size_t i = 0; i < first->count; i++)
+            if (first->index[i] == path->configuration[0]) {
+                (void)frontier_path(set, request->stage, i, budget, path);
+                break;
+            }
+    }
+    frontier_destroy(set);
+    return true;
+}
+
+/* ---- Output -------------------------------------------------------------------------------------
+ */
+
+static const struct configuration *path_configuration(const struct decision *decision,
+                                                      const struct search_path *path, size_t i)
+{
+    uint32_t f = decision->application->stages[decision->chain[i]].function;
+    return &decision->workload->functions[f].configurations[path->configuration[i]];
+}
+
+static cJSON *configuration_json(const struct configuration *configuration)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "batch", configuration->batch);
+    cJSON_AddNumberToObject(object, "vcpu", configuration->vcpu);
+    cJSON_AddNumberToObject(object, "vgpu", configuration->vgpu);
+    return object;
+}
+
+static cJSON *paths_json(const struct decision *decision)
+{
+    cJSON *paths = cJSON_CreateArray();
+    for (size_t p = 0; p < decision->result.path_count; p++) {
+        const struct search_path *path = &decision->result.paths[p];
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddNumberToObject(object, "cost_usd", path->cost_usd);
+        cJSON_AddNumberToObject(object, "time_ms", sim_to_ms(path->time));
+        cJSON *configs = cJSON_AddArrayToObject(object, "configs");
+        for (size_t i = 0; i < decision->chain_length; i++)
+            cJSON_AddItemToArray(configs,
+                                 configuration_json(path_configuration(decision, path, i)));
+        cJSON_AddItemToArray(paths, object);
+    }
+    return paths;
+}
+
+/* In the order of the function's configurations; null: no completion meets the budget. */
+static cJSON *first_stage_json(const struct decision *decision)
+{
+    const struct search_table *first = decision->by_stage[decision->request->stage];
+    uint32_t f = decision->application->stages[decision->request->stage].function;
+    const struct function *function = &decision->workload->functions[f];
+    cJSON *array = cJSON_CreateArray();
+    for (size_t c = 0; c < function->configuration_count; c++)
+        for (size_t i = 0; i < first->count; i++) {
+            if (first->index[i] != c)
+                continue;
+            cJSON *object = configuration_json(&function->configurations[c]);
+            if (isinf(decision->first_best[i]))
+                cJSON_AddNullToObject(object, "best_cost_usd");
+            else
+                cJSON_AddNumberToObject(object, "best_cost_usd", decision->first_best[i]);
+            cJSON_AddItemToArray(array, object);
+        }
+    return array;
+}
+
+static bool print_json(const struct decision *decision, struct error *error)
+{
+    const struct search_result *result = &decision->result;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "method", method_names[decision->request->method]);
+    cJSON_AddItemToObject(root, "paths", paths_json(decision));
+    cJSON_AddNumberToObject(root, "expansions", (double)result->expansions);
+    cJSON_AddNumberToObject(root, "pruned_time", (double)result->pruned_time);
+    cJSON_AddNumberToObject(root, "pruned_cost", (double)result->pruned_cost);
+    cJSON_AddItemToObject(root, "first_stage", first_stage_json(decision));
+    cJSON_AddBoolToObject(root, "exact", decision->exact);
+    if (decision->request->method == METHOD_FRONTIER)
+        cJSON_AddNumberToObject(root, "build_ms", decision->build_ms);
+    cJSON_AddNumberToObject(root, "elapsed_us", decision->elapsed_us);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "search: out of memory");
+    (void)puts(text);
+    cJSON_free(text);
+    return true;
+}
+
+static void print_text(const struct decision *decision)
+{
+    const struct search_result *result = &decision->result;
+    const struct search_table *first = decision->by_stage[decision->request->stage];
+    size_t feasible = 0;
+    (void)printf("%s, stage %lu (%s), budget %g ms, queue of %lu, method %s\n",
+                 decision->application->name, (unsigned long)decision->request->stage,
+                 decision->application->stages[decision->request->stage].name,
+                 decision->request->budget_ms, (unsigned long)decision->request->queue_length,
+                 method_names[decision->request->method]);
+    (void)printf("%4s %14s %12s  %s\n", "", "cost/job usd", "time ms",
+                 "batch x vCPU x vGPU of each stage");
+    for (size_t p = 0; p < result->path_count; p++) {
+        const struct search_path *path = &result->paths[p];
+        (void)printf("%4zu %14.6g %12.3f ", p + 1, path->cost_usd, sim_to_ms(path->time));
+        for (size_t i = 0; i < decision->chain_length; i++) {
+            const struct configuration *c = path_configuration(decision, path, i);
+            (void)printf(" %ux%ux%u", c->batch, c->vcpu, c->vgpu);
+        }
+        (void)printf("%s\n", decision->is_chain ? "" : " ...");
+    }
+    if (result->path_count == 0)
+        (void)printf("     nothing meets the budget\n");
+    for (size_t i = 0; i < first->count; i++)
+        feasible += !isinf(decision->first_best[i]);
+    (void)printf("first-stage configurations with a completion within the budget: %zu of %zu\n",
+                 feasible, first->count);
+    (void)printf("expansions %lu, pruned by time %lu, pruned by cost %lu, %.1f us",
+                 (unsigned long)result->expansions, (unsigned long)result->pruned_time,
+                 (unsigned long)result->pruned_cost, decision->elapsed_us);
+    if (decision->request->method == METHOD_FRONTIER)
+        (void)printf(" (frontiers built once in %.2f ms%s)", decision->build_ms,
+                     decision->exact ? "" : "; conservative, see README");
+    (void)printf("\n");
+}
+
+static bool search_decide(struct decision *decision, struct error *error)
+{
+    const struct request *request = decision->request;
+    if (request->stage >= decision->application->stage_count)
+        return error_input(error, "--stage: %lu is not a stage of '%s'; it has 0..%zu",
+                           (unsigned long)request->stage, decision->application->name,
+                           decision->application->stage_count - 1);
+    if (!decision_tables(decision, error))
+        return false;
+    decision_chain(decision);
+    if (!decision_check(decision, error))
+        return false;
+    if (request->method == METHOD_FRONTIER ? !decide_frontier(decision, error)
+                                           : !decide_chain(decision, error))
+        return false;
+    if (request->json)
+        return print_json(decision, error);
+    print_text(decision);
+    return true;
+}
+
+static bool search_run(int argc, char **argv, bool quiet, struct error *error)
+{
+    struct request request;
+    (void)quiet;
+    if (!parse_arguments(argc, argv, &request, error))
+        return false;
+    struct experiment *experiment = experiment_load(request.path, NULL, 0, error);
+    struct decision *decision = calloc(1, sizeof *decision);
+    bool done =
+        experiment != NULL && (decision != NULL || error_run(error, "search: out of memory"));
+    if (done) {
+        decision->request = &request;
+        decision->workload = &experiment->workload;
+        decision->application =
+            cli_find_application(decision->workload, request.application, error);
+        done = decision->application != NULL && search_decide(decision, error);
+    }
+    if (decision != NULL) {
+        for (size_t f = 0; decision->tables != NULL && f < decision->workload->function_count; f++)
+            search_table_destroy(decision->tables[f]);
+        free(decision->tables);
+        free(decision->by_stage);
+        free(decision->first_best);
+        search_workspace_destroy(decision->workspace);
+        free(decision);
+    }
+    experiment_free(experiment);
+    return done;
+}
+
+const struct command command_search = {
+    .name = "search",
+    .usage = "search EXP.json --application NAME --budget-ms X [--stage I] [--stages N] [--k K] "
+             "[--queue-length N] [--method astar|frontier|exhaustive] "
+             "[--blades both|time|cost|none] [--json]",
+    .summary = "explains one decision: the K best configuration paths and what finding them took",
+    .help = "  --application NAME   application of the experiment\n"
+            "  --budget-ms X        time from now to the deadline of what is left\n"
+            "  --stage I            first stage to decide (default 0)\n"
+            "  --stages N           only the first N stages, as one group (astar, exhaustive)\n"
+            "  --k K                paths wanted, 1..64 (default 5)\n"
+            "  --queue-length N     bound on the first stage's batch (default 32)\n"
+            "  --method M           astar (default): ESG_1Q; frontier: best completion of each\n"
+            "                       first-stage configuration; exhaustive: brute force\n"
+            "  --blades B           pruning of astar: both (default), time, cost or none\n"
+            "  --json               one JSON object; costs are dollars per job\n"
+            "\n"
+            "Example: esgsim search workloads/experiments/strict-light.json \\\n"
+            "             --application image-classification --budget-ms 400 --method frontier\n",
+    .run = search_run,
+};

@@ -1,0 +1,220 @@
+/* esgsim slo: how an application's SLO is split. */
+#include "sim/cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "sched/esg/slo.h"
+#include "sim/cli/find.h"
+#include "workloads/experiment.h"
+
+struct request {
+    const char *path, *application;
+    uint64_t group_size; /* 0: the experiment's */
+    bool json;
+};
+
+static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)
+{
+    *request = (struct request){.path = NULL};
+    for (int i = 1; i < argc; i++) {
+        bool application = strcmp(argv[i], "--application") == 0;
+        bool group_size = strcmp(argv[i], "--group-size") == 0;
+        if ((application || group_size) && i + 1 == argc)
+            return cli_usage_error(&command_slo, "an option lacks its value", error);
+        if (strcmp(argv[i], "--json") == 0) {
+            request->json = true;
+        } else if (application) {
+            request->application = argv[++i];
+        } else if (group_size) {
+            if (!cli_parse_u64(argv[i], argv[i + 1], 1, SEARCH_MAX_STAGES, &request->group_size,
+                               error))
+                return false;
+            i++;
+        } else if (argv[i][0] == '-' || request->path != NULL) {
+            return cli_usage_error(&command_slo, argv[i], error);
+        } else {
+            request->path = argv[i];
+        }
+    }
+    if (request->path == NULL)
+        return cli_usage_error(&command_slo, "no experiment file", error);
+    return request->application != NULL ||
+           cli_usage_error(&command_slo, "--application is missing", error);
+}
+
+/* The option, else the experiment's policy parameter, else 3 (recalled of the paper). */
+static size_t choose_group_size(const struct request *request, const struct experiment *experiment)
+{
+    if (request->group_size > 0)
+        return request->group_size;
+    for (size_t i = 0; i < experiment->policy_setting_count; i++) {
+        const struct setting *setting = &experiment->policy_settings[i];
+        if (strcmp(setting->key, "group_size") == 0 && setting->text == NULL &&
+            setting->number >= 1 && setting->number <= SEARCH_MAX_STAGES)
+            return (size_t)setting->number;
+    }
+    return 3;
+}
+
+static struct slo_plan *make_plan(const struct workload *workload,
+                                  const struct application *application, size_t group_size,
+                                  struct error *error)
+{
+    double *mean_time = calloc(application->stage_count, sizeof *mean_time);
+    struct slo_plan *plan = NULL;
+    for (size_t s = 0; mean_time != NULL && s < application->stage_count; s++) {
+        struct search_table *table =
+            search_table_create_placeable(workload, application->stages[s].function, error);
+        if (table == NULL) {
+            free(mean_time);
+            return NULL;
+        }
+        for (size_t i = 0; i < table->count; i++)
+            mean_time[s] += (double)table->time[i] / (double)table->count;
+        search_table_destroy(table);
+    }
+    if (mean_time != NULL)
+        plan = slo_plan_create(application, mean_time, group_size);
+    if (plan == NULL)
+        (void)error_run(error, "slo: out of memory");
+    free(mean_time);
+    return plan;
+}
+
+static void add_stage_name(cJSON *object, const char *key, const struct application *application,
+                           uint32_t stage)
+{
+    if (stage == SIM_NONE)
+        cJSON_AddNullToObject(object, key);
+    else
+        cJSON_AddStringToObject(object, key, application->stages[stage].name);
+}
+
+static cJSON *stage_json(const struct workload *workload, const struct application *application,
+                         const struct slo_plan *plan, size_t s)
+{
+    const struct slo_stage *planned = &plan->stages[s];
+    double slo_ms = sim_to_ms(application->slo);
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "name", application->stages[s].name);
+    cJSON_AddStringToObject(object, "function",
+                            workload->functions[application->stages[s].function].name);
+    cJSON_AddNumberToObject(object, "anl", planned->anl);
+    add_stage_name(object, "dominator", application, planned->dominator);
+    add_stage_name(object, "post_dominator", application, planned->post_dominator);
+    cJSON_AddNumberToObject(object, "group", planned->group);
+    cJSON_AddNumberToObject(object, "quota", planned->quota);
+    cJSON_AddNumberToObject(object, "quota_ms", planned->quota * slo_ms);
+    cJSON_AddNumberToObject(object, "own_deadline", planned->own_deadline);
+    cJSON_AddNumberToObject(object, "deadline_fraction", planned->deadline_fraction);
+    cJSON_AddNumberToObject(object, "deadline_ms", planned->deadline_fraction * slo_ms);
+    cJSON *after = cJSON_AddArrayToObject(object, "after");
+    for (size_t i = 0; i < application->stages[s].after_count; i++)
+        cJSON_AddItemToArray(
+            after, cJSON_CreateString(application->stages[application->stages[s].after[i]].name));
+    cJSON *chain = cJSON_AddArrayToObject(object, "chain");
+    for (size_t i = 0; i < planned->chain_length; i++)
+        cJSON_AddItemToArray(chain,
+                             cJSON_CreateString(application->stages[planned->chain[i]].name));
+    return object;
+}
+
+static bool print_json(const struct workload *workload, const struct application *application,
+                       const struct slo_plan *plan, size_t group_size, struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "application", application->name);
+    cJSON_AddNumberToObject(root, "slo_ms", sim_to_ms(application->slo));
+    cJSON_AddNumberToObject(root, "group_size", (double)group_size);
+    cJSON_AddNumberToObject(root, "groups", plan->group_count);
+    cJSON *stages = cJSON_AddArrayToObject(root, "stages");
+    for (size_t s = 0; s < plan->stage_count; s++)
+        cJSON_AddItemToArray(stages, stage_json(workload, application, plan, s));
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "slo: out of memory");
+    (void)puts(text);
+    cJSON_free(text);
+    return true;
+}
+
+static const char *stage_name(const struct application *application, uint32_t stage)
+{
+    return stage == SIM_NONE ? "-" : application->stages[stage].name;
+}
+
+/* The dominator tree, children indented below their parent. */
+static void print_tree(const struct application *application, const struct slo_plan *plan,
+                       uint32_t parent, int depth)
+{
+    for (uint32_t s = 0; s < plan->stage_count; s++)
+        if (plan->stages[s].dominator == parent) {
+            (void)printf("  %*s%s\n", 2 * depth, "", application->stages[s].name);
+            print_tree(application, plan, s, depth + 1);
+        }
+}
+
+static void print_text(const struct application *application, const struct slo_plan *plan,
+                       size_t group_size)
+{
+    double slo_ms = sim_to_ms(application->slo);
+    (void)printf("%s: SLO %.3f ms, groups of at most %zu\ndominator tree:\n", application->name,
+                 slo_ms, group_size);
+    print_tree(application, plan, SIM_NONE, 0);
+    (void)printf("%-24s %8s %-20s %6s %8s %10s %12s\n", "stage", "ANL", "post-dominator", "group",
+                 "quota", "quota ms", "deadline ms");
+    for (size_t s = 0; s < plan->stage_count; s++) {
+        const struct slo_stage *planned = &plan->stages[s];
+        (void)printf("%-24s %8.5f %-20s %6u %8.5f %10.3f %12.3f\n", application->stages[s].name,
+                     planned->anl, stage_name(application, planned->post_dominator), planned->group,
+                     planned->quota, planned->quota * slo_ms, planned->deadline_fraction * slo_ms);
+    }
+}
+
+static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
+{
+    struct request request;
+    (void)quiet;
+    if (!parse_arguments(argc, argv, &request, error))
+        return false;
+    struct experiment *experiment = experiment_load(request.path, NULL, 0, error);
+    if (experiment == NULL)
+        return false;
+    const struct workload *workload = &experiment->workload;
+    const struct application *application =
+        cli_find_application(workload, request.application, error);
+    size_t group_size = choose_group_size(&request, experiment);
+    struct slo_plan *plan =
+        application != NULL ? make_plan(workload, application, group_size, error) : NULL;
+    bool done = plan != NULL;
+    if (done && request.json)
+        done = print_json(workload, application, plan, group_size, error);
+    else if (done)
+        print_text(application, plan, group_size);
+    slo_plan_destroy(plan);
+    experiment_free(experiment);
+    return done;
+}
+
+const struct command command_slo = {
+    .name = "slo",
+    .usage = "slo EXP.json --application NAME [--group-size N] [--json]",
+    .summary = "shows an application's dominator tree, ANL, groups, quotas and deadlines",
+    .help =
+        "  --application NAME   application of the experiment\n"
+        "  --group-size N       most stages planned together, 1..16 (default: the experiment's\n"
+        "                       policy parameter, else 3)\n"
+        "  --json               one JSON object\n"
+        "\n"
+        "Quotas along every way from a source to a sink sum to the SLO; deadlines count from the\n"
+        "request's arrival and are those of the stage's group.\n"
+        "\n"
+        "Example: esgsim slo workloads/experiments/strict-light.json \\\n"
+        "             --application expanded-image-classification\n",
+    .run = slo_run,
+};
