@@ -55,7 +55,7 @@ static bool check_cluster(const char *path, struct error *error)
         return false;
     struct json_value root = document_root(&document);
     bool good = cluster_load(&root, &cluster, error);
-    cluster_clear(&cluster);
+    cluster_spec_clear(&cluster);
     document_close(&document);
     return good;
 }

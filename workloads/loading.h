@@ -37,7 +37,7 @@ bool load_unknown_name(const struct json_value *value, const char *what, const c
 /* {"invokers": […], "price": {…}}. */
 bool cluster_load(const struct json_value *value, struct cluster_spec *cluster,
                   struct error *error);
-void cluster_clear(struct cluster_spec *cluster);
+void cluster_spec_clear(struct cluster_spec *cluster);
 
 /* One entry of a functions file; NAN and NULL where it says nothing. */
 struct function_entry {

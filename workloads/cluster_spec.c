@@ -172,7 +172,7 @@ bool cluster_load(const struct json_value *value, struct cluster_spec *cluster, 
     return !json_child(value, "price", &price) || load_price(&price, cluster, error);
 }
 
-void cluster_clear(struct cluster_spec *cluster)
+void cluster_spec_clear(struct cluster_spec *cluster)
 {
     for (size_t g = 0; g < cluster->group_count; g++)
         free(cluster->groups[g].gpus);
