@@ -151,8 +151,8 @@ static void a_warm_chain_takes_its_executions_and_one_transfer(void **state)
     (void)state;
     static struct log log;
     struct simulation_result result;
-    run_well(EXPERIMENT("2", QUIET, EVERY("1000"), CHAIN ",\"requests\":3"), &scattered, &log,
-             &result);
+    run_well(EXPERIMENT("2", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":3"),
+             &scattered, &log, &result);
     /* 100 ms + (1 ms + 1.25 MB at 10 Gb/s = 1 ms) + 50 ms */
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 152 * SIM_MS);
@@ -167,8 +167,8 @@ static void a_chain_on_one_invoker_transfers_nothing(void **state)
     (void)state;
     static struct log log;
     struct simulation_result result;
-    run_well(EXPERIMENT("1", QUIET, EVERY("1000"), CHAIN ",\"requests\":2"), &scattered, &log,
-             &result);
+    run_well(EXPERIMENT("1", QUIET, EVERY("1000"), CHAIN ",\"warmup_requests\":0,\"requests\":2"),
+             &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 150 * SIM_MS);
     simulation_result_clear(&result);
 }
@@ -179,7 +179,7 @@ static void a_cold_start_is_waited_for_once_and_again_after_the_keep_alive(void 
     static struct log log;
     struct simulation_result result;
     const char *kept = EXPERIMENT("1", QUIET ",\"initial\":\"cold\",\"keep_alive_s\":3",
-                                  EVERY("4000"), ONE ",\"requests\":3");
+                                  EVERY("4000"), ONE ",\"warmup_requests\":0,\"requests\":3");
     run_well(kept, &scattered, &log, &result);
     /* Arrivals 4 s apart; the first ends 1.1 s after its arrival, so 2.9 s idle: kept. */
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 1100 * SIM_MS);
@@ -197,8 +197,8 @@ static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **sta
     (void)state;
     static struct log log;
     struct simulation_result result;
-    const char *crowd =
-        EXPERIMENT("1", QUIET ",\"initial\":{\"f\":4}", EVERY("50"), ONE ",\"requests\":2");
+    const char *crowd = EXPERIMENT("1", QUIET ",\"initial\":{\"f\":4}", EVERY("50"),
+                                   ONE ",\"warmup_requests\":0,\"requests\":2");
     run_well(crowd, &scattered, &log, &result);
     /* The first works 50 ms alone and 50 ms of work at rate 1/1.5: 75 ms. The second has then done
      * 50 ms of work and does the rest alone. */
@@ -207,7 +207,7 @@ static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **sta
     assert_true(fabs(result.run.slowdown_mean - 1.25) < 1e-9);
     simulation_result_clear(&result);
     run_well(EXPERIMENT("1", QUIET ",\"interference\":false,\"initial\":{\"f\":4}", EVERY("50"),
-                        ONE ",\"requests\":2"),
+                        ONE ",\"warmup_requests\":0,\"requests\":2"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS);
     simulation_result_clear(&result);
@@ -223,7 +223,7 @@ static void decisions_take_their_turn_at_one_controller(void **state)
     run_well(EXPERIMENT("1",
                         QUIET ",\"interference\":false,\"initial\":{\"f\":4},"
                               "\"decision_cost\":{\"model\":\"fixed\",\"ms\":30}",
-                        EVERY("10"), ONE ",\"requests\":3"),
+                        EVERY("10"), ONE ",\"warmup_requests\":0,\"requests\":3"),
              &scattered, &log, &result);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns,
@@ -240,7 +240,7 @@ static void a_modelled_decision_costs_its_units(void **state)
     struct simulation_result result;
     run_well(EXPERIMENT("1",
                         QUIET ",\"decision_cost\":{\"model\":\"modelled\",\"ns_per_unit\":700}",
-                        EVERY("1000"), ONE ",\"requests\":1"),
+                        EVERY("1000"), ONE ",\"warmup_requests\":0,\"requests\":1"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS + 700);
     simulation_result_clear(&result);
@@ -252,7 +252,7 @@ static void a_full_queue_refuses_and_the_refusal_is_a_miss(void **state)
     static struct log log;
     struct simulation_result result;
     run_well(EXPERIMENT("1", QUIET ",\"queue_capacity\":1,\"interference\":false", EVERY("1"),
-                        ONE ",\"slo\":{\"ms\":100000},\"requests\":200"),
+                        ONE ",\"slo\":{\"ms\":100000},\"warmup_requests\":0,\"requests\":200"),
              &scattered, &log, &result);
     assert_int_equal(log.request_count, 200);
     assert_true(result.overall.dropped > 0);
@@ -291,7 +291,7 @@ static void two_policies_meet_the_same_arrivals_and_noise(void **state)
     struct simulation_result a, b;
     const char *head =
         EXPERIMENT("2", "\"noise\":{\"cv\":0.1}", "\"process\":\"poisson\",\"rate_per_s\":30",
-                   CHAIN ",\"requests\":1000,\"seed\":7");
+                   CHAIN ",\"warmup_requests\":0,\"requests\":1000,\"seed\":7");
     run_well(head, policy_find("min-config", NULL), &first, &a);
     run_well(head, &scattered, &second, &b);
     qsort(first.requests, first.request_count, sizeof *first.requests, by_number);
@@ -313,8 +313,8 @@ static void a_closed_process_keeps_no_more_requests_than_users(void **state)
     (void)state;
     static struct log log;
     struct simulation_result result;
-    run_well(EXPERIMENT("1", QUIET, "\"process\":\"closed\",\"users\":3,\"think_mean_ms\":20",
-                        ONE ",\"requests\":500"),
+    run_well(EXPERIMENT("1", QUIET, "\"process\":\"closed\",\"users\":3,\"think_ms\":20",
+                        ONE ",\"warmup_requests\":0,\"requests\":500"),
              &scattered, &log, &result);
     assert_int_equal(log.request_count, 500);
     for (size_t i = 3; i < log.request_count; i++) {
@@ -385,8 +385,9 @@ static void a_broken_rule_ends_the_run_and_is_named(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct simulation_result result;
         struct error error = {0};
-        assert_false(run(EXPERIMENT("1", QUIET, EVERY("1"), ONE ",\"requests\":50"),
-                         &cases[i].policy, &log, &result, &error));
+        assert_false(
+            run(EXPERIMENT("1", QUIET, EVERY("1"), ONE ",\"warmup_requests\":0,\"requests\":50"),
+                &cases[i].policy, &log, &result, &error));
         assert_int_equal(error.kind, ERROR_RUN);
         if (strstr(error.message, cases[i].says) == NULL ||
             strstr(error.message, cases[i].policy.name) == NULL)
@@ -411,8 +412,9 @@ static void every_policy_keeps_every_invariant_on_random_worlds(void **state)
                 char json[8192];
                 snprintf(json, sizeof json,
                          EXPERIMENT("3", "%s", "\"process\":\"poisson\",\"rate_per_s\":%u",
-                                    CHAIN ",\"slo\":{\"ms\":400},\"requests\":300,"
-                                          "\"policy\":{\"name\":\"%s\"}"),
+                                    CHAIN
+                                    ",\"slo\":{\"ms\":400},\"warmup_requests\":0,\"requests\":300,"
+                                    "\"policy\":{\"name\":\"%s\"}"),
                          settings[s], rate, policy_at(p)->name);
                 struct simulation_result result;
                 run_well(json, NULL, &log, &result);
