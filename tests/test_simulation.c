@@ -289,10 +289,11 @@ static void two_policies_meet_the_same_arrivals_and_noise(void **state)
     (void)state;
     static struct log first, second;
     struct simulation_result a, b;
-    const char *head =
-        EXPERIMENT("2", "\"noise\":{\"cv\":0.1}", "\"process\":\"poisson\",\"rate_per_s\":30",
-                   CHAIN ",\"warmup_requests\":0,\"requests\":1000,\"seed\":7");
-    run_well(head, policy_find("min-config", NULL), &first, &a);
+    const char *head = EXPERIMENT(
+        "2", "\"noise\":{\"cv\":0.1}", "\"process\":\"poisson\",\"rate_per_s\":30",
+        CHAIN
+        ",\"warmup_requests\":0,\"requests\":1000,\"seed\":7,\"policy\":{\"name\":\"min-config\"}");
+    run_well(head, NULL, &first, &a);
     run_well(head, &scattered, &second, &b);
     qsort(first.requests, first.request_count, sizeof *first.requests, by_number);
     qsort(second.requests, second.request_count, sizeof *second.requests, by_number);
