@@ -29,7 +29,7 @@
 #include "sim/theory.h"
 #include "workloads/experiment.h"
 
-enum { SEEDS_DEFAULT = 10, SEEDS_MAX = 1000, SEED_STRIDE = 1000, OVERRIDES_MAX = 3 };
+enum { SEEDS_DEFAULT = 10, SEEDS_MAX = 1000, SEED_STRIDE = 1000, OVERRIDES_MAX = 4 };
 
 static const double false_alarm = 1e-3;
 
@@ -182,7 +182,7 @@ static const struct check checks[] = {
      FOLDER "mmc.json",
      expect_mmc_wait,
      queue_ms,
-     {{RATE, "1440"}, {SERVERS, "16"}, {VCPUS, ONE_INVOKER("16")}}},
+     {{RATE, "1440"}, {SERVERS, "16"}, {VCPUS, ONE_INVOKER("16")}, {"requests", "400000"}}},
     {"M/D/1, load 0.6", WAIT, FOLDER "md1.json", expect_mg1_wait, queue_ms, {{RATE, "60"}}},
     {"M/D/1, load 0.8", WAIT, FOLDER "md1.json", expect_mg1_wait, queue_ms, {{0}}},
     {"M/G/1 lognormal, load 0.4",
@@ -191,7 +191,12 @@ static const struct check checks[] = {
      expect_mg1_wait,
      queue_ms,
      {{RATE, "40"}}},
-    {"M/G/1 lognormal, load 0.7", WAIT, FOLDER "mg1.json", expect_mg1_wait, queue_ms, {{0}}},
+    {"M/G/1 lognormal, load 0.7",
+     WAIT,
+     FOLDER "mg1.json",
+     expect_mg1_wait,
+     queue_ms,
+     {{"requests", "400000"}}},
     {"M/M/2/6, load 1.1",
      "share turned away",
      "1",

@@ -1,7 +1,7 @@
 /* Breaks a rule on purpose: dispatches one job more than the queue holds. */
 #include "sched/policy.h"
 
-static bool decide(void *state, struct platform *platform)
+static bool absent_jobs_decide(void *state, struct platform *platform)
 {
     (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
@@ -25,5 +25,5 @@ const struct policy esgsim_policy = {
     .abi = POLICY_ABI,
     .name = "absent-jobs",
     .summary = "dispatches jobs that are not waiting",
-    .decide = decide,
+    .decide = absent_jobs_decide,
 };

@@ -1,7 +1,7 @@
 /* Breaks a rule on purpose: built against another version of the contract. */
 #include "sched/policy.h"
 
-static bool decide(void *state, struct platform *platform)
+static bool bad_abi_decide(void *state, struct platform *platform)
 {
     (void)state;
     (void)platform;
@@ -12,5 +12,5 @@ const struct policy esgsim_policy = {
     .abi = POLICY_ABI + 1,
     .name = "bad-abi",
     .summary = "speaks another version of the contract",
-    .decide = decide,
+    .decide = bad_abi_decide,
 };

@@ -1,7 +1,7 @@
 /* Breaks a rule on purpose: dispatches to invoker 0 without asking whether the batch fits. */
 #include "sched/policy.h"
 
-static bool decide(void *state, struct platform *platform)
+static bool overcommit_decide(void *state, struct platform *platform)
 {
     (void)state;
     const uint32_t queue = platform_next_queue(platform, 0);
@@ -17,5 +17,5 @@ const struct policy esgsim_policy = {
     .abi = POLICY_ABI,
     .name = "overcommit",
     .summary = "reserves what is not free",
-    .decide = decide,
+    .decide = overcommit_decide,
 };

@@ -19,7 +19,7 @@ static uint32_t shortest_waiting(struct platform *platform)
     return shortest;
 }
 
-static bool decide(void *state, struct platform *platform)
+static bool shortest_queue_decide(void *state, struct platform *platform)
 {
     (void)state;
     const uint32_t queue = shortest_waiting(platform);
@@ -43,5 +43,5 @@ const struct policy esgsim_policy = {
     .abi = POLICY_ABI,
     .name = "shortest-queue",
     .summary = "the shortest queue first, minimum configuration, best fit",
-    .decide = decide,
+    .decide = shortest_queue_decide,
 };

@@ -1,7 +1,7 @@
 /* Breaks a rule on purpose: always says that there is more to do, and does nothing. */
 #include "sched/policy.h"
 
-static bool decide(void *state, struct platform *platform)
+static bool spinner_decide(void *state, struct platform *platform)
 {
     (void)state;
     (void)platform;
@@ -12,5 +12,5 @@ const struct policy esgsim_policy = {
     .abi = POLICY_ABI,
     .name = "spinner",
     .summary = "loops without progress",
-    .decide = decide,
+    .decide = spinner_decide,
 };

@@ -1,0 +1,572 @@
+/* The registry, what policies share, and the baselines run by the real simulator. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sched/common/planner.h"
+#include "sched/common/queue_order.h"
+#include "sched/registry.h"
+#include "sim/random.h"
+#include "sim/simulation.h"
+
+/* The policies of tests/plugins/, here under names of their own. */
+#define esgsim_policy plugin_overcommit
+#include "tests/plugins/overcommit.c"
+#undef esgsim_policy
+#define esgsim_policy plugin_absent_jobs
+#include "tests/plugins/absent_jobs.c"
+#undef esgsim_policy
+#define esgsim_policy plugin_spinner
+#include "tests/plugins/spinner.c"
+#undef esgsim_policy
+#define esgsim_policy plugin_shortest_queue
+#include "tests/plugins/shortest_queue.c"
+#undef esgsim_policy
+
+static const char *const baselines[] = {"fifo", "edf", "sjf", "min-config", "max-config"};
+enum { BASELINES = sizeof baselines / sizeof *baselines, ROWS_MAX = 20000, VALUES_MAX = 16 };
+
+/* ---- Registry -------------------------------------------------------------------------------- */
+
+static void every_policy_is_found_by_its_name(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    for (const struct policy *policy; (policy = policy_at(count)) != NULL; count++) {
+        struct error error = {0};
+        assert_ptr_equal(policy_find(policy->name, &error), policy);
+        assert_int_equal(policy->abi, POLICY_ABI);
+        assert_non_null(policy->summary);
+        for (size_t i = 0; i < policy->parameter_count; i++)
+            assert_true(policy->parameters[i].fallback >= policy->parameters[i].low &&
+                        policy->parameters[i].fallback <= policy->parameters[i].high);
+    }
+    assert_true(count >= BASELINES + 1);
+}
+
+static void expect_not_found(const char *name, const char *part)
+{
+    struct error error = {0};
+    assert_null(policy_find(name, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    if (strstr(error.message, part) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
+}
+
+static void unknown_policy_names_the_nearest_and_all(void **state)
+{
+    (void)state;
+    expect_not_found("fifa", "did you mean \"fifo\"");
+    expect_not_found("min-confg", "did you mean \"min-config\"");
+    for (size_t i = 0; i < BASELINES; i++)
+        expect_not_found("zzzzzzzzzzzz", baselines[i]);
+}
+
+static void policy_file_that_is_missing_or_no_library_is_refused(void **state)
+{
+    (void)state;
+    expect_not_found("no/such/policy.so", "cannot read");
+    char path[] = "/tmp/esgsim-test-XXXXXX.so";
+    const int file = mkstemps(path, 3);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, "not a library\n", 14), 14);
+    close(file);
+    expect_not_found(path, "cannot be loaded");
+    unlink(path);
+}
+
+/* Compiles a plugin as README tells users to; returns its path in `path`. */
+static void compile_plugin(const char *arguments, char path[32])
+{
+    strcpy(path, "/tmp/esgsim-test-XXXXXX.so");
+    const int file = mkstemps(path, 3);
+    assert_true(file >= 0);
+    close(file);
+    char command[512];
+    snprintf(command, sizeof command, "cc -shared -fPIC -D_GNU_SOURCE -I. -o %s %s", path,
+             arguments);
+    if (system(command) != 0)
+        fail_msg("failed: %s", command);
+}
+
+static void policy_file_of_another_version_or_without_the_symbol_is_refused(void **state)
+{
+    (void)state;
+    char path[32];
+    compile_plugin("tests/plugins/bad_abi.c", path);
+    expect_not_found(path, "version 2 of sched/policy.h");
+    unlink(path);
+    compile_plugin("-Desgsim_policy=elsewhere tests/plugins/bad_abi.c", path);
+    expect_not_found(path, "no symbol esgsim_policy");
+    unlink(path);
+}
+
+static bool configure(const char *policy, const char *key, const char *text, double number,
+                      double *values, struct error *error)
+{
+    char key_copy[64];
+    char text_copy[64];
+    snprintf(key_copy, sizeof key_copy, "%s", key);
+    snprintf(text_copy, sizeof text_copy, "%s", text != NULL ? text : "");
+    const struct setting setting = {key_copy, text != NULL ? text_copy : NULL, number};
+    return policy_configure(policy_find(policy, NULL), &setting, 1, "exp.json", values, error);
+}
+
+static void expect_misconfigured(const char *key, const char *text, double number, const char *part)
+{
+    double values[VALUES_MAX];
+    struct error error = {0};
+    assert_false(configure("fifo", key, text, number, values, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "exp.json: policy.params."));
+    if (strstr(error.message, part) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
+}
+
+static void wrong_settings_are_refused_with_what_would_be_right(void **state)
+{
+    (void)state;
+    expect_misconfigured("max_bach", NULL, 2, "did you mean \"max_batch\"");
+    expect_misconfigured("colour", NULL, 2, "has: max_batch");
+    expect_misconfigured("max_batch", NULL, 0, "from 1 to 65535");
+    expect_misconfigured("max_batch", NULL, (double)NAN, "from 1 to 65535");
+    expect_misconfigured("max_batch", "two", 0, "is text");
+    expect_misconfigured("split", "even", 0, "proportional|equal");
+    expect_misconfigured("split", "proportional|equal", 0, "none of the choices");
+    expect_misconfigured("split", NULL, 1, "proportional|equal");
+}
+
+static void settings_replace_defaults_and_only_those_named(void **state)
+{
+    (void)state;
+    const struct policy *fifo = policy_find("fifo", NULL);
+    double values[VALUES_MAX];
+    struct error error = {0};
+    assert_true(configure("fifo", "order", "ready", 0, values, &error));
+    for (size_t i = 0; i < fifo->parameter_count; i++) {
+        const bool named = strcmp(fifo->parameters[i].name, "order") == 0;
+        assert_true(values[i] == (named ? 1 : fifo->parameters[i].fallback));
+    }
+    assert_true(configure("fifo", "max_batch", NULL, 7, values, &error));
+    assert_true(values[0] == 7);
+}
+
+/* ---- What policies share --------------------------------------------------------------------- */
+
+enum { QUEUES = 40, STEPS = 20000 };
+
+static uint32_t first_by_scan(const bool *present, const struct queue_rank *rank)
+{
+    uint32_t first = SIM_NONE;
+    for (uint32_t q = 0; q < QUEUES; q++)
+        if (present[q] &&
+            (first == SIM_NONE || rank[q].first < rank[first].first ||
+             (rank[q].first == rank[first].first && rank[q].second < rank[first].second)))
+            first = q;
+    return first;
+}
+
+static void queue_order_agrees_with_a_scan_after_any_change(void **state)
+{
+    (void)state;
+    bool present[QUEUES] = {false};
+    struct queue_rank rank[QUEUES] = {{0, 0}};
+    struct random_stream stream;
+    random_stream_open(&stream, 5, RANDOM_TEST, 1, 0);
+    struct queue_order *order = queue_order_create(QUEUES);
+    assert_non_null(order);
+    for (int step = 0; step < STEPS; step++) {
+        const uint32_t queue = (uint32_t)gsl_rng_uniform_int(&stream.rng, QUEUES);
+        present[queue] = gsl_rng_uniform(&stream.rng) < 0.6;
+        rank[queue] = (struct queue_rank){(int64_t)gsl_rng_uniform_int(&stream.rng, 20),
+                                          (int64_t)gsl_rng_uniform_int(&stream.rng, 3)};
+        if (present[queue])
+            queue_order_set(order, queue, rank[queue]);
+        else
+            queue_order_remove(order, queue);
+        assert_int_equal(queue_order_first(order, NULL), first_by_scan(present, rank));
+    }
+    queue_order_destroy(order);
+}
+
+enum { CONFIGURATIONS = 48 };
+
+/* One function of random times and costs, one stage. */
+static void random_workload(struct workload *workload, struct random_stream *stream)
+{
+    struct configuration *all = workload->functions[0].configurations;
+    for (size_t i = 0; i < CONFIGURATIONS; i++) {
+        all[i] = (struct configuration){.batch = (uint16_t)(1u << (i / 16)),
+                                        .vcpu = (uint16_t)(1 + i / 4 % 4),
+                                        .vgpu = (uint16_t)(1 + i % 4)};
+        all[i].time = (sim_time_t)gsl_rng_uniform_int(&stream->rng, 40) + 1;
+        all[i].cost_per_job_usd = (double)gsl_rng_uniform_int(&stream->rng, 30);
+    }
+}
+
+static void check_cheapest(const struct configuration *all, uint32_t chosen, uint32_t jobs,
+                           sim_time_t budget)
+{
+    bool any = false;
+    for (size_t i = 0; i < CONFIGURATIONS; i++)
+        any = any || (all[i].batch <= jobs && all[i].time <= budget);
+    assert_true(all[chosen].batch <= jobs);
+    assert_int_equal(any, all[chosen].time <= budget);
+    for (size_t i = 0; i < CONFIGURATIONS; i++) {
+        if (all[i].batch > jobs)
+            continue;
+        if (any && all[i].time <= budget)
+            assert_true(all[chosen].cost_per_job_usd <= all[i].cost_per_job_usd);
+        if (!any)
+            assert_true(all[chosen].time <= all[i].time);
+    }
+}
+
+static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
+{
+    (void)state;
+    struct configuration all[CONFIGURATIONS];
+    struct function function = {
+        .name = (char[]){"f"}, .configurations = all, .configuration_count = CONFIGURATIONS};
+    struct stage stage = {.function = 0};
+    struct application application = {.stages = &stage, .stage_count = 1};
+    struct gpu_spec gpu = {.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
+    struct invoker_group group = {.count = 1, .vcpus = 4, .gpus = &gpu, .gpu_count = 1};
+    struct workload workload = {.functions = &function,
+                                .function_count = 1,
+                                .applications = &application,
+                                .application_count = 1,
+                                .queue_count = 1,
+                                .cluster = {.groups = &group, .group_count = 1}};
+    struct random_stream stream;
+    for (uint64_t instance = 0; instance < 200; instance++) {
+        random_stream_open(&stream, 11, RANDOM_TEST, instance, 0);
+        random_workload(&workload, &stream);
+        struct error error = {0};
+        struct planner *planner = planner_create(&workload, 8, PLANNER_PROPORTIONAL, &error);
+        assert_non_null(planner);
+        for (uint32_t jobs = 1; jobs < 7; jobs++) {
+            for (sim_time_t budget = -1; budget < 42; budget++)
+                check_cheapest(all, planner_cheapest(planner, 0, jobs, budget), jobs, budget);
+            const struct configuration *small = &all[planner_smallest(planner, 0, jobs)];
+            const struct configuration *large = &all[planner_largest(planner, 0, jobs)];
+            assert_int_equal(small->vgpu * 10 + small->vcpu, 11);
+            assert_int_equal(large->vgpu * 10 + large->vcpu, 44);
+            assert_true(small->batch <= jobs && small->batch * 2u > (jobs < 4 ? jobs : 4));
+        }
+        planner_destroy(planner);
+    }
+}
+
+/* ---- Policies in the simulator --------------------------------------------------------------- */
+
+struct log {
+    struct request_row requests[ROWS_MAX]; /* by number */
+    struct batch_row batches[ROWS_MAX];
+    size_t request_count, batch_count;
+};
+
+static bool log_request(void *context, const struct request_row *row, struct error *error)
+{
+    struct log *log = context;
+    (void)error;
+    assert_true(row->request < ROWS_MAX);
+    log->requests[row->request] = *row;
+    log->request_count++;
+    return true;
+}
+
+static bool log_batch(void *context, const struct batch_row *row, struct error *error)
+{
+    struct log *log = context;
+    (void)error;
+    assert_true(log->batch_count < ROWS_MAX);
+    log->batches[log->batch_count++] = *row;
+    return true;
+}
+
+static struct experiment *load(const char *json)
+{
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, json, strlen(json)), (ssize_t)strlen(json));
+    close(file);
+    struct error error = {0};
+    struct experiment *experiment = experiment_load(path, NULL, 0, &error);
+    unlink(path);
+    if (experiment == NULL)
+        fail_msg("%s", error.message);
+    return experiment;
+}
+
+/* Runs `json` under `policy` with its defaults, but for `key` = `text` where given. */
+static bool run(const char *json, const struct policy *policy, const char *key, double number,
+                struct log *log, struct simulation_result *result, struct error *error)
+{
+    struct experiment *experiment = load(json);
+    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
+    double values[VALUES_MAX] = {0};
+    for (size_t i = 0; i < policy->parameter_count; i++) {
+        const struct parameter *parameter = &policy->parameters[i];
+        values[i] = key != NULL && strcmp(key, parameter->name) == 0 ? number : parameter->fallback;
+    }
+    memset(log, 0, sizeof *log);
+    const bool ok = simulation_run(experiment, policy, values, &recorder, NULL, result, error);
+    experiment_free(experiment);
+    return ok;
+}
+
+#define PROFILE                                                                                    \
+    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
+    "\"licence\":\"none\",\"unit\":4,\"functions\":{"                                              \
+    "\"f\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":"            \
+    "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]]],\"noise\":{\"cv\":0.1},"                  \
+    "\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100,"                \
+    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5},"                            \
+    "\"g\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":"            \
+    "[[[40,25,15],[35,20,10]],[[60,40,25],[50,35,20]]],\"noise\":{\"cv\":0.1},"                    \
+    "\"cold_start_ms\":{\"mean\":200,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100,"                \
+    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"                           \
+    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
+
+/* A diamond and a chain on two small invokers, close to what they can serve. */
+static const char diamond[] =
+    "{\"name\":\"diamond\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":6,"
+    "\"memory_mb\":1200,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
+    "\"memory_mb\":1000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
+    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
+    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]}," PROFILE ","
+    "\"applications\":[{\"name\":\"diamond\",\"stages\":["
+    "{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000},"
+    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"
+    "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"
+    "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"
+    "{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":1000},"
+    "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]}],"
+    "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":40},\"slo\":{\"factor\":1.2},"
+    "\"platform\":{\"prewarm\":\"none\"},\"requests\":800,\"warmup_requests\":0,\"seed\":3}";
+
+static void run_well(const char *json, const struct policy *policy, const char *key, double number,
+                     struct log *log, struct simulation_result *result)
+{
+    struct error error = {0};
+    if (!run(json, policy, key, number, log, result, &error))
+        fail_msg("%s: %s", policy->name, error.message);
+}
+
+/* The simulator ends a run that over-commits or leaves work behind, so reaching the end is half the
+ * proof; the other half is that every job of every request is in the record once. */
+static void every_baseline_finishes_every_request_within_the_cluster(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        double value;
+    } variants[] = {{NULL, 0},        {"max_batch", 2},  {"placement", 1},
+                    {"placement", 2}, {"containers", 1}, {"head_of_line", 1}};
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    for (size_t p = 0; p < BASELINES; p++) {
+        for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+            struct simulation_result result = {0};
+            run_well(diamond, policy_find(baselines[p], NULL), variants[v].key, variants[v].value,
+                     log, &result);
+            uint64_t jobs = 0;
+            uint64_t expected = 0;
+            for (size_t i = 0; i < log->batch_count; i++)
+                jobs += log->batches[i].jobs;
+            for (size_t i = 0; i < log->request_count; i++)
+                expected += log->requests[i].application == 0 ? 4 : 2;
+            assert_int_equal(result.overall.requests, 800);
+            assert_int_equal(result.overall.dropped, 0);
+            assert_int_equal(log->request_count, 800);
+            assert_int_equal(jobs, expected);
+            simulation_result_clear(&result);
+        }
+    }
+    free(log);
+}
+
+static void minimum_and_maximum_configurations_are_what_they_say(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    for (int most = 0; most < 2; most++) {
+        struct simulation_result result = {0};
+        run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), NULL, 0, log,
+                 &result);
+        for (size_t i = 0; i < log->batch_count; i++) {
+            assert_int_equal(log->batches[i].configured_batch, 1);
+            assert_int_equal(log->batches[i].vcpu, most ? 2 : 1);
+            assert_int_equal(log->batches[i].vgpu, most ? 4 : 1);
+        }
+        simulation_result_clear(&result);
+    }
+    free(log);
+}
+
+static void batching_happens_where_it_is_asked_for(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    struct simulation_result result = {0};
+    run_well(diamond, policy_find("min-config", NULL), "max_batch", 2, log, &result);
+    assert_true(result.overall.mean_batch > 1.1);
+    simulation_result_clear(&result);
+    free(log);
+}
+
+/* Two applications of one stage at one server: short jobs with a loose SLO, long ones with a tight
+ * one, more than it can serve, so that there is always a choice. */
+static const char contention[] =
+    "{\"name\":\"contention\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":1,"
+    "\"memory_mb\":1024,\"gpus\":[]}]},\"functions\":{\"functions\":["
+    "{\"name\":\"f\",\"service\":{\"distribution\":\"constant\",\"mean_ms\":10}},"
+    "{\"name\":\"g\",\"service\":{\"distribution\":\"constant\",\"mean_ms\":30}}]},"
+    "\"applications\":[{\"name\":\"short\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]},"
+    "{\"name\":\"long\",\"stages\":[{\"name\":\"s\",\"function\":\"g\"}]}],"
+    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":5,\"high_ms\":15},"
+    "\"slo\":{\"ms\":2000,\"long\":{\"ms\":500}},"
+    "\"platform\":{\"prewarm\":\"none\",\"transfer\":{\"latency_ms\":0}},"
+    "\"requests\":600,\"warmup_requests\":0,\"seed\":4}";
+
+enum order { BY_ARRIVAL, BY_DEADLINE, BY_TIME };
+
+static int64_t order_key(const struct log *log, const struct batch_row *batch, enum order order)
+{
+    const struct request_row *request = &log->requests[batch->first_request];
+    if (order == BY_DEADLINE)
+        return request->arrival_ns + request->slo_ns;
+    if (order == BY_TIME)
+        return request->application == 0 ? 10 : 30;
+    return (int64_t)request->request;
+}
+
+/* Whatever was waiting when a batch was dispatched and came later has no lower key. Returns how
+ * often there was something to pass over. */
+static size_t check_order(const struct log *log, enum order order)
+{
+    size_t choices = 0;
+    for (size_t i = 0; i < log->batch_count; i++) {
+        const struct batch_row *here = &log->batches[i];
+        for (size_t j = 0; j < log->batch_count; j++) {
+            const struct batch_row *other = &log->batches[j];
+            if (other->dispatched_ns <= here->dispatched_ns ||
+                log->requests[other->first_request].arrival_ns >= here->dispatched_ns)
+                continue;
+            choices++;
+            assert_true(order_key(log, here, order) <= order_key(log, other, order));
+        }
+    }
+    return choices;
+}
+
+static void each_order_serves_the_lowest_of_those_waiting(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *policy;
+        enum order order;
+    } cases[] = {{"fifo", BY_ARRIVAL},
+                 {"edf", BY_DEADLINE},
+                 {"sjf", BY_TIME},
+                 {"min-config", BY_ARRIVAL},
+                 {"max-config", BY_ARRIVAL}};
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct simulation_result result = {0};
+        run_well(contention, policy_find(cases[c].policy, NULL), NULL, 0, log, &result);
+        assert_true(check_order(log, cases[c].order) > 1000);
+        simulation_result_clear(&result);
+    }
+    free(log);
+}
+
+static void edf_drops_late_requests_only_when_told(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    const struct policy *edf = policy_find("edf", NULL);
+    struct simulation_result keep = {0};
+    struct simulation_result drop = {0};
+    run_well(contention, edf, NULL, 0, log, &keep);
+    run_well(contention, edf, "drop", 1, log, &drop);
+    assert_int_equal(keep.overall.dropped, 0);
+    assert_true(drop.overall.dropped > 0);
+    assert_true(drop.overall.slo_hit_rate > keep.overall.slo_hit_rate);
+    for (size_t i = 0; i < log->batch_count; i++) {
+        const struct request_row *request = &log->requests[log->batches[i].first_request];
+        assert_true(log->batches[i].dispatched_ns < request->arrival_ns + request->slo_ns);
+    }
+    simulation_result_clear(&keep);
+    simulation_result_clear(&drop);
+    free(log);
+}
+
+static void policy_from_outside_finishes_every_request(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    struct simulation_result result = {0};
+    run_well(diamond, &plugin_shortest_queue, NULL, 0, log, &result);
+    assert_int_equal(result.overall.requests, 800);
+    assert_int_equal(result.overall.dropped, 0);
+    simulation_result_clear(&result);
+    free(log);
+}
+
+static void policies_that_break_a_rule_are_stopped_by_name(void **state)
+{
+    (void)state;
+    static const struct policy *const breakers[] = {&plugin_overcommit, &plugin_absent_jobs,
+                                                    &plugin_spinner};
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    for (size_t i = 0; i < sizeof breakers / sizeof *breakers; i++) {
+        struct simulation_result result = {0};
+        struct error error = {0};
+        assert_false(run(diamond, breakers[i], NULL, 0, log, &result, &error));
+        assert_int_equal(error.kind, ERROR_RUN);
+        if (strstr(error.message, breakers[i]->name) == NULL ||
+            strstr(error.message, "rule") == NULL)
+            fail_msg("\"%s\" names not policy and rule", error.message);
+        simulation_result_clear(&result);
+    }
+    free(log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_policy_is_found_by_its_name),
+        cmocka_unit_test(unknown_policy_names_the_nearest_and_all),
+        cmocka_unit_test(policy_file_that_is_missing_or_no_library_is_refused),
+        cmocka_unit_test(policy_file_of_another_version_or_without_the_symbol_is_refused),
+        cmocka_unit_test(wrong_settings_are_refused_with_what_would_be_right),
+        cmocka_unit_test(settings_replace_defaults_and_only_those_named),
+        cmocka_unit_test(queue_order_agrees_with_a_scan_after_any_change),
+        cmocka_unit_test(planner_choice_is_the_best_of_all_by_brute_force),
+        cmocka_unit_test(every_baseline_finishes_every_request_within_the_cluster),
+        cmocka_unit_test(minimum_and_maximum_configurations_are_what_they_say),
+        cmocka_unit_test(batching_happens_where_it_is_asked_for),
+        cmocka_unit_test(each_order_serves_the_lowest_of_those_waiting),
+        cmocka_unit_test(edf_drops_late_requests_only_when_told),
+        cmocka_unit_test(policy_from_outside_finishes_every_request),
+        cmocka_unit_test(policies_that_break_a_rule_are_stopped_by_name),
+    };
+    return cmocka_run_group_tests_name("policies", tests, NULL, NULL);
+}
