@@ -27,9 +27,6 @@
 #define esgsim_policy plugin_spinner
 #include "tests/plugins/spinner.c"
 #undef esgsim_policy
-#define esgsim_policy plugin_shortest_queue
-#include "tests/plugins/shortest_queue.c"
-#undef esgsim_policy
 
 static const char *const baselines[] = {"fifo", "edf", "sjf", "min-config", "max-config"};
 enum { BASELINES = sizeof baselines / sizeof *baselines, ROWS_MAX = 20000, VALUES_MAX = 16 };
@@ -516,13 +513,21 @@ static void edf_drops_late_requests_only_when_told(void **state)
     free(log);
 }
 
-static void policy_from_outside_finishes_every_request(void **state)
+static void policy_built_outside_the_tree_loads_and_finishes_every_request(void **state)
 {
     (void)state;
     struct log *log = malloc(sizeof *log);
     assert_non_null(log);
     struct simulation_result result = {0};
-    run_well(diamond, &plugin_shortest_queue, NULL, 0, log, &result);
+    struct error error = {0};
+    char path[32];
+    compile_plugin("tests/plugins/shortest_queue.c", path);
+    const struct policy *policy = policy_find(path, &error);
+    unlink(path);
+    if (policy == NULL)
+        fail_msg("%s", error.message);
+    assert_string_equal(policy->name, "shortest-queue");
+    run_well(diamond, policy, NULL, 0, log, &result);
     assert_int_equal(result.overall.requests, 800);
     assert_int_equal(result.overall.dropped, 0);
     simulation_result_clear(&result);
@@ -565,7 +570,7 @@ int main(void)
         cmocka_unit_test(batching_happens_where_it_is_asked_for),
         cmocka_unit_test(each_order_serves_the_lowest_of_those_waiting),
         cmocka_unit_test(edf_drops_late_requests_only_when_told),
-        cmocka_unit_test(policy_from_outside_finishes_every_request),
+        cmocka_unit_test(policy_built_outside_the_tree_loads_and_finishes_every_request),
         cmocka_unit_test(policies_that_break_a_rule_are_stopped_by_name),
     };
     return cmocka_run_group_tests_name("policies", tests, NULL, NULL);
