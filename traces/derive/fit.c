@@ -42,11 +42,12 @@ static bool descend(const struct law *law, void *data, size_t samples, double *x
         return error_run(error, "out of memory for a fit of %zu samples", samples);
     int status = gsl_multifit_nlinear_init(&from.vector, &problem, work);
     if (status == GSL_SUCCESS)
-        status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-8, 1e-8, 0, NULL, NULL, &why, work);
+        status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-10, 1e-10, 0, NULL, NULL, &why, work);
     gsl_vector_memcpy(&from.vector, gsl_multifit_nlinear_position(work));
     gsl_multifit_nlinear_free(work);
-    /* ENOPROG: no step improves the fit any more, which at these tolerances is the minimum. */
-    bool settled = status == GSL_SUCCESS || status == GSL_ENOPROG;
+    /* ENOPROG: no step improves the fit any more, which at these tolerances is the minimum. GSL
+     * tells it as EMAXITER where the very first step finds it. */
+    bool settled = status == GSL_SUCCESS || status == GSL_ENOPROG || why == GSL_ENOPROG;
     if (!settled && !(rough && status == GSL_EMAXITER))
         return error_run(error, "a fit of %zu samples failed: %s", samples, gsl_strerror(status));
     return true;
