@@ -247,6 +247,11 @@ static bool astar_expand(struct astar *search, const struct partial *prefix)
                              problem->budget - prefix->time - search->fastest_after[depth + 1]);
         search->result->pruned_time += entries_allowed(problem, depth, end);
     }
+    if (problem->cost_blade && depth > 0 && end > 0 &&
+        table->least[end - 1] > search->limit - prefix->cost - search->cheapest_after[depth + 1]) {
+        search->result->pruned_cost += end;
+        return true;
+    }
     for (size_t i = 0; i < end; i++) {
         if (depth == 0 && table->batch[i] > problem->queue_length)
             continue;

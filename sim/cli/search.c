@@ -399,7 +399,7 @@ static void print_text(const struct decision *decision)
                  (unsigned long)result->pruned_cost, decision->elapsed_us);
     if (decision->request->method == METHOD_FRONTIER)
         (void)printf(" (frontiers built once in %.2f ms%s)", decision->build_ms,
-                     decision->exact ? "" : "; conservative, see README");
+                     decision->exact ? "" : "; not series-parallel: conservative");
     (void)printf("\n");
 }
 
