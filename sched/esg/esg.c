@@ -165,7 +165,8 @@ static bool esg_init_application(struct esg *esg, struct esg_application *planne
     bool done = planned->tables != NULL && mean_time != NULL;
     for (size_t s = 0; done && s < count; s++) {
         planned->tables[s] = esg->functions[application->stages[s].function].table;
-        mean_time[s] = esg_mean_time(esg, planned->tables[s]);
+        done = planned->tables[s] != NULL;
+        mean_time[s] = done ? esg_mean_time(esg, planned->tables[s]) : 0;
     }
     if (done && esg->method == METHOD_FRONTIER) {
         planned->set = frontier_build(application, planned->tables, FRONTIER_POINTS, error);

@@ -231,10 +231,11 @@ static struct frontier *frontier_segment(struct frontier_set *set, uint32_t stag
         return frontier_unit();
     if (end == set->stage_count) {
         /* Built already, since it is later: a copy. */
-        struct frontier *copy = frontier_new(set->from[stage]->count);
+        const struct frontier *from = set->from[stage];
+        struct frontier *copy = from != NULL ? frontier_new(from->count) : NULL;
         if (copy != NULL) {
-            copy->count = set->from[stage]->count;
-            memcpy(copy->points, set->from[stage]->points, copy->count * sizeof *copy->points);
+            copy->count = from->count;
+            memcpy(copy->points, from->points, copy->count * sizeof *copy->points);
         }
         return copy;
     }

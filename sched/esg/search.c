@@ -166,15 +166,30 @@ static void path_offer(struct astar *search, const struct partial *prefix, size_
         limit_lower(search, result->paths[problem->k - 1].cost_usd);
 }
 
-static uint64_t entries_left(const struct search_problem *problem, size_t depth, size_t from)
+/* How many of the table's entries take at most `most`. */
+static size_t entries_within(const struct search_table *table, sim_time_t most)
+{
+    size_t low = 0, high = table->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->time[middle] <= most)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Entries from `from` on that the queue's length allows. */
+static uint64_t entries_allowed(const struct search_problem *problem, size_t depth, size_t from)
 {
     const struct search_table *table = problem->stages[depth];
+    uint64_t allowed = 0;
     if (depth > 0)
         return table->count - from;
-    uint64_t left = 0;
     for (size_t i = from; i < table->count; i++)
-        left += table->batch[i] <= problem->queue_length;
-    return left;
+        allowed += table->batch[i] <= problem->queue_length;
+    return allowed;
 }
 
 static bool astar_expand(struct astar *search, const struct partial *prefix);
@@ -198,37 +213,59 @@ static bool astar_take(struct astar *search, const struct partial *prefix, size_
     return full ? astar_expand(search, path) : true;
 }
 
-/* Every extension of `prefix` by one stage, in ascending time. */
+/* `prefix` extended by `entry`, which no blade has cut. */
+static bool astar_extend(struct astar *search, const struct partial *prefix, size_t entry)
+{
+    const struct search_problem *problem = search->problem;
+    const size_t depth = prefix->depth;
+    const struct search_table *table = problem->stages[depth];
+    double cost = prefix->cost + table->cost[entry];
+    sim_time_t time = prefix->time + table->time[entry];
+    bool in_time = time + search->fastest_after[depth + 1] <= problem->budget;
+    search->result->expansions++;
+    if (depth + 1 == problem->stage_count) {
+        if (in_time)
+            path_offer(search, prefix, entry, cost, time);
+        return true;
+    }
+    if (problem->cost_blade && in_time)
+        bound_offer(search, depth + 1, cost + search->fastest_cost_after[depth + 1]);
+    return astar_take(search, prefix, entry, cost, time);
+}
+
+/* Every extension of `prefix` by one stage, in ascending time. Both blades are thresholds on the
+ * entry alone, so that what they cut costs one comparison, or none. */
 static bool astar_expand(struct astar *search, const struct partial *prefix)
 {
     const struct search_problem *problem = search->problem;
-    struct search_result *result = search->result;
     const size_t depth = prefix->depth;
     const struct search_table *table = problem->stages[depth];
-    const bool last = depth + 1 == problem->stage_count;
-    for (size_t i = 0; i < table->count; i++) {
+    const double *cost = table->cost;
+    size_t end = table->count;
+    if (problem->time_blade) {
+        end = entries_within(table,
+                             problem->budget - prefix->time - search->fastest_after[depth + 1]);
+        search->result->pruned_time += entries_allowed(problem, depth, end);
+    }
+    if (problem->cost_blade && depth > 0 && end > 0 &&
+        table->least[end - 1] > search->limit - prefix->cost - search->cheapest_after[depth + 1]) {
+        search->result->pruned_cost += end;
+        return true;
+    }
+    for (size_t i = 0; i < end; i++) {
         if (depth == 0 && table->batch[i] > problem->queue_length)
             continue;
-        sim_time_t time = prefix->time + table->time[i];
-        bool in_time = time + search->fastest_after[depth + 1] <= problem->budget;
-        if (!in_time && problem->time_blade) {
-            result->pruned_time += entries_left(problem, depth, i);
-            break;
-        }
-        double cost = prefix->cost + table->cost[i];
-        if (problem->cost_blade && cost + search->cheapest_after[depth + 1] > search->limit) {
-            result->pruned_cost++;
+        double most = problem->cost_blade
+                          ? search->limit - prefix->cost - search->cheapest_after[depth + 1]
+                          : INFINITY;
+        if (cost[i] > most) {
+            size_t from = i;
+            while (depth > 0 && i + 1 < end && cost[i + 1] > most)
+                i++;
+            search->result->pruned_cost += i - from + 1;
             continue;
         }
-        result->expansions++;
-        if (last) {
-            if (in_time)
-                path_offer(search, prefix, i, cost, time);
-            continue;
-        }
-        if (problem->cost_blade && in_time)
-            bound_offer(search, depth + 1, cost + search->fastest_cost_after[depth + 1]);
-        if (!astar_take(search, prefix, i, cost, time))
+        if (!astar_extend(search, prefix, i))
             return false;
     }
     return true;

@@ -25,7 +25,8 @@ enum { SEARCH_MAX_STAGES = 16, SEARCH_MAX_K = 64 };
 struct search_table {
     size_t count;
     sim_time_t *time;
-    double *cost; /* per job */
+    double *cost;  /* per job */
+    double *least; /* lowest cost among entries 0..i */
     uint16_t *batch;
     uint16_t *index; /* into function.configurations */
     sim_time_t fastest;

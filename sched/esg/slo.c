@@ -1,6 +1,7 @@
 #include "sched/esg/slo.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sched/esg/dominators.h"
 
@@ -74,8 +75,7 @@ static bool junctions_make(struct junctions *graph, const struct application *ap
 static void junctions_reach(struct junctions *graph, uint32_t from, bool back,
                             unsigned char *reached)
 {
-    for (size_t p = 0; p < graph->point_count; p++)
-        reached[p] = 0;
+    memset(reached, 0, graph->point_count);
     reached[from] = 1;
     for (bool changed = true; changed;) {
         changed = false;
@@ -378,8 +378,8 @@ static bool junctions_place(struct junctions *graph, double *potential)
     struct placing placing = {.potential = potential};
     uint32_t *order = malloc(points * sizeof *order);
     uint32_t *waiting = malloc(points * sizeof *waiting);
-    struct ordered_arc *sorted = malloc(graph->arc_count * sizeof *sorted);
-    placing.arcs = malloc(graph->arc_count * sizeof *placing.arcs);
+    struct ordered_arc *sorted = calloc(graph->arc_count + 1, sizeof *sorted);
+    placing.arcs = calloc(graph->arc_count + 1, sizeof *placing.arcs);
     placing.local = calloc(points, sizeof *placing.local);
     placing.stamp = calloc(points, sizeof *placing.stamp);
     bool done = order != NULL && waiting != NULL && sorted != NULL && placing.arcs != NULL &&

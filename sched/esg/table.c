@@ -28,10 +28,11 @@ static struct search_table *table_from_keys(struct sort_key *keys, size_t count)
     table->count = count;
     table->time = malloc(count * sizeof *table->time);
     table->cost = malloc(count * sizeof *table->cost);
+    table->least = malloc(count * sizeof *table->least);
     table->batch = malloc(count * sizeof *table->batch);
     table->index = malloc(count * sizeof *table->index);
-    if (table->time == NULL || table->cost == NULL || table->batch == NULL ||
-        table->index == NULL) {
+    if (table->time == NULL || table->cost == NULL || table->least == NULL ||
+        table->batch == NULL || table->index == NULL) {
         search_table_destroy(table);
         return NULL;
     }
@@ -46,6 +47,7 @@ static struct search_table *table_from_keys(struct sort_key *keys, size_t count)
         table->index[i] = keys[i].index;
         if (keys[i].cost < table->cheapest)
             table->cheapest = keys[i].cost;
+        table->least[i] = table->cheapest;
     }
     return table;
 }
@@ -120,6 +122,7 @@ void search_table_destroy(struct search_table *table)
         return;
     free(table->time);
     free(table->cost);
+    free(table->least);
     free(table->batch);
     free(table->index);
     free(table);

@@ -130,6 +130,13 @@ static bool parse_arguments(int argc, char **argv, struct request *request, stru
 /* ---- Preparation --------------------------------------------------------------------------------
  */
 
+/* Configurations of a stage; 0 where its table is not there. */
+static size_t stage_entries(const struct decision *decision, size_t stage)
+{
+    const struct search_table *table = decision->by_stage[stage];
+    return table != NULL ? table->count : 0;
+}
+
 static bool decision_tables(struct decision *decision, struct error *error)
 {
     const struct application *application = decision->application;
@@ -147,7 +154,7 @@ static bool decision_tables(struct decision *decision, struct error *error)
         decision->by_stage[s] = decision->tables[f];
     }
     decision->first_best =
-        calloc(decision->by_stage[decision->request->stage]->count, sizeof *decision->first_best);
+        calloc(stage_entries(decision, decision->request->stage), sizeof *decision->first_best);
     return decision->first_best != NULL || error_run(error, "search: out of memory");
 }
 
@@ -182,13 +189,13 @@ static bool decision_check(const struct decision *decision, struct error *error)
                            (unsigned long)request->stage, decision->application->name,
                            SEARCH_MAX_STAGES);
     for (size_t i = 0; i < decision->chain_length; i++)
-        combinations *= (double)decision->by_stage[decision->chain[i]]->count;
+        combinations *= (double)stage_entries(decision, decision->chain[i]);
     if (request->method == METHOD_EXHAUSTIVE && combinations > EXHAUSTIVE_LIMIT)
         return error_input(error,
                            "--method: exhaustive search would try %.3g combinations, more than "
                            "%.0e; use astar or frontier, or fewer --stages",
                            combinations, EXHAUSTIVE_LIMIT);
-    combinations /= (double)decision->by_stage[decision->chain[decision->chain_length - 1]]->count;
+    combinations /= (double)stage_entries(decision, decision->chain[decision->chain_length - 1]);
     if (!(request->time_blade && request->cost_blade) && combinations > UNBLADED_LIMIT)
         return error_input(error,
                            "--blades: without both, up to %.3g prefixes would be queued, more "
@@ -399,7 +406,7 @@ static void print_text(const struct decision *decision)
                  (unsigned long)result->pruned_cost, decision->elapsed_us);
     if (decision->request->method == METHOD_FRONTIER)
         (void)printf(" (frontiers built once in %.2f ms%s)", decision->build_ms,
-                     decision->exact ? "" : "; conservative, see README");
+                     decision->exact ? "" : "; not series-parallel: conservative");
     (void)printf("\n");
 }
 
@@ -431,25 +438,17 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
     if (!parse_arguments(argc, argv, &request, error))
         return false;
     struct experiment *experiment = experiment_load(request.path, NULL, 0, error);
-    struct decision *decision = calloc(1, sizeof *decision);
-    bool done =
-        experiment != NULL && (decision != NULL || error_run(error, "search: out of memory"));
-    if (done) {
-        decision->request = &request;
-        decision->workload = &experiment->workload;
-        decision->application =
-            cli_find_application(decision->workload, request.application, error);
-        done = decision->application != NULL && search_decide(decision, error);
-    }
-    if (decision != NULL) {
-        for (size_t f = 0; decision->tables != NULL && f < decision->workload->function_count; f++)
-            search_table_destroy(decision->tables[f]);
-        free(decision->tables);
-        free(decision->by_stage);
-        free(decision->first_best);
-        search_workspace_destroy(decision->workspace);
-        free(decision);
-    }
+    if (experiment == NULL)
+        return false;
+    struct decision decision = {.request = &request, .workload = &experiment->workload};
+    decision.application = cli_find_application(decision.workload, request.application, error);
+    bool done = decision.application != NULL && search_decide(&decision, error);
+    for (size_t f = 0; decision.tables != NULL && f < decision.workload->function_count; f++)
+        search_table_destroy(decision.tables[f]);
+    free(decision.tables);
+    free(decision.by_stage);
+    free(decision.first_best);
+    search_workspace_destroy(decision.workspace);
     experiment_free(experiment);
     return done;
 }
