@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/version.h"
 #include "tests/fixture_results.h"
 
 enum { ROWS = 20000 }; /* more than one block */
@@ -110,7 +111,7 @@ static void what_is_written_is_read_back(void **state)
     assert_non_null(results);
     assert_int_equal(results->run_count, 3);
     assert_int_equal(results->application_count, 6);
-    assert_string_equal(results->version, ESGSIM_VERSION);
+    assert_string_equal(results->version, version_number());
     const struct fixture *const runs[] = {&run_all, &run_requests, &run_summary};
     for (size_t i = 0; i < 3; i++) {
         struct measures applications[FIXTURE_APPLICATIONS];
