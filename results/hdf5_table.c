@@ -47,12 +47,14 @@ static bool set_attribute(hid_t object, const char *name, hid_t file_type, hid_t
     return good;
 }
 
+/* Of fixed length: text of variable length lies in HDF5's global heap, the one part of a file that
+ * carries no checksum, and damage there makes the library itself misbehave. */
 bool hdf5_set_text(hid_t object, const char *name, const char *text)
 {
     hid_t type = H5Tcopy(H5T_C_S1);
-    bool good = type >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 &&
+    bool good = type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
                 H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
-                set_attribute(object, name, type, type, &text);
+                set_attribute(object, name, type, type, text);
     (void)H5Tclose(type);
     return good;
 }
@@ -70,17 +72,18 @@ bool hdf5_set_f64(hid_t object, const char *name, double value)
 char *hdf5_get_text(hid_t object, const char *name)
 {
     char *text = NULL;
-    char *copy = NULL;
     if (H5Aexists(object, name) <= 0)
         return NULL;
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
     hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
     hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
-    if (stored >= 0 && space >= 0 && H5Tis_variable_str(stored) > 0 &&
-        H5Sget_simple_extent_npoints(space) == 1 && H5Aread(attribute, stored, &text) >= 0 &&
-        text != NULL) {
-        copy = strdup(text);
-        (void)H5Dvlen_reclaim(stored, space, H5P_DEFAULT, &text);
+    bool plain = stored >= 0 && space >= 0 && H5Tget_class(stored) == H5T_STRING &&
+                 H5Tis_variable_str(stored) == 0 && H5Sget_simple_extent_npoints(space) == 1;
+    if (plain)
+        text = calloc(1, H5Tget_size(stored) + 1);
+    if (text != NULL && H5Aread(attribute, stored, text) < 0) {
+        free(text);
+        text = NULL;
     }
     if (space >= 0)
         (void)H5Sclose(space);
@@ -88,7 +91,7 @@ char *hdf5_get_text(hid_t object, const char *name)
         (void)H5Tclose(stored);
     if (attribute >= 0)
         (void)H5Aclose(attribute);
-    return copy;
+    return text;
 }
 
 /* In the file all numbers are little-endian; in memory as the machine has them. */

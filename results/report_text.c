@@ -198,11 +198,11 @@ static int column_decimals(const struct report *report, const struct report_scen
 
 static void add_rows(const struct report *report, const struct report_scenario *scenario,
                      const char *application, const struct figure *figures, size_t count,
-                     const int *decimals, struct text_table *table)
+                     const int *decimals, const char *indent, struct text_table *table)
 {
     for (size_t c = 0; c < scenario->contender_count; c++) {
         text_table_row(table);
-        text_table_cell(table, 0, "  %s", scenario->contenders[c].title);
+        text_table_cell(table, 0, "%s%s", indent, scenario->contenders[c].title);
         for (size_t f = 0; f < count; f++)
             text_table_estimate(table, f + 1,
                                 figure_estimate(report, &scenario->contenders[c], application,
@@ -244,7 +244,7 @@ static bool print_applications(const struct report *report, const struct report_
             a < scenario->application_count ? scenario->applications[a] : NULL;
         text_table_group(table, application == NULL ? "all applications" : application);
         add_rows(report, scenario, application, application_figures, COUNT(application_figures),
-                 decimals, table);
+                 decimals, "  ", table);
         add_bound(report, scenario, application, decimals, table);
     }
     bool good = text_table_print(table, 0, out);
@@ -262,7 +262,7 @@ static bool print_runs(const struct report *report, const struct report_scenario
         decimals[f] = column_decimals(report, scenario, &run_figures[f]);
     }
     struct text_table *table = text_table_create(headers, COUNT(headers));
-    add_rows(report, scenario, NULL, run_figures, COUNT(run_figures), decimals, table);
+    add_rows(report, scenario, NULL, run_figures, COUNT(run_figures), decimals, "", table);
     (void)fputc('\n', out);
     bool good = text_table_print(table, 0, out);
     text_table_free(table);
@@ -291,8 +291,8 @@ static void add_comparison(const struct report *report, const struct report_scen
 static bool print_comparisons(const struct report *report, const struct report_scenario *scenario,
                               FILE *out)
 {
-    static const char *const headers[] = {"ESG against", "seeds", "SLO hit gain, points",
-                                          "SLO hit gain, %", "cost saving, %"};
+    const char *headers[] = {"", "seeds", "SLO hit gain, points", "SLO hit gain, %",
+                             "cost saving, %"};
     if (scenario->reference == REPORT_NONE) {
         (void)fputs("\nNo comparison: no run of this setting has policy esg.\n", out);
         return true;
@@ -301,6 +301,10 @@ static bool print_comparisons(const struct report *report, const struct report_s
         (void)fputs("\nNo comparison: no other policy has run in this setting.\n", out);
         return true;
     }
+    char first[TEXT_LABEL + 16];
+    (void)snprintf(first, sizeof first, "%s against",
+                   scenario->contenders[scenario->reference].title);
+    headers[0] = first;
     struct text_table *table = text_table_create(headers, COUNT(headers));
     size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
     for (size_t a = 0; a < groups; a++)
@@ -319,12 +323,15 @@ static bool print_comparisons(const struct report *report, const struct report_s
 
 static void figure_range(const struct reference_figure *figure, char *text, size_t size)
 {
+    bool plain = strcmp(figure->unit, "1") == 0 || figure->unit[0] == '\0';
+    const char *blank = plain ? "" : " ";
+    const char *unit = plain ? "" : figure->unit;
     if (isnan(figure->low))
-        (void)snprintf(text, size, "at most %g %s", figure->high, figure->unit);
+        (void)snprintf(text, size, "at most %g%s%s", figure->high, blank, unit);
     else if (isnan(figure->high))
-        (void)snprintf(text, size, "at least %g %s", figure->low, figure->unit);
+        (void)snprintf(text, size, "at least %g%s%s", figure->low, blank, unit);
     else
-        (void)snprintf(text, size, "%g to %g %s", figure->low, figure->high, figure->unit);
+        (void)snprintf(text, size, "%g to %g%s%s", figure->low, figure->high, blank, unit);
 }
 
 static const char *standing(const struct reference_figure *figure, double ours)
@@ -356,7 +363,9 @@ static void add_published(const struct report *report, const struct reference_fi
             text_table_cell(table, 0, "  %s", scenario->title);
             text_table_cell(table, 1, "%s%s", reference_is_comparison(figure) ? "against " : "",
                             scenario->contenders[c].title);
-            text_table_estimate(table, 2, ours, text_table_decimals(ours.mean, 4));
+            text_table_estimate(
+                table, 2, ours,
+                reference_is_comparison(figure) ? 1 : text_table_decimals(ours.mean, 4));
             text_table_cell(table, 3, "%s", standing(figure, ours.mean));
         }
     }
@@ -391,9 +400,11 @@ static void print_absent(const struct report *report, const struct reference *re
     size_t count = 0;
     for (size_t i = 0; i < reference->figure_count; i++) {
         const struct reference_figure *figure = &reference->figures[i];
-        size_t names = settings ? figure->setting_count : figure->against_count;
-        for (size_t n = 0; n < names; n++) {
-            const char *name = settings ? figure->settings[n] : figure->against[n];
+        size_t listed = settings ? figure->setting_count : figure->against_count;
+        for (size_t n = 0; n < listed + !settings; n++) {
+            const char *name = n == listed ? figure->policy
+                               : settings  ? figure->settings[n]
+                                           : figure->against[n];
             bool known = settings ? setting_ran(report, name) : policy_ran(report, name);
             for (size_t t = 0; t < count; t++)
                 known = known || strcmp(told[t], name) == 0;

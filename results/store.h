@@ -25,13 +25,6 @@
 #include "sim/error.h"
 #include "sim/simulation.h"
 
-#ifndef ESGSIM_VERSION
-#define ESGSIM_VERSION "0.1.0"
-#endif
-#ifndef ESGSIM_COMMIT
-#define ESGSIM_COMMIT "unknown"
-#endif
-
 struct store;
 
 /* Begin `path` (through FILE.partial). NULL: ERROR_INPUT where it cannot be written there. Ends

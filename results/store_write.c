@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "results/hdf5_table.h"
+#include "sim/version.h"
 
 /* Blocks are what is handed to HDF5 at once; chunks what is compressed together. */
 enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
@@ -69,12 +70,6 @@ static hid_t file_create(const char *path)
     return file;
 }
 
-#ifdef __clang__
-#define COMPILER "clang " __clang_version__
-#else
-#define COMPILER "gcc " __VERSION__
-#endif
-
 static bool provenance_write(hid_t object)
 {
     char hdf5[32];
@@ -91,9 +86,9 @@ static bool provenance_write(hid_t object)
     if (gmtime_r(&now, &utc) != NULL)
         (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return hdf5_set_text(object, "program", "esgsim") &&
-           hdf5_set_text(object, "version", ESGSIM_VERSION) &&
-           hdf5_set_text(object, "commit", ESGSIM_COMMIT) &&
-           hdf5_set_text(object, "compiler", COMPILER) &&
+           hdf5_set_text(object, "version", version_number()) &&
+           hdf5_set_text(object, "commit", version_commit()) &&
+           hdf5_set_text(object, "compiler", version_compiler()) &&
            hdf5_set_text(object, "gsl_version", gsl_version) &&
            hdf5_set_text(object, "cjson_version", cJSON_Version()) &&
            hdf5_set_text(object, "hdf5_version", hdf5) &&

@@ -175,8 +175,10 @@ static void job_settle(struct job *job, struct worker *worker, int status)
 static int wait_for(pid_t pid)
 {
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
+    pid_t ended;
+    do {
+        ended = waitpid(pid, &status, 0);
+    } while (ended < 0 && errno == EINTR);
     return status;
 }
 
@@ -314,10 +316,13 @@ static void yard_close(struct yard *yard)
 {
     if (yard->signals >= 0) {
         yard_kill(yard);
-        /* A second signal that came meanwhile must not end the process before results are closed. */
+        /* A second signal that came meanwhile must not end the process before results are closed.
+         */
         struct signalfd_siginfo drained;
-        while (read(yard->signals, &drained, sizeof drained) > 0)
-            continue;
+        ssize_t got;
+        do {
+            got = read(yard->signals, &drained, sizeof drained);
+        } while (got > 0);
         (void)close(yard->signals);
         (void)sigprocmask(SIG_SETMASK, &yard->old_mask, NULL);
     }

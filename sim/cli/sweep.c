@@ -241,7 +241,7 @@ static bool sweep_run_all(const struct sweep *sweep, const struct options *optio
     return sweep_finish(&sweep_work, options->out, farmed, error);
 }
 
-static bool run(int argc, char **argv, bool quiet, struct error *error)
+static bool command_run_sweep(int argc, char **argv, bool quiet, struct error *error)
 {
     struct options options = {0};
     struct sweep *sweep = NULL;
@@ -267,4 +267,4 @@ const struct command command_sweep = {
     "left out; Ctrl-C keeps what is finished.\n"
     "\n"
     "Example: esgsim sweep workloads/experiments/paper.json --out paper.h5\n",
-    run};
+    command_run_sweep};

@@ -1,0 +1,153 @@
+/* Runs made up for the tests of the results folder: figures chosen so that their means and
+ * intervals can be worked out by hand. */
+#ifndef ESGSIM_TESTS_FIXTURE_RESULTS_H
+#define ESGSIM_TESTS_FIXTURE_RESULTS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/record.h"
+#include "results/store.h"
+
+enum { FIXTURE_APPLICATIONS = 2 };
+
+/* One run: `cost` and `hit` are those of the first application; the second's are twice and half. */
+struct fixture {
+    const char *setting;
+    const char *policy;
+    const char *label;
+    uint64_t seed;
+    double hit;
+    double cost;
+    enum record_level record;
+};
+
+struct fixture_texts {
+    char hash[TEXT_HASH + 1];
+};
+
+/* The facts point into `texts` and to constants: nothing to free. */
+static inline struct run_facts fixture_facts(const struct fixture *fixture,
+                                             struct fixture_texts *texts)
+{
+    unsigned long mix = 5381;
+    for (const char *c = fixture->label; *c != '\0'; c++)
+        mix = mix * 33 + (unsigned char)*c;
+    (void)snprintf(texts->hash, sizeof texts->hash, "%012lx%04x", mix & 0xffffffffffffUL,
+                   (unsigned)fixture->seed & 0xffffU);
+    return (struct run_facts){.hash = texts->hash,
+                              .name = (char *)"made-up",
+                              .setting = (char *)fixture->setting,
+                              .label = (char *)fixture->label,
+                              .policy = (char *)fixture->policy,
+                              .policy_parameters = (char *)"{\"k\":5}",
+                              .configuration = (char *)"{\"requests\":1000}",
+                              .evidence = (char *)"assumed",
+                              .profile_sha256 = (char *)"ab12",
+                              .trace_sha256 = (char *)"",
+                              .applications = (char *)"classification\ndepth",
+                              .seed = fixture->seed,
+                              .warmup_requests = 100,
+                              .record = (uint64_t)fixture->record,
+                              .max_stages = 3};
+}
+
+static inline struct measures fixture_measures(double hit, double cost, uint64_t requests)
+{
+    return (struct measures){.requests = requests,
+                             .slo_hit_rate = hit,
+                             .cost_usd = cost * (double)requests,
+                             .cost_per_request_usd = cost,
+                             .latency_ms_mean = 110,
+                             .latency_ms_p50 = 100,
+                             .latency_ms_p95 = 200,
+                             .latency_ms_p99 = 250.5,
+                             .cold_start_rate = 0.25,
+                             .mean_batch = 2.5,
+                             .bound_slo_hit_rate = 1,
+                             .bound_cost_per_request_usd = 0.0001};
+}
+
+/* `applications` has FIXTURE_APPLICATIONS entries. */
+static inline struct simulation_result fixture_result(const struct fixture *fixture,
+                                                      struct measures *applications)
+{
+    applications[0] = fixture_measures(fixture->hit, fixture->cost, 600);
+    applications[1] = fixture_measures(fixture->hit / 2, fixture->cost * 2, 400);
+    struct simulation_result result = {
+        .overall = fixture_measures(fixture->hit * 0.8, fixture->cost * 1.4, 1000),
+        .applications = applications,
+        .application_count = FIXTURE_APPLICATIONS,
+        .run = {.gpu_utilisation = 0.5,
+                .vcpu_utilisation = 0.25,
+                .slowdown_mean = 1.125,
+                .decisions = 400,
+                .decision_us_mean = 12.5,
+                .cost_provisioned_usd = 3},
+        .wall_s = 0.125,
+        .exact_quantiles = true};
+    return result;
+}
+
+static inline struct request_row fixture_request(uint64_t number)
+{
+    struct request_row row;
+    memset(&row, 0, sizeof row);
+    row.request = number;
+    row.application = (uint32_t)(number % 2);
+    row.measured = number >= 100;
+    row.hit = 1;
+    row.arrival_ns = (sim_time_t)(number * 1000);
+    row.finish_ns = (sim_time_t)(number * 1000 + 77);
+    row.cost_usd = (double)number / 3;
+    for (int s = 0; s < 3; s++)
+        row.noise[s] = 1 + (double)number / (double)(s + 7);
+    return row;
+}
+
+static inline struct batch_row fixture_batch(uint64_t number)
+{
+    struct batch_row row;
+    memset(&row, 0, sizeof row);
+    row.batch = number;
+    row.gpu = number % 5 == 0 ? SIM_NONE : 1;
+    row.vgpu = (uint16_t)(number % 7);
+    row.slowdown = 1 + (double)number / 100;
+    return row;
+}
+
+/* Hands `count` requests, and where asked for a third as many of the others, to the recorder. */
+static inline bool fixture_record(const struct recorder *recorder, size_t count,
+                                  struct error *error)
+{
+    bool good = true;
+    for (uint64_t i = 0; good && i < count; i++) {
+        struct request_row request = fixture_request(i);
+        good = recorder->request == NULL || recorder->request(recorder->context, &request, error);
+        if (!good || i % 3 != 0 || recorder->batch == NULL)
+            continue;
+        struct batch_row batch = fixture_batch(i);
+        struct decision_row decision = {.time_ns = (sim_time_t)i, .units = i, .invoker = SIM_NONE};
+        struct timeline_row sample = {.time_ns = (sim_time_t)i, .gpu_used = 0.5};
+        good = recorder->batch(recorder->context, &batch, error) &&
+               recorder->decision(recorder->context, &decision, error) &&
+               recorder->timeline(recorder->context, &sample, error);
+    }
+    return good;
+}
+
+static inline bool fixture_store(struct store *store, const struct fixture *fixture, size_t rows,
+                                 struct error *error)
+{
+    struct fixture_texts texts;
+    struct measures applications[FIXTURE_APPLICATIONS];
+    struct run_facts facts = fixture_facts(fixture, &texts);
+    struct simulation_result result = fixture_result(fixture, applications);
+    if (!store_begin_run(store, &facts, error))
+        return false;
+    struct recorder recorder = store_recorder(store);
+    return fixture_record(&recorder, rows, error) && store_end_run(store, &result, error);
+}
+
+#endif

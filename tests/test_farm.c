@@ -1,0 +1,256 @@
+/* The farm of worker processes: order, failures, signals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/farm.h"
+
+enum { JOBS = 40 };
+
+struct log {
+    struct blob bytes; /* all blobs, in the order in which they came */
+    size_t jobs[JOBS];
+    size_t count;
+    struct error failures[JOBS]; /* by job */
+    bool failed[JOBS];
+    size_t progress;
+    size_t stop_after;   /* send ourselves SIGTERM after that many; 0: never */
+    size_t refuse_after; /* collect fails after that many; 0: never */
+};
+
+static void log_clear(struct log *log)
+{
+    blob_clear(&log->bytes);
+}
+
+static bool collect(void *context, size_t job, const void *bytes, size_t size,
+                    const struct error *failure, struct error *error)
+{
+    struct log *log = context;
+    log->jobs[log->count++] = job;
+    if (failure != NULL) {
+        assert_null(bytes);
+        log->failed[job] = true;
+        log->failures[job] = *failure;
+    } else {
+        assert_true(blob_put(&log->bytes, bytes, size));
+    }
+    if (log->stop_after == log->count)
+        assert_int_equal(kill(getpid(), SIGTERM), 0);
+    if (log->refuse_after == log->count)
+        return error_run(error, "the collector has had enough");
+    return true;
+}
+
+static void progress(void *context, size_t ended, size_t jobs)
+{
+    struct log *log = context;
+    assert_int_equal(jobs, JOBS);
+    if (ended > log->progress)
+        log->progress = ended;
+}
+
+/* Blobs of very different sizes, some far larger than a pipe holds; early jobs take longest. */
+static bool plain_work(void *context, size_t job, struct blob *blob, struct error *error)
+{
+    (void)context;
+    (void)error;
+    if (job % 7 == 0) {
+        struct timespec nap = {.tv_nsec = 20000000};
+        (void)nanosleep(&nap, NULL);
+    }
+    size_t words = job % 5 == 0 ? 50000 : job;
+    for (size_t i = 0; i < words; i++)
+        if (!blob_put_u64(blob, job * 1000003 + i))
+            return false;
+    return true;
+}
+
+static bool faulty_work(void *context, size_t job, struct blob *blob, struct error *error)
+{
+    if (job == 3)
+        abort();
+    if (job == 5)
+        (void)kill(getpid(), SIGKILL);
+    if (job == 8)
+        _exit(7);
+    if (job == 11)
+        return error_input(error, "job eleven has bad input");
+    return plain_work(context, job, blob, error);
+}
+
+/* Would never end of itself. */
+static bool endless_work(void *context, size_t job, struct blob *blob, struct error *error)
+{
+    if (job != 10)
+        return plain_work(context, job, blob, error);
+    (void)alarm(1);
+    for (;;)
+        (void)pause();
+}
+
+static struct farm farm_of(struct log *log, size_t workers,
+                           bool (*work)(void *, size_t, struct blob *, struct error *))
+{
+    return (struct farm){.jobs = JOBS,
+                         .workers = workers,
+                         .context = log,
+                         .work = work,
+                         .collect = collect,
+                         .progress = progress};
+}
+
+static void assert_no_children(void)
+{
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static void assert_ascending(const struct log *log)
+{
+    for (size_t i = 1; i < log->count; i++)
+        assert_true(log->jobs[i - 1] < log->jobs[i]);
+}
+
+static void blobs_come_in_job_order_and_whole_for_any_number_of_workers(void **state)
+{
+    struct blob expected = {0};
+    (void)state;
+    for (size_t job = 0; job < JOBS; job++)
+        assert_true(plain_work(NULL, job, &expected, NULL));
+    for (size_t workers = 1; workers <= 3; workers++) {
+        struct log log = {0};
+        struct farm farm = farm_of(&log, workers, plain_work);
+        struct error error = {0};
+        assert_true(farm_run(&farm, &error));
+        assert_int_equal(log.count, JOBS);
+        assert_int_equal(log.progress, JOBS);
+        assert_ascending(&log);
+        assert_int_equal(log.bytes.size, expected.size);
+        assert_memory_equal(log.bytes.bytes, expected.bytes, expected.size);
+        log_clear(&log);
+    }
+    blob_clear(&expected);
+    assert_no_children();
+}
+
+static void a_worker_that_crashes_loses_only_its_own_job(void **state)
+{
+    struct log log = {0};
+    struct farm farm = farm_of(&log, 3, faulty_work);
+    struct error error = {0};
+    (void)state;
+    assert_true(farm_run(&farm, &error));
+    assert_int_equal(log.count, JOBS);
+    assert_ascending(&log);
+    for (size_t job = 0; job < JOBS; job++)
+        assert_int_equal(log.failed[job], job == 3 || job == 5 || job == 8 || job == 11);
+    assert_non_null(strstr(log.failures[3].message, "(6)")); /* SIGABRT */
+    assert_non_null(strstr(log.failures[5].message, "(9)")); /* SIGKILL */
+    assert_non_null(strstr(log.failures[8].message, "exit status 7"));
+    assert_string_equal(log.failures[11].message, "job eleven has bad input");
+    assert_int_equal(log.failures[11].kind, ERROR_INPUT);
+    log_clear(&log);
+    assert_no_children();
+}
+
+static void a_worker_killed_from_outside_its_work_is_told(void **state)
+{
+    struct log log = {0};
+    struct farm farm = farm_of(&log, 2, endless_work);
+    struct error error = {0};
+    (void)state;
+    assert_true(farm_run(&farm, &error));
+    for (size_t job = 0; job < JOBS; job++)
+        assert_int_equal(log.failed[job], job == 10);
+    assert_non_null(strstr(log.failures[10].message, "(14)")); /* SIGALRM */
+    log_clear(&log);
+}
+
+static void a_signal_stops_the_farm_and_keeps_what_has_finished(void **state)
+{
+    struct log log = {.stop_after = 5};
+    struct farm farm = farm_of(&log, 2, plain_work);
+    struct error error = {0};
+    sigset_t mask;
+    (void)state;
+    assert_false(farm_run(&farm, &error));
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_memory_equal(error.message, "interrupted", strlen("interrupted"));
+    assert_in_range(log.count, 5, JOBS - 1);
+    assert_ascending(&log);
+    assert_no_children();
+    assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &mask), 0);
+    assert_false(sigismember(&mask, SIGTERM));
+    assert_false(sigismember(&mask, SIGINT));
+    log_clear(&log);
+}
+
+static void a_collector_that_fails_ends_the_farm_with_its_error(void **state)
+{
+    struct log log = {.refuse_after = 4};
+    struct farm farm = farm_of(&log, 3, plain_work);
+    struct error error = {0};
+    (void)state;
+    assert_false(farm_run(&farm, &error));
+    assert_string_equal(error.message, "the collector has had enough");
+    assert_int_equal(log.count, 4);
+    log_clear(&log);
+    assert_no_children();
+}
+
+static void no_jobs_are_no_work(void **state)
+{
+    struct log log = {0};
+    struct farm farm = farm_of(&log, 2, plain_work);
+    struct error error = {0};
+    (void)state;
+    farm.jobs = 0;
+    assert_true(farm_run(&farm, &error));
+    assert_int_equal(log.count, 0);
+}
+
+static void a_blob_cut_short_is_noticed(void **state)
+{
+    struct blob blob = {0};
+    char *text = NULL;
+    uint64_t number = 0;
+    (void)state;
+    assert_true(blob_put_u64(&blob, 42) && blob_put_text(&blob, "forty-two"));
+    for (size_t size = 0; size < blob.size; size++) {
+        struct blob_cursor cursor = {blob.bytes, size};
+        bool whole = blob_take_u64(&cursor, &number) && blob_take_text(&cursor, &text);
+        assert_false(whole);
+    }
+    struct blob_cursor cursor = {blob.bytes, blob.size};
+    assert_true(blob_take_u64(&cursor, &number) && blob_take_text(&cursor, &text));
+    assert_int_equal(number, 42);
+    assert_string_equal(text, "forty-two");
+    assert_int_equal(cursor.left, 0);
+    free(text);
+    blob_clear(&blob);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blobs_come_in_job_order_and_whole_for_any_number_of_workers),
+        cmocka_unit_test(a_worker_that_crashes_loses_only_its_own_job),
+        cmocka_unit_test(a_worker_killed_from_outside_its_work_is_told),
+        cmocka_unit_test(a_signal_stops_the_farm_and_keeps_what_has_finished),
+        cmocka_unit_test(a_collector_that_fails_ends_the_farm_with_its_error),
+        cmocka_unit_test(no_jobs_are_no_work),
+        cmocka_unit_test(a_blob_cut_short_is_noticed),
+    };
+    return cmocka_run_group_tests_name("farm", tests, NULL, NULL);
+}

@@ -1,0 +1,355 @@
+/* Reports over a made-up results file: exact text, figures worked out by hand, CSV and JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "results/report.h"
+#include "results/table.h"
+#include "tests/fixture_results.h"
+
+/* ESG's hit rates 0.90, 0.92, 0.94: mean 92, sd 2, half-width 4.303 × 2 / √3 = 5.0. FIFO costs 2.5
+ * times as much at every seed: a saving of exactly 150 %. Its runs come in another order of seeds.
+ */
+#define ESG "policy.name=esg setting=light"
+#define FIFO "policy.name=fifo setting=light"
+static const struct fixture light[] = {
+    {"light", "esg", ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
+    {"light", "esg", ESG, 2, 0.92, 0.00024, RECORD_SUMMARY},
+    {"light", "esg", ESG, 3, 0.94, 0.00028, RECORD_SUMMARY},
+    {"light", "fifo", FIFO, 3, 0.60, 0.00070, RECORD_SUMMARY},
+    {"light", "fifo", FIFO, 1, 0.50, 0.00050, RECORD_SUMMARY},
+    {"light", "fifo", FIFO, 2, 0.55, 0.00060, RECORD_SUMMARY},
+    {"heavy", "esg", "policy.name=esg setting=heavy policy.params.k=5", 1, 0.7, 0.0004,
+     RECORD_SUMMARY},
+    {"heavy", "esg", "policy.name=esg setting=heavy policy.params.k=10", 1, 0.8, 0.0004,
+     RECORD_SUMMARY},
+};
+enum { LIGHT = sizeof light / sizeof light[0] };
+
+struct opened {
+    struct results *results;
+    struct report *report;
+};
+
+static struct opened report_open(const struct fixture *runs, size_t count)
+{
+    char folder[512];
+    char path[600];
+    struct error error = {0};
+    (void)snprintf(folder, sizeof folder, "%s/esgsim-report-XXXXXX", P_tmpdir);
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/made-up.h5", folder);
+    struct store *store = store_create(path, &error);
+    assert_non_null(store);
+    for (size_t i = 0; i < count; i++)
+        assert_true(fixture_store(store, &runs[i], 0, &error));
+    assert_true(store_finish(store, &error));
+    struct opened opened = {.results = results_load(path, &error)};
+    assert_non_null(opened.results);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    /* The parts of the header that are not the fixture's. */
+    free(opened.results->path);
+    free(opened.results->version);
+    free(opened.results->commit);
+    opened.results->path = strdup("made-up.h5");
+    opened.results->version = strdup("1.2.3");
+    opened.results->commit = strdup("abc1234");
+    opened.report = report_build(opened.results, &error);
+    assert_non_null(opened.report);
+    return opened;
+}
+
+static void report_close(struct opened *opened)
+{
+    report_free(opened->report);
+    results_free(opened->results);
+}
+
+typedef bool report_print(const struct report *, const struct reference *, FILE *, struct error *);
+
+static char *printed(const struct opened *opened, const struct reference *reference,
+                     report_print *print)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    FILE *out = open_memstream(&text, &size);
+    assert_true(print(opened->report, reference, out, &error));
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static char *file_text(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        fail_msg("%s is missing", path);
+    char *text = calloc(1, 65536);
+    assert_non_null(text);
+    assert_in_range(fread(text, 1, 65535, file), 1, 65534);
+    (void)fclose(file);
+    return text;
+}
+
+/* On a difference the text is printed, so that a wanted change can be seen and taken over. */
+static void assert_golden(const char *text, const char *path)
+{
+    char *expected = file_text(path);
+    if (strcmp(text, expected) != 0) {
+        (void)fputs(text, stderr);
+        fail_msg("the report differs from %s", path);
+    }
+    free(expected);
+}
+
+static void the_text_is_exactly_as_expected(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(light, LIGHT);
+    char *text = printed(&opened, NULL, report_text);
+    assert_golden(text, "tests/golden/report.txt");
+    free(text);
+    report_close(&opened);
+}
+
+static void published_figures_stand_beside_ours(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct opened opened = report_open(light, LIGHT);
+    struct reference *reference = reference_load("tests/golden/reference.json", &error);
+    assert_non_null(reference);
+    char *text = printed(&opened, reference, report_text);
+    const char *part = strstr(text, "\n== published");
+    assert_non_null(part);
+    assert_golden(part, "tests/golden/reference.txt");
+    free(text);
+    reference_free(reference);
+    report_close(&opened);
+}
+
+static void the_published_figures_that_ship_can_be_read(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct reference *reference = reference_load("results/paper/esg-hpdc24.json", &error);
+    assert_non_null(reference);
+    assert_true(reference->figure_count >= 3);
+    assert_string_equal(reference->figures[1].metric, REPORT_SAVING);
+    assert_true(reference->figures[1].low == 47 && reference->figures[1].high == 187);
+    reference_free(reference);
+}
+
+static void bad_reference_files_are_refused(void **state)
+{
+    static const struct {
+        const char *figure, *says;
+    } bad[] = {
+        {"{}", "metric"},
+        {"{\"metric\": \"cost_savin\", \"evidence\": \"published\", \"low\": 1}", "cost_saving"},
+        {"{\"metric\": \"cost_usd\", \"evidence\": \"hearsay\", \"low\": 1}", "evidence"},
+        {"{\"metric\": \"cost_usd\", \"evidence\": \"published\"}", "low"},
+        {"{\"metric\": \"cost_usd\", \"evidence\": \"published\", \"low\": 2, \"high\": 1}",
+         "above"},
+        {"{\"metric\": \"cost_saving\", \"evidence\": \"published\", \"low\": 2}", "against"},
+        {"{\"metric\": \"cost_usd\", \"evidence\": \"published\", \"low\": 2, \"extra\": 1}",
+         "extra"},
+    };
+    char path[512];
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/esgsim-reference-XXXXXX", P_tmpdir);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct error error = {0};
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        (void)fprintf(file, "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}",
+                      bad[i].figure);
+        assert_int_equal(fclose(file), 0);
+        assert_null(reference_load(path, &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        if (strstr(error.message, bad[i].says) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", error.message, bad[i].says);
+    }
+    (void)close(fd);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void runs_of_one_label_make_one_contender(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(light, LIGHT);
+    const struct report *report = opened.report;
+    assert_int_equal(report->scenario_count, 2);
+    const struct report_scenario *scenario = &report->scenarios[0];
+    assert_int_equal(scenario->contender_count, 2);
+    assert_int_equal(scenario->application_count, FIXTURE_APPLICATIONS);
+    assert_int_equal(scenario->contenders[1].run_count, 3);
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        assert_int_equal(opened.results->runs[scenario->contenders[1].runs[seed - 1]].seed, seed);
+    assert_string_equal(report->scenarios[1].contenders[0].title, "esg k=5");
+    assert_string_equal(report->scenarios[1].contenders[1].title, "esg k=10");
+    report_close(&opened);
+}
+
+static void conditions_with_blanks_stay_together(void **state)
+{
+    static const struct fixture runs[] = {
+        {"", "esg", "policy.name=esg arrivals={\"process\": \"poisson\", \"r\": 1} slo.factor=0.8",
+         1, 0.9, 1, RECORD_SUMMARY},
+        {"", "fifo",
+         "policy.name=fifo arrivals={\"process\": \"poisson\", \"r\": 1} slo.factor=0.8", 1, 0.5, 1,
+         RECORD_SUMMARY},
+        {"", "fifo",
+         "policy.name=fifo arrivals={\"process\": \"poisson\", \"r\": 2} slo.factor=0.8", 1, 0.5, 1,
+         RECORD_SUMMARY},
+    };
+    (void)state;
+    struct opened opened = report_open(runs, 3);
+    assert_int_equal(opened.report->scenario_count, 2);
+    assert_string_equal(opened.report->scenarios[0].conditions,
+                        "arrivals={\"process\": \"poisson\", \"r\": 1} slo.factor=0.8");
+    assert_int_equal(opened.report->scenarios[0].contender_count, 2);
+    assert_int_equal(opened.report->scenarios[1].reference, REPORT_NONE);
+    char *text = printed(&opened, NULL, report_text);
+    assert_non_null(strstr(text, "No comparison: no run of this setting has policy esg."));
+    free(text);
+    report_close(&opened);
+}
+
+static void comparisons_are_paired_by_seed(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(light, LIGHT);
+    struct report_comparison comparison =
+        report_compare(opened.report, &opened.report->scenarios[0], 1, "classification");
+    /* Points: 40, 37, 34. */
+    assert_int_equal(comparison.hit_points.n, 3);
+    assert_true(fabs(comparison.hit_points.mean - 37) < 1e-9);
+    assert_true(fabs(comparison.hit_points.sd - 3) < 1e-9);
+    assert_true(fabs(comparison.hit_points.half_width - 4.302653 * 3 / sqrt(3)) < 1e-4);
+    assert_true(fabs(comparison.saving.mean - 150) < 1e-9);
+    assert_true(comparison.saving.half_width < 1e-9);
+    report_close(&opened);
+}
+
+/* The fields of the CSV line that begins so. */
+static double csv_mean(const char *csv, const char *begin)
+{
+    const char *at = strstr(csv, begin);
+    assert_non_null(at);
+    at += strlen(begin);
+    at = strchr(at, ',') + 1; /* past the number of seeds */
+    return strtod(at, NULL);
+}
+
+static void csv_holds_every_figure(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(light, LIGHT);
+    char *csv = printed(&opened, NULL, report_csv);
+    assert_true(fabs(csv_mean(csv, "\nmade-up,light,,esg,,classification,slo_hit_rate,1,,") -
+                     0.92) < 1e-12);
+    assert_true(fabs(csv_mean(csv, "\nmade-up,light,,esg,,,cost_saving,%,fifo,") - 150) < 1e-9);
+    for (size_t m = 0; m < metric_count; m++)
+        assert_non_null(strstr(csv, metrics[m].name));
+    for (size_t m = 0; m < run_metric_count; m++)
+        assert_non_null(strstr(csv, run_metrics[m].name));
+    free(csv);
+    report_close(&opened);
+}
+
+static void json_holds_the_same_figures(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct opened opened = report_open(light, LIGHT);
+    struct reference *reference = reference_load("tests/golden/reference.json", &error);
+    char *text = printed(&opened, reference, report_json);
+    cJSON *root = cJSON_Parse(text);
+    assert_non_null(root);
+    const cJSON *scenario = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 0);
+    const cJSON *esg = cJSON_GetArrayItem(cJSON_GetObjectItem(scenario, "policies"), 0);
+    assert_string_equal(cJSON_GetObjectItem(esg, "policy")->valuestring, "esg");
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(esg, "seeds")), 3);
+    const cJSON *depth = cJSON_GetArrayItem(cJSON_GetObjectItem(esg, "applications"), 1);
+    const cJSON *hit = cJSON_GetObjectItem(depth, "slo_hit_rate");
+    assert_true(fabs(cJSON_GetObjectItem(hit, "mean")->valuedouble - 0.46) < 1e-12);
+    const cJSON *heavy = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 1);
+    const cJSON *one = cJSON_GetArrayItem(cJSON_GetObjectItem(heavy, "policies"), 0);
+    hit = cJSON_GetObjectItem(cJSON_GetObjectItem(one, "overall"), "slo_hit_rate");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(hit, "half_width_95")));
+    cJSON_Delete(root);
+    free(text);
+    reference_free(reference);
+    report_close(&opened);
+}
+
+static void an_empty_file_is_told_so(void **state)
+{
+    (void)state;
+    struct opened opened = report_open(light, 0);
+    char *text = printed(&opened, NULL, report_text);
+    assert_string_equal(text, "made-up.h5 holds no finished run.\n");
+    free(text);
+    report_close(&opened);
+}
+
+static void columns_line_up_whatever_their_characters(void **state)
+{
+    static const char *const headers[] = {"name", "value", "count"};
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    struct text_table *table = text_table_create(headers, 3);
+    text_table_row(table);
+    text_table_cell(table, 0, "%s", "\xC3\xA9t\xC3\xA9");
+    text_table_estimate(table, 1, (struct estimate){3, 10.25, 1, 12.5}, 1);
+    text_table_cell(table, 2, "%d", 7);
+    text_table_row(table);
+    text_table_cell(table, 0, "%s", "longer");
+    text_table_estimate(table, 1, (struct estimate){3, 123.5, 1, 0.25}, 1);
+    text_table_row(table);
+    text_table_cell(table, 0, "%s", "one");
+    text_table_estimate(table, 1, (struct estimate){1, 5, NAN, NAN}, 1);
+    text_table_cell(table, 2, "%d", 12345);
+    FILE *out = open_memstream(&text, &size);
+    assert_true(text_table_print(table, 0, out));
+    (void)fclose(out);
+    assert_string_equal(text, "name           value  count\n"
+                              "---------------------------\n"
+                              "\xC3\xA9t\xC3\xA9      10.2 \xC2\xB1 12.5      7\n"
+                              "longer  123.5 \xC2\xB1  0.2\n"
+                              "one       5.0         12345\n");
+    free(text);
+    text_table_free(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_text_is_exactly_as_expected),
+        cmocka_unit_test(published_figures_stand_beside_ours),
+        cmocka_unit_test(the_published_figures_that_ship_can_be_read),
+        cmocka_unit_test(bad_reference_files_are_refused),
+        cmocka_unit_test(runs_of_one_label_make_one_contender),
+        cmocka_unit_test(conditions_with_blanks_stay_together),
+        cmocka_unit_test(comparisons_are_paired_by_seed),
+        cmocka_unit_test(csv_holds_every_figure),
+        cmocka_unit_test(json_holds_the_same_figures),
+        cmocka_unit_test(an_empty_file_is_told_so),
+        cmocka_unit_test(columns_line_up_whatever_their_characters),
+    };
+    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}

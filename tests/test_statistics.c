@@ -1,0 +1,113 @@
+/* Intervals against published tables and data, and their coverage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+#include <math.h>
+
+#include "results/statistics.h"
+
+/* NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2, column 0.975. */
+static void quantiles_agree_with_the_published_t_table(void **state)
+{
+    static const struct {
+        double degrees, quantile;
+    } table[] = {{1, 12.706}, {2, 4.303},  {3, 3.182},  {4, 2.776},  {5, 2.571},  {9, 2.262},
+                 {10, 2.228}, {20, 2.086}, {29, 2.045}, {30, 2.042}, {60, 2.000}, {100, 1.984}};
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        assert_true(fabs(statistics_t_quantile(table[i].degrees) - table[i].quantile) < 5.1e-4);
+}
+
+/* NIST/SEMATECH e-Handbook 1.3.5.2, data ZARR13: n 195, 95 % limits 9.258242 to 9.264679. */
+static void half_width_agrees_with_the_nist_example(void **state)
+{
+    (void)state;
+    double half = statistics_t_quantile(194) * 0.022789 / sqrt(195);
+    assert_true(fabs(half - (9.264679 - 9.258242) / 2) < 1e-6);
+}
+
+/* Student, "The probable error of a mean", Biometrika 6 (1908): hours of sleep gained with two
+ * drugs. The difference is 1.58 h, t = 4.0621 with 9 degrees of freedom, 95 % interval 0.7001
+ * to 2.4599. */
+static void paired_difference_agrees_with_students_sleep_data(void **state)
+{
+    static const double first[] = {0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0};
+    static const double second[] = {1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4};
+    (void)state;
+    struct estimate gain = statistics_paired_difference(second, first, 10);
+    assert_int_equal(gain.n, 10);
+    assert_true(fabs(gain.mean - 1.58) < 1e-12);
+    assert_true(fabs(gain.mean / (gain.sd / sqrt(10)) - 4.0621) < 5e-5);
+    assert_true(fabs(gain.mean - gain.half_width - 0.7001142) < 1e-6);
+    assert_true(fabs(gain.mean + gain.half_width - 2.4598858) < 1e-6);
+    /* Unpaired, the same data do not even exclude zero: this is what pairing is for. */
+    struct estimate a = statistics_estimate(first, 10);
+    struct estimate b = statistics_estimate(second, 10);
+    assert_true(b.mean - b.half_width < a.mean + a.half_width);
+}
+
+static void saving_is_a_share_of_the_references_own_figure(void **state)
+{
+    static const double baseline[] = {2.87, 1.47};
+    static const double reference[] = {1.0, 1.0};
+    (void)state;
+    struct estimate saving = statistics_paired_saving(baseline, reference, 2);
+    assert_true(fabs(saving.mean - (1.87 + 0.47) / 2) < 1e-12);
+}
+
+static void one_value_has_a_mean_and_no_interval(void **state)
+{
+    (void)state;
+    struct estimate one = statistics_estimate((double[]){3.5}, 1);
+    assert_int_equal(one.n, 1);
+    assert_true(one.mean == 3.5);
+    assert_true(isnan(one.sd) && isnan(one.half_width));
+    struct estimate none = statistics_estimate(NULL, 0);
+    assert_true(isnan(none.mean) && isnan(none.half_width));
+}
+
+static void a_missing_value_makes_the_figure_missing(void **state)
+{
+    (void)state;
+    struct estimate estimate = statistics_estimate((double[]){1, NAN, 3}, 3);
+    assert_true(isnan(estimate.mean) && isnan(estimate.half_width));
+}
+
+/* Of 20,000 intervals over 5 normal values, 95 % cover the true mean; the tolerance is 4 standard
+ * errors of that share. */
+static void intervals_cover_the_true_mean_as_often_as_they_say(void **state)
+{
+    enum { TRIALS = 20000, VALUES = 5 };
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    int covered = 0;
+    (void)state;
+    gsl_rng_set(rng, 20240605);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        double values[VALUES];
+        for (int i = 0; i < VALUES; i++)
+            values[i] = 7 + gsl_ran_gaussian(rng, 3);
+        struct estimate estimate = statistics_estimate(values, VALUES);
+        covered += fabs(estimate.mean - 7) <= estimate.half_width;
+    }
+    gsl_rng_free(rng);
+    assert_true(fabs((double)covered / TRIALS - 0.95) < 4 * sqrt(0.95 * 0.05 / TRIALS));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantiles_agree_with_the_published_t_table),
+        cmocka_unit_test(half_width_agrees_with_the_nist_example),
+        cmocka_unit_test(paired_difference_agrees_with_students_sleep_data),
+        cmocka_unit_test(saving_is_a_share_of_the_references_own_figure),
+        cmocka_unit_test(one_value_has_a_mean_and_no_interval),
+        cmocka_unit_test(a_missing_value_makes_the_figure_missing),
+        cmocka_unit_test(intervals_cover_the_true_mean_as_often_as_they_say),
+    };
+    return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
+}
