@@ -6,9 +6,9 @@
 
 #include "results/record.h"
 #include "results/store.h"
-#include "sched/registry.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/meter.h"
+#include "sim/cli/runner.h"
 #include "sim/farm.h"
 #include "sim/simulation.h"
 #include "workloads/experiment.h"
@@ -110,16 +110,9 @@ static bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, 
     *plan = (struct plan){.experiment = sweep_experiment(sweep, run, error)};
     if (plan->experiment == NULL)
         return false;
-    plan->policy = policy_find(plan->experiment->policy_name, error);
-    if (plan->policy != NULL) {
-        plan->values = calloc(plan->policy->parameter_count + 1, sizeof *plan->values);
-        if (plan->values == NULL)
-            error_run(error, "out of memory for the parameters of %s", plan->policy->name);
-        else if (policy_configure(plan->policy, plan->experiment->policy_settings,
-                                  plan->experiment->policy_setting_count, plan->experiment->path,
-                                  plan->values, error))
-            return true;
-    }
+    plan->policy = runner_policy(plan->experiment, &plan->values, error);
+    if (plan->policy != NULL)
+        return true;
     plan_clear(plan);
     return false;
 }
@@ -136,7 +129,7 @@ static bool work(void *context, size_t job, struct blob *blob, struct error *err
     struct simulation_result result;
     struct run_facts *facts =
         run_facts_create(plan.experiment, plan.policy, plan.values, sweep->runs[job].label, error);
-    bool good = facts != NULL && simulation_run(plan.experiment, plan.policy, plan.values,
+    bool good = facts != NULL && runner_execute(plan.experiment, plan.policy, plan.values,
                                                 &recorder, NULL, &result, error);
     if (good) {
         good = run_pack(blob, facts, &result, &rows, error);
