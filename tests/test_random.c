@@ -252,7 +252,7 @@ static void noise_has_mean_one_and_the_given_coefficient_of_variation(void **sta
     double *x = malloc(DRAWS * sizeof *x), *u = malloc(DRAWS * sizeof *u);
     struct random_stream stream;
     for (uint32_t i = 0; i < sizeof cvs / sizeof *cvs; i++) {
-        double sigma = sqrt(log(1 + cvs[i] * cvs[i]));
+        double sigma = sqrt(log1p(cvs[i] * cvs[i]));
         random_stream_open(&stream, 1, RANDOM_TEST, 99, i);
         for (size_t j = 0; j < DRAWS; j++) {
             x[j] = random_noise(&stream, cvs[i]);

@@ -246,10 +246,15 @@ static const struct benchmark *benchmark_find(const char *name, struct error *er
             return &benchmarks[i];
         names[i] = benchmarks[i].name;
     }
+    char known[256] = "";
+    for (int i = 0; i < BENCHMARK_COUNT; i++) {
+        size_t used = strlen(known);
+        (void)snprintf(known + used, sizeof known - used, " %s", names[i]);
+    }
     const char *nearest = error_nearest_name(name, names, BENCHMARK_COUNT);
-    error_input(error, "bench: --only: no benchmark is named '%s'; %s '%s'", name,
-                nearest != NULL ? "did you mean" : "there is, for one,",
-                nearest != NULL ? nearest : names[0]);
+    error_input(error, "bench: --only: no benchmark is named '%s'%s%s%s; there are:%s", name,
+                nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
+                nearest != NULL ? "'" : "", known);
     return NULL;
 }
 
@@ -299,7 +304,10 @@ static bool bench_run(int argc, char **argv, bool quiet, struct error *error)
                 return false;
         } else {
             char what[256];
-            (void)snprintf(what, sizeof what, "cannot use '%s'", argv[i]);
+            if (strcmp(argv[i], "--only") == 0)
+                (void)snprintf(what, sizeof what, "--only needs the name of a benchmark");
+            else
+                (void)snprintf(what, sizeof what, "cannot use '%s'", argv[i]);
             return cli_usage_error(&command_bench, what, error);
         }
     }
