@@ -286,11 +286,36 @@ struct experiment *experiment_resolve(struct document *document, struct error *e
     return NULL;
 }
 
+/* The file's parameters belong to the file's policy: another one named by an override does not get
+ * them. Those that are overridden themselves stay. */
+static bool drop_parameters(struct document *document, const struct override *overrides,
+                            size_t count, struct error *error)
+{
+    struct json_value root = document_root(document);
+    struct json_value policy;
+    const char *wanted = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(overrides[i].key, "policy.name") == 0)
+            wanted = overrides[i].value;
+    if (wanted == NULL || !cJSON_IsObject(document->root))
+        return true;
+    if (!document_member(document, &root, "policy", &policy, error))
+        return false;
+    cJSON *object = cJSON_GetObjectItemCaseSensitive(document->root, "policy");
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(object, "name");
+    cJSON *given = json_parse(wanted, "value", NULL);
+    const char *text = cJSON_IsString(given) ? given->valuestring : wanted;
+    if (strcmp(text, cJSON_IsString(name) ? name->valuestring : "esg") != 0)
+        cJSON_DeleteItemFromObjectCaseSensitive(object, "params");
+    cJSON_Delete(given);
+    return true;
+}
+
 static struct experiment *resolve_overridden(struct document *document,
                                              const struct override *overrides, size_t count,
                                              struct error *error)
 {
-    bool good = true;
+    bool good = drop_parameters(document, overrides, count, error);
     for (size_t i = 0; i < count && good; i++)
         good = document_override(document, overrides[i].key, overrides[i].value, error);
     struct experiment *experiment = good ? experiment_resolve(document, error) : NULL;

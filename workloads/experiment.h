@@ -82,9 +82,10 @@ struct override {
     const char *value;
 };
 
-/* Load `path`, apply `overrides` in order to the raw JSON (creating objects on the way), resolve
- * and check. Returns NULL with an ERROR_INPUT that names file, JSON path, fault and remedy. The
- * caller frees the result with experiment_free. */
+/* Load `path`, apply `overrides` in order to the raw JSON (creating objects on the way), resolve and
+ * check. An override of `policy.name` with another policy leaves the file's `policy.params` behind.
+ * Returns NULL with an ERROR_INPUT that names file, JSON path, fault and remedy. The caller frees the
+ * result with experiment_free. */
 struct experiment *experiment_load(const char *path, const struct override *overrides,
                                    size_t override_count, struct error *error);
 /* The same from JSON text; `name` stands for the file in messages, references are relative to

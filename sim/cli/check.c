@@ -74,6 +74,13 @@ static bool check_files(int argc, char **argv, bool quiet, cJSON *files, struct 
     return good;
 }
 
+static bool usage_fault(const char *argument, struct error *error)
+{
+    char what[128];
+    (void)snprintf(what, sizeof what, "unexpected '%.90s'", argument);
+    return cli_usage_error(&command_check, what, error);
+}
+
 static bool check_run(int argc, char **argv, bool quiet, struct error *error)
 {
     int operands = 0;
@@ -81,12 +88,12 @@ static bool check_run(int argc, char **argv, bool quiet, struct error *error)
     for (int i = 1; i < argc; i++) {
         bool is_json = strcmp(argv[i], "--json") == 0;
         if (!is_json && argv[i][0] == '-' && argv[i][1] != '\0')
-            return cli_usage_error(&command_check, argv[i], error);
+            return usage_fault(argv[i], error);
         json = json || is_json;
         operands += !is_json;
     }
     if (operands == 0)
-        return cli_usage_error(&command_check, "names no file", error);
+        return cli_usage_error(&command_check, "no file given", error);
     cJSON *root = json ? cJSON_CreateObject() : NULL;
     cJSON *files = json ? cJSON_AddArrayToObject(root, "files") : NULL;
     if (json && files == NULL) {

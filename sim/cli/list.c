@@ -293,6 +293,13 @@ static bool list_kind(size_t kind, bool json, struct error *error)
     return good;
 }
 
+static bool usage_fault(const char *argument, struct error *error)
+{
+    char what[128];
+    (void)snprintf(what, sizeof what, "unexpected '%.90s'", argument);
+    return cli_usage_error(&command_list, what, error);
+}
+
 static bool list_run(int argc, char **argv, bool quiet, struct error *error)
 {
     (void)quiet; /* the list is the result, not a message */
@@ -305,12 +312,12 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error)
         if (strcmp(argv[i], "--json") == 0)
             json = true;
         else if (argv[i][0] == '-' || wanted != NULL)
-            return cli_usage_error(&command_list, argv[i], error);
+            return usage_fault(argv[i], error);
         else
             wanted = argv[i];
     }
     if (wanted == NULL)
-        return cli_usage_error(&command_list, "names no kind", error);
+        return cli_usage_error(&command_list, "no kind given", error);
     for (size_t k = 0; k < KINDS; k++)
         if (strcmp(names[k], wanted) == 0)
             return list_kind(k, json, error);
