@@ -1,0 +1,1004 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gsl/gsl_rng.h>
+
+#include "traces/interference.h"
+#include "traces/profile.h"
+
+static const char folder[] = "traces/profiles";
+static const char *const shipped[] = {"a100-mig-parvagpu.json", "esg-reconstructed-cpu0.json",
+                                      "esg-reconstructed-cpu50.json", "esg-reconstructed.json",
+                                      "v100-mps-igniter.json"};
+enum { SHIPPED = sizeof shipped / sizeof shipped[0] };
+
+static struct profile *load(const char *name)
+{
+    char path[256];
+    struct error error = {0};
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    struct profile *profile = profile_load(path, &error);
+    if (profile == NULL)
+        fail_msg("%s", error.message);
+    return profile;
+}
+
+static struct profile *parse(const char *text)
+{
+    struct error error = {0};
+    struct profile *profile = profile_parse(text, "test", &error);
+    if (profile == NULL)
+        fail_msg("%s", error.message);
+    return profile;
+}
+
+/* Equal to 6 significant digits, which is what profiles are written with. */
+static void assert_written_as(double value, double raw)
+{
+    if (!(fabs(value - raw) <= 5.0001e-6 * fabs(raw)))
+        fail_msg("profile has %.9g, the measurement is %.9g", value, raw);
+}
+
+static void assert_near(double value, double wanted, double tolerance)
+{
+    if (!(fabs(value - wanted) <= tolerance))
+        fail_msg("%.15g is not within %g of %.15g", value, tolerance, wanted);
+}
+
+/* ---- Interpolation --------------------------------------------------------------------------- */
+
+/* Builds a profile's one function in memory over given axes. */
+struct grid {
+    int batch[8], vcpu[8], vgpu[8];
+    double ms[512];
+    struct profile_function function;
+};
+
+static void make_grid(struct grid *grid, size_t batches, size_t vcpus, size_t vgpus)
+{
+    grid->function = (struct profile_function){
+        .batch = {grid->batch, batches},
+        .vcpu = {grid->vcpu, vcpus},
+        .vgpu = {grid->vgpu, vgpus},
+        .latency_ms = grid->ms,
+    };
+}
+
+static void random_axis(gsl_rng *rng, int *axis, size_t count)
+{
+    int value = 0;
+    for (size_t i = 0; i < count; i++) {
+        value += 1 + (int)gsl_rng_uniform_int(rng, 6);
+        axis[i] = value;
+    }
+}
+
+static double *at(struct grid *grid, size_t b, size_t c, size_t g)
+{
+    const struct profile_function *f = &grid->function;
+    return &grid->ms[(b * f->vcpu.count + c) * f->vgpu.count + g];
+}
+
+/* A random surface, a product of functions that rise in b and fall in c and g. */
+static void random_grid(gsl_rng *rng, struct grid *grid)
+{
+    double by_batch[8], by_vcpu[8], by_vgpu[8];
+    make_grid(grid, 1 + gsl_rng_uniform_int(rng, 8), 1 + gsl_rng_uniform_int(rng, 8),
+              1 + gsl_rng_uniform_int(rng, 8));
+    random_axis(rng, grid->batch, grid->function.batch.count);
+    random_axis(rng, grid->vcpu, grid->function.vcpu.count);
+    random_axis(rng, grid->vgpu, grid->function.vgpu.count);
+    for (size_t i = 0; i < 8; i++) {
+        by_batch[i] = (i == 0 ? 1 : by_batch[i - 1]) * (1 + gsl_rng_uniform(rng));
+        by_vcpu[i] = (i == 0 ? 1 : by_vcpu[i - 1]) / (1 + gsl_rng_uniform(rng));
+        by_vgpu[i] = (i == 0 ? 1 : by_vgpu[i - 1]) / (1 + gsl_rng_uniform(rng));
+    }
+    for (size_t b = 0; b < grid->function.batch.count; b++)
+        for (size_t c = 0; c < grid->function.vcpu.count; c++)
+            for (size_t g = 0; g < grid->function.vgpu.count; g++)
+                *at(grid, b, c, g) = by_batch[b] * by_vcpu[c] * by_vgpu[g];
+}
+
+static void grid_points_are_exact(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    for (int round = 0; round < 200; round++) {
+        struct grid grid;
+        random_grid(rng, &grid);
+        for (size_t b = 0; b < grid.function.batch.count; b++)
+            for (size_t c = 0; c < grid.function.vcpu.count; c++)
+                for (size_t g = 0; g < grid.function.vgpu.count; g++)
+                    assert_true(profile_latency_ms(&grid.function, grid.batch[b], grid.vcpu[c],
+                                                   grid.vgpu[g]) == *at(&grid, b, c, g));
+    }
+    gsl_rng_free(rng);
+}
+
+/* Walks every integer along one axis at the others' first grid value. */
+static void assert_monotone(const struct profile_function *f, int axis, double sign)
+{
+    const struct profile_axis *axes[] = {&f->batch, &f->vcpu, &f->vgpu};
+    int where[] = {f->batch.values[0], f->vcpu.values[0], f->vgpu.values[0]};
+    double before = NAN;
+    for (int v = axes[axis]->values[0]; v <= axes[axis]->values[axes[axis]->count - 1]; v++) {
+        where[axis] = v;
+        double ms = profile_latency_ms(f, where[0], where[1], where[2]);
+        assert_true(isfinite(ms));
+        if (!isnan(before) && !(sign * (ms - before) >= -1e-12 * ms))
+            fail_msg("axis %d at %d: %.17g after %.17g", axis, v, ms, before);
+        before = ms;
+    }
+}
+
+static void interpolation_is_monotone_where_the_data_are(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    for (int round = 0; round < 500; round++) {
+        struct grid grid;
+        random_grid(rng, &grid);
+        assert_monotone(&grid.function, 0, 1);
+        assert_monotone(&grid.function, 1, -1);
+        assert_monotone(&grid.function, 2, -1);
+    }
+    gsl_rng_free(rng);
+}
+
+static void interpolation_lies_between_its_neighbours(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    for (int round = 0; round < 500; round++) {
+        struct grid grid;
+        random_grid(rng, &grid);
+        const struct profile_function *f = &grid.function;
+        /* Any data, monotone or not: Steffen's spline does not overshoot. */
+        for (size_t i = 0; i < f->batch.count * f->vcpu.count * f->vgpu.count; i++)
+            grid.ms[i] = 1 + 9 * gsl_rng_uniform(rng);
+        for (size_t b = 0; b + 1 < f->batch.count; b++) {
+            double low = fmin(*at(&grid, b, 0, 0), *at(&grid, b + 1, 0, 0));
+            double high = fmax(*at(&grid, b, 0, 0), *at(&grid, b + 1, 0, 0));
+            for (int v = grid.batch[b]; v <= grid.batch[b + 1]; v++) {
+                double ms = profile_latency_ms(f, v, grid.vcpu[0], grid.vgpu[0]);
+                assert_true(ms >= low - 1e-12 && ms <= high + 1e-12);
+            }
+        }
+    }
+    gsl_rng_free(rng);
+}
+
+static void a_plane_is_reproduced_between_its_points(void **state)
+{
+    (void)state;
+    struct grid grid = {.batch = {1, 3, 7, 20}, .vcpu = {1, 4, 6}, .vgpu = {2, 9}};
+    make_grid(&grid, 4, 3, 2);
+    for (size_t b = 0; b < 4; b++)
+        for (size_t c = 0; c < 3; c++)
+            for (size_t g = 0; g < 2; g++)
+                *at(&grid, b, c, g) = 100 + 3 * grid.batch[b] - 2 * grid.vcpu[c] - 5 * grid.vgpu[g];
+    for (int b = 1; b <= 20; b++)
+        for (int c = 1; c <= 6; c++)
+            for (int g = 2; g <= 9; g++)
+                assert_near(profile_latency_ms(&grid.function, b, c, g),
+                            100 + 3 * b - 2 * c - 5 * g, 1e-9);
+}
+
+static void two_points_make_a_line(void **state)
+{
+    (void)state;
+    struct grid grid = {.batch = {1, 5}, .vcpu = {1}, .vgpu = {1}, .ms = {10, 30}};
+    make_grid(&grid, 2, 1, 1);
+    assert_near(profile_latency_ms(&grid.function, 2, 1, 1), 15, 1e-12);
+    assert_near(profile_latency_ms(&grid.function, 4, 1, 1), 25, 1e-12);
+}
+
+static void an_axis_of_one_point_holds_only_that_point(void **state)
+{
+    (void)state;
+    struct grid grid = {.batch = {4}, .vcpu = {2}, .vgpu = {3}, .ms = {12.5}};
+    make_grid(&grid, 1, 1, 1);
+    assert_true(profile_latency_ms(&grid.function, 4, 2, 3) == 12.5);
+    assert_true(isnan(profile_latency_ms(&grid.function, 3, 2, 3)));
+    assert_true(isnan(profile_latency_ms(&grid.function, 4, 1, 3)));
+    assert_true(isnan(profile_latency_ms(&grid.function, 4, 2, 4)));
+}
+
+static void outside_the_grid_there_is_no_value(void **state)
+{
+    (void)state;
+    struct profile *profile = load("esg-reconstructed.json");
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct profile_function *f = &profile->functions[i];
+        assert_true(isnan(profile_latency_ms(f, 0, 1, 1)));
+        assert_true(isnan(profile_latency_ms(f, 33, 1, 1)));
+        assert_true(isnan(profile_latency_ms(f, 1, 0, 1)));
+        assert_true(isnan(profile_latency_ms(f, 1, 9, 1)));
+        assert_true(isnan(profile_latency_ms(f, 1, 1, 0)));
+        assert_true(isnan(profile_latency_ms(f, 1, 1, 8)));
+        assert_true(isnan(profile_latency_ms(f, INT32_MAX, INT32_MIN, 1)));
+    }
+    profile_free(profile);
+}
+
+static void next_to_a_null_there_is_no_value(void **state)
+{
+    (void)state;
+    struct grid grid = {
+        .batch = {1, 4, 8, 16, 32}, .vcpu = {1}, .vgpu = {1}, .ms = {10, 20, 30, NAN, 90}};
+    make_grid(&grid, 5, 1, 1);
+    assert_true(profile_latency_ms(&grid.function, 2, 1, 1) > 10);
+    assert_true(profile_latency_ms(&grid.function, 6, 1, 1) > 20);
+    assert_true(profile_latency_ms(&grid.function, 8, 1, 1) == 30);
+    for (int b = 9; b < 32; b++)
+        assert_true(isnan(profile_latency_ms(&grid.function, b, 1, 1)));
+    assert_true(profile_latency_ms(&grid.function, 32, 1, 1) == 90);
+}
+
+/* ---- The loader --------------------------------------------------------------------------------
+ */
+
+#define MINIMAL                                                                                    \
+    "\"unit\": 7, \"functions\": {\"f\": {\"grid\": {\"batch\": [1], \"vcpu\": [1], "              \
+    "\"vgpu\": [1]}, \"latency_ms\": [[[5]]]}}"
+
+static void what_a_file_leaves_out_is_nan_or_empty(void **state)
+{
+    (void)state;
+    struct profile *profile = parse("{" MINIMAL "}");
+    const struct profile_function *f = profile_find(profile, "f");
+    assert_non_null(f);
+    assert_null(profile_find(profile, "g"));
+    assert_string_equal(f->model, "f");
+    assert_string_equal(profile->device, "");
+    assert_string_equal(profile->licence, "");
+    assert_null(profile->interference);
+    assert_true(isnan(f->input_bytes) && isnan(f->noise_cv) && isnan(f->cold_start_mean_ms));
+    assert_true(isnan(f->cold_start_cv) && isnan(f->gpu_weights_mb) && isnan(f->gpu_per_item_mb));
+    assert_true(isnan(f->host_memory_mb) && isnan(f->bandwidth_share));
+    profile_free(profile);
+}
+
+static void evidence_may_be_an_object_of_strings(void **state)
+{
+    (void)state;
+    struct profile *profile =
+        parse("{" MINIMAL ", \"evidence\": {\"latency_ms\": \"measured\", \"cv\": \"assumed\"}}");
+    assert_string_equal(profile->evidence, "latency_ms: measured; cv: assumed");
+    profile_free(profile);
+}
+
+struct malformed {
+    const char *file;
+    const char *says;
+};
+
+static const struct malformed malformed[] = {
+    {"empty.json", ""},
+    {"syntax.json", ":2:"},
+    {"trailing.json", ":1:"},
+    {"deep.json", ""},
+    {"array.json", "object"},
+    {"nul.json", "NUL"},
+    {"not-utf8.json", ""},
+    {"duplicate-function.json", "functions"},
+    {"huge-number.json", ""},
+    {"unknown-key.json", "unitt"},
+    {"unknown-function-key.json", "functions.f"},
+    {"unknown-grid-key.json", "functions.f.grid"},
+    {"no-unit.json", "unit"},
+    {"unit-zero.json", "unit"},
+    {"unit-text.json", "unit"},
+    {"device-number.json", "device"},
+    {"no-functions.json", "functions"},
+    {"functions-empty.json", "functions"},
+    {"functions-array.json", "functions"},
+    {"function-null.json", "functions.f"},
+    {"function-unnamed.json", "functions"},
+    {"no-grid.json", "functions.f"},
+    {"no-latency.json", "functions.f"},
+    {"axis-missing.json", "functions.f.grid"},
+    {"axis-empty.json", "functions.f.grid.vcpu"},
+    {"axis-descending.json", "functions.f.grid.batch[1]"},
+    {"axis-repeated.json", "functions.f.grid.vgpu[1]"},
+    {"axis-fraction.json", "functions.f.grid.batch[1]"},
+    {"axis-zero-batch.json", "functions.f.grid.batch[0]"},
+    {"axis-beyond-unit.json", "functions.f.grid.vgpu[1]"},
+    {"axis-too-large.json", "functions.f.grid.batch[1]"},
+    {"latency-few-batches.json", "functions.f.latency_ms"},
+    {"latency-flat.json", "functions.f.latency_ms"},
+    {"latency-long-row.json", "functions.f.latency_ms[0][0]"},
+    {"latency-two-vcpus.json", "functions.f.latency_ms[0]"},
+    {"latency-zero.json", "functions.f.latency_ms[0][0][1]"},
+    {"latency-negative.json", "functions.f.latency_ms[1][0][0]"},
+    {"latency-text.json", "functions.f.latency_ms[0][0][1]"},
+    {"latency-all-null.json", "functions.f.latency_ms"},
+    {"noise-negative.json", "functions.f.noise.cv"},
+    {"noise-number.json", "functions.f.noise"},
+    {"cold-start-no-mean.json", "functions.f.cold_start_ms"},
+    {"cold-start-negative.json", "functions.f.cold_start_ms.mean"},
+    {"memory-text.json", "functions.f.gpu_memory_mb.weights"},
+    {"bandwidth-above-one.json", "functions.f.bandwidth_share"},
+    {"evidence-number.json", "functions.f.evidence.latency_ms"},
+    {"interference-no-model.json", "interference"},
+    {"interference-unknown-model.json", "interference.model"},
+    {"interference-other-key.json", "interference"},
+    {"interference-negative.json", "interference.constant"},
+    {"pairs-unknown-function.json", "interference.functions[1]"},
+    {"pairs-twice.json", "interference.functions[1]"},
+    {"pairs-not-square.json", "interference.excess[1]"},
+    {"pairs-negative.json", "interference.excess[0][1]"},
+    {"bandwidth-no-coefficient.json", "interference"},
+};
+enum { MALFORMED = sizeof malformed / sizeof malformed[0] };
+
+static void every_malformed_profile_is_refused_by_file_and_path(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MALFORMED; i++) {
+        char path[256];
+        struct error error = {0};
+        (void)snprintf(path, sizeof path, "tests/corpus/profile/%s", malformed[i].file);
+        struct profile *profile = profile_load(path, &error);
+        if (profile != NULL)
+            fail_msg("%s is accepted", path);
+        if (error.kind != ERROR_INPUT || strncmp(error.message, path, strlen(path)) != 0 ||
+            strstr(error.message + strlen(path), malformed[i].says) == NULL)
+            fail_msg("%s (\"%s\" is wanted): %s", path, malformed[i].says, error.message);
+        assert_null(strchr(error.message, '\n'));
+    }
+}
+
+static size_t count_files(const char *path)
+{
+    size_t count = 0;
+    DIR *files = opendir(path);
+    assert_non_null(files);
+    for (const struct dirent *entry = readdir(files); entry != NULL; entry = readdir(files))
+        count += entry->d_name[0] == '.' ? 0 : 1;
+    (void)closedir(files);
+    return count;
+}
+
+static void the_corpus_holds_no_file_that_is_not_tried(void **state)
+{
+    (void)state;
+    assert_int_equal(count_files("tests/corpus/profile"), MALFORMED);
+}
+
+static void a_profile_that_is_not_there_is_bad_input(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    assert_null(profile_load("tests/corpus/profile/no-such-file.json", &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "no-such-file.json"));
+    assert_null(profile_load("tests/corpus/profile", &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+}
+
+static void any_cut_of_a_profile_is_refused(void **state)
+{
+    (void)state;
+    static const char whole[] = "{" MINIMAL ", \"interference\": {\"model\": \"constant\", "
+                                "\"constant\": 0.1}}";
+    for (size_t length = 0; length + 1 < sizeof whole; length++) {
+        char cut[sizeof whole];
+        struct error error = {0};
+        memcpy(cut, whole, length);
+        cut[length] = '\0';
+        assert_null(profile_parse(cut, "cut", &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+    }
+    profile_free(parse(whole));
+}
+
+/* ---- Shipped profiles ---------------------------------------------------------------------------
+ */
+
+static void every_shipped_profile_loads(void **state)
+{
+    (void)state;
+    assert_int_equal(count_files(folder), SHIPPED + 2); /* and README.md, raw/ */
+    for (size_t i = 0; i < SHIPPED; i++) {
+        struct profile *profile = load(shipped[i]);
+        assert_true(strlen(profile->device) > 0 && strlen(profile->evidence) > 0);
+        assert_true(strlen(profile->source) > 0 && strlen(profile->licence) > 0);
+        for (size_t j = 0; j < profile->function_count; j++) {
+            const struct profile_function *f = &profile->functions[j];
+            assert_true(f->noise_cv > 0 && f->cold_start_mean_ms > 0 && f->cold_start_cv > 0);
+            assert_true(f->gpu_weights_mb > 0 && f->gpu_per_item_mb > 0 && f->host_memory_mb > 0);
+            assert_true(f->input_bytes > 0);
+        }
+        profile_free(profile);
+    }
+}
+
+/* Calls `check` with every row of a CSV, its cells cut at the commas. */
+static size_t for_each_row(const char *path, void (*check)(char **cells, void *data), void *data)
+{
+    char line[1024];
+    size_t rows = 0;
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    assert_non_null(fgets(line, sizeof line, in));
+    while (fgets(line, sizeof line, in) != NULL) {
+        char *cells[20] = {0};
+        char *rest = line;
+        line[strcspn(line, "\n")] = '\0';
+        for (size_t i = 0; i < 20 && rest != NULL; i++)
+            cells[i] = strsep(&rest, ",");
+        check(cells, data);
+        rows++;
+    }
+    (void)fclose(in);
+    return rows;
+}
+
+struct seen {
+    const struct profile *profile;
+    size_t rows;
+    double sum[4][4], runs[4][4];
+};
+
+static void check_parvagpu_row(char **cells, void *data)
+{
+    struct seen *seen = data;
+    if (strcmp(cells[3], "1") != 0)
+        return;
+    const struct profile_function *f = profile_find(seen->profile, cells[0]);
+    assert_non_null(f);
+    double ms = profile_latency_ms(f, atoi(cells[2]), 1, atoi(cells[1]));
+    assert_written_as(ms, strtod(cells[6], NULL));
+    seen->rows++;
+}
+
+static size_t count_present(const struct profile *profile)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct profile_function *f = &profile->functions[i];
+        for (size_t j = 0; j < f->batch.count * f->vcpu.count * f->vgpu.count; j++)
+            count += isnan(f->latency_ms[j]) ? 0 : 1;
+    }
+    return count;
+}
+
+static void a100_latencies_are_the_measured_ones_and_no_others(void **state)
+{
+    (void)state;
+    struct seen seen = {.profile = load("a100-mig-parvagpu.json")};
+    assert_int_equal(seen.profile->function_count, 11);
+    assert_int_equal(seen.profile->unit, 7);
+    assert_null(seen.profile->interference);
+    for_each_row("traces/profiles/raw/parvagpu/parvagpu_all.csv", check_parvagpu_row, &seen);
+    assert_int_equal(seen.rows, count_present(seen.profile));
+    profile_free((struct profile *)seen.profile);
+}
+
+static void a100_memory_agrees_with_what_ran_and_what_did_not(void **state)
+{
+    (void)state;
+    static const double slice_mb[8] = {0, 9728, 19968, 40192, 40192, 0, 0, 80640};
+    struct profile *profile = load("a100-mig-parvagpu.json");
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct profile_function *f = &profile->functions[i];
+        for (size_t b = 0; b < f->batch.count; b++) {
+            for (size_t g = 0; g < f->vgpu.count; g++) {
+                double needs = f->gpu_weights_mb + f->gpu_per_item_mb * f->batch.values[b];
+                bool ran = !isnan(f->latency_ms[b * f->vgpu.count + g]);
+                if (ran != (needs <= slice_mb[f->vgpu.values[g]]))
+                    fail_msg("%s batch %d on %d sevenths: needs %g MB, ran: %d", f->name,
+                             f->batch.values[b], f->vgpu.values[g], needs, ran);
+            }
+        }
+    }
+    profile_free(profile);
+}
+
+static void check_igniter_row(char **cells, void *data)
+{
+    struct seen *seen = data;
+    const struct profile_function *f = profile_find(seen->profile, cells[0]);
+    assert_non_null(f);
+    int batch = atoi(cells[1]);
+    double ms = profile_latency_ms(f, batch, 1, atoi(cells[2]));
+    bool on_grid = false;
+    for (size_t i = 0; i < f->batch.count; i++)
+        on_grid = on_grid || f->batch.values[i] == batch;
+    if (isnan(ms)) {
+        assert_true(atoi(cells[2]) == 10 || atoi(cells[2]) == 100);
+        return;
+    }
+    if (on_grid) {
+        assert_written_as(ms, strtod(cells[3], NULL));
+        seen->rows++;
+        return;
+    }
+    /* Measured between the grid's points: the interpolation's own test. */
+    seen->sum[0][0] += fabs(ms / strtod(cells[3], NULL) - 1);
+    seen->runs[0][0]++;
+}
+
+static void v100_latencies_are_the_measured_ones(void **state)
+{
+    (void)state;
+    struct seen seen = {.profile = load("v100-mps-igniter.json")};
+    assert_int_equal(seen.profile->function_count, 4);
+    assert_int_equal(seen.profile->unit, 100);
+    for_each_row("traces/profiles/raw/igniter/solo.csv", check_igniter_row, &seen);
+    assert_int_equal(seen.rows, count_present(seen.profile));
+    assert_int_equal(seen.rows, 4 * 8 * 5);
+    profile_free((struct profile *)seen.profile);
+}
+
+static void interpolated_batches_are_within_three_percent_of_measured_ones(void **state)
+{
+    (void)state;
+    struct seen seen = {.profile = load("v100-mps-igniter.json")};
+    for_each_row("traces/profiles/raw/igniter/solo.csv", check_igniter_row, &seen);
+    assert_true(seen.runs[0][0] == 4 * 24 * 5);
+    double mean = seen.sum[0][0] / seen.runs[0][0];
+    if (!(mean < 0.03))
+        fail_msg("mean relative error %g", mean);
+    profile_free((struct profile *)seen.profile);
+}
+
+/* ---- The reconstruction
+ * -------------------------------------------------------------------------- */
+
+static void check_anchor(char **cells, void *data)
+{
+    const struct profile *profile = data;
+    const struct profile_function *f = profile_find(profile, cells[0]);
+    assert_non_null(f);
+    assert_string_equal(f->model, cells[2]);
+    assert_true(profile_latency_ms(f, 1, 1, 1) == strtod(cells[3], NULL));
+    assert_true(f->cold_start_mean_ms == strtod(cells[5], NULL));
+    assert_true(f->input_bytes == strtod(cells[7], NULL));
+}
+
+static void the_reconstruction_reproduces_its_anchors_exactly(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SHIPPED; i++) {
+        if (strncmp(shipped[i], "esg-", 4) != 0)
+            continue;
+        struct profile *profile = load(shipped[i]);
+        assert_int_equal(profile->function_count, 6);
+        assert_int_equal(for_each_row("traces/profiles/raw/esg/anchors.csv", check_anchor, profile),
+                         6);
+        profile_free(profile);
+    }
+}
+
+/* The figures that readers of the paper recall, a second time and not from the file they are in. */
+static void the_anchors_are_the_recalled_figures(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double ms, cold_ms;
+    } recalled[] = {{"super-resolution", 86, 3503},
+                    {"segmentation", 293, 16510},
+                    {"deblur", 319, 22343},
+                    {"classification", 147, 18299},
+                    {"background-removal", 1047, 3729},
+                    {"depth-recognition", 828, 16479}};
+    struct profile *profile = load("esg-reconstructed.json");
+    for (size_t i = 0; i < sizeof recalled / sizeof recalled[0]; i++) {
+        const struct profile_function *f = profile_find(profile, recalled[i].name);
+        assert_non_null(f);
+        assert_true(profile_latency_ms(f, 1, 1, 1) == recalled[i].ms);
+        assert_true(f->cold_start_mean_ms == recalled[i].cold_ms);
+    }
+    profile_free(profile);
+}
+
+static void the_reconstruction_has_all_256_configurations(void **state)
+{
+    (void)state;
+    static const int batches[] = {1, 2, 4, 8, 12, 16, 24, 32};
+    static const int vgpus[] = {1, 2, 4, 7};
+    struct profile *profile = load("esg-reconstructed.json");
+    assert_int_equal(profile->unit, 7);
+    assert_int_equal(count_present(profile), 6 * 256);
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct profile_function *f = &profile->functions[i];
+        assert_int_equal(f->batch.count, 8);
+        assert_int_equal(f->vcpu.count, 8);
+        assert_int_equal(f->vgpu.count, 4);
+        assert_memory_equal(f->batch.values, batches, sizeof batches);
+        assert_memory_equal(f->vgpu.values, vgpus, sizeof vgpus);
+        assert_true(f->vcpu.values[0] == 1 && f->vcpu.values[7] == 8);
+    }
+    profile_free(profile);
+}
+
+static void assert_ordered(const struct profile_function *f)
+{
+    for (int b = 1; b <= 32; b++) {
+        for (int c = 1; c <= 8; c++) {
+            for (int g = 1; g <= 7; g++) {
+                double ms = profile_latency_ms(f, b, c, g);
+                assert_true(ms > 0);
+                assert_true(b == 32 || profile_latency_ms(f, b + 1, c, g) >= ms * (1 - 1e-12));
+                assert_true(c == 8 || profile_latency_ms(f, b, c + 1, g) <= ms * (1 + 1e-12));
+                assert_true(g == 7 || profile_latency_ms(f, b, c, g + 1) <= ms * (1 + 1e-12));
+            }
+        }
+    }
+}
+
+static void the_reconstruction_gets_faster_with_resources_and_slower_with_batch(void **state)
+{
+    (void)state;
+    struct profile *profile = load("esg-reconstructed.json");
+    for (size_t i = 0; i < profile->function_count; i++)
+        assert_ordered(&profile->functions[i]);
+    profile_free(profile);
+}
+
+static void batching_never_costs_more_time_a_job(void **state)
+{
+    (void)state;
+    struct profile *profile = load("esg-reconstructed.json");
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct profile_function *f = &profile->functions[i];
+        for (size_t g = 0; g < 4; g++) {
+            double single = profile_latency_ms(f, 1, 1, f->vgpu.values[g]);
+            assert_true(profile_latency_ms(f, 32, 1, f->vgpu.values[g]) < 32 * single);
+        }
+    }
+    profile_free(profile);
+}
+
+static void seven_full_batches_fit_the_memory_of_a_40_gb_gpu(void **state)
+{
+    (void)state;
+    struct profile *profile = load("esg-reconstructed.json");
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct profile_function *f = &profile->functions[i];
+        assert_true(7 * (f->gpu_weights_mb + 32 * f->gpu_per_item_mb) <= 40960);
+    }
+    profile_free(profile);
+}
+
+/* T(b, c, g) = A(b, g) + B(b) / c, with B the CPU fraction's part of the anchor. */
+static void the_vcpu_law_is_the_documented_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double fraction;
+    } variants[] = {{"esg-reconstructed.json", 0.2},
+                    {"esg-reconstructed-cpu0.json", 0},
+                    {"esg-reconstructed-cpu50.json", 0.5}};
+    for (size_t v = 0; v < 3; v++) {
+        struct profile *profile = load(variants[v].name);
+        for (size_t i = 0; i < profile->function_count; i++) {
+            const struct profile_function *f = &profile->functions[i];
+            double anchor = profile_latency_ms(f, 1, 1, 1);
+            for (size_t b = 0; b < f->batch.count; b++) {
+                int batch = f->batch.values[b];
+                double one = profile_latency_ms(f, batch, 1, 2);
+                double eight = profile_latency_ms(f, batch, 8, 2);
+                assert_near(one - eight, variants[v].fraction * anchor * batch * 7 / 8,
+                            1.1e-5 * one);
+            }
+        }
+        profile_free(profile);
+    }
+}
+
+/* ---- Derivation
+ * ---------------------------------------------------------------------------------- */
+
+/* "derive-profiles" of the same build: beside the folder this test is in. */
+static void find_program(char *path, size_t size)
+{
+    const char *given = getenv("ESGSIM_DERIVE_PROFILES");
+    if (given != NULL) {
+        (void)snprintf(path, size, "%s", given);
+        return;
+    }
+    ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    assert_true(length > 0);
+    path[length] = '\0';
+    for (int up = 0; up < 2; up++)
+        *strrchr(path, '/') = '\0';
+    assert_true(strlen(path) + sizeof "/derive-profiles" < size);
+    strcat(path, "/derive-profiles");
+}
+
+static int run_program(const char *path, const char *option, const char *value)
+{
+    int status = -1;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        (void)dup2(nowhere, STDERR_FILENO);
+        execl(path, path, option, value, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static char *read_file(const char *path, size_t *size)
+{
+    FILE *in = fopen(path, "rb");
+    if (in == NULL)
+        fail_msg("%s cannot be read", path);
+    char *bytes = calloc(1, 1 << 20);
+    assert_non_null(bytes);
+    *size = fread(bytes, 1, 1 << 20, in);
+    (void)fclose(in);
+    return bytes;
+}
+
+static void assert_same_bytes(const char *path, const char *other)
+{
+    size_t size = 0;
+    size_t other_size = 0;
+    char *bytes = read_file(path, &size);
+    char *other_bytes = read_file(other, &other_size);
+    bool same = size == other_size && memcmp(bytes, other_bytes, size) == 0;
+    free(bytes);
+    free(other_bytes);
+    if (!same)
+        fail_msg("%s differs from %s; run derive-profiles", path, other);
+}
+
+static void deriving_the_profiles_again_gives_the_shipped_bytes(void **state)
+{
+    (void)state;
+    char program[4096];
+    char out[] = "/tmp/esgsim-profiles-XXXXXX";
+    find_program(program, sizeof program);
+    assert_non_null(mkdtemp(out));
+    assert_int_equal(run_program(program, "--out", out), 0);
+    assert_int_equal(count_files(out), SHIPPED);
+    for (size_t i = 0; i < SHIPPED; i++) {
+        char fresh[512];
+        char kept[512];
+        (void)snprintf(fresh, sizeof fresh, "%s/%s", out, shipped[i]);
+        (void)snprintf(kept, sizeof kept, "%s/%s", folder, shipped[i]);
+        assert_same_bytes(fresh, kept);
+        assert_int_equal(unlink(fresh), 0);
+    }
+    assert_int_equal(rmdir(out), 0);
+}
+
+static void derivation_refuses_bad_usage_and_missing_measurements(void **state)
+{
+    (void)state;
+    char program[4096];
+    find_program(program, sizeof program);
+    assert_int_equal(run_program(program, "--cpu-fraction", "1.5"), 2);
+    assert_int_equal(run_program(program, "--cpu-fraction", "x"), 2);
+    assert_int_equal(run_program(program, "--frobnicate", NULL), 2);
+    assert_int_equal(run_program(program, "--raw", "tests/corpus/profile"), 2);
+    assert_int_equal(run_program(program, "--out", "no/such/folder"), 1);
+}
+
+/* ---- Interference
+ * -------------------------------------------------------------------------------- */
+
+static void random_runners(gsl_rng *rng, struct co_runner *runners, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        runners[i] = (struct co_runner){.index = (uint32_t)gsl_rng_uniform_int(rng, 5),
+                                        .demand = gsl_rng_uniform(rng),
+                                        .share = gsl_rng_uniform(rng)};
+}
+
+static void assert_additive(const struct interference *model, gsl_rng *rng)
+{
+    struct co_runner runners[8];
+    for (int round = 0; round < 300; round++) {
+        size_t count = 1 + gsl_rng_uniform_int(rng, 8);
+        size_t victim = gsl_rng_uniform_int(rng, count);
+        random_runners(rng, runners, count);
+        double slowdown = interference_slowdown(model, runners, count, victim);
+        double sum = 1;
+        for (size_t i = 0; i < count; i++) {
+            const struct co_runner two[] = {runners[victim], runners[i]};
+            double pair = interference_slowdown(model, two, 2, 0);
+            assert_true(pair >= 1);
+            if (i != victim)
+                sum += pair - 1;
+        }
+        assert_true(slowdown >= 1);
+        assert_near(slowdown, sum, 1e-12);
+        assert_true(interference_slowdown(model, &runners[victim], 1, 0) == 1);
+    }
+}
+
+static void slowdown_is_at_least_one_and_adds_up_over_co_runners(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    struct profile *igniter = load("v100-mps-igniter.json");
+    struct profile *esg = load("esg-reconstructed.json");
+    const struct interference constant = {.kind = INTERFERENCE_CONSTANT, .constant = 0.07};
+    assert_additive(&constant, rng);
+    assert_additive(igniter->interference, rng);
+    assert_additive(esg->interference, rng);
+    profile_free(igniter);
+    profile_free(esg);
+    gsl_rng_free(rng);
+}
+
+static void equal_partners_slow_each_other_equally(void **state)
+{
+    (void)state;
+    struct profile *esg = load("esg-reconstructed.json");
+    const struct co_runner two[] = {{UINT32_MAX, 0.3, 0.5}, {UINT32_MAX, 0.3, 0.5}};
+    double first = interference_slowdown(esg->interference, two, 2, 0);
+    assert_true(first > 1);
+    assert_true(first == interference_slowdown(esg->interference, two, 2, 1));
+    profile_free(esg);
+}
+
+static void the_bandwidth_law_is_the_stated_one(void **state)
+{
+    (void)state;
+    const struct interference law = {.kind = INTERFERENCE_BANDWIDTH,
+                                     .coefficient = 2,
+                                     .victim_exponent = 0.5,
+                                     .share_exponent = 2};
+    const struct co_runner two[] = {{UINT32_MAX, 0.25, 0.5}, {UINT32_MAX, 0.4, 0.3}};
+    assert_near(interference_slowdown(&law, two, 2, 0), 1 + 2 * 0.5 * 0.4 * 0.09, 1e-15);
+    const struct co_runner unknown[] = {{UINT32_MAX, NAN, 0.5}, {UINT32_MAX, NAN, 0.5}};
+    assert_true(interference_slowdown(&law, unknown, 2, 0) == 1);
+}
+
+/* A victim among many small partners suffers no more than beside one that holds their shares. */
+static void many_small_partners_weigh_as_one_large_one_in_the_reconstruction(void **state)
+{
+    (void)state;
+    struct profile *esg = load("esg-reconstructed.json");
+    struct co_runner many[7];
+    for (size_t i = 0; i < 7; i++)
+        many[i] = (struct co_runner){UINT32_MAX, 0.25, 1 / 7.0};
+    const struct co_runner two[] = {many[0], {UINT32_MAX, 0.25, 6 / 7.0}};
+    assert_near(interference_slowdown(esg->interference, many, 7, 0),
+                interference_slowdown(esg->interference, two, 2, 0), 1e-12);
+    profile_free(esg);
+}
+
+static size_t row_of(const struct interference *model, const char *name)
+{
+    size_t i = 0;
+    while (i < model->pair_count && strcmp(model->pair_names[i], name) != 0)
+        i++;
+    assert_true(i < model->pair_count);
+    return i;
+}
+
+static void add_pair_row(char **cells, void *data)
+{
+    struct seen *seen = data;
+    size_t first = row_of(seen->profile->interference, cells[0]);
+    size_t second = row_of(seen->profile->interference, cells[1]);
+    seen->sum[first][second] += strtod(cells[12], NULL);
+    seen->sum[second][first] += strtod(cells[13], NULL);
+    seen->runs[first][second]++;
+    seen->runs[second][first]++;
+}
+
+static void measured_pairs_are_reproduced(void **state)
+{
+    (void)state;
+    struct seen seen = {.profile = load("v100-mps-igniter.json")};
+    const struct interference *model = seen.profile->interference;
+    double total = 0;
+    assert_int_equal(model->kind, INTERFERENCE_PAIRS);
+    assert_int_equal(for_each_row("traces/profiles/raw/igniter/pairs.csv", add_pair_row, &seen),
+                     750);
+    for (uint32_t i = 0; i < 4; i++) {
+        for (uint32_t j = 0; j < 4; j++) {
+            const struct co_runner two[] = {{i, NAN, 0.5}, {j, NAN, 0.5}};
+            double slowdown = interference_slowdown(model, two, 2, 0);
+            total += seen.sum[i][j] - seen.runs[i][j];
+            if (i == j)
+                assert_true(slowdown == 1 + model->constant);
+            else
+                assert_near(slowdown, seen.sum[i][j] / seen.runs[i][j], 1e-6);
+        }
+    }
+    assert_near(model->constant, total / 1500, 1e-6);
+    const struct co_runner stranger[] = {{UINT32_MAX, NAN, 0.5}, {0, NAN, 0.5}};
+    assert_true(interference_slowdown(model, stranger, 2, 0) == 1 + model->constant);
+    profile_free((struct profile *)seen.profile);
+}
+
+static void check_law_on_row(char **cells, void *data)
+{
+    struct seen *seen = data;
+    static const char *const donors[] = {"vgg19",        "super-resolution", "ssd",
+                                         "segmentation", "resnet50",         "classification"};
+    for (int side = 0; side < 2; side++) {
+        const struct profile_function *other = NULL;
+        for (size_t i = 0; i < 6; i += 2)
+            if (strcmp(cells[1 - side], donors[i]) == 0)
+                other = profile_find(seen->profile, donors[i + 1]);
+        if (other == NULL)
+            continue;
+        double share = strtod(cells[4 + (1 - side)], NULL) / 100;
+        const struct co_runner two[] = {{UINT32_MAX, 0.25, 1 - share},
+                                        {UINT32_MAX, other->bandwidth_share, share}};
+        double slowdown = interference_slowdown(seen->profile->interference, two, 2, 0);
+        seen->sum[0][0] += fabs(slowdown / strtod(cells[12 + side], NULL) - 1);
+        seen->runs[0][0]++;
+    }
+}
+
+static void the_bandwidth_law_predicts_measured_pairs_within_five_percent(void **state)
+{
+    (void)state;
+    struct seen seen = {.profile = load("esg-reconstructed.json")};
+    for_each_row("traces/profiles/raw/igniter/pairs.csv", check_law_on_row, &seen);
+    assert_true(seen.runs[0][0] > 1000);
+    double mape = seen.sum[0][0] / seen.runs[0][0];
+    if (!(mape < 0.05))
+        fail_msg("MAPE %g", mape);
+    profile_free((struct profile *)seen.profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grid_points_are_exact),
+        cmocka_unit_test(interpolation_is_monotone_where_the_data_are),
+        cmocka_unit_test(interpolation_lies_between_its_neighbours),
+        cmocka_unit_test(a_plane_is_reproduced_between_its_points),
+        cmocka_unit_test(two_points_make_a_line),
+        cmocka_unit_test(an_axis_of_one_point_holds_only_that_point),
+        cmocka_unit_test(outside_the_grid_there_is_no_value),
+        cmocka_unit_test(next_to_a_null_there_is_no_value),
+        cmocka_unit_test(what_a_file_leaves_out_is_nan_or_empty),
+        cmocka_unit_test(evidence_may_be_an_object_of_strings),
+        cmocka_unit_test(every_malformed_profile_is_refused_by_file_and_path),
+        cmocka_unit_test(the_corpus_holds_no_file_that_is_not_tried),
+        cmocka_unit_test(a_profile_that_is_not_there_is_bad_input),
+        cmocka_unit_test(any_cut_of_a_profile_is_refused),
+        cmocka_unit_test(every_shipped_profile_loads),
+        cmocka_unit_test(a100_latencies_are_the_measured_ones_and_no_others),
+        cmocka_unit_test(a100_memory_agrees_with_what_ran_and_what_did_not),
+        cmocka_unit_test(v100_latencies_are_the_measured_ones),
+        cmocka_unit_test(interpolated_batches_are_within_three_percent_of_measured_ones),
+        cmocka_unit_test(the_reconstruction_reproduces_its_anchors_exactly),
+        cmocka_unit_test(the_anchors_are_the_recalled_figures),
+        cmocka_unit_test(the_reconstruction_has_all_256_configurations),
+        cmocka_unit_test(the_reconstruction_gets_faster_with_resources_and_slower_with_batch),
+        cmocka_unit_test(batching_never_costs_more_time_a_job),
+        cmocka_unit_test(seven_full_batches_fit_the_memory_of_a_40_gb_gpu),
+        cmocka_unit_test(the_vcpu_law_is_the_documented_one),
+        cmocka_unit_test(deriving_the_profiles_again_gives_the_shipped_bytes),
+        cmocka_unit_test(derivation_refuses_bad_usage_and_missing_measurements),
+        cmocka_unit_test(slowdown_is_at_least_one_and_adds_up_over_co_runners),
+        cmocka_unit_test(equal_partners_slow_each_other_equally),
+        cmocka_unit_test(the_bandwidth_law_is_the_stated_one),
+        cmocka_unit_test(many_small_partners_weigh_as_one_large_one_in_the_reconstruction),
+        cmocka_unit_test(measured_pairs_are_reproduced),
+        cmocka_unit_test(the_bandwidth_law_predicts_measured_pairs_within_five_percent),
+    };
+    return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}
