@@ -13,6 +13,7 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "sim/calendar.h"
+#include "sim/cli/bench_runs.h"
 #include "sim/random.h"
 
 enum { REPEATS = 5 };
@@ -234,6 +235,9 @@ static const struct benchmark benchmarks[] = {
      bench_mm1},
     {"hold_events_per_s", "events/s",
      "timers that set themselves again after an exponential second", bench_hold},
+    {"requests_per_s", "requests/s", "relaxed-heavy by policy and number of invokers",
+     bench_requests},
+    {"decision_us", "us", "one decision, by method and length of chain; means", bench_decisions},
 };
 
 enum { BENCHMARK_COUNT = sizeof benchmarks / sizeof *benchmarks };
@@ -284,8 +288,8 @@ static bool benchmarks_run(const struct benchmark *only, bool quiet, cJSON *resu
         if (only != NULL && only != benchmark)
             continue;
         if (!quiet)
-            (void)fprintf(stderr, "%s (%s, median of %d): %s\n", benchmark->name, benchmark->unit,
-                          REPEATS, benchmark->summary);
+            (void)fprintf(stderr, "%s (%s): %s\n", benchmark->name, benchmark->unit,
+                          benchmark->summary);
         if (!benchmark->run(result, error))
             return false;
     }
@@ -328,8 +332,10 @@ const struct command command_bench = {
     .name = "bench",
     .usage = "bench [--only NAME] [--json]",
     .summary = "measures the speed of the engine on this machine",
-    .help = "  --only NAME  one benchmark: mm1_jobs_per_s or hold_events_per_s\n"
-            "  --json       one JSON object\n"
-            "Figures are medians of 5 runs on one thread, by the monotonic clock.\n"
-            "Example: esgsim bench --only mm1_jobs_per_s --json\n",
+    .help =
+        "  --only NAME  one benchmark: mm1_jobs_per_s, hold_events_per_s, requests_per_s or\n"
+        "               decision_us\n"
+        "  --json       one JSON object\n"
+        "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are means.\n"
+        "Example: esgsim bench --only mm1_jobs_per_s --json\n",
     .run = bench_run};
