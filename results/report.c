@@ -96,17 +96,20 @@ static struct report_contender *contender_of(const struct report *report,
         return NULL;
     for (size_t c = 0; c < scenario->contender_count; c++) {
         struct report_contender *contender = &scenario->contenders[c];
-        if (strcmp(contender->policy, run->policy) == 0 &&
-            strcmp(contender->variant, variant) == 0) {
+        const struct summary_row *first = &report->results->runs[contender->runs[0]];
+        if (strcmp(first->policy, run->policy) == 0 && strcmp(contender->variant, variant) == 0) {
             free(variant);
             return contender;
         }
     }
+    size_t *runs = calloc(report->results->run_count, sizeof *runs);
+    if (runs == NULL) {
+        free(variant);
+        return NULL;
+    }
     struct report_contender *contender = &scenario->contenders[scenario->contender_count++];
-    contender->policy = run->policy;
-    contender->variant = variant;
-    contender->runs = calloc(report->results->run_count, sizeof *contender->runs);
-    return contender->runs == NULL ? NULL : contender;
+    *contender = (struct report_contender){.policy = run->policy, .variant = variant, .runs = runs};
+    return contender;
 }
 
 /* Keeps runs by ascending seed. */

@@ -70,28 +70,34 @@ static bool results_check(const struct results *results, struct error *error)
     return good;
 }
 
+static bool tables_read(hid_t file, struct results *results, struct error *error)
+{
+    void *runs = NULL;
+    void *applications = NULL;
+    const char *path = results->path;
+    bool good =
+        table_read(file, path, "summary", &layout_summary, &runs, &results->run_count, error) &&
+        table_read(file, path, "applications", &layout_applications, &applications,
+                   &results->application_count, error);
+    results->runs = runs;
+    results->applications = applications;
+    return good && results_check(results, error);
+}
+
 struct results *results_load(const char *path, struct error *error)
 {
     hdf5_silence();
     hid_t file = file_open(path, error);
     if (file < 0)
         return NULL;
+    bool good = false;
     struct results *results = calloc(1, sizeof *results);
-    bool good = results != NULL || error_run(error, "%s: out of memory", path);
-    if (good) {
-        results->path = strdup(path);
+    if (results != NULL && (results->path = strdup(path)) != NULL) {
         results->version = hdf5_get_text(file, "version");
         results->commit = hdf5_get_text(file, "commit");
-        void *runs = NULL;
-        void *applications = NULL;
-        good =
-            results->path != NULL &&
-            table_read(file, path, "summary", &layout_summary, &runs, &results->run_count, error) &&
-            table_read(file, path, "applications", &layout_applications, &applications,
-                       &results->application_count, error);
-        results->runs = runs;
-        results->applications = applications;
-        good = good && results_check(results, error);
+        good = tables_read(file, results, error);
+    } else {
+        error_run(error, "%s: out of memory", path);
     }
     (void)H5Fclose(file);
     if (good)

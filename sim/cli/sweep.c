@@ -170,7 +170,9 @@ static void progress(void *context, size_t ended, size_t jobs)
 static bool sweep_check(const struct sweep *sweep, struct error *error)
 {
     char(*hashes)[TEXT_HASH + 1] = calloc(sweep->run_count + 1, sizeof *hashes);
-    bool good = hashes != NULL || error_run(error, "out of memory for the sweep");
+    if (hashes == NULL)
+        return error_run(error, "out of memory for the sweep");
+    bool good = true;
     size_t step = sweep->seeds > 0 ? sweep->seeds : 1;
     for (size_t run = 0; good && run < sweep->run_count; run += step) {
         struct plan plan;
