@@ -75,10 +75,10 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
         }
     }
     struct report_scenario *scenario = &report->scenarios[report->scenario_count++];
-    scenario->name = run->name;
-    scenario->setting = run->setting;
-    scenario->conditions = conditions;
-    scenario->reference = REPORT_NONE;
+    *scenario = (struct report_scenario){.name = run->name,
+                                         .setting = run->setting,
+                                         .conditions = conditions,
+                                         .reference = REPORT_NONE};
     const char *head = run->setting[0] != '\0' ? run->setting : run->name;
     const char *between = head[0] != '\0' && conditions[0] != '\0' ? " " : "";
     if (asprintf(&scenario->title, "%s%s%s", head, between, conditions) < 0)
@@ -96,8 +96,8 @@ static struct report_contender *contender_of(const struct report *report,
         return NULL;
     for (size_t c = 0; c < scenario->contender_count; c++) {
         struct report_contender *contender = &scenario->contenders[c];
-        const struct summary_row *first = &report->results->runs[contender->runs[0]];
-        if (strcmp(first->policy, run->policy) == 0 && strcmp(contender->variant, variant) == 0) {
+        if (strcmp(contender->policy, run->policy) == 0 &&
+            strcmp(contender->variant, variant) == 0) {
             free(variant);
             return contender;
         }

@@ -421,12 +421,31 @@ static void print_absent(const struct report *report, const struct reference *re
     (void)fputs(".\n", out);
 }
 
+/* Words filled into lines of LINE_WIDTH, those after the first led by two blanks. */
+static void print_filled(FILE *out, const char *text)
+{
+    size_t used = 0;
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (used > 0 && used + 1 + word > LINE_WIDTH) {
+            (void)fputs("\n ", out);
+            used = 1;
+        }
+        used += (size_t)fprintf(out, "%s%.*s", used > 0 ? " " : "", (int)word, text);
+        text += word;
+        text += strspn(text, " ");
+    }
+    (void)fputc('\n', out);
+}
+
 static bool print_reference(const struct report *report, const struct reference *reference,
                             FILE *out)
 {
     static const char *const headers[] = {"published figure, setting", "policy", "ours", "ours is"};
     heading(out, "published figures beside ours");
-    (void)fprintf(out, "%s\n%s\n\n", reference->title, reference->source);
+    print_filled(out, reference->title);
+    print_filled(out, reference->source);
+    (void)fputc('\n', out);
     struct text_table *table = text_table_create(headers, COUNT(headers));
     for (size_t i = 0; i < reference->figure_count; i++)
         add_published(report, &reference->figures[i], table);
@@ -436,9 +455,10 @@ static bool print_reference(const struct report *report, const struct reference 
     print_absent(report, reference, false, out);
     print_absent(report, reference, true, out);
     for (size_t i = 0; i < reference->figure_count; i++)
-        if (reference->figures[i].note != NULL)
-            (void)fprintf(out, "%s: %s\n", reference->figures[i].metric,
-                          reference->figures[i].note);
+        if (reference->figures[i].note != NULL) {
+            (void)fprintf(out, "%s:\n  ", reference->figures[i].metric);
+            print_filled(out, reference->figures[i].note);
+        }
     return good;
 }
 
