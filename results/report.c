@@ -75,14 +75,17 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
         }
     }
     struct report_scenario *scenario = &report->scenarios[report->scenario_count++];
-    *scenario = (struct report_scenario){.name = run->name,
-                                         .setting = run->setting,
-                                         .conditions = conditions,
-                                         .reference = REPORT_NONE};
+    scenario->name = run->name;
+    scenario->setting = run->setting;
+    scenario->conditions = conditions;
+    scenario->reference = REPORT_NONE;
     const char *head = run->setting[0] != '\0' ? run->setting : run->name;
     const char *between = head[0] != '\0' && conditions[0] != '\0' ? " " : "";
-    if (asprintf(&scenario->title, "%s%s%s", head, between, conditions) < 0)
-        scenario->title = NULL;
+    char *title = NULL;
+    if (asprintf(&title, "%s%s%s", head, between, conditions) < 0)
+        title = NULL;
+    scenario->title = title;
+    scenario->contender_count = 0;
     scenario->contenders = calloc(report->results->run_count, sizeof *scenario->contenders);
     return scenario->title == NULL || scenario->contenders == NULL ? NULL : scenario;
 }
