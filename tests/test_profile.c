@@ -96,16 +96,18 @@ static double *at(struct grid *grid, size_t b, size_t c, size_t g)
 /* A random surface, a product of functions that rise in b and fall in c and g. */
 static void random_grid(gsl_rng *rng, struct grid *grid)
 {
-    double by_batch[8], by_vcpu[8], by_vgpu[8];
+    double by_batch[8] = {1};
+    double by_vcpu[8] = {1};
+    double by_vgpu[8] = {1};
     make_grid(grid, 1 + gsl_rng_uniform_int(rng, 8), 1 + gsl_rng_uniform_int(rng, 8),
               1 + gsl_rng_uniform_int(rng, 8));
     random_axis(rng, grid->batch, grid->function.batch.count);
     random_axis(rng, grid->vcpu, grid->function.vcpu.count);
     random_axis(rng, grid->vgpu, grid->function.vgpu.count);
-    for (size_t i = 0; i < 8; i++) {
-        by_batch[i] = (i == 0 ? 1 : by_batch[i - 1]) * (1 + gsl_rng_uniform(rng));
-        by_vcpu[i] = (i == 0 ? 1 : by_vcpu[i - 1]) / (1 + gsl_rng_uniform(rng));
-        by_vgpu[i] = (i == 0 ? 1 : by_vgpu[i - 1]) / (1 + gsl_rng_uniform(rng));
+    for (size_t i = 1; i < 8; i++) {
+        by_batch[i] = by_batch[i - 1] * (1 + gsl_rng_uniform(rng));
+        by_vcpu[i] = by_vcpu[i - 1] / (1 + gsl_rng_uniform(rng));
+        by_vgpu[i] = by_vgpu[i - 1] / (1 + gsl_rng_uniform(rng));
     }
     for (size_t b = 0; b < grid->function.batch.count; b++)
         for (size_t c = 0; c < grid->function.vcpu.count; c++)
@@ -288,15 +290,15 @@ struct malformed {
 };
 
 static const struct malformed malformed[] = {
-    {"empty.json", ""},
+    {"empty.json", ":1:1:"},
     {"syntax.json", ":2:"},
     {"trailing.json", ":1:"},
-    {"deep.json", ""},
+    {"deep.json", "64"},
     {"array.json", "object"},
     {"nul.json", "NUL"},
-    {"not-utf8.json", ""},
+    {"not-utf8.json", "UTF-8"},
     {"duplicate-function.json", "functions"},
-    {"huge-number.json", ""},
+    {"huge-number.json", ":1:"},
     {"unknown-key.json", "unitt"},
     {"unknown-function-key.json", "functions.f"},
     {"unknown-grid-key.json", "functions.f.grid"},
