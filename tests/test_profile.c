@@ -434,7 +434,7 @@ static void every_shipped_profile_loads(void **state)
     }
 }
 
-static int whole(const char *text)
+static int to_int(const char *text)
 {
     return (int)strtol(text, NULL, 10);
 }
@@ -476,7 +476,7 @@ static void check_parvagpu_row(char **cells, void *data)
         return;
     const struct profile_function *f = profile_find(seen->profile, cells[0]);
     assert_non_null(f);
-    double ms = profile_latency_ms(f, whole(cells[2]), 1, whole(cells[1]));
+    double ms = profile_latency_ms(f, to_int(cells[2]), 1, to_int(cells[1]));
     assert_written_as(ms, strtod(cells[6], NULL));
     seen->rows++;
 }
@@ -529,13 +529,13 @@ static void check_igniter_row(char **cells, void *data)
     struct seen *seen = data;
     const struct profile_function *f = profile_find(seen->profile, cells[0]);
     assert_non_null(f);
-    int batch = whole(cells[1]);
-    double ms = profile_latency_ms(f, batch, 1, whole(cells[2]));
+    int batch = to_int(cells[1]);
+    double ms = profile_latency_ms(f, batch, 1, to_int(cells[2]));
     bool on_grid = false;
     for (size_t i = 0; i < f->batch.count; i++)
         on_grid = on_grid || f->batch.values[i] == batch;
     if (isnan(ms)) {
-        assert_true(whole(cells[2]) == 10 || whole(cells[2]) == 100);
+        assert_true(to_int(cells[2]) == 10 || to_int(cells[2]) == 100);
         return;
     }
     if (on_grid) {
