@@ -1,9 +1,9 @@
 /* How co-running batches slow one another on one MPS GPU.
  *
- * MPS partitions compute; memory bandwidth and L2 stay shared. A model gives the slowdown (>= 1) of a
- * victim among its co-runners; the simulator turns it into a rate, 1 / slowdown. Measured data exist
- * for pairs; for three and more every model here adds the pairs' excess slowdowns, which is an
- * assumption and is named as one in README.
+ * MPS partitions compute; memory bandwidth and L2 stay shared. A model gives the slowdown (>= 1) of
+ * a victim among its co-runners; the simulator turns it into a rate, 1 / slowdown. Measured data
+ * exist for pairs; for three and more every model here adds the pairs' excess slowdowns, which is
+ * an assumption and is named as one in README.
  */
 #ifndef ESGSIM_TRACES_INTERFERENCE_H
 #define ESGSIM_TRACES_INTERFERENCE_H
@@ -14,15 +14,16 @@
 enum interference_kind {
     INTERFERENCE_CONSTANT, /* each co-runner adds `constant` */
     INTERFERENCE_PAIRS,    /* co-runner j adds pairs[victim][j] */
-    INTERFERENCE_BANDWIDTH /* co-runner j adds coefficient × victim^victim_exponent × demand_j × share_j^share_exponent */
+    INTERFERENCE_BANDWIDTH /* co-runner j adds coefficient × victim^victim_exponent × demand_j ×
+                              share_j^share_exponent */
 };
 
 struct interference {
     enum interference_kind kind;
-    double constant;          /* excess slowdown per co-runner; also for pairs not in the table */
-    size_t pair_count;        /* table is pair_count × pair_count */
+    double constant;   /* excess slowdown per co-runner; also for pairs not in the table */
+    size_t pair_count; /* table is pair_count × pair_count */
     char **pair_names;
-    double *pairs;            /* excess slowdown of row by column, row-major; NAN: not measured */
+    double *pairs; /* excess slowdown of row by column, row-major; NAN: not measured */
     double coefficient;
     double victim_exponent;
     double share_exponent;
@@ -30,9 +31,9 @@ struct interference {
 
 /* One batch running on the GPU. */
 struct co_runner {
-    uint32_t index;   /* row in the pair table, UINT32_MAX where not in it */
-    double demand;    /* bandwidth_share of its function */
-    double share;     /* of the GPU, 0..1 */
+    uint32_t index; /* row in the pair table, UINT32_MAX where not in it */
+    double demand;  /* bandwidth_share of its function */
+    double share;   /* of the GPU, 0..1 */
 };
 
 /* Slowdown of runners[victim] among all `count` runners: 1 + Σ excess over the others; >= 1.

@@ -1,6 +1,7 @@
 #include "traces/profile.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,19 +28,14 @@ static char *copy_string(const char *text, struct error *error)
 static bool append_note(const struct json_value *note, char **out, struct error *error)
 {
     const char *text = json_as_string(note, error);
+    const char *before = *out == NULL ? "" : *out;
+    char *joined = NULL;
     if (text == NULL)
         return false;
-    size_t before = *out == NULL ? 0 : strlen(*out);
-    size_t size = before + strlen(note->node->string) + strlen(text) + 5;
-    char *joined = realloc(*out, size);
-    if (joined == NULL)
+    if (asprintf(&joined, "%s%s%s: %s", before, *out == NULL ? "" : "; ", note->node->string,
+                 text) < 0)
         return error_run(error, "out of memory while reading a profile");
-    joined[before] = '\0';
-    if (before > 0)
-        strcat(joined, "; ");
-    strcat(joined, note->node->string);
-    strcat(joined, ": ");
-    strcat(joined, text);
+    free(*out);
     *out = joined;
     return true;
 }

@@ -1,10 +1,21 @@
 /* Latency profiles: what was measured of each function on a GPU, or derived from measurements.
  *
- * A profile file (JSON, see README "Profile file") holds, for each function, latency in milliseconds
- * over a full grid batch × vCPU × vGPU, its noise, cold start, memory and bandwidth demand, and one
- * interference model for the device. Between grid points values are interpolated monotonically along
- * each axis (GSL's Steffen splines, on the axis's integers); a grid entry may be null: that
- * configuration did not run (out of memory). Outside the grid there is no value.
+ * A profile file (JSON, see README "Profile file") holds, for each function, latency in
+ * milliseconds over a full grid batch × vCPU × vGPU, its noise, cold start, memory and bandwidth
+ * demand, and one interference model for the device. A grid entry may be null: that configuration
+ * did not run (out of memory). Outside the grid there is no value.
+ *
+ * Between grid points values are interpolated axis by axis, on the axis's integers: first along
+ * vGPU, then vCPU, then batch, each only where the wanted value is not the axis's own. Along an
+ * axis the longest run of non-null points around the wanted value counts: GSL's Steffen spline,
+ * which is monotone between points and never overshoots them, where it has three points or more,
+ * else a line.
+ *
+ * Required: `unit`, `functions`, and of each function `grid` and `latency_ms`. `evidence`,
+ * `derivation`, `source`, `device` and `licence` are a string or an object of strings. Of
+ * `interference`, `model` selects the law and with it the keys: `constant`; or `functions`,
+ * `excess` (rows victims, null: not measured) and optionally `constant`; or `coefficient`,
+ * `victim_exponent`, `share_exponent`.
  */
 #ifndef ESGSIM_TRACES_PROFILE_H
 #define ESGSIM_TRACES_PROFILE_H
@@ -23,10 +34,10 @@ struct profile_axis {
 
 struct profile_function {
     char *name;
-    char *model;
+    char *model; /* the name where the file gives none */
     struct profile_axis batch, vcpu, vgpu;
-    double *latency_ms;      /* [batch][vcpu][vgpu], row-major; NAN where null */
-    double input_bytes;      /* NAN where the file gives none; likewise below */
+    double *latency_ms; /* [batch][vcpu][vgpu], row-major; NAN where null */
+    double input_bytes; /* NAN where the file gives none; likewise below */
     double noise_cv;
     double cold_start_mean_ms;
     double cold_start_cv;
@@ -38,11 +49,11 @@ struct profile_function {
 
 struct profile {
     char *path;
-    char *device;
+    char *device; /* this and the next three: "" where the file gives none */
     char *evidence;
     char *source;
     char *licence;
-    int unit;                /* slicing unit: a whole GPU is `unit` vGPUs */
+    int unit; /* slicing unit: a whole GPU is `unit` vGPUs */
     struct profile_function *functions;
     size_t function_count;
     struct interference *interference; /* NULL where the file gives none */

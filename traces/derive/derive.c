@@ -1,6 +1,6 @@
 /* Builds every shipped profile from the raw measurements.
  *
- *   derive-profiles [--raw FOLDER] [--out FOLDER] [--cpu-fraction X]
+ *   derive-profiles [--raw FOLDER] [--cpu-fraction X] [--out FOLDER | FOLDER]
  *
  * Without options it reads traces/profiles/raw and writes traces/profiles. With --cpu-fraction the
  * reconstruction is written with another CPU part than the assumed one, for sensitivity sweeps;
@@ -22,7 +22,7 @@ struct options {
 };
 
 static const char usage[] =
-    "usage: derive-profiles [--raw FOLDER] [--out FOLDER] [--cpu-fraction X]\n"
+    "usage: derive-profiles [--raw FOLDER] [--cpu-fraction X] [--out FOLDER | FOLDER]\n"
     "Builds the shipped profiles from the raw measurements.\n"
     "  --raw FOLDER      measurements (default traces/profiles/raw)\n"
     "  --out FOLDER      where the profiles are written (default traces/profiles)\n"
@@ -73,6 +73,8 @@ static bool read_options(int argc, char **argv, struct options *options, bool *h
             return false;
         }
     }
+    if (optind < argc)
+        options->out = argv[optind++];
     return optind == argc;
 }
 

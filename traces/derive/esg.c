@@ -369,18 +369,24 @@ static bool add_donor_note(const struct raw *raw, cJSON *derivation, struct erro
 {
     struct share_law wide;
     struct share_law deep;
+    double shortest = INFINITY;
+    double longest = 0;
+    for (size_t i = 0; i < raw->anchors->rows; i++) {
+        shortest = fmin(shortest, table_number(raw->anchors, i, "latency_ms"));
+        longest = fmax(longest, table_number(raw->anchors, i, "latency_ms"));
+    }
     if (!igniter_law(raw, "vgg19", &wide, error) || !igniter_law(raw, "resnet50", &deep, error))
         return false;
     output_note(
         derivation, "donors",
         "Batch and share shape is D(b, g/7) / D(1, 1/7) of a donor's share law. The V100 MPS "
-        "set (TensorRT) was preferred to the A100 MIG set, which has sevenths, because at small "
-        "batches the latter's eager framework is bound by kernel launches (resnet50, batch 1: "
-        "%.4g ms on one seventh, %.4g ms on the whole GPU), which functions of 86 to 1047 ms are "
-        "not. Where launches do not bind (batch 16 and 32) the two agree on the share: the "
-        "law's T(b, g/7) / T(b, 1/7) differs from the A100's by %.1f %% for vgg19 and %.1f %% "
-        "for resnet50 on average.",
-        a100_ms(raw, "resnet50", 1, 1), a100_ms(raw, "resnet50", 1, 7),
+        "set (TensorRT) was preferred to the A100 MIG set, which has sevenths, because at "
+        "small batches the latter's eager framework is bound by kernel launches (resnet50, "
+        "batch 1: %.4g ms on one seventh, %.4g ms on the whole GPU), which functions of %.4g "
+        "to %.4g ms are not. Where launches do not bind (batch 16 and 32) the two agree on "
+        "the share: the law's T(b, g/7) / T(b, 1/7) differs from the A100's by %.1f %% for "
+        "vgg19 and %.1f %% for resnet50 on average.",
+        a100_ms(raw, "resnet50", 1, 1), a100_ms(raw, "resnet50", 1, 7), shortest, longest,
         100 * a100_difference(raw, "vgg19", &wide), 100 * a100_difference(raw, "resnet50", &deep));
     return true;
 }
