@@ -134,7 +134,7 @@ $(BUILD)/derive-profiles: $(DERIVE_OBJ) $(BUILD)/libesgsim.a
 
 .PHONY: derive
 derive: $(BUILD)/derive-profiles ## derive traces/profiles/*.json again from the measured tables
-	$< traces/profiles
+	$< --out traces/profiles
 
 # ---- What is needed --------------------------------------------------------------------------
 

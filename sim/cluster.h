@@ -127,16 +127,16 @@ bool cluster_place(const struct cluster *cluster, uint32_t function,
 uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
                          const struct configuration *configuration,
                          const struct placement *placement, uint8_t *slots);
-/* Gives back units, vCPUs and activations; the container becomes idle since `now`. */
-void cluster_release(struct cluster *cluster, uint32_t container,
+/* Gives back units, vCPUs and activations; container `id` becomes idle since `now`. */
+void cluster_release(struct cluster *cluster, uint32_t id,
                      const struct configuration *configuration, uint8_t slots, sim_time_t now);
 
 /* A new starting, unclaimed container without a batch; evicts nothing. SIM_NONE where memory is
  * short. */
 uint32_t cluster_prewarm(struct cluster *cluster, uint32_t function, uint32_t invoker);
 /* The starting container is ready: idle where nobody claimed it. */
-void cluster_container_ready(struct cluster *cluster, uint32_t container, sim_time_t now);
-void cluster_evict(struct cluster *cluster, uint32_t container);
+void cluster_container_ready(struct cluster *cluster, uint32_t id, sim_time_t now);
+void cluster_evict(struct cluster *cluster, uint32_t id);
 
 /* Best fit (see platform_best_fit). */
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,

@@ -3,7 +3,7 @@
 . tests/shell.sh
 
 mkdir "$folder/profiles"
-run "${SAN_BUILD:-build/sanitized}/derive-profiles" "$folder/profiles"
+run "${SAN_BUILD:-build/sanitized}/derive-profiles" --out "$folder/profiles"
 expect "the derivation runs" 0
 for file in "$folder"/profiles/*.json; do
     [ -e "$file" ] || { fail "the derivation writes profiles" "no file written"; continue; }
