@@ -55,8 +55,10 @@ static struct sweep *must_load(const char *matrix, const struct override *overri
 {
     struct error error = {0};
     struct sweep *sweep = load(matrix, overrides, count, &error);
-    if (sweep == NULL)
+    if (sweep == NULL) {
         fail_msg("%s", error.message);
+        abort(); /* fail_msg does not return; analysers do not know */
+    }
     return sweep;
 }
 
@@ -64,8 +66,10 @@ static struct experiment *must_resolve(const struct sweep *sweep, size_t run)
 {
     struct error error = {0};
     struct experiment *experiment = sweep_experiment(sweep, run, &error);
-    if (experiment == NULL)
+    if (experiment == NULL) {
         fail_msg("run %zu: %s", run, error.message);
+        abort(); /* fail_msg does not return; analysers do not know */
+    }
     return experiment;
 }
 
@@ -183,8 +187,10 @@ static void the_papers_sweep_is_settings_by_policies_by_seeds(void **state)
     static const char *const settings[] = {"strict-light", "moderate-normal", "relaxed-heavy"};
     struct error error = {0};
     struct sweep *sweep = sweep_load("workloads/experiments/paper.json", NULL, 0, &error);
-    if (sweep == NULL)
+    if (sweep == NULL) {
         fail_msg("%s", error.message);
+        abort(); /* fail_msg does not return; analysers do not know */
+    }
     assert_int_equal(sweep->seeds, 5);
     assert_int_equal(sweep->run_count % (3 * sweep->seeds), 0);
     size_t policies = sweep->run_count / (3 * sweep->seeds);
