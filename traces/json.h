@@ -1,11 +1,11 @@
 /* Reading JSON strictly: every loader's front door.
  *
- * Parsing is cJSON's; what this adds is that a fault is told in one line a user can act on: the file,
- * the JSON path of the value (line and column for a syntax error), what is wrong, what would be right
- * and, for an unknown key or name, the nearest valid one.
+ * Parsing is cJSON's; what this adds is that a fault is told in one line a user can act on: the
+ * file, the JSON path of the value (line and column for a syntax error), what is wrong, what would
+ * be right and, for an unknown key or name, the nearest valid one.
  *
- * A `json_value` is a place in a document: the cJSON node and its path. Absent optional keys leave the
- * caller's default untouched, so loaders read as tables of "key, range, default".
+ * A `json_value` is a place in a document: the cJSON node and its path. Absent optional keys leave
+ * the caller's default untouched, so loaders read as tables of "key, range, default".
  */
 #ifndef ESGSIM_TRACES_JSON_H
 #define ESGSIM_TRACES_JSON_H
@@ -21,18 +21,18 @@
 enum { JSON_PATH_LENGTH = 256 };
 
 struct json_value {
-    const char *file;            /* as named in messages; outlives the value */
+    const char *file; /* as named in messages; outlives the value */
     const cJSON *node;
     char path[JSON_PATH_LENGTH]; /* "policy.params.k", "stages[2].after"; "" for the root */
 };
 
-/* The whole file as text (NUL-terminated, caller frees), at most 256 MiB; gzip is not read here. NUL
- * bytes and files that are not regular are refused. `size` may be NULL. */
+/* The whole file as text (NUL-terminated, caller frees), at most 256 MiB; gzip is not read here.
+ * NUL bytes and files that are not regular are refused. `size` may be NULL. */
 char *json_read_text(const char *path, size_t *size, struct error *error);
 
-/* Parse text; NULL with "FILE:LINE:COLUMN: …" on a syntax error (trailing text included), on nesting
- * deeper than 64, on numbers beyond a double, on text that is not UTF-8; and with the JSON path on a key
- * given twice in any object. The caller frees with cJSON_Delete. */
+/* Parse text; NULL with "FILE:LINE:COLUMN: …" on a syntax error (trailing text included), on
+ * nesting deeper than 64, on numbers beyond a double, on text that is not UTF-8; and with the JSON
+ * path on a key given twice in any object. The caller frees with cJSON_Delete. */
 cJSON *json_parse(const char *text, const char *file, struct error *error);
 cJSON *json_parse_file(const char *path, struct error *error);
 
@@ -67,8 +67,8 @@ struct json_value json_after(const struct json_value *parent, const struct json_
 /* A fault in a number told as a range says "at least" where `high` is infinite. Whole numbers are
  * exact up to 2^53, more is refused.
  *
- * Optional members: absent leaves *out untouched and succeeds; wrong type or range is a fault. Numbers
- * must be finite. Strings are strdup'd (an earlier *out is freed). */
+ * Optional members: absent leaves *out untouched and succeeds; wrong type or range is a fault.
+ * Numbers must be finite. Strings are strdup'd (an earlier *out is freed). */
 bool json_number(const struct json_value *object, const char *key, double low, double high,
                  double *out, struct error *error);
 bool json_integer(const struct json_value *object, const char *key, int64_t low, int64_t high,

@@ -141,7 +141,7 @@ static bool load_stages(const struct json_value *stages, struct draft *drafts, s
                         struct function_table *table, struct application *application,
                         struct error *error)
 {
-    size_t order[WORKLOAD_MAX_STAGES];
+    size_t order[WORKLOAD_MAX_STAGES] = {0};
     for (size_t s = 0; s < count; s++) {
         struct json_value value = json_entry(stages, s);
         if (!load_stage(&value, drafts, s, error))

@@ -124,9 +124,10 @@ static const struct input_kind {
 
 static const struct input_kind *recognise(const cJSON *root)
 {
-    /* A profile keeps its functions in an object, a functions file in an array. */
+    /* A profile keeps its functions in an object, by name; a functions file in an array. */
     const cJSON *functions = cJSON_GetObjectItemCaseSensitive(root, "functions");
-    if (cJSON_IsObject(functions) && cJSON_GetObjectItemCaseSensitive(root, "applications") == NULL)
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(functions, "functions");
+    if (cJSON_IsObject(functions) && !cJSON_IsArray(list))
         return &kinds[KIND_PROFILE];
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
         for (size_t i = 0; i < 4 && kinds[k].keys[i] != NULL; i++)

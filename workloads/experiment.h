@@ -82,10 +82,10 @@ struct override {
     const char *value;
 };
 
-/* Load `path`, apply `overrides` in order to the raw JSON (creating objects on the way), resolve and
- * check. An override of `policy.name` with another policy leaves the file's `policy.params` behind.
- * Returns NULL with an ERROR_INPUT that names file, JSON path, fault and remedy. The caller frees the
- * result with experiment_free. */
+/* Load `path`, apply `overrides` in order to the raw JSON (creating objects on the way), resolve
+ * and check. An override of `policy.name` with another policy leaves the file's `policy.params`
+ * behind. Returns NULL with an ERROR_INPUT that names file, JSON path, fault and remedy. The caller
+ * frees the result with experiment_free. */
 struct experiment *experiment_load(const char *path, const struct override *overrides,
                                    size_t override_count, struct error *error);
 /* The same from JSON text; `name` stands for the file in messages, references are relative to
@@ -105,18 +105,18 @@ struct sweep_run {
 };
 
 struct sweep {
-    char *path;             /* of the sweep file */
-    char *directory;        /* of that file */
-    char *base_path;        /* of the base experiment; the sweep's own where the base stands in it */
-    char *base_text;        /* the base as JSON text where it stands in the sweep file, else NULL */
+    char *path;      /* of the sweep file */
+    char *directory; /* of that file */
+    char *base_path; /* of the base experiment; the sweep's own where the base stands in it */
+    char *base_text; /* the base as JSON text where it stands in the sweep file, else NULL */
     struct sweep_run *runs; /* first matrix key varies slowest, the seed fastest */
     size_t run_count;
     size_t seeds;
 };
 
-/* Overrides apply to the base, before the matrix; a key that the matrix sets is refused, and `seeds`,
- * `matrix.…` and `base.…` change the sweep itself. Whether every run's experiment is valid is told by
- * sweep_experiment, not here. */
+/* Overrides apply to the base, before the matrix; a key that the matrix sets is refused, and
+ * `seeds`, `matrix.…` and `base.…` change the sweep itself. Whether every run's experiment is valid
+ * is told by sweep_experiment, not here. */
 struct sweep *sweep_load(const char *path, const struct override *overrides, size_t override_count,
                          struct error *error);
 void sweep_free(struct sweep *sweep);

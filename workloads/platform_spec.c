@@ -185,7 +185,8 @@ static bool check_slo_keys(const struct json_value *value, const struct workload
     const char **known = load_array(workload->application_count + FIXED + 1, sizeof *known, error);
     if (known == NULL)
         return false;
-    memcpy(known, slo_keys, FIXED * sizeof *known);
+    for (size_t i = 0; i < FIXED; i++)
+        known[i] = slo_keys[i];
     for (size_t a = 0; a < workload->application_count; a++)
         known[FIXED + a] = workload->applications[a].name;
     bool good = json_is_object(value, known, error);

@@ -215,12 +215,17 @@ static bool add_value(struct sweep_run *run, const char *directory, const struct
 /* Appends to a growing string; NULL in, NULL out when out of memory. */
 static char *append(char *text, const char *more)
 {
-    char *longer = text == NULL ? NULL : realloc(text, strlen(text) + strlen(more) + 1);
+    if (text == NULL)
+        return NULL;
+    size_t length = strlen(text);
+    size_t added = strlen(more) + 1;
+    char *longer = realloc(text, length + added);
     if (longer == NULL) {
         free(text);
         return NULL;
     }
-    return strcat(longer, more);
+    memcpy(longer + length, more, added);
+    return longer;
 }
 
 static bool label_run(struct sweep_run *run, const struct dimension *dimension, const char *value,

@@ -142,9 +142,9 @@ void workload_derive(struct workload *workload);
  * and is not asked here. */
 bool gpu_allows(const struct gpu_spec *gpu, uint16_t vgpu);
 
-/* True where a slice of `vgpu` units, allowed by gpu_allows, has room for `memory_mb`: the whole GPU's
- * memory under MPS and exclusive, the slice's own eighths under MIG (1: 1/8, 2: 2/8, 3 and 4: 4/8,
- * 7: 8/8). */
+/* True where a slice of `vgpu` units, allowed by gpu_allows, has room for `memory_mb`: the whole
+ * GPU's memory under MPS and exclusive, the slice's own eighths under MIG (1: 1/8, 2: 2/8, 3 and 4:
+ * 4/8, 7: 8/8). */
 bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb);
 
 /* Compute slices of a MIG device (7 for A100 and H100, 4 for A30), by the beginning of the model's

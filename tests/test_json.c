@@ -1,0 +1,248 @@
+/* The strict JSON reader, against the grammar of RFC 8259 and by what it says of each fault. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "traces/json.h"
+
+static void assert_refused(const char *text, const char *fragment)
+{
+    struct error error = {0};
+    cJSON *root = json_parse(text, "f.json", &error);
+    assert_null(root);
+    assert_int_equal(error.kind, ERROR_INPUT);
+    if (strstr(error.message, fragment) == NULL || strncmp(error.message, "f.json:", 7) != 0)
+        fail_msg("for %s: \"%s\" lacks \"%s\"", text, error.message, fragment);
+}
+
+static void assert_accepted(const char *text)
+{
+    struct error error = {0};
+    cJSON *root = json_parse(text, "f.json", &error);
+    if (root == NULL)
+        fail_msg("for %s: %s", text, error.message);
+    cJSON_Delete(root);
+}
+
+static void syntax_errors_are_told_by_line_and_column(void **state)
+{
+    (void)state;
+    assert_refused("{\"a\": 1,}", "f.json:1:9:");
+    assert_refused("{\n  \"a\" 1\n}", "f.json:2:7:");
+    assert_refused("{\n  a: 1\n}", "f.json:2:3: syntax error: a key");
+    assert_refused("[1 2]", "f.json:1:4:");
+    assert_refused("[\"\xC3\xA9\", x]", "f.json:1:7:"); /* a column is a character */
+    assert_refused("{} {}", "f.json:1:4:");
+    assert_refused("[1,\n2", "f.json:2:2: syntax error: the text ends too early");
+    assert_refused("", "f.json:1:1: syntax error: the text ends too early");
+}
+
+static void what_the_grammar_of_rfc_8259_excludes_is_refused(void **state)
+{
+    (void)state;
+    const char *const bad[] = {"[01]",          "[1.]",       "[.5]",        "[+1]",
+                               "[-]",           "[1e]",       "[1e+]",       "[0x10]",
+                               "[NaN]",         "[Infinity]", "[nul]",       "[True]",
+                               "['a']",         "[\"\\x\"]",  "[\"\\u12\"]", "[\"a\tb\"]",
+                               "[1,]",          "[,1]",       "{\"a\"}",     "{1: 2}",
+                               "{,}",           "[1}",        "]",           "[\"a",
+                               "[\"\\ud800\"]", "//\n[]",     "[1] x",       "{\"a\":1 \"b\":2}"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_refused(bad[i], "f.json:1:");
+}
+
+static void what_the_grammar_of_rfc_8259_allows_is_read(void **state)
+{
+    (void)state;
+    const char *const good[] = {"0",
+                                "-0",
+                                "[1e5, 1E-2, -1.5e+3, 0.1]",
+                                "null",
+                                "true",
+                                " [ ] ",
+                                "\"\\u00e9\\n\\/\"",
+                                "{\"\": 1}",
+                                "[[], {}, [{}]]",
+                                "\"\\ud83d\\ude00\"",
+                                "\"\xF0\x9F\x98\x80\""};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_accepted(good[i]);
+}
+
+static void numbers_beyond_a_double_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("[1e999]", "f.json:1:2: number is too large");
+    assert_refused("{\"a\":\n -1e400}", "f.json:2:2: number is too large");
+    assert_accepted("[1.7976931348623157e308]");
+}
+
+static void text_that_is_not_utf_8_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("[\"\xE9\"]", "f.json:1:3: not UTF-8");
+    assert_refused("[\"\xC0\x80\"]", "not UTF-8");         /* overlong NUL */
+    assert_refused("[\"\xED\xA0\x80\"]", "not UTF-8");     /* surrogate */
+    assert_refused("[\"\xF5\x80\x80\x80\"]", "not UTF-8"); /* beyond U+10FFFF */
+    assert_refused("[\"\xE2\x82\"]", "not UTF-8");         /* cut off */
+    assert_refused("[\"a\\u0000b\"]", "\\u0000");
+}
+
+static void nesting_ends_at_64_levels(void **state)
+{
+    (void)state;
+    char text[2 * 65 + 1];
+    for (int depth = 64; depth <= 65; depth++) {
+        memset(text, '[', (size_t)depth);
+        memset(text + depth, ']', (size_t)depth);
+        text[2 * depth] = '\0';
+        if (depth == 64)
+            assert_accepted(text);
+        else
+            assert_refused(text, "f.json:1:65: nested deeper than 64");
+    }
+}
+
+static void a_key_given_twice_is_refused_at_any_depth(void **state)
+{
+    (void)state;
+    assert_refused("{\"a\":1,\"b\":2,\"a\":3}", "key \"a\" is given twice");
+    assert_refused("{\"x\":[1,{\"y\":{\"k\":1,\"k\":1}}]}", "x[1].y: key \"k\" is given twice");
+    assert_accepted("{\"a\":1,\"A\":2}");
+}
+
+static void an_unknown_key_is_answered_with_the_nearest(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"requests", "seed", NULL};
+    struct error error = {0};
+    cJSON *root = json_parse("{\"a\":[{\"reqests\":1}]}", "f.json", &error);
+    assert_non_null(root);
+    struct json_value value = json_root("f.json", root);
+    struct json_value array;
+    assert_true(json_child(&value, "a", &array));
+    struct json_value entry = json_entry(&array, 0);
+    assert_string_equal(entry.path, "a[0]");
+    assert_false(json_is_object(&entry, keys, &error));
+    assert_string_equal(error.message,
+                        "f.json: a[0]: unknown key \"reqests\"; did you mean \"requests\"?");
+    assert_true(json_is_object(&entry, NULL, &error));
+    cJSON_Delete(root);
+}
+
+static void numbers_keep_their_range_and_wholeness(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    cJSON *root =
+        json_parse("{\"half\":0.5,\"big\":9007199254740993,\"n\":7,\"s\":\"7\"}", "f.json", &error);
+    struct json_value value = json_root("f.json", root);
+    double number = -1;
+    int64_t whole = -1;
+    assert_true(json_number(&value, "absent", 0, 1, &number, &error));
+    assert_true(number < 0);
+    assert_true(json_number(&value, "half", 0, 1, &number, &error));
+    assert_true(fabs(number - 0.5) < 1e-15);
+    assert_false(json_number(&value, "n", 0, 6, &number, &error));
+    assert_string_equal(error.message, "f.json: n: is 7, must lie within 0..6");
+    assert_false(json_number(&value, "n", 8, HUGE_VAL, &number, &error));
+    assert_string_equal(error.message, "f.json: n: is 7, must be at least 8");
+    assert_false(json_integer(&value, "half", 0, 1, &whole, &error));
+    assert_true(json_integer(&value, "n", 7, 7, &whole, &error));
+    assert_int_equal(whole, 7);
+    assert_false(json_integer(&value, "s", 0, 9, &whole, &error));
+    cJSON_Delete(root);
+}
+
+static void texts_and_choices_are_checked(void **state)
+{
+    (void)state;
+    static const char *const choices[] = {"warm", "cold", NULL};
+    struct error error = {0};
+    cJSON *root = json_parse("{\"a\":\"cold\",\"b\":\"wram\",\"c\":true}", "f.json", &error);
+    struct json_value value = json_root("f.json", root);
+    int chosen = -1;
+    char *text = strdup("before");
+    bool flag = false;
+    assert_true(json_choice(&value, "a", choices, &chosen, &error));
+    assert_int_equal(chosen, 1);
+    assert_false(json_choice(&value, "b", choices, &chosen, &error));
+    assert_non_null(strstr(error.message, "did you mean \"warm\"?"));
+    assert_true(json_string(&value, "b", &text, &error));
+    assert_string_equal(text, "wram");
+    assert_false(json_string(&value, "c", &text, &error));
+    assert_false(json_bool(&value, "a", &flag, &error));
+    assert_true(json_bool(&value, "c", &flag, &error));
+    assert_true(flag);
+    free(text);
+    cJSON_Delete(root);
+}
+
+static void walking_visits_members_and_entries_in_order(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    cJSON *root = json_parse("{\"a\":[10,20,30],\"b\":0}", "f.json", &error);
+    struct json_value value = json_root("f.json", root);
+    struct json_value member = json_first(&value);
+    assert_string_equal(member.path, "a");
+    size_t i = 0;
+    for (struct json_value entry = json_first(&member); entry.node != NULL;
+         entry = json_after(&member, &entry, ++i)) {
+        char path[16];
+        (void)snprintf(path, sizeof path, "a[%zu]", i);
+        assert_string_equal(entry.path, path);
+        assert_int_equal((int)entry.node->valuedouble, 10 * (int)(i + 1));
+    }
+    assert_int_equal(i, 3);
+    member = json_after(&value, &member, 0);
+    assert_string_equal(member.path, "b");
+    assert_null(json_after(&value, &member, 0).node);
+    cJSON_Delete(root);
+}
+
+static void files_that_are_no_text_are_refused(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    assert_null(json_parse_file("tests", &error));
+    assert_string_equal(error.message, "tests: is not a regular file; give a file's name");
+    assert_null(json_parse_file("tests/no-such.json", &error));
+    assert_non_null(strstr(error.message, "tests/no-such.json: cannot be opened"));
+    char path[] = "/tmp/esgsim-json-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "[1\0]", 4), 4);
+    assert_null(json_parse_file(path, &error));
+    assert_non_null(strstr(error.message, "holds NUL bytes"));
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(syntax_errors_are_told_by_line_and_column),
+        cmocka_unit_test(what_the_grammar_of_rfc_8259_excludes_is_refused),
+        cmocka_unit_test(what_the_grammar_of_rfc_8259_allows_is_read),
+        cmocka_unit_test(numbers_beyond_a_double_are_refused),
+        cmocka_unit_test(text_that_is_not_utf_8_is_refused),
+        cmocka_unit_test(nesting_ends_at_64_levels),
+        cmocka_unit_test(a_key_given_twice_is_refused_at_any_depth),
+        cmocka_unit_test(an_unknown_key_is_answered_with_the_nearest),
+        cmocka_unit_test(numbers_keep_their_range_and_wholeness),
+        cmocka_unit_test(texts_and_choices_are_checked),
+        cmocka_unit_test(walking_visits_members_and_entries_in_order),
+        cmocka_unit_test(files_that_are_no_text_are_refused),
+    };
+    return cmocka_run_group_tests_name("json", tests, NULL, NULL);
+}

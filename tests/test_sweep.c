@@ -1,0 +1,246 @@
+/* Sweeps: which runs, in which order, with which experiment; and what `check` takes a file for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "workloads/experiment.h"
+
+static const char base[] =
+    "{\"cluster\": {\"invokers\": [{\"vcpus\": 4, \"memory_mb\": 4096}]},"
+    " \"functions\": [{\"name\": \"f\", \"service\": {\"distribution\": \"constant\","
+    "  \"mean_ms\": 10}}],"
+    " \"applications\": [{\"name\": \"app\", \"stages\": [{\"name\": \"s\", \"function\": "
+    "\"f\"}]}],"
+    " \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 10},"
+    " \"policy\": {\"name\": \"fifo\", \"params\": {\"k\": 3}}, \"seed\": 7}";
+
+static char folder[] = "/tmp/esgsim-sweep-XXXXXX";
+static char sweep_path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    (void)snprintf(sweep_path, sizeof sweep_path, "%s/sweep.json", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return unlink(sweep_path) + rmdir(folder);
+}
+
+static struct sweep *load(const char *matrix, const struct override *overrides, size_t count,
+                          struct error *error)
+{
+    FILE *file = fopen(sweep_path, "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, "{\"base\": %s, %s}", base, matrix) > 0);
+    assert_int_equal(fclose(file), 0);
+    return sweep_load(sweep_path, overrides, count, error);
+}
+
+static struct sweep *must_load(const char *matrix, const struct override *overrides, size_t count)
+{
+    struct error error = {0};
+    struct sweep *sweep = load(matrix, overrides, count, &error);
+    if (sweep == NULL) {
+        fail_msg("%s", error.message);
+        abort(); /* fail_msg does not return; analysers do not know */
+    }
+    return sweep;
+}
+
+static struct experiment *must_resolve(const struct sweep *sweep, size_t run)
+{
+    struct error error = {0};
+    struct experiment *experiment = sweep_experiment(sweep, run, &error);
+    if (experiment == NULL) {
+        fail_msg("run %zu: %s", run, error.message);
+        abort(); /* fail_msg does not return; analysers do not know */
+    }
+    return experiment;
+}
+
+static void the_first_key_varies_slowest_and_the_seed_fastest(void **state)
+{
+    (void)state;
+    struct sweep *sweep =
+        must_load("\"matrix\": {\"setting\": [{\"name\": \"low\","
+                  " \"arrivals.rate_per_s\": 1}, {\"name\": \"high\","
+                  " \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 9},"
+                  " \"slo.ms\": 5}], \"policy.name\": [\"fifo\", \"edf\", \"sjf\"]},"
+                  " \"seeds\": 2",
+                  NULL, 0);
+    static const char *const settings[] = {"low", "high"};
+    static const char *const policies[] = {"fifo", "edf", "sjf"};
+    assert_int_equal(sweep->run_count, 12);
+    assert_int_equal(sweep->seeds, 2);
+    for (size_t r = 0; r < 12; r++) {
+        char label[64];
+        const char *setting = settings[r / 6];
+        const char *policy = policies[r / 2 % 3];
+        struct experiment *e = must_resolve(sweep, r);
+        (void)snprintf(label, sizeof label, "setting=%s policy.name=%s", setting, policy);
+        assert_string_equal(sweep->runs[r].label, label);
+        assert_string_equal(sweep->runs[r].setting_name, setting);
+        assert_string_equal(e->setting_name, setting);
+        assert_string_equal(e->policy_name, policy);
+        assert_int_equal(e->seed, 7 + r % 2);
+        assert_int_equal(sweep->runs[r].seed, 7 + r % 2);
+        assert_true((int)e->arrivals.rate_per_s == (r < 6 ? 1 : 9));
+        assert_true(e->workload.applications[0].slo == (r < 6 ? 10 : 5) * SIM_MS);
+        /* The base's parameters belong to its own policy. */
+        assert_int_equal(e->policy_setting_count, strcmp(policy, "fifo") == 0 ? 1 : 0);
+        experiment_free(e);
+    }
+    sweep_free(sweep);
+}
+
+static void every_run_has_a_hash_of_its_own(void **state)
+{
+    (void)state;
+    struct sweep *sweep = must_load("\"matrix\": {\"requests\": [10, 20, 30],"
+                                    " \"policy.params.k\": [1, 2, \"three\"]}, \"seeds\": [5, 9]",
+                                    NULL, 0);
+    char hashes[18][17];
+    assert_int_equal(sweep->run_count, 18);
+    for (size_t r = 0; r < 18; r++) {
+        struct experiment *e = must_resolve(sweep, r);
+        memcpy(hashes[r], e->hash, sizeof hashes[r]);
+        assert_int_equal(e->seed, r % 2 == 0 ? 5 : 9);
+        for (size_t other = 0; other < r; other++)
+            assert_string_not_equal(hashes[other], hashes[r]);
+        experiment_free(e);
+    }
+    assert_string_equal(sweep->runs[17].label, "requests=30 policy.params.k=three");
+    assert_string_equal(sweep->runs[17].setting_name, "");
+    sweep_free(sweep);
+}
+
+static void a_list_of_objects_under_an_experiments_key_is_its_values(void **state)
+{
+    (void)state;
+    struct sweep *sweep =
+        must_load("\"matrix\": {\"slo\": [{\"factor\": 2}, {\"ms\": 5}], \"load\":"
+                  " [{\"arrivals.rate_per_s\": 2}, {\"name\": \"b\"}]}",
+                  NULL, 0);
+    assert_int_equal(sweep->run_count, 4);
+    assert_string_equal(sweep->runs[0].label, "slo={\"factor\":2} load=1");
+    assert_string_equal(sweep->runs[3].label, "slo={\"ms\":5} load=b");
+    struct experiment *e = must_resolve(sweep, 3);
+    assert_true(e->workload.applications[0].slo == 5 * SIM_MS);
+    experiment_free(e);
+    sweep_free(sweep);
+}
+
+static void overrides_reach_the_base_and_the_sweep_but_not_the_matrix(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct override overrides[] = {{"seeds", "3"}, {"seed", "100"}, {"requests", "55"}};
+    struct sweep *sweep = must_load("\"matrix\": {\"slo.factor\": [1, 2]}", overrides, 3);
+    assert_int_equal(sweep->run_count, 6);
+    struct experiment *e = must_resolve(sweep, 5);
+    assert_int_equal(e->seed, 102);
+    assert_int_equal(e->requests, 55);
+    experiment_free(e);
+    sweep_free(sweep);
+    assert_null(load("\"matrix\": {\"requests\": [1, 2]}", overrides, 3, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "the matrix sets \"requests\" itself"));
+}
+
+static void a_path_in_the_matrix_is_relative_to_the_sweep(void **state)
+{
+    (void)state;
+    char cluster[96];
+    (void)snprintf(cluster, sizeof cluster, "%s/big.json", folder);
+    FILE *file = fopen(cluster, "w");
+    assert_non_null(file);
+    assert_true(fputs("{\"invokers\": [{\"count\": 99, \"vcpus\": 1, \"memory_mb\": 1}]}", file) >=
+                0);
+    assert_int_equal(fclose(file), 0);
+    struct sweep *sweep =
+        must_load("\"matrix\": {\"setting\": [{\"cluster\": \"big.json\"}]}", NULL, 0);
+    struct experiment *e = must_resolve(sweep, 0);
+    assert_int_equal(e->workload.cluster.invoker_count, 99);
+    experiment_free(e);
+    sweep_free(sweep);
+    assert_int_equal(unlink(cluster), 0);
+}
+
+static void the_papers_sweep_is_settings_by_policies_by_seeds(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {"strict-light", "moderate-normal", "relaxed-heavy"};
+    struct error error = {0};
+    struct sweep *sweep = sweep_load("workloads/experiments/paper.json", NULL, 0, &error);
+    if (sweep == NULL) {
+        fail_msg("%s", error.message);
+        abort(); /* fail_msg does not return; analysers do not know */
+    }
+    assert_int_equal(sweep->seeds, 5);
+    assert_int_equal(sweep->run_count % (3 * sweep->seeds), 0);
+    size_t policies = sweep->run_count / (3 * sweep->seeds);
+    for (size_t s = 0; s < 3; s++) {
+        char path[96];
+        size_t run = s * policies * sweep->seeds;
+        (void)snprintf(path, sizeof path, "workloads/experiments/%s.json", settings[s]);
+        struct experiment *of_sweep = must_resolve(sweep, run);
+        struct experiment *own = experiment_load(path, NULL, 0, &error);
+        assert_non_null(own);
+        /* The row of the sweep and the file of that name are the same experiment. */
+        assert_string_equal(of_sweep->hash, own->hash);
+        assert_string_equal(of_sweep->setting_name, settings[s]);
+        experiment_free(own);
+        experiment_free(of_sweep);
+    }
+    sweep_free(sweep);
+}
+
+static void check_tells_what_a_file_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *kind;
+    } files[] = {{"workloads/experiments/paper.json", "sweep"},
+                 {"workloads/experiments/strict-light.json", "experiment"},
+                 {"workloads/clusters/esg-16.json", "cluster"},
+                 {"workloads/clusters/v100-mps-2.json", "cluster"},
+                 {"workloads/functions/esg.json", "functions"},
+                 {"workloads/applications/v100-detect.json", "application"},
+                 {"traces/profiles/a100-mig-parvagpu.json", "profile"}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct error error = {0};
+        const char *kind = "";
+        if (!input_check(files[i].path, &kind, &error))
+            fail_msg("%s", error.message);
+        assert_string_equal(kind, files[i].kind);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_key_varies_slowest_and_the_seed_fastest),
+        cmocka_unit_test(every_run_has_a_hash_of_its_own),
+        cmocka_unit_test(a_list_of_objects_under_an_experiments_key_is_its_values),
+        cmocka_unit_test(overrides_reach_the_base_and_the_sweep_but_not_the_matrix),
+        cmocka_unit_test(a_path_in_the_matrix_is_relative_to_the_sweep),
+        cmocka_unit_test(the_papers_sweep_is_settings_by_policies_by_seeds),
+        cmocka_unit_test(check_tells_what_a_file_is),
+    };
+    return cmocka_run_group_tests_name("sweep", tests, make_folder, remove_folder);
+}
