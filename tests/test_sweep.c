@@ -137,8 +137,8 @@ static void a_list_of_objects_under_an_experiments_key_is_its_values(void **stat
                   " [{\"arrivals.rate_per_s\": 2}, {\"name\": \"b\"}]}",
                   NULL, 0);
     assert_int_equal(sweep->run_count, 4);
-    assert_string_equal(sweep->runs[0].label, "slo={\"factor\":2} load=1");
-    assert_string_equal(sweep->runs[3].label, "slo={\"ms\":5} load=b");
+    assert_string_equal(sweep->runs[0].label, "slo.factor=2 load=1");
+    assert_string_equal(sweep->runs[3].label, "slo.ms=5 load=b");
     struct experiment *e = must_resolve(sweep, 3);
     assert_true(e->workload.applications[0].slo == 5 * SIM_MS);
     experiment_free(e);

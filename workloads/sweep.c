@@ -228,19 +228,48 @@ static char *append(char *text, const char *more)
     return longer;
 }
 
-static bool label_run(struct sweep_run *run, const struct dimension *dimension, const char *value,
-                      struct error *error)
+/* Appends " KEY=VALUE" to the run's label; NULL afterwards when out of memory. */
+static void label_pair(struct sweep_run *run, const char *key, const char *value)
 {
     run->label = append(run->label, run->label == NULL || run->label[0] == '\0' ? "" : " ");
-    run->label = append(run->label, dimension->key);
+    run->label = append(run->label, key);
     run->label = append(run->label, "=");
     run->label = append(run->label, value);
-    if (dimension->rows) {
-        run->setting_name =
-            append(run->setting_name,
-                   run->setting_name == NULL || run->setting_name[0] == '\0' ? "" : "/");
-        run->setting_name = append(run->setting_name, value);
+}
+
+/* A pair for a value; for an object, one for each of its members under dotted keys. */
+static bool label_value(struct sweep_run *run, const char *key, const cJSON *value)
+{
+    if (cJSON_IsString(value)) {
+        label_pair(run, key, value->valuestring);
+        return run->label != NULL;
     }
+    if (!cJSON_IsObject(value) || value->child == NULL) {
+        char *text = cJSON_PrintUnformatted(value);
+        if (text != NULL)
+            label_pair(run, key, text);
+        bool done = text != NULL && run->label != NULL;
+        cJSON_free(text);
+        return done;
+    }
+    bool done = true;
+    for (const cJSON *member = value->child; done && member != NULL; member = member->next) {
+        char *longer = NULL;
+        done = asprintf(&longer, "%s.%s", key, member->string) >= 0 &&
+               label_value(run, longer, member);
+        free(longer);
+    }
+    return done;
+}
+
+/* The row's name, in the label and as the name of the setting. */
+static bool label_row(struct sweep_run *run, const struct dimension *dimension, const char *name,
+                      struct error *error)
+{
+    label_pair(run, dimension->key, name);
+    run->setting_name = append(
+        run->setting_name, run->setting_name == NULL || run->setting_name[0] == '\0' ? "" : "/");
+    run->setting_name = append(run->setting_name, name);
     if (run->label == NULL || run->setting_name == NULL)
         return error_input(error, "out of memory");
     return strlen(run->setting_name) <= NAME_LIMIT ||
@@ -262,7 +291,7 @@ static bool apply_row(struct sweep_run *run, const char *directory,
             !add_value(run, directory, &value, key, error))
             return false;
     }
-    return label_run(run, dimension,
+    return label_row(run, dimension,
                      json_child(&row, "name", &name) ? name.node->valuestring : number, error);
 }
 
@@ -274,13 +303,7 @@ static bool apply_dimension(struct sweep_run *run, const char *directory,
     struct json_value value = json_entry(&dimension->values, index);
     if (!add_value(run, directory, &value, dimension->key, error))
         return false;
-    if (cJSON_IsString(value.node))
-        return label_run(run, dimension, value.node->valuestring, error);
-    char *text = cJSON_PrintUnformatted(value.node);
-    bool done =
-        text != NULL ? label_run(run, dimension, text, error) : error_input(error, "out of memory");
-    cJSON_free(text);
-    return done;
+    return label_value(run, dimension->key, value.node) || error_input(error, "out of memory");
 }
 
 static bool make_run(const struct sweep *sweep, const struct plan *plan, size_t combination,
