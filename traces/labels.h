@@ -1,4 +1,5 @@
-/* Labels to numbers: each distinct string gets the next number, 0 first. The tree is libc's tsearch. */
+/* Labels to numbers: each distinct string gets the next number, 0 first. The tree is libc's
+ * tsearch. */
 #ifndef ESGSIM_TRACES_LABELS_H
 #define ESGSIM_TRACES_LABELS_H
 

@@ -109,8 +109,7 @@ static size_t line_length(const struct line_reader *reader, size_t from, bool *f
 }
 
 /* Makes one whole line available and gives its length. */
-static enum line_status gather_line(struct line_reader *reader, size_t *length,
-                                    struct error *error)
+static enum line_status gather_line(struct line_reader *reader, size_t *length, struct error *error)
 {
     size_t searched = 0;
     for (;;) {
