@@ -81,9 +81,14 @@ static bool read_chunk(struct line_reader *reader, struct error *error)
     reader->line++;
     if (status == Z_BUF_ERROR)
         return line_fault(reader, error, "the gzip stream ends early; fetch the file again");
-    if (count < 0)
+    if (count < 0) {
+        /* zlib puts the path before its message; ours stands there already. */
+        size_t prefix = strlen(reader->path);
+        if (strncmp(what, reader->path, prefix) == 0 && strncmp(what + prefix, ": ", 2) == 0)
+            what += prefix + 2;
         return line_fault(reader, error, "the gzip stream is damaged (%s); fetch the file again",
                           what);
+    }
     reader->line--;
     reader->ended = true;
     return true;
