@@ -1,0 +1,477 @@
+/* esgsim trace: describes or converts an arrival trace, a record at a time. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+#include <gsl/gsl_rstat.h>
+#include <zlib.h>
+
+#include "sim/cli/cli.h"
+#include "traces/arrival_trace.h"
+#include "traces/labels.h"
+
+static bool trace_run(int argc, char **argv, bool quiet, struct error *error);
+
+const struct command command_trace = {
+    .name = "trace",
+    .usage = "trace stats FILE [--format F] [--start-s S] [--duration-s D] [--scale-rate X] "
+             "[--seed N] [--json] | trace convert FILE --out "
+             "OUT.csv[.gz] [--format F] [--scale-rate X] [--start-s S] [--duration-s D] "
+             "[--application NAME] [--seed N]",
+    .summary = "describes or converts an arrival trace",
+    .help =
+        "Formats (told from the header where --format is not given; bare integers need it):\n"
+        "  esgsim             time_ms,application[,slo_ms]\n"
+        "  azure-llm          TIMESTAMP,ContextTokens,GeneratedTokens\n"
+        "  azure-2019         HashOwner,HashApp,HashFunction,Trigger,1,...,1440\n"
+        "  azure-2021         app,func,end_timestamp,duration\n"
+        "  counts-per-second  second,requests, or bare integers\n"
+        "  counts-per-minute  minute,requests, or bare integers\n"
+        "Counts become arrivals at uniform instants of their bin, drawn with --seed (default 1).\n"
+        "\n"
+        "stats: requests, span from first to last, mean rate (requests - 1) / span, peaks, "
+        "longest\n"
+        "gap, coefficient of variation of the intervals, index of dispersion (variance / mean) of\n"
+        "the counts in whole windows of 1, 10 and 60 s (1 for a Poisson process), sources.\n"
+        "convert: writes the esgsim format; gzip where OUT ends in .gz.\n"
+        "\n"
+        "  --scale-rate X      compress time by X\n"
+        "  --start-s S         skip the first S seconds of the trace\n"
+        "  --duration-s D      take D seconds of the trace\n"
+        "  --application NAME  give every request to NAME; else to its source's label\n"
+        "  --json              stats as one JSON object\n"
+        "\n"
+        "Example: esgsim trace stats traces/arrivals/AzureLLMInferenceTrace_conv.csv.gz\n",
+    .run = trace_run,
+};
+
+struct trace_options {
+    const char *file;
+    const char *format;
+    const char *out;
+    const char *application;
+    double scale_rate, start_s, duration_s;
+    uint64_t seed;
+    bool json;
+};
+
+/* ---- stats ---- */
+
+enum { WINDOWS = 3, TOP_SOURCES = 5 };
+static const int window_seconds[WINDOWS] = {1, 10, 60};
+
+/* Counts in consecutive windows from the first arrival on. */
+struct window {
+    sim_time_t width;
+    uint64_t index, count; /* of the current window */
+    uint64_t most;
+    double sum, sum_squares; /* over the whole windows before it */
+};
+
+struct source_tally {
+    struct labels labels;
+    uint64_t *requests;
+    size_t capacity;
+    bool full;
+};
+
+struct statistics {
+    const char *format;
+    uint64_t requests;
+    sim_time_t first, last, longest_gap;
+    gsl_rstat_workspace *intervals;
+    struct window windows[WINDOWS];
+    struct source_tally sources;
+};
+
+static void tally_source(void *context, const char *label, uint64_t requests)
+{
+    struct source_tally *tally = context;
+    int32_t number = labels_add(&tally->labels, label);
+    if (number != LABELS_NONE && (size_t)number >= tally->capacity) {
+        size_t capacity = tally->capacity == 0 ? 256 : 2 * tally->capacity;
+        uint64_t *grown = realloc(tally->requests, capacity * sizeof *grown);
+        if (grown != NULL) {
+            memset(grown + tally->capacity, 0, (capacity - tally->capacity) * sizeof *grown);
+            tally->requests = grown;
+            tally->capacity = capacity;
+        }
+    }
+    if (number == LABELS_NONE || (size_t)number >= tally->capacity)
+        tally->full = true;
+    else
+        tally->requests[number] += requests;
+}
+
+static void window_close(struct window *window)
+{
+    window->sum += (double)window->count;
+    window->sum_squares += (double)window->count * (double)window->count;
+    window->count = 0;
+}
+
+static void window_add(struct window *window, sim_time_t since_first)
+{
+    uint64_t index = (uint64_t)(since_first / window->width);
+    if (index != window->index) {
+        window_close(window);
+        window->index = index; /* windows skipped are empty and add nothing to the sums */
+    }
+    window->count++;
+    if (window->count > window->most)
+        window->most = window->count;
+}
+
+/* Variance over mean of the counts of whole windows; NAN for fewer than two. */
+static double window_dispersion(const struct window *window)
+{
+    double whole = (double)window->index;
+    if (window->index < 2 || window->sum <= 0)
+        return NAN;
+    double mean = window->sum / whole;
+    return (window->sum_squares - whole * mean * mean) / (whole - 1) / mean;
+}
+
+static void statistics_add(struct statistics *statistics, sim_time_t time)
+{
+    if (statistics->requests == 0) {
+        statistics->first = time;
+    } else {
+        sim_time_t gap = time - statistics->last;
+        (void)gsl_rstat_add(sim_to_s(gap), statistics->intervals);
+        if (gap > statistics->longest_gap)
+            statistics->longest_gap = gap;
+    }
+    for (int i = 0; i < WINDOWS; i++)
+        window_add(&statistics->windows[i], time - statistics->first);
+    statistics->last = time;
+    statistics->requests++;
+}
+
+static bool statistics_read(struct statistics *statistics, const struct trace_options *options,
+                            struct error *error)
+{
+    struct error fault = {.kind = ERROR_NONE};
+    struct trace_record record;
+    const struct trace_view view = {.others = TRACE_OTHERS_MERGE,
+                                    .start_s = options->start_s,
+                                    .duration_s = options->duration_s,
+                                    .scale_rate = options->scale_rate,
+                                    .tally = tally_source,
+                                    .context = &statistics->sources};
+    struct trace_reader *reader =
+        trace_open_view(options->file, options->format, options->seed, &view, error);
+    if (reader == NULL)
+        return false;
+    statistics->format = trace_format(reader);
+    while (trace_next(reader, &record, &fault))
+        statistics_add(statistics, record.time);
+    trace_close(reader);
+    if (fault.kind != ERROR_NONE) {
+        *error = fault;
+        return false;
+    }
+    if (statistics->sources.full)
+        return error_input(error, "%s: more sources than can be told apart (%d); split the trace",
+                           options->file, (int)LABELS_MOST);
+    return true;
+}
+
+static double mean_rate(const struct statistics *statistics)
+{
+    sim_time_t span = statistics->last - statistics->first;
+    return span > 0 ? (double)(statistics->requests - 1) / sim_to_s(span) : NAN;
+}
+
+static double interval_cv(struct statistics *statistics)
+{
+    double mean = gsl_rstat_mean(statistics->intervals);
+    if (statistics->requests < 3 || mean <= 0)
+        return NAN;
+    return gsl_rstat_sd(statistics->intervals) / mean;
+}
+
+/* Sources that carry a label, the busiest first (of equals, the first met). */
+static size_t top_sources(const struct source_tally *tally, size_t top[TOP_SOURCES], size_t *named)
+{
+    size_t count = 0;
+    *named = 0;
+    for (size_t i = 0; i < tally->labels.count; i++) {
+        if (*tally->labels.names[i] == '\0')
+            continue;
+        (*named)++;
+        size_t at = count < TOP_SOURCES ? count++ : TOP_SOURCES;
+        while (at > 0 && tally->requests[i] > tally->requests[top[at - 1]]) {
+            if (at < TOP_SOURCES)
+                top[at] = top[at - 1];
+            at--;
+        }
+        if (at < TOP_SOURCES)
+            top[at] = i;
+    }
+    return count;
+}
+
+static cJSON *sources_json(const struct source_tally *tally, const size_t *top, size_t count)
+{
+    cJSON *rows = cJSON_CreateArray();
+    for (size_t i = 0; i < count; i++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "name", tally->labels.names[top[i]]);
+        cJSON_AddNumberToObject(row, "requests", (double)tally->requests[top[i]]);
+        cJSON_AddItemToArray(rows, row);
+    }
+    return rows;
+}
+
+static bool print_json(struct statistics *statistics, const char *file, struct error *error)
+{
+    size_t top[TOP_SOURCES], named = 0;
+    size_t count = top_sources(&statistics->sources, top, &named);
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "file", file);
+    cJSON_AddStringToObject(root, "format", statistics->format);
+    cJSON_AddNumberToObject(root, "requests", (double)statistics->requests);
+    cJSON_AddNumberToObject(root, "span_s", sim_to_s(statistics->last - statistics->first));
+    cJSON_AddNumberToObject(root, "mean_rate_per_s", mean_rate(statistics));
+    cJSON_AddNumberToObject(root, "peak_per_s", (double)statistics->windows[0].most);
+    cJSON_AddNumberToObject(root, "peak_per_min", (double)statistics->windows[2].most);
+    cJSON_AddNumberToObject(root, "interval_cv", interval_cv(statistics));
+    cJSON *dispersion = cJSON_AddObjectToObject(root, "dispersion");
+    for (int i = 0; i < WINDOWS; i++) {
+        char key[16];
+        (void)snprintf(key, sizeof key, "%ds", window_seconds[i]);
+        cJSON_AddNumberToObject(dispersion, key, window_dispersion(&statistics->windows[i]));
+    }
+    cJSON_AddNumberToObject(root, "longest_gap_s", sim_to_s(statistics->longest_gap));
+    cJSON_AddNumberToObject(root, "sources", (double)named);
+    cJSON_AddItemToObject(root, "top_sources", sources_json(&statistics->sources, top, count));
+    char *text = cJSON_PrintUnformatted(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "trace: out of memory");
+    printf("%s\n", text);
+    cJSON_free(text);
+    return true;
+}
+
+static void print_figure(const char *name, double value)
+{
+    if (isnan(value))
+        printf("%-28s -\n", name);
+    else
+        printf("%-28s %.6g\n", name, value);
+}
+
+static void print_text(struct statistics *statistics, const char *file)
+{
+    size_t top[TOP_SOURCES], named = 0;
+    size_t count = top_sources(&statistics->sources, top, &named);
+    printf("%-28s %s (%s)\n", "trace", file, statistics->format);
+    printf("%-28s %llu\n", "requests", (unsigned long long)statistics->requests);
+    printf("%-28s %.3f\n", "span [s]", sim_to_s(statistics->last - statistics->first));
+    print_figure("mean rate [1/s]", mean_rate(statistics));
+    printf("%-28s %llu\n", "peak in a second", (unsigned long long)statistics->windows[0].most);
+    printf("%-28s %llu\n", "peak in a minute", (unsigned long long)statistics->windows[2].most);
+    printf("%-28s %.3f\n", "longest gap [s]", sim_to_s(statistics->longest_gap));
+    print_figure("cv of intervals", interval_cv(statistics));
+    for (int i = 0; i < WINDOWS; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "dispersion of counts, %d s", window_seconds[i]);
+        print_figure(name, window_dispersion(&statistics->windows[i]));
+    }
+    printf("%-28s %zu\n", "sources", named);
+    for (size_t i = 0; i < count; i++)
+        printf("  %-10llu %s\n", (unsigned long long)statistics->sources.requests[top[i]],
+               statistics->sources.labels.names[top[i]]);
+}
+
+static bool trace_stats(const struct trace_options *options, struct error *error)
+{
+    struct statistics statistics = {.intervals = gsl_rstat_alloc()};
+    if (statistics.intervals == NULL)
+        return error_run(error, "trace: out of memory");
+    for (int i = 0; i < WINDOWS; i++)
+        statistics.windows[i].width = window_seconds[i] * SIM_S;
+    bool good = statistics_read(&statistics, options, error);
+    if (good && statistics.requests == 0)
+        good = error_input(error, "%s: no request in this part of the trace", options->file);
+    if (good && options->json)
+        good = print_json(&statistics, options->file, error);
+    else if (good)
+        print_text(&statistics, options->file);
+    gsl_rstat_free(statistics.intervals);
+    labels_clear(&statistics.sources.labels);
+    free(statistics.sources.requests);
+    return good;
+}
+
+/* ---- convert ---- */
+
+static bool write_record(gzFile out, const struct trace_record *record, const char *application,
+                         bool with_slo)
+{
+    char slo[40] = "";
+    if (with_slo && record->slo > 0)
+        (void)snprintf(slo, sizeof slo, "%lld.%06lld", (long long)(record->slo / SIM_MS),
+                       (long long)(record->slo % SIM_MS));
+    return gzprintf(out, "%lld.%06lld,%s%s%s\n", (long long)(record->time / SIM_MS),
+                    (long long)(record->time % SIM_MS), application, with_slo ? "," : "", slo) > 0;
+}
+
+static bool convert_records(struct trace_reader *reader, gzFile out,
+                            const struct trace_options *options, struct error *error)
+{
+    struct error fault = {.kind = ERROR_NONE};
+    struct trace_record record;
+    uint64_t records = 0;
+    bool with_slo = strcmp(trace_format(reader), "esgsim") == 0;
+    errno = 0;
+    if (gzputs(out, with_slo ? "time_ms,application,slo_ms\n" : "time_ms,application\n") < 0)
+        return error_run(error, "%s: cannot be written: %s", options->out, strerror(errno));
+    for (; trace_next(reader, &record, &fault); records++) {
+        const char *name = options->application == NULL ? record.source : options->application;
+        if (*name == '\0')
+            return error_input(error, "%s: %s names no sources; give --application NAME",
+                               options->file, trace_format(reader));
+        if (!write_record(out, &record, name, with_slo))
+            return error_run(error, "%s: cannot be written: %s", options->out, strerror(errno));
+    }
+    if (fault.kind != ERROR_NONE) {
+        *error = fault;
+        return false;
+    }
+    return records > 0 ||
+           error_input(error, "%s: no request in this part of the trace", options->file);
+}
+
+/* Writes beside, then renames: a file of that name is whole or as it was. */
+static bool convert_to(struct trace_reader *reader, const struct trace_options *options,
+                       const char *partial, struct error *error)
+{
+    size_t length = strlen(options->out);
+    bool zipped = length > 3 && strcmp(options->out + length - 3, ".gz") == 0;
+    errno = 0;
+    gzFile out = gzopen(partial, zipped ? "wb9" : "wbT");
+    if (out == NULL)
+        return error_run(error, "%s: cannot be written: %s", partial,
+                         errno != 0 ? strerror(errno) : "out of memory");
+    bool good = convert_records(reader, out, options, error);
+    errno = 0;
+    if (gzclose(out) != Z_OK && good)
+        good = error_run(error, "%s: cannot be written: %s", partial,
+                         errno != 0 ? strerror(errno) : "compression failed");
+    if (good && rename(partial, options->out) != 0)
+        good = error_run(error, "%s: cannot be written: %s", options->out, strerror(errno));
+    if (!good)
+        (void)remove(partial);
+    return good;
+}
+
+static bool trace_convert(const struct trace_options *options, struct error *error)
+{
+    static const char suffix[] = ".partial";
+    const struct trace_view view = {.others = options->application == NULL ? TRACE_OTHERS_KEEP
+                                                                           : TRACE_OTHERS_MERGE,
+                                    .start_s = options->start_s,
+                                    .duration_s = options->duration_s,
+                                    .scale_rate = options->scale_rate};
+    struct trace_reader *reader =
+        trace_open_view(options->file, options->format, options->seed, &view, error);
+    if (reader == NULL)
+        return false;
+    char *partial = malloc(strlen(options->out) + sizeof suffix);
+    bool good = false;
+    if (partial == NULL) {
+        (void)error_run(error, "trace: out of memory");
+    } else {
+        (void)stpcpy(stpcpy(partial, options->out), suffix);
+        good = convert_to(reader, options, partial, error);
+    }
+    free(partial);
+    trace_close(reader);
+    return good;
+}
+
+/* ---- options ---- */
+
+static bool take_value(struct trace_options *options, const char *name, const char *value,
+                       bool *known, struct error *error)
+{
+    *known = true;
+    if (strcmp(name, "--format") == 0)
+        options->format = value;
+    else if (strcmp(name, "--out") == 0)
+        options->out = value;
+    else if (strcmp(name, "--application") == 0)
+        options->application = value;
+    else if (strcmp(name, "--seed") == 0)
+        return cli_parse_u64(name, value, 0, UINT64_MAX, &options->seed, error);
+    else if (strcmp(name, "--scale-rate") == 0)
+        return cli_parse_double(name, value, 1e-6, 1e6, &options->scale_rate, error);
+    else if (strcmp(name, "--start-s") == 0)
+        return cli_parse_double(name, value, 0, 1e9, &options->start_s, error);
+    else if (strcmp(name, "--duration-s") == 0)
+        return cli_parse_double(name, value, 1e-9, 1e9, &options->duration_s, error);
+    else
+        *known = false;
+    return true;
+}
+
+static bool parse_options(int argc, char **argv, struct trace_options *options, struct error *error)
+{
+    for (int i = 2; i < argc; i++) {
+        const char *name = argv[i];
+        char what[128];
+        bool known = false;
+        if (strcmp(name, "--json") == 0) {
+            options->json = true;
+            continue;
+        }
+        if (name[0] != '-' && options->file == NULL) {
+            options->file = name;
+            continue;
+        }
+        if (name[0] == '-' && i + 1 < argc && !take_value(options, name, argv[++i], &known, error))
+            return false;
+        if (known)
+            continue;
+        (void)snprintf(what, sizeof what, "'%.60s' is unknown or lacks its value", name);
+        return cli_usage_error(&command_trace, what, error);
+    }
+    if (options->file == NULL)
+        return cli_usage_error(&command_trace, "no trace file given", error);
+    return true;
+}
+
+static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
+{
+    struct trace_options options = {.seed = 1};
+    (void)quiet;
+    if (argc < 2)
+        return cli_usage_error(&command_trace, "say stats or convert", error);
+    bool convert = strcmp(argv[1], "convert") == 0;
+    if (!convert && strcmp(argv[1], "stats") != 0)
+        return cli_usage_error(&command_trace, "neither stats nor convert", error);
+    if (!parse_options(argc, argv, &options, error))
+        return false;
+    if (!convert) {
+        if (options.out != NULL || options.application != NULL)
+            return cli_usage_error(&command_trace, "stats takes no --out and no --application",
+                                   error);
+        return trace_stats(&options, error);
+    }
+    if (options.json)
+        return cli_usage_error(&command_trace, "convert takes no --json", error);
+    if (options.out == NULL)
+        return cli_usage_error(&command_trace, "convert needs --out", error);
+    if (options.application != NULL &&
+        (*options.application == '\0' || strlen(options.application) > 256 ||
+         strpbrk(options.application, ",\"\r\n") != NULL))
+        return cli_usage_error(&command_trace,
+                               "--application is empty, too long or holds a comma or quote", error);
+    return trace_convert(&options, error);
+}

@@ -1,0 +1,836 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "sim/cli/cli.h"
+#include "sim/random.h"
+#include "traces/arrival_trace.h"
+#include "workloads/arrivals.h"
+#include "workloads/workload.h"
+
+#define SHIPPED "traces/arrivals/"
+#define DATA "tests/data/arrivals/"
+#define CORPUS "tests/corpus/arrivals/"
+
+struct summary {
+    uint64_t requests;
+    sim_time_t last;
+    uint64_t digest; /* of times, sources and objectives: equal for equal traces */
+    char format[32];
+};
+
+static uint64_t digest_bytes(uint64_t digest, const void *bytes, size_t size)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < size; i++)
+        digest = (digest ^ byte[i]) * 1099511628211u;
+    return digest;
+}
+
+/* Reads a trace to its end, asserting that time never goes back. */
+static struct summary read_trace(const char *path, const char *format, uint64_t seed,
+                                 const struct trace_view *view)
+{
+    struct error error = {.kind = ERROR_NONE};
+    struct summary summary = {.digest = 14695981039346656037u};
+    struct trace_record record;
+    struct trace_reader *reader = trace_open_view(path, format, seed, view, &error);
+    if (reader == NULL)
+        fail_msg("%s", error.message);
+    (void)snprintf(summary.format, sizeof summary.format, "%s", trace_format(reader));
+    while (trace_next(reader, &record, &error)) {
+        assert_true(record.time >= summary.last);
+        summary.last = record.time;
+        summary.requests++;
+        summary.digest = digest_bytes(summary.digest, &record.time, sizeof record.time);
+        summary.digest = digest_bytes(summary.digest, record.source, strlen(record.source));
+        summary.digest = digest_bytes(summary.digest, &record.slo, sizeof record.slo);
+    }
+    if (error.kind != ERROR_NONE)
+        fail_msg("%s", error.message);
+    trace_close(reader);
+    return summary;
+}
+
+/* The records of a small trace. */
+static size_t read_records(const char *path, const char *format, const struct trace_view *view,
+                           struct trace_record *records, char sources[][32], size_t most)
+{
+    struct error error = {.kind = ERROR_NONE};
+    struct trace_reader *reader = trace_open_view(path, format, 1, view, &error);
+    size_t count = 0;
+    if (reader == NULL)
+        fail_msg("%s", error.message);
+    for (; count < most && trace_next(reader, &records[count], &error); count++)
+        (void)snprintf(sources[count], 32, "%s", records[count].source);
+    assert_int_equal(error.kind, ERROR_NONE);
+    trace_close(reader);
+    return count;
+}
+
+/* ---- shipped traces ---- */
+
+static void the_shipped_llm_traces_hold_their_published_numbers_of_requests(void **state)
+{
+    (void)state;
+    struct summary conv = read_trace(SHIPPED "AzureLLMInferenceTrace_conv.csv.gz", NULL, 1, NULL);
+    struct summary code = read_trace(SHIPPED "AzureLLMInferenceTrace_code.csv.gz", NULL, 1, NULL);
+    assert_string_equal(conv.format, "azure-llm");
+    assert_int_equal(conv.requests, 19366);
+    assert_int_equal(code.requests, 8819);
+    /* 18:15:46.6805900 to 19:14:08.4025270, and 18:17:03.9799600 to 19:14:19.9280160. */
+    assert_int_equal(conv.last, 3501721937000);
+    assert_int_equal(code.last, 3435948056000);
+}
+
+static void the_shipped_azure_2019_functions_hold_their_known_totals(void **state)
+{
+    static const uint64_t totals[] = {1682, 1529, 31211, 40786, 9148, 281};
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        char path[128];
+        (void)snprintf(path, sizeof path, SHIPPED "azure2019_7d_permin_%zu.txt.gz", i + 1);
+        struct summary summary = read_trace(path, "counts-per-minute", 1, NULL);
+        assert_int_equal(summary.requests, totals[i]);
+        assert_true(summary.last < 7 * 24 * SIM_HOUR);
+    }
+}
+
+static void the_shipped_twitter_day_holds_its_known_total(void **state)
+{
+    (void)state;
+    struct summary summary =
+        read_trace(SHIPPED "twitter_2021_day1_per_second.csv.gz", NULL, 1, NULL);
+    assert_string_equal(summary.format, "counts-per-second");
+    assert_int_equal(summary.requests, 5531778);
+    assert_true(summary.last < 24 * SIM_HOUR);
+}
+
+static void the_shipped_azure_2021_sample_holds_its_199_rows(void **state)
+{
+    (void)state;
+    struct summary summary = read_trace(SHIPPED "Azure2021_200.csv.gz", NULL, 1, NULL);
+    assert_string_equal(summary.format, "azure-2021");
+    assert_int_equal(summary.requests, 199);
+    /* Latest and earliest end − duration of the rows: 1200.0147980537415 and 0.0014909000396728517.
+     */
+    assert_true(llabs(summary.last - 1200013307154) <= 2);
+}
+
+/* Copies a gzip file's contents into a plain file of the temporary folder. */
+static void unpack(const char *from, char to[64])
+{
+    char bytes[8192];
+    int count = 0;
+    (void)snprintf(to, 64, "/tmp/esgsim-arrivals-XXXXXX");
+    int descriptor = mkstemp(to);
+    assert_true(descriptor >= 0);
+    gzFile packed = gzopen(from, "rb");
+    assert_non_null(packed);
+    while ((count = gzread(packed, bytes, sizeof bytes)) > 0)
+        assert_int_equal(write(descriptor, bytes, (size_t)count), count);
+    (void)gzclose(packed);
+    (void)close(descriptor);
+}
+
+static void gzip_and_plain_give_the_same_records(void **state)
+{
+    static const char *const files[][2] = {
+        {SHIPPED "AzureLLMInferenceTrace_code.csv.gz", "azure-llm"},
+        {SHIPPED "azure2019_7d_permin_1.txt.gz", "counts-per-minute"},
+        {SHIPPED "Azure2021_200.csv.gz", "azure-2021"}};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        char plain[64];
+        unpack(files[i][0], plain);
+        struct summary packed = read_trace(files[i][0], files[i][1], 3, NULL);
+        struct summary unpacked = read_trace(plain, files[i][1], 3, NULL);
+        (void)unlink(plain);
+        assert_true(packed.requests > 0);
+        assert_int_equal(packed.requests, unpacked.requests);
+        assert_int_equal(packed.digest, unpacked.digest);
+    }
+}
+
+/* ---- layouts ---- */
+
+static void the_own_format_gives_times_sources_and_objectives(void **state)
+{
+    static const sim_time_t times[] = {0, 500000, 500001, 150250000, 1000000000};
+    static const sim_time_t slos[] = {0, 20000000, 0, 1500000, 0};
+    static const char *const names[] = {"alpha", "beta", "gamma", "alpha", "gamma"};
+    struct trace_record records[8];
+    char sources[8][32];
+    (void)state;
+    assert_int_equal(read_records(DATA "esgsim.csv", NULL, NULL, records, sources, 8), 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(records[i].time, times[i]);
+        assert_int_equal(records[i].slo, slos[i]);
+        assert_string_equal(sources[i], names[i]);
+        assert_int_equal(records[i].selected, TRACE_UNSELECTED);
+    }
+}
+
+static void a_byte_order_mark_and_crlf_are_accepted(void **state)
+{
+    struct trace_record records[8];
+    char sources[8][32];
+    (void)state;
+    assert_int_equal(read_records(DATA "esgsim-windows.csv", NULL, NULL, records, sources, 8), 3);
+    assert_int_equal(records[2].time, 10 * SIM_MS);
+    assert_string_equal(sources[1], "beta");
+}
+
+static void stamps_with_zone_or_without_fraction_are_read_across_midnight(void **state)
+{
+    struct trace_record records[8];
+    char sources[8][32];
+    (void)state;
+    assert_int_equal(read_records(DATA "azure-llm-2024.csv", NULL, NULL, records, sources, 8), 3);
+    assert_int_equal(records[1].time, 1000);
+    assert_int_equal(records[2].time, 500001000);
+}
+
+static void invocations_sorted_by_end_come_sorted_by_start(void **state)
+{
+    /* Starts 10.25, 2, 12.000000001, 0.5 and 40: relative to 0.5. */
+    static const sim_time_t times[] = {0, 1500000000, 9750000000, 11500000001, 39500000000};
+    static const char *const names[] = {"f", "g", "f", "h", "h"};
+    struct trace_record records[8];
+    char sources[8][32];
+    (void)state;
+    assert_int_equal(read_records(DATA "azure-2021-by-end.csv", NULL, NULL, records, sources, 8),
+                     5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(records[i].time, times[i]);
+        assert_string_equal(sources[i], names[i]);
+    }
+}
+
+static void bins_left_out_hold_no_requests_and_the_first_is_time_zero(void **state)
+{
+    struct trace_record records[8];
+    char sources[8][32];
+    (void)state;
+    assert_int_equal(read_records(DATA "per-second-gap.csv", NULL, NULL, records, sources, 8), 3);
+    assert_true(records[1].time < SIM_S);
+    assert_true(records[2].time >= 3 * SIM_S && records[2].time < 4 * SIM_S);
+}
+
+static void bare_integers_may_share_a_line(void **state)
+{
+    static const int seconds[] = {0, 1, 1, 3, 3, 3, 4, 4, 4, 4};
+    struct trace_record records[16];
+    char sources[16][32];
+    (void)state;
+    assert_int_equal(
+        read_records(DATA "words.txt", "counts-per-second", NULL, records, sources, 16), 10);
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(records[i].time / SIM_S, seconds[i]);
+}
+
+struct tallies {
+    size_t calls;
+    uint64_t requests;
+    uint64_t of_f2;
+};
+
+static void tally(void *context, const char *label, uint64_t requests)
+{
+    struct tallies *tallies = context;
+    tallies->calls++;
+    tallies->requests += requests;
+    if (strcmp(label, "f2") == 0)
+        tallies->of_f2 += requests;
+}
+
+/* The fixture's functions: f1 6, f2 288, f3 41, f4 0, f5 12; appA is f1 and f2. */
+static void azure_2019_keeps_merges_or_drops_functions(void **state)
+{
+    static const char *const labels[] = {"appA", "f5"};
+    struct trace_view view = {.labels = labels, .label_count = 2, .others = TRACE_OTHERS_DROP};
+    struct tallies tallies = {0};
+    (void)state;
+    assert_int_equal(read_trace(DATA "azure-2019.csv", NULL, 1, NULL).requests, 347);
+    assert_int_equal(read_trace(DATA "azure-2019.csv", NULL, 1, &view).requests, 306);
+    view.others = TRACE_OTHERS_MERGE;
+    view.tally = tally;
+    view.context = &tallies;
+    assert_int_equal(read_trace(DATA "azure-2019.csv", NULL, 1, &view).requests, 347);
+    assert_int_equal(tallies.calls, 5);
+    assert_int_equal(tallies.requests, 347);
+    assert_int_equal(tallies.of_f2, 288);
+}
+
+static void the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for(void **state)
+{
+    static const char *const one[] = {"f2"}, *const two[] = {"f5", "f2"};
+    const struct trace_view alone = {.labels = one, .label_count = 1, .others = TRACE_OTHERS_DROP};
+    const struct trace_view both = {.labels = two, .label_count = 2, .others = TRACE_OTHERS_MERGE};
+    struct error error = {.kind = ERROR_NONE};
+    struct trace_record a, b;
+    (void)state;
+    struct trace_reader *left = trace_open_view(DATA "azure-2019.csv", NULL, 5, &alone, &error);
+    struct trace_reader *right = trace_open_view(DATA "azure-2019.csv", NULL, 5, &both, &error);
+    size_t count = 0;
+    assert_non_null(left);
+    assert_non_null(right);
+    while (trace_next(left, &a, &error)) {
+        assert_int_equal(a.selected, 0);
+        do
+            assert_true(trace_next(right, &b, &error));
+        while (b.selected != 1);
+        assert_int_equal(a.time, b.time);
+        count++;
+    }
+    assert_int_equal(count, 288);
+    trace_close(left);
+    trace_close(right);
+}
+
+/* ---- placing counts ---- */
+
+static void counts_stay_in_their_bins(void **state)
+{
+    char path[64];
+    struct error error = {.kind = ERROR_NONE};
+    struct trace_record record;
+    static unsigned counts[86400], wanted[86400];
+    (void)state;
+    memset(counts, 0, sizeof counts);
+    unpack(SHIPPED "twitter_2021_day1_per_second.csv.gz", path);
+    FILE *file = fopen(path, "r");
+    unsigned second = 0, requests = 0;
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "second,requests\n"), 0);
+    while (fscanf(file, "%u,%u\n", &second, &requests) == 2 && second < 86400)
+        wanted[second] = requests;
+    (void)fclose(file);
+    struct trace_reader *reader = trace_open(path, NULL, 2, &error);
+    assert_non_null(reader);
+    while (trace_next(reader, &record, &error))
+        counts[record.time / SIM_S]++;
+    trace_close(reader);
+    (void)unlink(path);
+    assert_memory_equal(counts, wanted, sizeof counts);
+}
+
+/* Mean 1/2 and variance 1/12 of 31,211 places: within five standard errors. */
+static void places_within_a_bin_are_uniform(void **state)
+{
+    struct error error = {.kind = ERROR_NONE};
+    struct trace_record record;
+    double sum = 0, squares = 0, count = 0;
+    (void)state;
+    struct trace_reader *reader =
+        trace_open(SHIPPED "azure2019_7d_permin_3.txt.gz", "counts-per-minute", 1, &error);
+    assert_non_null(reader);
+    while (trace_next(reader, &record, &error)) {
+        double place = (double)(record.time % (60 * SIM_S)) / 60e9 - 0.5;
+        sum += place;
+        squares += place * place;
+        count++;
+    }
+    trace_close(reader);
+    assert_true(fabs(sum / count) < 5 * sqrt(1.0 / 12 / count));
+    assert_true(fabs(squares / count - 1.0 / 12) < 5 * sqrt(1.0 / 180 / count));
+}
+
+static void one_seed_gives_one_placing_and_another_gives_another(void **state)
+{
+    static const char path[] = SHIPPED "azure2019_7d_permin_5.txt.gz";
+    (void)state;
+    uint64_t first = read_trace(path, "counts-per-minute", 7, NULL).digest;
+    assert_int_equal(read_trace(path, "counts-per-minute", 7, NULL).digest, first);
+    assert_int_not_equal(read_trace(path, "counts-per-minute", 8, NULL).digest, first);
+}
+
+/* ---- windows ---- */
+
+static void a_window_is_what_filtering_the_whole_trace_gives(void **state)
+{
+    static const char *const files[][2] = {
+        {SHIPPED "AzureLLMInferenceTrace_conv.csv.gz", NULL},
+        {SHIPPED "azure2019_7d_permin_4.txt.gz", "counts-per-minute"},
+        {SHIPPED "Azure2021_200.csv.gz", NULL},
+        {DATA "azure-2019.csv", NULL}};
+    const struct trace_view view = {
+        .others = TRACE_OTHERS_MERGE, .start_s = 300.5, .duration_s = 777.25, .scale_rate = 4};
+    const sim_time_t start = 300500 * SIM_MS, end = start + 777250 * SIM_MS;
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct error error = {.kind = ERROR_NONE};
+        struct trace_record whole, part;
+        struct trace_reader *all = trace_open(files[i][0], files[i][1], 1, &error);
+        struct trace_reader *window = trace_open_view(files[i][0], files[i][1], 1, &view, &error);
+        size_t count = 0;
+        assert_non_null(all);
+        assert_non_null(window);
+        while (trace_next(all, &whole, &error)) {
+            if (whole.time < start || whole.time >= end)
+                continue;
+            assert_true(trace_next(window, &part, &error));
+            assert_true(llabs(4 * part.time - (whole.time - start)) <= 2);
+            count++;
+        }
+        assert_false(trace_next(window, &part, &error));
+        assert_int_equal(error.kind, ERROR_NONE);
+        assert_true(count > 0);
+        trace_close(all);
+        trace_close(window);
+    }
+}
+
+/* ---- faults ---- */
+
+static bool reads_to_end(const char *path, struct error *error)
+{
+    struct trace_record record;
+    struct trace_reader *reader = trace_open(path, NULL, 1, error);
+    if (reader == NULL)
+        return false;
+    while (trace_next(reader, &record, error))
+        ;
+    trace_close(reader);
+    return error->kind == ERROR_NONE;
+}
+
+static void every_malformed_trace_is_refused_with_its_file_and_line(void **state)
+{
+    struct dirent *entry = NULL;
+    size_t files = 0;
+    DIR *folder = opendir(CORPUS);
+    (void)state;
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        char path[512];
+        struct error error = {.kind = ERROR_NONE};
+        if (entry->d_name[0] == '.')
+            continue;
+        files++;
+        (void)snprintf(path, sizeof path, CORPUS "%s", entry->d_name);
+        if (reads_to_end(path, &error) || error.kind != ERROR_INPUT)
+            fail_msg("%s is not refused", path);
+        size_t length = strlen(path);
+        if (strncmp(error.message, path, length) != 0 || error.message[length] != ':' ||
+            strtol(error.message + length + 1, NULL, 10) < 1)
+            fail_msg("names no file and line: %s", error.message);
+        assert_null(strchr(error.message, '\n'));
+    }
+    (void)closedir(folder);
+    assert_true(files >= 25);
+}
+
+static void faults_name_the_very_line(void **state)
+{
+    static const char *const faults[][2] = {
+        {"esgsim-time-goes-back.csv", ":4: time goes back"},
+        {"esgsim-blank-line.csv", ":3: the line is empty"},
+        {"truncated.csv.gz", "ends early"},
+        {"overlong-line.csv.gz", ":3: the line is longer than 1 MiB"},
+        {"azure-2021-disorder.csv", ":5: starts 199998 s before"},
+        {"esgsim-nul.csv", ":3: holds a NUL byte"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        char path[256];
+        struct error error = {.kind = ERROR_NONE};
+        (void)snprintf(path, sizeof path, CORPUS "%s", faults[i][0]);
+        assert_false(reads_to_end(path, &error));
+        if (strstr(error.message, faults[i][1]) == NULL)
+            fail_msg("%s", error.message);
+    }
+}
+
+static void a_missing_file_a_folder_and_an_unknown_format_are_refused(void **state)
+{
+    struct error error = {.kind = ERROR_NONE};
+    (void)state;
+    assert_null(trace_open("no/such.csv", NULL, 1, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "no/such.csv"));
+    assert_null(trace_open("tests", NULL, 1, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_null(trace_open(DATA "esgsim.csv", "azure-lm", 1, &error));
+    assert_non_null(strstr(error.message, "did you mean azure-llm"));
+    assert_null(trace_open(DATA "esgsim.csv", "azure-llm", 1, &error));
+    assert_non_null(strstr(error.message, ":1: "));
+}
+
+/* ---- processes ---- */
+
+enum { DRAWS = 200000 };
+
+static struct application two[] = {{.name = (char[]){"alpha"}, .weight = 0.25},
+                                   {.name = (char[]){"beta"}, .weight = 0.75}};
+static const struct workload workload = {.applications = two, .application_count = 2};
+
+static struct arrival_stream *open_stream(const struct arrival_spec *spec, uint64_t seed)
+{
+    struct error error = {.kind = ERROR_NONE};
+    struct arrival_stream *stream = arrival_stream_open(spec, &workload, seed, &error);
+    if (stream == NULL)
+        fail_msg("%s", error.message);
+    return stream;
+}
+
+/* Mean and variance [ms] of DRAWS intervals; the share of beta. */
+static void measure_intervals(const struct arrival_spec *spec, double *mean, double *variance,
+                              double *beta)
+{
+    struct arrival_stream *stream = open_stream(spec, 11);
+    struct arrival arrival;
+    sim_time_t last = 0;
+    double squares = 0;
+    *mean = 0;
+    *beta = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        assert_true(arrival_stream_next(stream, &arrival, NULL));
+        double interval = sim_to_ms(arrival.time - last);
+        last = arrival.time;
+        *mean += interval / DRAWS;
+        squares += interval * interval / DRAWS;
+        *beta += arrival.application == 1 ? 1.0 / DRAWS : 0;
+    }
+    *variance = squares - *mean * *mean;
+    arrival_stream_close(stream);
+}
+
+/* Tolerances below: five standard errors of the estimate. */
+static void uniform_intervals_have_the_mean_and_variance_of_theory(void **state)
+{
+    const struct arrival_spec spec = {.process = ARRIVAL_UNIFORM, .low_ms = 40, .high_ms = 67.2};
+    double mean = 0, variance = 0, beta = 0, width = 27.2;
+    (void)state;
+    measure_intervals(&spec, &mean, &variance, &beta);
+    assert_true(fabs(mean - 53.6) < 5 * width / sqrt(12.0 * DRAWS));
+    assert_true(fabs(variance - width * width / 12) < 5 * width * width / sqrt(180.0 * DRAWS));
+    assert_true(fabs(beta - 0.75) < 5 * sqrt(0.25 * 0.75 / DRAWS));
+}
+
+static void poisson_intervals_have_the_mean_and_variance_of_theory(void **state)
+{
+    const struct arrival_spec spec = {.process = ARRIVAL_POISSON, .rate_per_s = 80};
+    double mean = 0, variance = 0, beta = 0, wanted = 12.5;
+    (void)state;
+    measure_intervals(&spec, &mean, &variance, &beta);
+    assert_true(fabs(mean - wanted) < 5 * wanted / sqrt(DRAWS));
+    assert_true(fabs(variance - wanted * wanted) < 5 * wanted * wanted * sqrt(8.0 / DRAWS));
+}
+
+/* Requests in each of `windows` windows of `width`; their mean and index of dispersion. */
+static void measure_counts(const struct arrival_spec *spec, sim_time_t width, int windows,
+                           double *mean, double *dispersion)
+{
+    struct arrival_stream *stream = open_stream(spec, 23);
+    struct arrival arrival;
+    double sum = 0, squares = 0;
+    bool more = arrival_stream_next(stream, &arrival, NULL);
+    for (int w = 0; w < windows; w++) {
+        double count = 0;
+        for (; more && arrival.time < (w + 1) * width; count++)
+            more = arrival_stream_next(stream, &arrival, NULL);
+        assert_true(more);
+        sum += count;
+        squares += count * count;
+    }
+    *mean = sum / windows;
+    *dispersion = (squares - sum * *mean) / (windows - 1) / *mean;
+    arrival_stream_close(stream);
+}
+
+static void poisson_counts_have_dispersion_one(void **state)
+{
+    const struct arrival_spec spec = {.process = ARRIVAL_POISSON, .rate_per_s = 20};
+    double mean = 0, dispersion = 0;
+    (void)state;
+    measure_counts(&spec, SIM_S, 10000, &mean, &dispersion);
+    assert_true(fabs(mean - 20) < 5 * sqrt(20.0 / 10000));
+    assert_true(fabs(dispersion - 1) < 5 * sqrt(2.0 / 10000));
+}
+
+/* Sojourns 2 s at 30/s, 3 s at 0/s and 1 s at 120/s: 180 requests a cycle of 6 s. Cycles are
+ * independent, with variance 180 + (30·2)² + (120·1)² in number and 4 + 9 + 1 in length, covariance
+ * 30·4 + 120·1; the renewal-reward variance rate follows. */
+static void an_mmpp_has_the_stationary_average_rate_and_is_overdispersed(void **state)
+{
+    struct mmpp_state states[] = {{30, 2}, {0, 3}, {120, 1}};
+    const struct arrival_spec spec = {.process = ARRIVAL_MMPP, .states = states, .state_count = 3};
+    const double number = 180, cycle = 6, rate = number / cycle;
+    const double reward = number + 3600 + 14400 + rate * rate * 14 - 2 * rate * (120 + 120);
+    const double variance_rate = reward / cycle, seconds = 60.0 * 1000;
+    double mean = 0, dispersion = 0;
+    (void)state;
+    measure_counts(&spec, 60 * SIM_S, 1000, &mean, &dispersion);
+    assert_true(fabs(mean / 60 - rate) < 5 * sqrt(variance_rate / seconds));
+    /* Over windows of ten cycles the dispersion is near its limit; edges lower it a little. */
+    assert_true(fabs(dispersion / (variance_rate / rate) - 1) < 0.3);
+}
+
+static void an_mmpp_of_one_state_is_a_poisson_process(void **state)
+{
+    struct mmpp_state one = {50, 0.5};
+    const struct arrival_spec spec = {.process = ARRIVAL_MMPP, .states = &one, .state_count = 1};
+    double mean = 0, variance = 0, beta = 0;
+    (void)state;
+    measure_intervals(&spec, &mean, &variance, &beta);
+    assert_true(fabs(mean - 20) < 5 * 20 / sqrt(DRAWS));
+    assert_true(fabs(variance - 400) < 5 * 400 * sqrt(8.0 / DRAWS));
+}
+
+static void a_seed_fixes_every_arrival(void **state)
+{
+    struct mmpp_state states[] = {{30, 2}, {5, 3}};
+    const struct arrival_spec specs[] = {
+        {.process = ARRIVAL_UNIFORM, .low_ms = 1, .high_ms = 2},
+        {.process = ARRIVAL_POISSON, .rate_per_s = 3},
+        {.process = ARRIVAL_MMPP, .states = states, .state_count = 2}};
+    (void)state;
+    for (size_t s = 0; s < 3; s++) {
+        struct arrival_stream *first = open_stream(&specs[s], 1),
+                              *again = open_stream(&specs[s], 1);
+        struct arrival_stream *other = open_stream(&specs[s], 2);
+        struct arrival a, b, c;
+        size_t differ = 0;
+        for (uint64_t i = 0; i < 1000; i++) {
+            assert_true(arrival_stream_next(first, &a, NULL));
+            assert_true(arrival_stream_next(again, &b, NULL));
+            assert_true(arrival_stream_next(other, &c, NULL));
+            assert_int_equal(a.time, b.time);
+            assert_int_equal(a.application, b.application);
+            assert_int_equal(a.application, arrival_draw_application(&workload, 1, i));
+            differ += a.time != c.time;
+        }
+        assert_true(differ > 900);
+        arrival_stream_close(first);
+        arrival_stream_close(again);
+        arrival_stream_close(other);
+    }
+}
+
+static void an_application_without_weight_is_never_drawn(void **state)
+{
+    struct application three[] = {{.weight = 0}, {.weight = 1}, {.weight = 0}};
+    const struct workload lone = {.applications = three, .application_count = 3};
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_int_equal(arrival_draw_application(&lone, 3, i), 1);
+}
+
+static void sources_go_where_they_are_mapped(void **state)
+{
+    struct trace_mapping mappings[] = {{(char[]){"f"}, 1}, {(char[]){"*"}, 0}};
+    struct arrival_spec spec = {.process = ARRIVAL_TRACE,
+                                .trace_path = (char[]){DATA "azure-2021-by-end.csv"},
+                                .scale_rate = 2,
+                                .mappings = mappings,
+                                .mapping_count = 2};
+    static const uint32_t wanted[] = {1, 0, 1, 0, 0};
+    struct error error = {.kind = ERROR_NONE};
+    struct arrival arrival;
+    (void)state;
+    struct arrival_stream *stream = open_stream(&spec, 1);
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(arrival_stream_next(stream, &arrival, &error));
+        assert_int_equal(arrival.application, wanted[i]);
+    }
+    assert_int_equal(arrival.time, 19750 * SIM_MS);
+    assert_false(arrival_stream_next(stream, &arrival, &error));
+    assert_int_equal(error.kind, ERROR_NONE);
+    arrival_stream_close(stream);
+    spec.mapping_count = 1; /* g and h are mapped nowhere: left out */
+    stream = open_stream(&spec, 1);
+    assert_true(arrival_stream_next(stream, &arrival, &error));
+    assert_true(arrival_stream_next(stream, &arrival, &error));
+    assert_false(arrival_stream_next(stream, &arrival, &error));
+    arrival_stream_close(stream);
+}
+
+static void labels_that_are_applications_go_there_and_others_are_drawn(void **state)
+{
+    const struct arrival_spec spec = {.process = ARRIVAL_TRACE,
+                                      .trace_path = (char[]){DATA "esgsim.csv"}};
+    struct arrival arrival[5];
+    (void)state;
+    struct arrival_stream *stream = open_stream(&spec, 9);
+    for (size_t i = 0; i < 5; i++)
+        assert_true(arrival_stream_next(stream, &arrival[i], NULL));
+    assert_int_equal(arrival[0].application, 0);
+    assert_int_equal(arrival[1].application, 1);
+    assert_int_equal(arrival[2].application, arrival_draw_application(&workload, 9, 2));
+    assert_int_equal(arrival[3].application, 0);
+    assert_int_equal(arrival[4].application, arrival_draw_application(&workload, 9, 4));
+    assert_int_equal(arrival[1].slo, 20 * SIM_MS);
+    arrival_stream_close(stream);
+}
+
+static void a_trace_of_which_nothing_is_left_is_refused(void **state)
+{
+    struct trace_mapping mapping = {(char[]){"nobody"}, 1};
+    const struct arrival_spec spec = {.process = ARRIVAL_TRACE,
+                                      .trace_path = (char[]){DATA "esgsim.csv"},
+                                      .mappings = &mapping,
+                                      .mapping_count = 1};
+    struct error error = {.kind = ERROR_NONE};
+    struct arrival arrival;
+    (void)state;
+    struct arrival_stream *stream = open_stream(&spec, 9);
+    assert_false(arrival_stream_next(stream, &arrival, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    arrival_stream_close(stream);
+}
+
+static void processes_that_cannot_run_are_refused(void **state)
+{
+    struct mmpp_state silent = {0, 1};
+    struct trace_mapping twice[] = {{(char[]){"f"}, 1}, {(char[]){"f"}, 0}};
+    const struct arrival_spec specs[] = {
+        {.process = ARRIVAL_CLOSED, .users = 1},
+        {.process = ARRIVAL_UNIFORM, .low_ms = 3, .high_ms = 2},
+        {.process = ARRIVAL_UNIFORM},
+        {.process = ARRIVAL_POISSON, .rate_per_s = 0},
+        {.process = ARRIVAL_MMPP},
+        {.process = ARRIVAL_MMPP, .states = &silent, .state_count = 1},
+        {.process = ARRIVAL_TRACE, .trace_path = (char[]){"no/such.csv"}},
+        {.process = ARRIVAL_TRACE,
+         .trace_path = (char[]){DATA "esgsim.csv"},
+         .mappings = twice,
+         .mapping_count = 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        struct error error = {.kind = ERROR_NONE};
+        assert_null(arrival_stream_open(&specs[i], &workload, 1, &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+    }
+}
+
+static void an_arrival_beyond_the_clock_is_refused(void **state)
+{
+    const struct arrival_spec spec = {.process = ARRIVAL_POISSON, .rate_per_s = 1e-300};
+    struct error error = {.kind = ERROR_NONE};
+    struct arrival arrival;
+    (void)state;
+    struct arrival_stream *stream = open_stream(&spec, 1);
+    assert_false(arrival_stream_next(stream, &arrival, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    arrival_stream_close(stream);
+}
+
+/* ---- command ---- */
+
+static bool command(struct error *error, int count, ...)
+{
+    char words[16][128], *argv[16];
+    va_list args;
+    va_start(args, count);
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(words[i], sizeof words[i], "%s", va_arg(args, const char *));
+        argv[i] = words[i];
+    }
+    va_end(args);
+    return command_trace.run(count, argv, true, error);
+}
+
+static void a_converted_trace_reads_back_as_the_same_arrivals(void **state)
+{
+    char out[64];
+    struct error error = {.kind = ERROR_NONE};
+    (void)state;
+    for (int zipped = 0; zipped < 2; zipped++) {
+        (void)snprintf(out, sizeof out, "/tmp/esgsim-convert-%ld.csv%s", (long)getpid(),
+                       zipped == 1 ? ".gz" : "");
+        if (!command(&error, 5, "trace", "convert", SHIPPED "Azure2021_200.csv.gz", "--out", out))
+            fail_msg("%s", error.message);
+        struct summary before = read_trace(SHIPPED "Azure2021_200.csv.gz", NULL, 1, NULL);
+        struct summary after = read_trace(out, "esgsim", 1, NULL);
+        (void)unlink(out);
+        assert_int_equal(after.requests, 199);
+        assert_int_equal(before.digest, after.digest);
+    }
+}
+
+static void a_conversion_that_fails_leaves_no_file(void **state)
+{
+    char out[64], partial[80];
+    struct error error = {.kind = ERROR_NONE};
+    (void)state;
+    (void)snprintf(out, sizeof out, "/tmp/esgsim-convert-%ld.csv", (long)getpid());
+    (void)snprintf(partial, sizeof partial, "%s.partial", out);
+    assert_false(
+        command(&error, 5, "trace", "convert", CORPUS "esgsim-time-goes-back.csv", "--out", out));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_int_not_equal(access(out, F_OK), 0);
+    assert_int_not_equal(access(partial, F_OK), 0);
+    /* A format without labels needs an application for its requests. */
+    assert_false(command(&error, 5, "trace", "convert",
+                         SHIPPED "AzureLLMInferenceTrace_code.csv.gz", "--out", out));
+    assert_non_null(strstr(error.message, "--application"));
+    assert_int_not_equal(access(out, F_OK), 0);
+}
+
+static void wrong_usage_of_the_command_is_refused(void **state)
+{
+    struct error error = {.kind = ERROR_NONE};
+    (void)state;
+    assert_false(command(&error, 1, "trace"));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_false(command(&error, 2, "trace", "stats"));
+    assert_false(command(&error, 3, "trace", "describe", "x"));
+    assert_false(command(&error, 4, "trace", "stats", "x", "--bogus"));
+    assert_false(command(&error, 5, "trace", "stats", "x", "--seed", "-1"));
+    assert_false(command(&error, 3, "trace", "convert", DATA "esgsim.csv"));
+    assert_non_null(strstr(error.message, "--out"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_shipped_llm_traces_hold_their_published_numbers_of_requests),
+        cmocka_unit_test(the_shipped_azure_2019_functions_hold_their_known_totals),
+        cmocka_unit_test(the_shipped_twitter_day_holds_its_known_total),
+        cmocka_unit_test(the_shipped_azure_2021_sample_holds_its_199_rows),
+        cmocka_unit_test(gzip_and_plain_give_the_same_records),
+        cmocka_unit_test(the_own_format_gives_times_sources_and_objectives),
+        cmocka_unit_test(a_byte_order_mark_and_crlf_are_accepted),
+        cmocka_unit_test(stamps_with_zone_or_without_fraction_are_read_across_midnight),
+        cmocka_unit_test(invocations_sorted_by_end_come_sorted_by_start),
+        cmocka_unit_test(bins_left_out_hold_no_requests_and_the_first_is_time_zero),
+        cmocka_unit_test(bare_integers_may_share_a_line),
+        cmocka_unit_test(azure_2019_keeps_merges_or_drops_functions),
+        cmocka_unit_test(the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for),
+        cmocka_unit_test(counts_stay_in_their_bins),
+        cmocka_unit_test(places_within_a_bin_are_uniform),
+        cmocka_unit_test(one_seed_gives_one_placing_and_another_gives_another),
+        cmocka_unit_test(a_window_is_what_filtering_the_whole_trace_gives),
+        cmocka_unit_test(every_malformed_trace_is_refused_with_its_file_and_line),
+        cmocka_unit_test(faults_name_the_very_line),
+        cmocka_unit_test(a_missing_file_a_folder_and_an_unknown_format_are_refused),
+        cmocka_unit_test(uniform_intervals_have_the_mean_and_variance_of_theory),
+        cmocka_unit_test(poisson_intervals_have_the_mean_and_variance_of_theory),
+        cmocka_unit_test(poisson_counts_have_dispersion_one),
+        cmocka_unit_test(an_mmpp_has_the_stationary_average_rate_and_is_overdispersed),
+        cmocka_unit_test(an_mmpp_of_one_state_is_a_poisson_process),
+        cmocka_unit_test(a_seed_fixes_every_arrival),
+        cmocka_unit_test(an_application_without_weight_is_never_drawn),
+        cmocka_unit_test(sources_go_where_they_are_mapped),
+        cmocka_unit_test(labels_that_are_applications_go_there_and_others_are_drawn),
+        cmocka_unit_test(a_trace_of_which_nothing_is_left_is_refused),
+        cmocka_unit_test(processes_that_cannot_run_are_refused),
+        cmocka_unit_test(an_arrival_beyond_the_clock_is_refused),
+        cmocka_unit_test(a_converted_trace_reads_back_as_the_same_arrivals),
+        cmocka_unit_test(a_conversion_that_fails_leaves_no_file),
+        cmocka_unit_test(wrong_usage_of_the_command_is_refused),
+    };
+    return cmocka_run_group_tests_name("arrivals", tests, NULL, NULL);
+}

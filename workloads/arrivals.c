@@ -1,0 +1,301 @@
+#include "workloads/arrivals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_randist.h>
+
+#include "sim/random.h"
+#include "traces/arrival_trace.h"
+#include "workloads/workload.h"
+
+struct arrival_stream {
+    const struct arrival_spec *spec;
+    const struct workload *workload;
+    uint64_t seed;
+    uint64_t request; /* number of the next */
+    sim_time_t now;   /* time of the last */
+
+    size_t state; /* MMPP */
+    uint64_t transition;
+    sim_time_t state_end;
+
+    struct trace_reader *trace;
+    const char **labels;    /* sources asked of the trace */
+    uint32_t *applications; /* of each label */
+    size_t label_count;
+    uint32_t other; /* application of "*"; SIM_NONE: drawn */
+};
+
+uint32_t arrival_draw_application(const struct workload *workload, uint64_t seed, uint64_t request)
+{
+    struct random_stream random;
+    if (workload->application_count == 1)
+        return 0;
+    random_stream_open(&random, seed, RANDOM_APPLICATION, request, 0);
+    double left = gsl_rng_uniform(&random.rng);
+    uint32_t drawn = 0;
+    /* Rounding may leave a sliver above the sum of the weights: the last one with weight takes it.
+     */
+    for (uint32_t a = 0; a < workload->application_count; a++) {
+        double weight = workload->applications[a].weight;
+        if (weight <= 0)
+            continue;
+        drawn = a;
+        if (left < weight)
+            break;
+        left -= weight;
+    }
+    return drawn;
+}
+
+/* ---- processes ---- */
+
+/* Moves the clock on; false where it would leave its range. */
+static bool advance(struct arrival_stream *stream, double interval, struct error *error)
+{
+    if (!(interval < (double)(SIM_FOREVER - stream->now)))
+        return error_input(error,
+                           "arrivals: request %llu would come after the clock's end (about 73 "
+                           "years); raise the rate",
+                           (unsigned long long)stream->request);
+    stream->now += (sim_time_t)llround(interval);
+    return true;
+}
+
+static bool next_uniform(struct arrival_stream *stream, struct error *error)
+{
+    struct random_stream random;
+    const struct arrival_spec *spec = stream->spec;
+    random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
+    double place = gsl_rng_uniform(&random.rng);
+    return advance(stream, (spec->low_ms + place * (spec->high_ms - spec->low_ms)) * (double)SIM_MS,
+                   error);
+}
+
+static bool next_poisson(struct arrival_stream *stream, struct error *error)
+{
+    struct random_stream random;
+    random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
+    return advance(
+        stream, gsl_ran_exponential(&random.rng, (double)SIM_S / stream->spec->rate_per_s), error);
+}
+
+static bool enter_state(struct arrival_stream *stream, struct error *error)
+{
+    struct random_stream random;
+    random_stream_open(&random, stream->seed, RANDOM_MMPP, stream->transition++, 0);
+    double sojourn = gsl_ran_exponential(
+        &random.rng, stream->spec->states[stream->state].mean_sojourn_s * (double)SIM_S);
+    if (!(sojourn < (double)(SIM_FOREVER - stream->now)))
+        stream->state_end = SIM_FOREVER;
+    else
+        stream->state_end = stream->now + (sim_time_t)llround(sojourn);
+    return stream->now < SIM_FOREVER || advance(stream, (double)SIM_FOREVER, error);
+}
+
+/* Time-rescaling: the integral of the rate between two arrivals is exponential with mean 1, however
+ * many states lie between them, so that request n needs one draw of its own. */
+static bool next_mmpp(struct arrival_stream *stream, struct error *error)
+{
+    struct random_stream random;
+    random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
+    double left = gsl_ran_exponential(&random.rng, 1.0);
+    for (;;) {
+        double rate = stream->spec->states[stream->state].rate_per_s / (double)SIM_S;
+        double stay = (double)(stream->state_end - stream->now);
+        if (rate > 0 && left <= rate * stay)
+            return advance(stream, left / rate, error);
+        left -= rate * stay;
+        stream->now = stream->state_end;
+        stream->state = (stream->state + 1) % stream->spec->state_count;
+        if (!enter_state(stream, error))
+            return false;
+    }
+}
+
+static bool next_trace(struct arrival_stream *stream, struct arrival *arrival, struct error *error)
+{
+    struct trace_record record;
+    struct error fault = {.kind = ERROR_NONE};
+    if (!trace_next(stream->trace, &record, &fault)) {
+        if (fault.kind == ERROR_NONE && stream->request == 0)
+            (void)error_input(&fault,
+                              "%s: no request of the trace lies within start_s and duration_s and "
+                              "has a mapped source",
+                              stream->spec->trace_path);
+        if (fault.kind != ERROR_NONE && error != NULL)
+            *error = fault;
+        return false;
+    }
+    arrival->time = record.time;
+    arrival->slo = record.slo;
+    if (record.selected != TRACE_UNSELECTED)
+        arrival->application = stream->applications[record.selected];
+    else if (stream->other != SIM_NONE)
+        arrival->application = stream->other;
+    else
+        arrival->application =
+            arrival_draw_application(stream->workload, stream->seed, stream->request);
+    stream->now = record.time;
+    stream->request++;
+    return true;
+}
+
+bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
+                         struct error *error)
+{
+    bool good = false;
+    switch (stream->spec->process) {
+    case ARRIVAL_UNIFORM:
+        good = next_uniform(stream, error);
+        break;
+    case ARRIVAL_POISSON:
+        good = next_poisson(stream, error);
+        break;
+    case ARRIVAL_MMPP:
+        good = next_mmpp(stream, error);
+        break;
+    case ARRIVAL_TRACE:
+        return next_trace(stream, arrival, error);
+    case ARRIVAL_CLOSED:
+        break;
+    }
+    if (!good)
+        return false;
+    arrival->time = stream->now;
+    arrival->slo = 0;
+    arrival->application =
+        arrival_draw_application(stream->workload, stream->seed, stream->request++);
+    return true;
+}
+
+/* ---- opening ---- */
+
+static bool check_uniform(const struct arrival_spec *spec, struct error *error)
+{
+    if (spec->low_ms >= 0 && spec->high_ms > 0 && spec->high_ms >= spec->low_ms &&
+        isfinite(spec->high_ms))
+        return true;
+    return error_input(error,
+                       "arrivals: interval %g..%g ms is not one; 0 <= low_ms <= high_ms, "
+                       "high_ms > 0",
+                       spec->low_ms, spec->high_ms);
+}
+
+static bool check_mmpp(const struct arrival_spec *spec, struct error *error)
+{
+    double highest = 0;
+    for (size_t i = 0; i < spec->state_count; i++) {
+        const struct mmpp_state *state = &spec->states[i];
+        if (!(state->rate_per_s >= 0) || !isfinite(state->rate_per_s) ||
+            !(state->mean_sojourn_s > 0) || !isfinite(state->mean_sojourn_s))
+            return error_input(error,
+                               "arrivals: MMPP state %zu: rate_per_s must be >= 0, mean_sojourn_s "
+                               "> 0",
+                               i);
+        highest = fmax(highest, state->rate_per_s);
+    }
+    if (highest > 0)
+        return true;
+    return error_input(error, "arrivals: MMPP needs a state with rate_per_s > 0");
+}
+
+static bool check_process(const struct arrival_spec *spec, struct error *error)
+{
+    switch (spec->process) {
+    case ARRIVAL_UNIFORM:
+        return check_uniform(spec, error);
+    case ARRIVAL_POISSON:
+        if (spec->rate_per_s > 0 && isfinite(spec->rate_per_s))
+            return true;
+        return error_input(error, "arrivals: rate_per_s %g must be above 0", spec->rate_per_s);
+    case ARRIVAL_MMPP:
+        return check_mmpp(spec, error);
+    case ARRIVAL_TRACE:
+        return true;
+    case ARRIVAL_CLOSED:
+        break;
+    }
+    return error_input(error, "arrivals: a closed process has no stream: its users' requests come "
+                              "of the answers they get");
+}
+
+/* Which sources are asked of the trace by name, and where each goes. */
+static bool take_mappings(struct arrival_stream *stream, enum trace_others *others,
+                          struct error *error)
+{
+    const struct arrival_spec *spec = stream->spec;
+    const struct workload *workload = stream->workload;
+    bool mapped = spec->mapping_count > 0;
+    size_t most = mapped ? spec->mapping_count : workload->application_count;
+    stream->labels = calloc(most, sizeof *stream->labels);
+    stream->applications = calloc(most, sizeof *stream->applications);
+    if (stream->labels == NULL || stream->applications == NULL)
+        return error_run(error, "arrivals: out of memory");
+    *others = mapped ? TRACE_OTHERS_DROP : TRACE_OTHERS_MERGE;
+    for (size_t i = 0; i < most; i++) {
+        const char *label = mapped ? spec->mappings[i].source : workload->applications[i].name;
+        uint32_t application = mapped ? spec->mappings[i].application : (uint32_t)i;
+        if (mapped && strcmp(label, "*") == 0) {
+            if (*others == TRACE_OTHERS_MERGE)
+                return error_input(error, "arrivals: source '*' is mapped twice");
+            *others = TRACE_OTHERS_MERGE;
+            stream->other = application;
+            continue;
+        }
+        stream->labels[stream->label_count] = label;
+        stream->applications[stream->label_count++] = application;
+    }
+    return true;
+}
+
+static bool open_trace(struct arrival_stream *stream, struct error *error)
+{
+    const struct arrival_spec *spec = stream->spec;
+    struct trace_view view = {
+        .start_s = spec->start_s, .duration_s = spec->duration_s, .scale_rate = spec->scale_rate};
+    if (!take_mappings(stream, &view.others, error))
+        return false;
+    view.labels = stream->labels;
+    view.label_count = stream->label_count;
+    stream->trace =
+        trace_open_view(spec->trace_path, spec->trace_format, stream->seed, &view, error);
+    return stream->trace != NULL;
+}
+
+struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
+                                           const struct workload *workload, uint64_t seed,
+                                           struct error *error)
+{
+    if (!check_process(spec, error))
+        return NULL;
+    struct arrival_stream *stream = calloc(1, sizeof *stream);
+    if (stream == NULL) {
+        (void)error_run(error, "arrivals: out of memory");
+        return NULL;
+    }
+    stream->spec = spec;
+    stream->workload = workload;
+    stream->seed = seed;
+    stream->other = SIM_NONE;
+    bool good = spec->process != ARRIVAL_TRACE || open_trace(stream, error);
+    if (good && spec->process == ARRIVAL_MMPP)
+        good = enter_state(stream, error);
+    if (!good) {
+        arrival_stream_close(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+void arrival_stream_close(struct arrival_stream *stream)
+{
+    if (stream == NULL)
+        return;
+    trace_close(stream->trace);
+    free(stream->labels);
+    free(stream->applications);
+    free(stream);
+}
