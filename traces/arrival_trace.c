@@ -182,7 +182,7 @@ static bool parse_time(const struct trace_reader *reader, const char *text, cons
 {
     if (parse_plain_time(text, unit, time))
         return true;
-    const double most = most_seconds * (double)(SIM_S / unit);
+    const double most = most_seconds * ((double)SIM_S / (double)unit);
     char *end = NULL;
     double value = strtod(text, &end);
     if (*text == '\0')
@@ -572,7 +572,7 @@ static bool parse_bin(struct trace_reader *reader, char *line, uint64_t *count, 
     } else if (number <= reader->first_bin + reader->bin) {
         return line_fault(&reader->lines, error, "%s %llu does not come after %llu; sort the file",
                           what, (unsigned long long)number,
-                          (unsigned long long)(reader->first_bin + reader->bin));
+                          (unsigned long long)reader->first_bin + reader->bin);
     }
     reader->bin = number - reader->first_bin;
     if (reader->bin > most)
@@ -928,7 +928,7 @@ static enum raw_status next_raw(struct trace_reader *reader, struct raw_record *
 
 bool trace_next(struct trace_reader *reader, struct trace_record *record, struct error *error)
 {
-    struct raw_record raw;
+    struct raw_record raw = {0};
     do {
         if (next_raw(reader, &raw, error) != RAW_READ || raw.time >= reader->end)
             return false;
