@@ -46,8 +46,8 @@ struct arrival_spec {
     struct trace_mapping *mappings; /* empty: labels that equal an application's name go there,
                                        others are drawn by the applications' weights */
     size_t mapping_count;
-    uint32_t users;
     double think_mean_ms;
+    uint32_t users;
     bool think_constant;  /* else exponential */
 };
 
