@@ -1,18 +1,19 @@
 /* The contract between the platform and a scheduling policy.
  *
  * A policy is one `struct policy` of functions and a block of state. The platform calls it when
- * something happened (a job became ready, a batch finished, a timer rang) and, whenever the controller
- * is free and something has changed, asks it to `decide`. The policy looks at the platform through
- * the `platform_*` queries below, all O(1) unless said otherwise, and acts only through the
- * `platform_*` actions. It sees the future of nothing: no actual noise, no coming arrival.
+ * something happened (a job became ready, a batch finished, a timer rang) and, whenever the
+ * controller is free and something has changed, asks it to `decide`. The policy looks at the
+ * platform through the `platform_*` queries below, all O(1) unless said otherwise, and acts only
+ * through the `platform_*` actions. It sees the future of nothing: no actual noise, no coming
+ * arrival.
  *
  * Three families fit: planners that choose a configuration for each batch (ESG, Orion, Aquatope),
  * scalers of long-lived instances (INFless, FaST-GShare, Dilu), dispatchers (FIFO, EDF, Clockwork).
  * A policy overrides only what it cares for: every function but `decide` may be NULL.
  *
- * A minimal complete policy is sched/fifo.c. Rules, each enforced: reserve nothing that is not free,
- * dispatch no job that is not waiting, say "more to do" only with progress. Breaking one ends the run
- * with a message that names the policy and the rule.
+ * A minimal complete policy is tests/plugins/shortest_queue.c. Rules, each enforced: reserve nothing that is not
+ * free, dispatch no job that is not waiting, say "more to do" only with progress. Breaking one ends
+ * the run with a message that names the policy and the rule.
  */
 #ifndef ESGSIM_SCHED_POLICY_H
 #define ESGSIM_SCHED_POLICY_H
@@ -54,11 +55,10 @@ struct policy {
     const char *summary; /* one line */
     const struct parameter *parameters;
     size_t parameter_count;
-    size_t state_bytes;  /* zeroed before init */
+    size_t state_bytes; /* zeroed before init */
 
     /* `values[i]` belongs to parameters[i]. May allocate; false ends the run with `error`. */
-    bool (*init)(void *state, struct platform *platform, const double *values,
-                 struct error *error);
+    bool (*init)(void *state, struct platform *platform, const double *values, struct error *error);
     /* A job entered `queue`. */
     void (*on_ready)(void *state, struct platform *platform, uint32_t queue);
     void (*on_finish)(void *state, struct platform *platform, const struct finished_batch *batch);
@@ -68,7 +68,7 @@ struct policy {
      * charged where it arises. Returns true where another step should follow at once (the platform
      * calls again after the charged time); false to sleep until something changes. */
     bool (*decide)(void *state, struct platform *platform);
-    /* How long an idle container of `function` is kept from now; NULL: the platform's keep-alive. */
+    /* How long an idle container of `function` is kept from now; NULL: the platform's own. */
     sim_time_t (*keep_alive)(void *state, struct platform *platform, uint32_t function,
                              uint32_t invoker);
     void (*finish)(void *state); /* frees what init allocated */
@@ -113,17 +113,17 @@ uint32_t platform_running_batches(const struct platform *platform, uint32_t invo
 uint32_t platform_warm(const struct platform *platform, uint32_t function, uint32_t invoker);
 uint32_t platform_warm_total(const struct platform *platform, uint32_t function);
 
-/* Could a batch of `function` with `configuration` be dispatched to `invoker` now: vCPUs, a GPU with
- * the units and, idle containers evicted if need be, memory. */
+/* Could a batch of `function` with `configuration` be dispatched to `invoker` now: vCPUs, a GPU
+ * with the units and, idle containers evicted if need be, memory. */
 bool platform_fits(const struct platform *platform, uint32_t function, uint32_t configuration,
                    uint32_t invoker);
 /* The same, and on an idle (warm) container of the function: no cold start. */
 bool platform_fits_warm(const struct platform *platform, uint32_t function, uint32_t configuration,
                         uint32_t invoker);
 
-/* The invoker that fits with the fewest free units left (then fewest free vCPUs), SIM_NONE where none
- * does; `warm`: only among those that fit warm. From an index over free resources: O(1) but for
- * invokers turned down for memory. */
+/* The invoker that fits with the fewest free units left (then fewest free vCPUs), SIM_NONE where
+ * none does; `warm`: only among those that fit warm. From an index over free resources: O(1) but
+ * for invokers turned down for memory. */
 uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_t configuration,
                            bool warm);
 
@@ -133,9 +133,10 @@ uint32_t platform_home(const struct platform *platform, uint32_t function, uint3
 
 /* ---- Actions ------------------------------------------------------------------------------- */
 
-/* Launch the oldest `jobs` of `queue` as one batch with `configuration` (jobs <= its batch; time and
- * price are the configuration's) on `invoker`. Resources are held from now until the batch finishes;
- * it sets out when the decision time charged so far has passed. False breaks a rule: the run ends. */
+/* Launch the oldest `jobs` of `queue` as one batch with `configuration` (jobs <= its batch; time
+ * and price are the configuration's) on `invoker`. Resources are held from now until the batch
+ * finishes; it sets out when the decision time charged so far has passed. False breaks a rule: the
+ * run ends. */
 bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                        uint32_t configuration, uint32_t invoker);
 
@@ -151,8 +152,8 @@ void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id)
 /* Report work done by the decision in progress, in the policy's unit (node expansions, candidates
  * scanned …): turned into decision time by the platform's decision_cost. */
 void platform_charge(struct platform *platform, uint64_t units);
-/* A note for the decision log: what was chosen among how many, at which expected cost and time to the
- * end of the plan. Refers to the dispatch that follows. */
+/* A note for the decision log: what was chosen among how many, at which expected cost and time to
+ * the end of the plan. Refers to the dispatch that follows. */
 void platform_explain(struct platform *platform, uint32_t alternatives, double plan_cost_usd,
                       sim_time_t plan_time);
 

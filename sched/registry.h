@@ -15,7 +15,6 @@ const struct policy *policy_find(const char *name, struct error *error);
 /* Check `settings` against the policy's table and fill `values` (parameter_count of them) with
  * defaults and settings. `where` names the file in messages. */
 bool policy_configure(const struct policy *policy, const struct setting *settings,
-                      size_t setting_count, const char *where, double *values,
-                      struct error *error);
+                      size_t setting_count, const char *where, double *values, struct error *error);
 
 #endif

@@ -415,7 +415,7 @@ static void overrides_reach_into_files_arrays_and_new_objects(void **state)
     assert_close(e->workload.cluster.vcpu_hour_usd, 1.5);
     assert_close(e->workload.applications[0].weight, 5.0 / 8);
     assert_close(e->platform.noise_cv, 0.25);
-    assert_string_equal(e->policy_settings[2].text, "frontier");
+    assert_string_equal(e->policy_settings[0].text, "frontier");
     assert_true(e->workload.applications[0].slo == 123 * SIM_MS);
     assert_true(e->workload.applications[1].slo == sim_from_ms(986.4));
     assert_int_equal(e->seed, 42);

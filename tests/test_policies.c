@@ -230,7 +230,7 @@ static void check_cheapest(const struct configuration *all, uint32_t chosen, uin
 static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
 {
     (void)state;
-    struct configuration all[CONFIGURATIONS];
+    struct configuration all[CONFIGURATIONS] = {{0}};
     struct function function = {
         .name = (char[]){"f"}, .configurations = all, .configuration_count = CONFIGURATIONS};
     struct stage stage = {.function = 0};

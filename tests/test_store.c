@@ -97,7 +97,7 @@ static unsigned char *dataset_bytes(const char *path, const char *name, size_t *
 
 static void run_path(const struct fixture *fixture, const char *table, char path[128])
 {
-    struct fixture_texts texts;
+    struct fixture_texts texts = {{0}};
     (void)fixture_facts(fixture, &texts);
     (void)snprintf(path, 128, "runs/%s/%s", texts.hash, table);
 }
@@ -115,7 +115,7 @@ static void what_is_written_is_read_back(void **state)
     const struct fixture *const runs[] = {&run_all, &run_requests, &run_summary};
     for (size_t i = 0; i < 3; i++) {
         struct measures applications[FIXTURE_APPLICATIONS];
-        struct fixture_texts texts;
+        struct fixture_texts texts = {{0}};
         struct simulation_result result = fixture_result(runs[i], applications);
         (void)fixture_facts(runs[i], &texts);
         const struct summary_row *row = &results->runs[i];
@@ -231,7 +231,7 @@ static void assert_same_tables(const char *first, const char *second)
 static void packed_run_add(struct store *store, const struct fixture *fixture)
 {
     struct error error = {0};
-    struct fixture_texts texts;
+    struct fixture_texts texts = {{0}};
     struct measures applications[FIXTURE_APPLICATIONS];
     struct run_facts facts = fixture_facts(fixture, &texts);
     struct simulation_result result = fixture_result(fixture, applications);
@@ -305,7 +305,7 @@ static void an_interrupted_write_leaves_the_earlier_file_alone(void **state)
     /* Killed in the middle of a run. */
     pid_t pid = fork();
     if (pid == 0) {
-        struct fixture_texts texts;
+        struct fixture_texts texts = {{0}};
         struct run_facts facts = fixture_facts(&run_all, &texts);
         store = store_create(path, &error);
         if (store == NULL || !store_begin_run(store, &facts, &error))
@@ -329,7 +329,7 @@ static void a_run_without_an_end_is_left_out(void **state)
     char path[512];
     char group[128];
     struct error error = {0};
-    struct fixture_texts texts;
+    struct fixture_texts texts = {{0}};
     struct run_facts facts = fixture_facts(&run_all, &texts);
     struct store *store = store_create(path_in(state, "a.h5", path), &error);
     assert_true(fixture_store(store, &run_summary, 0, &error));

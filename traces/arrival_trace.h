@@ -10,17 +10,17 @@
  * | counts-per-minute | CSV `minute,requests`, or bare integers                                  |
  *
  * Counts become arrivals by drawing each one uniformly within its bin from the stream
- * (seed, RANDOM_TRACE_BIN, bin, source), sorted; bin 0 is the file's first. The source of azure-2019
- * is the row of the label's first appearance (so that a function's arrivals do not depend on which
- * others are asked for), TRACE_MERGED_STREAM for merged rows; elsewhere 0. A bin left out of
- * `second,requests` holds no requests. Bare integers may be separated by any blanks.
+ * (seed, RANDOM_TRACE_BIN, bin, source), sorted; bin 0 is the file's first. The source of
+ * azure-2019 is the row of the label's first appearance (so that a function's arrivals do not
+ * depend on which others are asked for), TRACE_MERGED_STREAM for merged rows; elsewhere 0. A bin
+ * left out of `second,requests` holds no requests. Bare integers may be separated by any blanks.
  *
  * An arrival of azure-2021 is end − duration, while rows are sorted by end. Rows are put in order
  * within a window of 24 hours behind the latest end, or of 1,048,576 rows where that is less; a row
  * that comes later than that is a fault. All other stamps must ascend.
  *
- * Memory is bounded by one bin, by the reorder window of azure-2021, or — for azure-2019, whose rows
- * are functions — by sources kept × 1,440 bins.
+ * Memory is bounded by one bin, by the reorder window of azure-2021, or — for azure-2019, whose
+ * rows are functions — by sources kept × 1,440 bins.
  */
 #ifndef ESGSIM_TRACES_ARRIVAL_TRACE_H
 #define ESGSIM_TRACES_ARRIVAL_TRACE_H
@@ -43,12 +43,12 @@ enum {
 struct trace_reader;
 
 struct trace_record {
-    sim_time_t time;     /* since the trace's first record (stamps) or first bin (counts); with a
-                            view, since its start and divided by its scale */
-    const char *source;  /* label of application or function; "" where the format has none or sources
-                            were merged; valid until the next call */
-    uint32_t selected;   /* index into the view's labels, or TRACE_UNSELECTED */
-    sim_time_t slo;      /* 0: none given */
+    sim_time_t time;    /* since the trace's first record (stamps) or first bin (counts); with a
+                           view, since its start and divided by its scale */
+    const char *source; /* label of application or function; "" where the format has none or sources
+                           were merged; valid until the next call */
+    uint32_t selected;  /* index into the view's labels, or TRACE_UNSELECTED */
+    sim_time_t slo;     /* 0: none given */
 };
 
 /* What becomes of sources that the view does not name. */
@@ -83,8 +83,8 @@ extern const char *const trace_formats[];
 struct trace_reader *trace_open(const char *path, const char *format, uint64_t seed,
                                 struct error *error);
 
-/* The same for a part of the trace. `path` is copied; `view`, its labels and its context must outlive
- * the reader. */
+/* The same for a part of the trace. `path` is copied; `view`, its labels and its context must
+ * outlive the reader. */
 struct trace_reader *trace_open_view(const char *path, const char *format, uint64_t seed,
                                      const struct trace_view *view, struct error *error);
 

@@ -1,8 +1,8 @@
 /* Arrival processes: where requests come from.
  *
  * A stream yields (time, application) in order of time, one request at a time, so that a trace of
- * any length costs constant memory and never passes through the event calendar. What request n draws
- * depends only on (seed, n): every policy meets the same arrivals under one seed.
+ * any length costs constant memory and never passes through the event calendar. What request n
+ * draws depends only on (seed, n): every policy meets the same arrivals under one seed.
  */
 #ifndef ESGSIM_WORKLOADS_ARRIVALS_H
 #define ESGSIM_WORKLOADS_ARRIVALS_H
@@ -28,7 +28,7 @@ struct mmpp_state {
 };
 
 struct trace_mapping {
-    char *source;         /* trace function or application label; "*": any other */
+    char *source; /* trace function or application label; "*": any other */
     uint32_t application;
 };
 
@@ -38,17 +38,17 @@ struct arrival_spec {
     double rate_per_s;
     struct mmpp_state *states;
     size_t state_count;
-    char *trace_path;     /* resolved */
-    char *trace_format;   /* NULL: by content; else a name of arrival_trace.h */
-    double scale_rate;    /* > 1: time compressed by this factor; default 1 */
-    double start_s;       /* skip the trace's beginning, before scaling */
-    double duration_s;    /* of the trace, before scaling; 0: to its end */
+    char *trace_path;               /* resolved */
+    char *trace_format;             /* NULL: by content; else a name of arrival_trace.h */
+    double scale_rate;              /* > 1: time compressed by this factor; default 1 */
+    double start_s;                 /* skip the trace's beginning, before scaling */
+    double duration_s;              /* of the trace, before scaling; 0: to its end */
     struct trace_mapping *mappings; /* empty: labels that equal an application's name go there,
                                        others are drawn by the applications' weights */
     size_t mapping_count;
     double think_mean_ms;
     uint32_t users;
-    bool think_constant;  /* else exponential */
+    bool think_constant; /* else exponential */
 };
 
 struct arrival {

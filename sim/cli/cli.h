@@ -18,8 +18,8 @@ struct command {
 };
 
 /* Every command is an object `command_NAME`, e.g. extern const struct command command_run. */
-extern const struct command command_run, command_sweep, command_report, command_search,
-    command_slo, command_list, command_check, command_trace, command_validate, command_bench;
+extern const struct command command_run, command_sweep, command_report, command_search, command_slo,
+    command_list, command_check, command_trace, command_validate, command_bench;
 
 /* ERROR_INPUT for an unknown option or a missing operand; names the command's usage. */
 bool cli_usage_error(const struct command *command, const char *what, struct error *error);
@@ -27,7 +27,7 @@ bool cli_usage_error(const struct command *command, const char *what, struct err
 /* Strict numbers from option values: whole string, range checked, ERROR_INPUT names the option. */
 bool cli_parse_u64(const char *option, const char *text, uint64_t low, uint64_t high,
                    uint64_t *value, struct error *error);
-bool cli_parse_double(const char *option, const char *text, double low, double high,
-                      double *value, struct error *error);
+bool cli_parse_double(const char *option, const char *text, double low, double high, double *value,
+                      struct error *error);
 
 #endif

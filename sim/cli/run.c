@@ -15,7 +15,6 @@ enum { OVERRIDES_MAX = 256 };
 struct run_options {
     const char *path;
     const char *out;
-    const char *policy;
     bool json;
     struct override overrides[OVERRIDES_MAX];
     size_t override_count;
@@ -50,9 +49,8 @@ static bool options_take(struct run_options *options, const char *name, char *va
         return cli_parse_u64(name, value, 0, UINT64_MAX, &seed, error) &&
                options_add(options, "seed", value, error);
     if (strcmp(name, "--policy") == 0)
-        options->policy = value;
-    else
-        options->out = value;
+        return options_add(options, "policy.name", value, error);
+    options->out = value;
     return true;
 }
 
@@ -174,39 +172,13 @@ static bool run_experiment(const struct run_options *options, const struct exper
     return ok;
 }
 
-/* The experiment with --policy and the other overrides. Another policy than the file's starts from
- * its own defaults: the parameters in the file are not its. */
-static struct experiment *load_experiment(const struct run_options *options, struct error *error)
-{
-    struct override overrides[OVERRIDES_MAX + 1];
-    size_t count = 0;
-    char text[512];
-    if (options->policy != NULL) {
-        struct experiment *as_filed = experiment_load(options->path, NULL, 0, error);
-        if (as_filed == NULL)
-            return NULL;
-        bool other = strcmp(as_filed->policy_name, options->policy) != 0;
-        experiment_free(as_filed);
-        if (strlen(options->policy) > sizeof text / 2 || strpbrk(options->policy, "\"\\") != NULL) {
-            error_input(error, "--policy: '%.40s…' is no policy's name nor a usable path",
-                        options->policy);
-            return NULL;
-        }
-        snprintf(text, sizeof text, "{\"name\":\"%s\"}", options->policy);
-        if (other)
-            overrides[count++] = (struct override){"policy", text};
-    }
-    for (size_t i = 0; i < options->override_count; i++)
-        overrides[count++] = options->overrides[i];
-    return experiment_load(options->path, overrides, count, error);
-}
-
 static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 {
     struct run_options options = {0};
     if (!options_parse(argc, argv, &options, error))
         return false;
-    struct experiment *experiment = load_experiment(&options, error);
+    struct experiment *experiment =
+        experiment_load(options.path, options.overrides, options.override_count, error);
     if (experiment == NULL)
         return false;
     bool ok = run_experiment(&options, experiment, quiet, error);

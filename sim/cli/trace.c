@@ -454,8 +454,11 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
     if (argc < 2)
         return cli_usage_error(&command_trace, "say stats or convert", error);
     bool convert = strcmp(argv[1], "convert") == 0;
-    if (!convert && strcmp(argv[1], "stats") != 0)
-        return cli_usage_error(&command_trace, "neither stats nor convert", error);
+    if (!convert && strcmp(argv[1], "stats") != 0) {
+        char what[128];
+        (void)snprintf(what, sizeof what, "'%.80s' is neither stats nor convert", argv[1]);
+        return cli_usage_error(&command_trace, what, error);
+    }
     if (!parse_options(argc, argv, &options, error))
         return false;
     if (!convert) {
