@@ -31,6 +31,7 @@ struct fixture_texts {
 static inline struct run_facts fixture_facts(const struct fixture *fixture,
                                              struct fixture_texts *texts)
 {
+    *texts = (struct fixture_texts){{0}};
     unsigned long mix = 5381;
     for (const char *c = fixture->label; *c != '\0'; c++)
         mix = mix * 33 + (unsigned char)*c;
