@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cjson/cJSON.h>
 
@@ -60,6 +61,13 @@ static void json_add_run_measures(cJSON *object, const struct run_measures *run)
         json_add_figure(object, &figures[i]);
 }
 
+/* Of this process so far, KiB. */
+static long peak_memory_kb(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
+}
+
 bool output_run_json(FILE *stream, const struct experiment *experiment,
                      const struct simulation_result *result, struct error *error)
 {
@@ -83,6 +91,7 @@ bool output_run_json(FILE *stream, const struct experiment *experiment,
     cJSON_AddBoolToObject(root, "deterministic",
                           experiment->platform.decision_cost != DECISION_MEASURED);
     cJSON_AddNumberToObject(root, "wall_s", result->wall_s);
+    cJSON_AddNumberToObject(root, "peak_memory_kb", (double)peak_memory_kb());
     cJSON_AddStringToObject(root, "config_hash", experiment->hash);
     cJSON_AddStringToObject(root, "version", version_number());
     cJSON_AddStringToObject(root, "commit", version_commit());
