@@ -157,8 +157,8 @@ void jobs_clear(struct platform *platform)
     free(platform->jobs);
 }
 
-/* What (request, stage) draws: the same under every policy. A factor of mean 1, or, for theory, the
- * whole service time in ms. */
+/* What (request, stage) draws: the same under every policy and on every processor. A factor of mean
+ * 1, or, for theory, the whole service time in ms, of whole nanoseconds. */
 static double draw_noise(const struct platform *platform, uint64_t request, uint32_t stage,
                          const struct function *function)
 {
@@ -171,9 +171,9 @@ static double draw_noise(const struct platform *platform, uint64_t request, uint
     double mean_ms = sim_to_ms(function->service_mean);
     switch (function->service) {
     case SERVICE_EXPONENTIAL:
-        return gsl_ran_exponential(&stream.rng, mean_ms);
+        return sim_to_ms(sim_from_ms(gsl_ran_exponential(&stream.rng, mean_ms)));
     case SERVICE_LOGNORMAL:
-        return mean_ms * random_noise(&stream, function->service_cv);
+        return sim_to_ms(sim_from_ms(mean_ms * random_noise(&stream, function->service_cv)));
     case SERVICE_EMPIRICAL:
         return function
             ->service_samples_ms[gsl_rng_uniform_int(&stream.rng, function->service_sample_count)];

@@ -180,5 +180,8 @@ double random_noise(struct random_stream *stream, double cv)
     if (cv == 0)
         return 1;
     double variance_of_log = log1p(cv * cv);
-    return gsl_ran_lognormal(&stream->rng, -variance_of_log / 2, sqrt(variance_of_log));
+    double noise = gsl_ran_lognormal(&stream->rng, -variance_of_log / 2, sqrt(variance_of_log));
+    /* The C library's exp and log differ in the last place between processors with and without
+     * fused multiply-add; a noise of 2^-30 steps does not. */
+    return nearbyint(noise * 0x1p30) * 0x1p-30;
 }

@@ -88,7 +88,8 @@ static inline double random_exponential(struct random_stream *stream, double mea
     return -mean * log(1 - random_uniform(stream));
 }
 
-/* Lognormal of mean 1 and coefficient of variation cv >= 0 (cv 0: exactly 1, nothing drawn). */
+/* Lognormal of mean 1 and coefficient of variation cv >= 0 (cv 0: exactly 1, nothing drawn), in
+ * steps of 2^-30, so that every processor draws the same. */
 double random_noise(struct random_stream *stream, double cv);
 
 #endif

@@ -114,16 +114,6 @@ fi
 
 # ---- Determinism -----------------------------------------------------------------------------
 
-# Raw bytes of every table of an HDF5 file, names included, attributes left out.
-tables() { # tables FILE OUTPUT
-    : >"$2"
-    h5ls -r "$1" | awk '$2 == "Dataset" { print $1 }' | sort | while read -r table; do
-        rm -f "$folder/table"
-        h5dump -d "$table" -b FILE -o "$folder/table" "$1" >/dev/null 2>&1
-        echo "$table $(wc -c <"$folder/table") bytes" >>"$2"
-        cat "$folder/table" >>"$2"
-    done
-}
 small="--set requests=300 --set warmup_requests=30 --set record=requests"
 
 for name in one two; do

@@ -70,6 +70,17 @@ same() {
     fi
 }
 
+# Raw bytes of every table of an HDF5 file, names included, attributes left out.
+tables() { # tables FILE OUTPUT
+    : >"$2"
+    h5ls -r "$1" | awk '$2 == "Dataset" { print $1 }' | sort | while read -r table; do
+        rm -f "$folder/table"
+        h5dump -d "$table" -b FILE -o "$folder/table" "$1" >/dev/null 2>&1
+        echo "$table $(wc -c <"$folder/table") bytes" >>"$2"
+        cat "$folder/table" >>"$2"
+    done
+}
+
 finish() {
     echo "[==========] $tests_run test(s) run."
     echo "[  PASSED  ] $((tests_run - tests_bad)) test(s)."
