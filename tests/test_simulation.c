@@ -309,6 +309,37 @@ static void two_policies_meet_the_same_arrivals_and_noise(void **state)
     simulation_result_clear(&b);
 }
 
+static void noise_has_mean_one_and_the_spread_that_the_platform_asks_for(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const struct {
+        const char *json;
+        double cv;
+    } cases[] = {
+        {EXPERIMENT("1", QUIET, EVERY("150"), ONE ",\"warmup_requests\":0,\"requests\":4000"), 0},
+        {EXPERIMENT("1", QUIET ",\"noise\":{\"cv\":0.2}", EVERY("500"),
+                    ONE ",\"warmup_requests\":0,\"requests\":4000"),
+         0.2},
+    };
+    for (size_t c = 0; c < 2; c++) {
+        struct simulation_result result;
+        run_well(cases[c].json, &scattered, &log, &result);
+        double sum = 0, squares = 0, n = (double)log.request_count;
+        for (size_t i = 0; i < log.request_count; i++) {
+            double execution = (double)log.requests[i].exec_ns / (100.0 * (double)SIM_MS);
+            assert_true(fabs(execution - log.requests[i].noise[0]) < 1e-7);
+            sum += execution;
+            squares += execution * execution;
+        }
+        double mean = sum / n, sd = sqrt(fmax(squares / n - mean * mean, 0));
+        /* Five standard errors of the mean, and of the spread. */
+        assert_true(fabs(mean - 1) <= 5 * cases[c].cv / sqrt(n));
+        assert_true(fabs(sd - cases[c].cv) <= 5 * cases[c].cv / sqrt(n) + 1e-12);
+        simulation_result_clear(&result);
+    }
+}
+
 static void a_closed_process_keeps_no_more_requests_than_users(void **state)
 {
     (void)state;
@@ -439,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_full_queue_refuses_and_the_refusal_is_a_miss),
         cmocka_unit_test(the_same_run_gives_the_same_figures_to_the_last_bit),
         cmocka_unit_test(two_policies_meet_the_same_arrivals_and_noise),
+        cmocka_unit_test(noise_has_mean_one_and_the_spread_that_the_platform_asks_for),
         cmocka_unit_test(a_closed_process_keeps_no_more_requests_than_users),
         cmocka_unit_test(a_broken_rule_ends_the_run_and_is_named),
         cmocka_unit_test(every_policy_keeps_every_invariant_on_random_worlds),

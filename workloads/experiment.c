@@ -227,6 +227,15 @@ static bool load_part(struct reading *reading, const char *key, struct json_valu
     return document_member(reading->document, &reading->root, key, value, error);
 }
 
+/* The platform's noise, where given, stands for every function's own. */
+static void apply_noise(struct experiment *experiment)
+{
+    struct workload *workload = &experiment->workload;
+    for (size_t f = 0; experiment->platform.noise_cv >= 0 && f < workload->function_count; f++)
+        if (workload->functions[f].service == SERVICE_PROFILE)
+            workload->functions[f].noise_cv = experiment->platform.noise_cv;
+}
+
 static bool load_rest(struct reading *reading, struct error *error)
 {
     struct experiment *experiment = reading->experiment;
@@ -243,11 +252,13 @@ static bool load_rest(struct reading *reading, struct error *error)
     if (experiment->arrivals.trace_path != NULL &&
         !hash_file(experiment->arrivals.trace_path, experiment->trace_sha256, error))
         return false;
-    return load_part(reading, "slo", &value, error) &&
-           slo_load(&value, &experiment->workload, error) &&
-           load_part(reading, "platform", &value, error) &&
-           platform_load(&value, &experiment->workload, &experiment->platform, error) &&
-           load_part(reading, "policy", &value, error) && policy_load(&value, experiment, error) &&
+    if (!load_part(reading, "slo", &value, error) ||
+        !slo_load(&value, &experiment->workload, error) ||
+        !load_part(reading, "platform", &value, error) ||
+        !platform_load(&value, &experiment->workload, &experiment->platform, error))
+        return false;
+    apply_noise(experiment);
+    return load_part(reading, "policy", &value, error) && policy_load(&value, experiment, error) &&
            load_counters(&reading->root, experiment, error);
 }
 
