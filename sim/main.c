@@ -1,7 +1,9 @@
 /* esgsim: finds the command, runs it, turns its error into an exit status. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/cli/cli.h"
 #include "sim/version.h"
@@ -67,9 +69,44 @@ static int report_error(const struct error *error)
     return error->kind == ERROR_INPUT ? 2 : 1;
 }
 
+/* Takes the last part off a path; false where there is none. */
+static bool cut_last_part(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+/* Data that lie beside the program, as in an installation that was moved (PREFIX/bin and
+ * PREFIX/share/esgsim) or in a source tree (build/ and workloads/), are nearer than the folder
+ * compiled in. For this process and its workers alone. */
+static void locate_data(void)
+{
+    static const char *const places[] = {"/share/esgsim", ""};
+    char program[PATH_MAX], folder[PATH_MAX + 16], applications[PATH_MAX + 64];
+    const char *given = getenv("ESGSIM_DATA");
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if ((given != NULL && given[0] != '\0') || length <= 0)
+        return;
+    program[length] = '\0';
+    if (!cut_last_part(program) || !cut_last_part(program))
+        return;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        (void)snprintf(folder, sizeof folder, "%s%s", program, places[i]);
+        (void)snprintf(applications, sizeof applications, "%s/workloads/applications", folder);
+        if (access(applications, F_OK) == 0) {
+            (void)setenv("ESGSIM_DATA", folder, 1);
+            return;
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct error error = {0};
+    locate_data();
     if (argc < 2) {
         print_usage(stderr);
         return 2;

@@ -1,8 +1,5 @@
 #include "sim/version.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-
 const char *version_number(void)
 {
     return ESGSIM_VERSION;
@@ -20,10 +17,4 @@ const char *version_compiler(void)
 #else
     return "gcc " __VERSION__;
 #endif
-}
-
-const char *version_data_folder(void)
-{
-    const char *folder = getenv("ESGSIM_DATA");
-    return folder != NULL && folder[0] != '\0' ? folder : ESGSIM_DATADIR;
 }

@@ -1,8 +1,5 @@
-/* What this build is, and where its data lie.
- *
- * The build fixes version, commit and installed data folder in one object, so that a new commit
- * recompiles one file.
- */
+/* What this build is. Version and commit are fixed in one object, so that a new commit recompiles
+ * one file. */
 #ifndef ESGSIM_SIM_VERSION_H
 #define ESGSIM_SIM_VERSION_H
 
@@ -14,9 +11,5 @@ const char *version_commit(void);
 
 /* "gcc 12.2.0" */
 const char *version_compiler(void);
-
-/* Folder with workloads/ and traces/ as installed: the environment's ESGSIM_DATA where it is set
- * and not empty, else PREFIX/share/esgsim as given to the build. It may not exist. */
-const char *version_data_folder(void);
 
 #endif

@@ -164,6 +164,26 @@ else
     explain "--quiet keeps standard error empty" "status 0 and nothing on standard error"
 fi
 
+# ---- Elsewhere -------------------------------------------------------------------------------
+
+# An installed tree that was moved: data beside the program, neither in the working folder nor in
+# the folder compiled in.
+mkdir -p "$folder/moved/bin" "$folder/moved/share/esgsim"
+cp "$esgsim" "$folder/moved/bin/esgsim"
+ln -s "$here/workloads" "$here/traces" "$folder/moved/share/esgsim/"
+moved() {
+    run sh -c 'cd / && exec "$@"' - "$folder/moved/bin/esgsim" "$@"
+}
+moved run "$strict" --set requests=50 --set warmup_requests=0
+expect "a moved program runs an experiment of the data beside it" 0 'image-classification'
+moved list applications
+expect "a moved program lists the applications of the data beside it" 0 'image-classification'
+moved trace stats traces/arrivals/twitter_2021_day1_per_second.csv.gz
+expect "a moved program reads a trace of the data beside it" 0 'requests'
+rm -r "$folder/moved/share"
+moved run missing.json
+expect_refusal "a missing experiment is refused with the folders looked in" 'data folder.*ESGSIM_DATA'
+
 # ---- Interruption ----------------------------------------------------------------------------
 
 # A run too long to finish is stopped after a while: whenever that is, the file of the run before it

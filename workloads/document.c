@@ -51,6 +51,11 @@ static char *find_existing(const char *directory, const char *name)
     return NULL;
 }
 
+char *document_find_operand(const char *path)
+{
+    return find_existing(".", path);
+}
+
 /* A file of `folder` whose name is close to `name`, in `nearest` of 128 bytes; "" where none is. */
 static void find_nearest(const char *folder, const char *name, char nearest[128])
 {
@@ -161,10 +166,14 @@ bool document_parse(struct document *document, const char *text, const char *nam
 bool document_open(struct document *document, const char *path, struct error *error)
 {
     memset(document, 0, sizeof *document);
-    char *found = find_existing(".", path);
-    const char *name = found == NULL ? path : found;
-    char *text = json_read_text(name, NULL, error);
-    bool done = text != NULL && document_parse(document, text, name, NULL, error);
+    char *found = document_find_operand(path);
+    if (found == NULL)
+        return error_input(error,
+                           "%s: does not exist, neither here nor in the data folder \"%s\" "
+                           "(ESGSIM_DATA names another)",
+                           path, document_data_directory());
+    char *text = json_read_text(found, NULL, error);
+    bool done = text != NULL && document_parse(document, text, found, NULL, error);
     free(text);
     free(found);
     return done;

@@ -63,6 +63,10 @@ const char *document_directory(const struct document *document, const struct jso
 /* $ESGSIM_DATA, or the folder compiled in. */
 const char *document_data_directory(void);
 
+/* Path (caller frees) of a file that the command line names: `path` itself where that exists, else
+ * under the data folder; NULL where neither does. */
+char *document_find_operand(const char *path);
+
 /* "directory/name", or a copy of `name` where it is absolute or `directory` is "."; caller frees.
  */
 char *document_join(const char *directory, const char *name);

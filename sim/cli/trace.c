@@ -12,6 +12,7 @@
 #include "sim/cli/cli.h"
 #include "traces/arrival_trace.h"
 #include "traces/labels.h"
+#include "workloads/document.h"
 
 static bool trace_run(int argc, char **argv, bool quiet, struct error *error);
 
@@ -447,6 +448,23 @@ static bool parse_options(int argc, char **argv, struct trace_options *options, 
     return true;
 }
 
+/* Options that the verb does not take, or lacks. */
+static bool check_options(const struct trace_options *options, bool convert, struct error *error)
+{
+    const char *fault = NULL;
+    if (!convert && (options->out != NULL || options->application != NULL))
+        fault = "stats takes no --out and no --application";
+    else if (convert && options->json)
+        fault = "convert takes no --json";
+    else if (convert && options->out == NULL)
+        fault = "convert needs --out";
+    else if (options->application != NULL &&
+             (*options->application == '\0' || strlen(options->application) > 256 ||
+              strpbrk(options->application, ",\"\r\n") != NULL))
+        fault = "--application is empty, too long or holds a comma or quote";
+    return fault == NULL || cli_usage_error(&command_trace, fault, error);
+}
+
 static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct trace_options options = {.seed = 1};
@@ -459,22 +477,12 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
         (void)snprintf(what, sizeof what, "'%.80s' is neither stats nor convert", argv[1]);
         return cli_usage_error(&command_trace, what, error);
     }
-    if (!parse_options(argc, argv, &options, error))
+    if (!parse_options(argc, argv, &options, error) || !check_options(&options, convert, error))
         return false;
-    if (!convert) {
-        if (options.out != NULL || options.application != NULL)
-            return cli_usage_error(&command_trace, "stats takes no --out and no --application",
-                                   error);
-        return trace_stats(&options, error);
-    }
-    if (options.json)
-        return cli_usage_error(&command_trace, "convert takes no --json", error);
-    if (options.out == NULL)
-        return cli_usage_error(&command_trace, "convert needs --out", error);
-    if (options.application != NULL &&
-        (*options.application == '\0' || strlen(options.application) > 256 ||
-         strpbrk(options.application, ",\"\r\n") != NULL))
-        return cli_usage_error(&command_trace,
-                               "--application is empty, too long or holds a comma or quote", error);
-    return trace_convert(&options, error);
+    char *found = document_find_operand(options.file);
+    if (found != NULL)
+        options.file = found;
+    bool done = convert ? trace_convert(&options, error) : trace_stats(&options, error);
+    free(found);
+    return done;
 }
