@@ -93,6 +93,7 @@ esac
 become=""
 if [ "$manager" != brew ] && [ "$(id -u)" -ne 0 ]; then
     if ! has_command sudo; then
+        [ "$manager" != apt ] || command="apt-get update && $command"
         echo "deps: neither root nor sudo: have an administrator run: $command" >&2
         exit 1
     fi
@@ -100,11 +101,16 @@ if [ "$manager" != brew ] && [ "$(id -u)" -ne 0 ]; then
 fi
 
 if [ "$manager" = apt ]; then
-    export DEBIAN_FRONTEND=noninteractive
+    # Named on the command line, since sudo drops the environment.
+    command="env DEBIAN_FRONTEND=noninteractive $command"
     # Stale package lists are worth a warning, not a failure: the packages may be cached.
     $become apt-get update -qq || echo "deps: apt-get update failed; trying with the lists at hand" >&2
 fi
 echo "deps: ${become:+$become }$command"
 # The words of $command are the arguments.
 # shellcheck disable=SC2086
-$become $command
+$become $command || {
+    echo "deps: the installation failed, for the reason above: without network or package" \
+        "sources, install by hand: $missing" >&2
+    exit 1
+}
