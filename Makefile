@@ -16,7 +16,8 @@ MAKEFLAGS += -j$(JOBS) --no-print-directory
 endif
 
 VERSION  := $(shell sed -n 's/^version: *//p' CITATION.cff)
-COMMIT   := $(shell test -e .git && git describe --always --dirty --abbrev=12 --match=- 2>/dev/null)
+# A clone that belongs to another user (root builds it, say) is described as well.
+COMMIT   := $(shell test -e .git && git -c safe.directory='*' describe --always --dirty --abbrev=12 --match=- 2>/dev/null)
 DATADIR  := $(PREFIX)/share/esgsim
 
 # make V=1 shows whole command lines.
