@@ -69,13 +69,15 @@ static int report_error(const struct error *error)
     return error->kind == ERROR_INPUT ? 2 : 1;
 }
 
-/* Takes the last part off a path; false where there is none. */
-static bool cut_last_part(char *path)
+/* Takes the last `count` parts off a path; false where it has fewer. */
+static bool cut_parts(char *path, int count)
 {
-    char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return false;
-    *slash = '\0';
+    for (int i = 0; i < count; i++) {
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            return false;
+        *slash = '\0';
+    }
     return true;
 }
 
@@ -91,7 +93,7 @@ static void locate_data(void)
     if ((given != NULL && given[0] != '\0') || length <= 0)
         return;
     program[length] = '\0';
-    if (!cut_last_part(program) || !cut_last_part(program))
+    if (!cut_parts(program, 2))
         return;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         (void)snprintf(folder, sizeof folder, "%s%s", program, places[i]);

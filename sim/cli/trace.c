@@ -448,7 +448,7 @@ static bool parse_options(int argc, char **argv, struct trace_options *options, 
     return true;
 }
 
-/* Options that the verb does not take, or lacks. */
+/* Options that the verb does not take. */
 static bool check_options(const struct trace_options *options, bool convert, struct error *error)
 {
     const char *fault = NULL;
@@ -456,13 +456,14 @@ static bool check_options(const struct trace_options *options, bool convert, str
         fault = "stats takes no --out and no --application";
     else if (convert && options->json)
         fault = "convert takes no --json";
-    else if (convert && options->out == NULL)
-        fault = "convert needs --out";
     else if (options->application != NULL &&
              (*options->application == '\0' || strlen(options->application) > 256 ||
               strpbrk(options->application, ",\"\r\n") != NULL))
         fault = "--application is empty, too long or holds a comma or quote";
-    return fault == NULL || cli_usage_error(&command_trace, fault, error);
+    if (fault == NULL)
+        return true;
+    (void)cli_usage_error(&command_trace, fault, error);
+    return false;
 }
 
 static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
@@ -479,6 +480,8 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
     }
     if (!parse_options(argc, argv, &options, error) || !check_options(&options, convert, error))
         return false;
+    if (convert && options.out == NULL)
+        return cli_usage_error(&command_trace, "convert needs --out", error);
     char *found = document_find_operand(options.file);
     if (found != NULL)
         options.file = found;
