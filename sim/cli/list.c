@@ -19,11 +19,9 @@ const struct command command_list = {
     .name = "list",
     .usage = "list policies|applications|functions|profiles|traces [--json]",
     .summary = "what ships, one line each",
-    .help = "Policies come with their parameters: name = default [range or choices], meaning. The "
-            "others\n"
-            "are the files of the working folder's workloads/ and traces/ or, where it has none, "
-            "of the\n"
-            "data folder ($ESGSIM_DATA or the installed one).\n"
+    .help = "Policies come with their parameters: name = default [range or choices], meaning.\n"
+            "The others are the files of the working folder's workloads/ and traces/ or, where it\n"
+            "has none, of the data folder ($ESGSIM_DATA or the installed one).\n"
             "\n"
             "  --json    one object: {KIND: [{\"name\", \"description\"}]}\n"
             "\n"
