@@ -113,8 +113,15 @@ static bool store_open(struct store *store, struct error *error)
     if (store->file < 0) {
         char reason[200];
         hdf5_reason(reason, sizeof reason);
-        return error_input(error, "%s: cannot be created (%s); name a folder that can be written",
-                           store->partial, reason);
+        /* HDF5 has no words for a folder that is missing or closed; the system has. */
+        errno = 0;
+        const int descriptor = open(store->partial, O_WRONLY | O_CREAT, 0666);
+        if (descriptor >= 0)
+            (void)close(descriptor);
+        else
+            (void)snprintf(reason, sizeof reason, "%s", strerror(errno));
+        return error_input(error, "%s: cannot be created: %s; name a folder that can be written",
+                           store->path, reason);
     }
     store->runs = group_create(store->file, "runs");
     if (store->runs >= 0 && provenance_write(store->file) &&

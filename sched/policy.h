@@ -12,9 +12,9 @@
  * A policy overrides only what it cares for: every function but `decide` may be NULL.
  *
  * A minimal complete policy is tests/plugins/shortest_queue.c. Rules, each enforced: reserve
- * nothing that is not free, dispatch no job that is not waiting, act only within `decide`, say
- * "more to do" only with progress. Breaking one ends the run with a message that names the policy
- * and the rule.
+ * nothing that is not free, dispatch no job that is not waiting, dispatch and drop only within
+ * `decide`, say "more to do" only with progress. Breaking one ends the run with a message that
+ * names the policy and the rule.
  */
 #ifndef ESGSIM_SCHED_POLICY_H
 #define ESGSIM_SCHED_POLICY_H

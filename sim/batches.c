@@ -563,6 +563,15 @@ void containers_init(struct platform *platform)
                 failures = placed ? 0 : failures + 1;
                 left -= placed;
             }
+            if (left > 0) {
+                platform->failed = true;
+                error_input(platform->error,
+                            "%s: platform.initial.%s: memory holds only %" PRIu32 " of %" PRIu32
+                            " containers; lower it, or use a cluster with more memory",
+                            platform->experiment->path, platform->workload->functions[f].name,
+                            spec->initial_counts[f] - left, spec->initial_counts[f]);
+                return;
+            }
         }
     }
     metrics_use(&platform->metrics, &platform->cluster.use, 0);

@@ -98,8 +98,9 @@ struct progress {
 };
 
 /* Run `experiment` under `policy` configured by `values`. `recorder` and `progress` may be NULL. On
- * success `result` is filled (free with simulation_result_clear). False: ERROR_RUN that names the
- * broken invariant or rule, the simulated time, the object and the seed. */
+ * success `result` is filled (free with simulation_result_clear). False: ERROR_INPUT for a fault of
+ * the trace or more initial containers than memory holds; ERROR_RUN that names the broken invariant
+ * or rule, the simulated time, the object and the seed. */
 bool simulation_run(const struct experiment *experiment, const struct policy *policy,
                     const double *values, const struct recorder *recorder,
                     const struct progress *progress, struct simulation_result *result,

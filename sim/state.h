@@ -172,7 +172,8 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                       uint32_t configuration, uint32_t invoker);
 void batches_start(struct platform *platform, uint32_t id);
 void batches_finish(struct platform *platform, uint32_t id);
-/* Containers made before the first arrival, as platform.initial says. */
+/* Containers made before the first arrival, as platform.initial says; fails (ERROR_INPUT) where it
+ * counts more than memory holds. */
 void containers_init(struct platform *platform);
 bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
 void containers_ready(struct platform *platform, uint32_t id);

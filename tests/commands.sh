@@ -74,6 +74,22 @@ if [ "$status" -ne 1 ] && [ "$status" -ne 2 ] || [ "$(wc -l <"$folder/err")" -ne
 else
     pass "an output folder that is not there is told in one line"
 fi
+run "$esgsim" run workloads/experiments/paper.json
+expect_refusal "run sends a sweep to the right command" 'esgsim sweep'
+run "$esgsim" sweep "$strict" --out "$folder/x.h5"
+expect_refusal "sweep sends an experiment to the right command" 'esgsim run'
+run "$esgsim" sweep workloads/experiments/paper.json --out "$folder/x.h5" --set policy.name=edf
+expect_refusal "sweep refuses an override that its matrix undoes" 'policy\.name'
+run "$esgsim" sweep workloads/experiments/paper.json --out "$folder/x.h5" --set slo.factor=2
+expect_refusal "sweep refuses an override that every row of its matrix undoes" 'slo\.factor'
+run "$esgsim" run "$strict" --set 'slo={"factor":'
+expect_refusal "a broken object after --set is a syntax error" 'slo:1:'
+printf 'time_ms,application\n1,image-classification\n' >"$folder/short.csv"
+run "$esgsim" run "$strict" \
+    --set "arrivals={\"process\":\"trace\",\"file\":\"$folder/short.csv\"}"
+expect_refusal "a trace that ends within the warm-up is refused" 'warmup_requests'
+run "$esgsim" run "$strict" --seed 9007199254740993
+expect_refusal "a seed that JSON cannot hold is refused" 'seed'
 run "$esgsim" slo "$strict" --application image-clasification
 expect_refusal "a misspelt application is answered with the nearest one" 'image-classification'
 run "$esgsim" list polices

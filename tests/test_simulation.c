@@ -1,4 +1,5 @@
 /* The platform's semantics, on cases small enough to compute by hand, and the rules it enforces. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -458,9 +459,23 @@ static void every_policy_keeps_every_invariant_on_random_worlds(void **state)
     }
 }
 
+static void more_initial_containers_than_memory_holds_are_refused(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    struct error error = {0};
+    assert_false(run(EXPERIMENT("1", "\"initial\":{\"f\":1000}", EVERY("500"),
+                                ONE ",\"warmup_requests\":0,\"requests\":1"),
+                     &scattered, &log, &result, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "platform.initial.f: memory holds only 81 of 1000"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(more_initial_containers_than_memory_holds_are_refused),
         cmocka_unit_test(a_warm_chain_takes_its_executions_and_one_transfer),
         cmocka_unit_test(a_chain_on_one_invoker_transfers_nothing),
         cmocka_unit_test(a_cold_start_is_waited_for_once_and_again_after_the_keep_alive),

@@ -160,6 +160,8 @@ static bool looks_like_json(const char *path)
 bool input_check(const char *path, const char **kind, struct error *error)
 {
     *kind = "arrival trace";
+    if (ends_with(path, ".h5"))
+        return error_input(error, "%s: is no input; read results with `esgsim report`", path);
     if (!looks_like_json(path))
         return check_trace(path, error);
     *kind = "JSON";

@@ -324,7 +324,7 @@ static bool override_set(struct document *document, const struct json_value *pla
     return done || error_input(error, "out of memory");
 }
 
-static bool override_walk(struct document *document, char *name, const char *value,
+static bool override_walk(struct document *document, const char *key, char *name, const char *value,
                           struct error *error)
 {
     struct json_value place = document_root(document);
@@ -334,7 +334,11 @@ static bool override_walk(struct document *document, char *name, const char *val
             return false;
         name = dot + 1;
     }
-    cJSON *node = json_parse(value, "value", NULL);
+    /* What opens like an object or an array is meant as one; all else that is no JSON is text. */
+    bool structured = value[0] == '{' || value[0] == '[';
+    cJSON *node = json_parse(value, key, structured ? error : NULL);
+    if (node == NULL && structured)
+        return false;
     if (node == NULL)
         node = cJSON_CreateString(value);
     if (node == NULL)
@@ -353,7 +357,7 @@ bool document_override(struct document *document, const char *key, const char *v
         return json_fault(&root, error, "\"%s\" is no dotted key; write it like policy.params.k",
                           key);
     char *names = strdup(key);
-    bool done = names != NULL && override_walk(document, names, value, error);
+    bool done = names != NULL && override_walk(document, key, names, value, error);
     free(names);
     return done;
 }

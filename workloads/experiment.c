@@ -340,6 +340,13 @@ struct experiment *experiment_load(const char *path, const struct override *over
     struct document document;
     if (!document_open(&document, path, error))
         return NULL;
+    const struct json_value root = document_root(&document);
+    struct json_value base;
+    if (json_child(&root, "base", &base) || json_child(&root, "matrix", &base)) {
+        error_input(error, "%s: is a sweep, not an experiment; run it with `esgsim sweep`", path);
+        document_close(&document);
+        return NULL;
+    }
     return resolve_overridden(&document, overrides, override_count, error);
 }
 

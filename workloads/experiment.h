@@ -28,7 +28,8 @@ enum record_level { RECORD_SUMMARY, RECORD_REQUESTS, RECORD_ALL };
 
 struct platform_spec {
     enum initial_state initial;
-    uint32_t *initial_counts; /* INITIAL_COUNTS: idle containers per function, over the cluster */
+    uint32_t *initial_counts; /* INITIAL_COUNTS: idle containers per function, over the cluster;
+                                 a run with more than its memory holds is refused */
     enum reuse_order reuse;
     sim_time_t keep_alive; /* SIM_FOREVER: never evicted for age; 0: never kept */
     enum prewarm_kind prewarm;

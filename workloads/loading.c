@@ -75,7 +75,8 @@ bool hash_file(const char *path, char hex[65], struct error *error)
     sha256_init(&context);
     for (size_t n; (n = fread(block, 1, BLOCK, file)) > 0;)
         sha256_update(&context, n, block);
-    bool done = ferror(file) == 0 || error_input(error, "%s: cannot be read", path);
+    bool done =
+        ferror(file) == 0 || error_input(error, "%s: cannot be read: %s", path, strerror(errno));
     (void)fclose(file);
     free(block);
     if (done)

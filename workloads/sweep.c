@@ -397,6 +397,30 @@ static bool is_sweep_key(const char *key)
            strncmp(key, "base.", 5) == 0;
 }
 
+/* Whether what is set at `key` later replaces what `earlier` set: the same place or one above. */
+static bool key_replaces(const char *key, const char *earlier)
+{
+    const size_t length = strlen(key);
+    return strncmp(key, earlier, length) == 0 &&
+           (earlier[length] == '\0' || earlier[length] == '.');
+}
+
+/* A row that leaves the key alone gives the override its sense. */
+static bool dimension_undoes(const struct dimension *dimension, const char *key)
+{
+    if (!dimension->rows)
+        return key_replaces(dimension->key, key);
+    for (size_t v = 0; v < dimension->count; v++) {
+        const cJSON *row = cJSON_GetArrayItem(dimension->values.node, (int)v);
+        bool sets = false;
+        for (const cJSON *entry = row->child; entry != NULL; entry = entry->next)
+            sets = sets || key_replaces(entry->string, key);
+        if (!sets)
+            return false;
+    }
+    return true;
+}
+
 /* The matrix would undo such an override without a word. */
 static bool check_conflicts(const struct plan *plan, const struct override *overrides,
                             size_t override_count, struct error *error)
@@ -404,7 +428,7 @@ static bool check_conflicts(const struct plan *plan, const struct override *over
     for (size_t i = 0; i < override_count; i++)
         for (size_t d = 0; d < plan->dimension_count; d++) {
             const struct dimension *dimension = &plan->dimensions[d];
-            if (strcmp(dimension->key, overrides[i].key) == 0)
+            if (dimension_undoes(dimension, overrides[i].key))
                 return json_fault(&dimension->values, error,
                                   "the matrix sets \"%s\" itself; change the matrix or do not "
                                   "override the key",
@@ -427,6 +451,10 @@ static bool load_sweep(struct sweep *sweep, struct document *document, struct pl
         else
             own[own_count++] = overrides[i];
     }
+    struct json_value applications;
+    if (good && json_child(&root, "applications", &applications))
+        good = error_input(error, "%s: is an experiment, not a sweep; run it with `esgsim run`",
+                           document->sources[0].path);
     good = good && json_is_object(&root, sweep_keys, error) &&
            load_base(document, &root, sweep, error) && load_matrix(&root, plan, error) &&
            check_conflicts(plan, own, own_count, error) &&

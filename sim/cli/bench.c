@@ -332,10 +332,11 @@ const struct command command_bench = {
     .name = "bench",
     .usage = "bench [--only NAME] [--json]",
     .summary = "measures the speed of the engine on this machine",
-    .help =
-        "  --only NAME  one benchmark: mm1_jobs_per_s, hold_events_per_s, requests_per_s or\n"
-        "               decision_us\n"
-        "  --json       one JSON object\n"
-        "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are means.\n"
-        "Example: esgsim bench --only mm1_jobs_per_s --json\n",
+    .help = "  --only NAME  one benchmark: mm1_jobs_per_s, hold_events_per_s, requests_per_s or\n"
+            "               decision_us\n"
+            "  --json       one JSON object\n"
+            "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are "
+            "means. All\n"
+            "of them together take some minutes.\n"
+            "Example: esgsim bench --only mm1_jobs_per_s --json\n",
     .run = bench_run};

@@ -24,6 +24,9 @@ extern const struct command command_run, command_sweep, command_report, command_
 /* ERROR_INPUT for an unknown option or a missing operand; names the command's usage. */
 bool cli_usage_error(const struct command *command, const char *what, struct error *error);
 
+/* The same, for an argument that the command has no place for. */
+bool cli_unknown_argument(const struct command *command, const char *argument, struct error *error);
+
 /* Strict numbers from option values: whole string, range checked, ERROR_INPUT names the option. */
 bool cli_parse_u64(const char *option, const char *text, uint64_t low, uint64_t high,
                    uint64_t *value, struct error *error);

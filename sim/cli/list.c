@@ -19,14 +19,13 @@ const struct command command_list = {
     .name = "list",
     .usage = "list policies|applications|functions|profiles|traces [--json]",
     .summary = "what ships, one line each",
-    .help =
-        "Policies come with their parameters: name = default [range or choices]. The others are\n"
-        "the files of the working folder's workloads/ and traces/ or, where it has none, of the\n"
-        "data folder ($ESGSIM_DATA or the installed one).\n"
-        "\n"
-        "  --json    one object: {KIND: [{\"name\", \"description\"}]}\n"
-        "\n"
-        "Example: esgsim list policies\n",
+    .help = "Policies come with their parameters: name = default [range or choices], meaning.\n"
+            "The others are the files of the working folder's workloads/ and traces/ or, where it\n"
+            "has none, of the data folder ($ESGSIM_DATA or the installed one).\n"
+            "\n"
+            "  --json    one object: {KIND: [{\"name\", \"description\"}]}\n"
+            "\n"
+            "Example: esgsim list policies\n",
     .run = list_run,
 };
 
@@ -84,6 +83,19 @@ static void add_choice(struct line *line, const char *choices, size_t index)
     line_add(line, "%.*s", (int)strcspn(choices, "|"), choices);
 }
 
+/* "name = default [range or choices]". */
+static void add_parameter(struct line *line, const struct parameter *parameter)
+{
+    line_add(line, "%s = ", parameter->name);
+    if (parameter->choices != NULL) {
+        add_choice(line, parameter->choices, (size_t)parameter->fallback);
+        line_add(line, " [%s]", parameter->choices);
+    } else {
+        line_add(line, "%g [%g..%g]", parameter->fallback, parameter->low, parameter->high);
+    }
+}
+
+/* Printed, a parameter has a line with what it means; in JSON it is part of the description. */
 static bool list_policies(struct listing *listing, const char *folder, struct error *error)
 {
     (void)folder;
@@ -92,18 +104,17 @@ static bool list_policies(struct listing *listing, const char *folder, struct er
     for (size_t i = 0; (policy = policy_at(i)) != NULL; i++) {
         struct line line = {.used = 0};
         line_add(&line, "%s", policy->summary);
-        for (size_t p = 0; p < policy->parameter_count; p++) {
-            const struct parameter *parameter = &policy->parameters[p];
-            line_add(&line, "; %s = ", parameter->name);
-            if (parameter->choices != NULL) {
-                add_choice(&line, parameter->choices, (size_t)parameter->fallback);
-                line_add(&line, " [%s]", parameter->choices);
-            } else {
-                line_add(&line, "%g [%g..%g]", parameter->fallback, parameter->low,
-                         parameter->high);
-            }
+        for (size_t p = 0; listing->rows != NULL && p < policy->parameter_count; p++) {
+            line_add(&line, "; ");
+            add_parameter(&line, &policy->parameters[p]);
         }
         listing_add(listing, policy->name, line.text);
+        for (size_t p = 0; listing->rows == NULL && p < policy->parameter_count; p++) {
+            struct line own = {.used = 0};
+            const char *help = policy->parameters[p].help;
+            add_parameter(&own, &policy->parameters[p]);
+            printf("    %-47s %s\n", own.text, help != NULL ? help : "");
+        }
     }
     return true;
 }

@@ -3,12 +3,21 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool cli_usage_error(const struct command *command, const char *what, struct error *error)
 {
     return error_input(error, "%s: %s; usage: esgsim %s", command->name, what, command->usage);
+}
+
+bool cli_unknown_argument(const struct command *command, const char *argument, struct error *error)
+{
+    char what[160];
+    (void)snprintf(what, sizeof what, "%s '%.120s'",
+                   argument[0] == '-' ? "unknown option" : "unexpected", argument);
+    return cli_usage_error(command, what, error);
 }
 
 bool cli_parse_u64(const char *option, const char *text, uint64_t low, uint64_t high,

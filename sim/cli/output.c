@@ -116,10 +116,11 @@ static void text_row(FILE *stream, const char *name, const struct measures *m)
         fprintf(stream, " %10s\n", "none");
 }
 
-static void text_line(FILE *stream, const char *name, double value, const char *unit)
+static void text_line(FILE *stream, const char *name, double value, const char *unit,
+                      const char *help)
 {
-    fprintf(stream, "  %-26s %.6g%s%s\n", name, value, strcmp(unit, "1") == 0 ? "" : " ",
-            strcmp(unit, "1") == 0 ? "" : unit);
+    fprintf(stream, "  %-22s %11.6g %-2s  %s\n", name, value, strcmp(unit, "1") == 0 ? "" : unit,
+            help);
 }
 
 void output_run_text(FILE *stream, const struct experiment *experiment,
@@ -130,6 +131,9 @@ void output_run_text(FILE *stream, const struct experiment *experiment,
             " of warm-up, configuration %s\n",
             experiment->name, experiment->policy_name, experiment->seed, result->overall.requests,
             experiment->warmup_requests, experiment->hash);
+    if (result->overall.requests < experiment->requests)
+        fprintf(stream, "the trace ended before the %" PRIu64 " requests asked for\n",
+                experiment->requests);
     if (experiment->profile_evidence[0] != '\0')
         fprintf(stream, "profile evidence: %s\n", experiment->profile_evidence);
     fprintf(stream, "\n%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit", "cost",
@@ -142,7 +146,7 @@ void output_run_text(FILE *stream, const struct experiment *experiment,
         text_row(stream, "all", &result->overall);
     fputc('\n', stream);
     const struct run_measures *run = &result->run;
-#define RUN_MEASURE(type, name, unit, help) text_line(stream, #name, (double)run->name, unit);
+#define RUN_MEASURE(type, name, unit, help) text_line(stream, #name, (double)run->name, unit, help);
 #include "sim/metrics.def"
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
             result->wall_s, (double)run->events / result->wall_s,

@@ -49,7 +49,7 @@ static bool options_parse(int argc, char **argv, struct options *options, struct
                 options->paper = value;
             i++;
         } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
-            return cli_usage_error(&command_report, argv[i], error);
+            return cli_unknown_argument(&command_report, argv[i], error);
         } else if (options->file != NULL) {
             return cli_usage_error(&command_report, "one results file at a time", error);
         } else {

@@ -12,6 +12,9 @@
 
 enum { OVERRIDES_MAX = 256 };
 
+/* A seed is a number of the experiment, which is JSON: exact up to 2^53. */
+#define SEED_MAX (UINT64_C(1) << 53)
+
 struct run_options {
     const char *path;
     const char *out;
@@ -46,7 +49,7 @@ static bool options_take(struct run_options *options, const char *name, char *va
     if (strcmp(name, "--set") == 0)
         return options_add_set(options, value, error);
     if (strcmp(name, "--seed") == 0)
-        return cli_parse_u64(name, value, 0, UINT64_MAX, &seed, error) &&
+        return cli_parse_u64(name, value, 0, SEED_MAX, &seed, error) &&
                options_add(options, "seed", value, error);
     if (strcmp(name, "--policy") == 0)
         return options_add(options, "policy.name", value, error);
@@ -70,9 +73,7 @@ static bool options_parse(int argc, char **argv, struct run_options *options, st
         } else if (strcmp(argv[i], "--json") == 0) {
             options->json = true;
         } else if (argv[i][0] == '-') {
-            char what[160];
-            snprintf(what, sizeof what, "unknown option '%s'", argv[i]);
-            return cli_usage_error(&command_run, what, error);
+            return cli_unknown_argument(&command_run, argv[i], error);
         } else if (options->path != NULL) {
             return cli_usage_error(&command_run, "more than one experiment", error);
         } else {

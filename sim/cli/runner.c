@@ -1,5 +1,6 @@
 #include "sim/cli/runner.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,9 +10,12 @@
 const struct policy *runner_policy(const struct experiment *experiment, double **values,
                                    struct error *error)
 {
-    const struct policy *policy = policy_find(experiment->policy_name, error);
-    if (policy == NULL)
+    struct error fault = {0};
+    const struct policy *policy = policy_find(experiment->policy_name, &fault);
+    if (policy == NULL) {
+        error_input(error, "%s: policy.name: %s", experiment->path, fault.message);
         return NULL;
+    }
     *values = calloc(policy->parameter_count + 1, sizeof **values);
     if (*values == NULL) {
         error_run(error, "out of memory for the parameters of policy %s", policy->name);
@@ -54,7 +58,12 @@ bool runner_execute(const struct experiment *experiment, const struct policy *po
 {
     if (!simulation_run(experiment, policy, values, recorder, progress, result, error))
         return false;
-    if (runner_fill_bounds(experiment, result, error))
+    if (result->overall.requests == 0)
+        error_input(error,
+                    "%s: arrivals: the trace ended within the warm-up of %" PRIu64
+                    " requests; lower warmup_requests or take more of the trace",
+                    experiment->path, experiment->warmup_requests);
+    else if (runner_fill_bounds(experiment, result, error))
         return true;
     simulation_result_clear(result);
     return false;

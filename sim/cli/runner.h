@@ -10,7 +10,8 @@
 const struct policy *runner_policy(const struct experiment *experiment, double **values,
                                    struct error *error);
 
-/* simulation_run, then the cost bounds of metrics.def filled in. */
+/* simulation_run, then the cost bounds of metrics.def filled in. ERROR_INPUT where the trace ended
+ * before a request was measured. */
 bool runner_execute(const struct experiment *experiment, const struct policy *policy,
                     const double *values, const struct recorder *recorder,
                     const struct progress *progress, struct simulation_result *result,

@@ -114,7 +114,7 @@ static bool parse_arguments(int argc, char **argv, struct request *request, stru
                 return false;
             i++;
         } else if (argv[i][0] == '-' || request->path != NULL) {
-            return cli_usage_error(&command_search, argv[i], error);
+            return cli_unknown_argument(&command_search, argv[i], error);
         } else {
             request->path = argv[i];
         }
@@ -178,10 +178,16 @@ static bool decision_check(const struct decision *decision, struct error *error)
 {
     const struct request *request = decision->request;
     double combinations = 1;
+    if (request->method != METHOD_ASTAR && !(request->time_blade && request->cost_blade))
+        return error_input(error, "--blades: only --method astar prunes by them; leave it out");
     if (request->method == METHOD_FRONTIER)
         return request->stages == 0 ||
                error_input(error, "--stages: the frontier always spans all that is left; use it "
                                   "with --method astar or exhaustive");
+    if (decision->chain_length < request->stages)
+        return error_input(error, "--stages: %lu is more than the %zu left of '%s'",
+                           (unsigned long)request->stages, decision->chain_length,
+                           decision->application->name);
     if (!decision->is_chain)
         return error_input(error,
                            "--method: what follows stage %lu of '%s' is no chain of at most %d "

@@ -35,7 +35,7 @@ static bool parse_arguments(int argc, char **argv, struct request *request, stru
                 return false;
             i++;
         } else if (argv[i][0] == '-' || request->path != NULL) {
-            return cli_usage_error(&command_slo, argv[i], error);
+            return cli_unknown_argument(&command_slo, argv[i], error);
         } else {
             request->path = argv[i];
         }

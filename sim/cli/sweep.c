@@ -72,7 +72,7 @@ static bool options_parse(int argc, char **argv, struct options *options, struct
                 return false;
             i++;
         } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
-            return cli_usage_error(&command_sweep, argv[i], error);
+            return cli_unknown_argument(&command_sweep, argv[i], error);
         } else if (options->file != NULL) {
             return cli_usage_error(&command_sweep, "one sweep at a time", error);
         } else {

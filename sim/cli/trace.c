@@ -358,8 +358,8 @@ static bool convert_to(struct trace_reader *reader, const struct trace_options *
     errno = 0;
     gzFile out = gzopen(partial, zipped ? "wb9" : "wbT");
     if (out == NULL)
-        return error_run(error, "%s: cannot be written: %s", partial,
-                         errno != 0 ? strerror(errno) : "out of memory");
+        return error_input(error, "%s: cannot be created: %s; name a folder that can be written",
+                           options->out, errno != 0 ? strerror(errno) : "out of memory");
     bool good = convert_records(reader, out, options, error);
     errno = 0;
     if (gzclose(out) != Z_OK && good)
