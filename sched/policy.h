@@ -72,7 +72,8 @@ struct policy {
     /* How long an idle container of `function` is kept from now; NULL: the platform's own. */
     sim_time_t (*keep_alive)(void *state, struct platform *platform, uint32_t function,
                              uint32_t invoker);
-    void (*finish)(void *state); /* frees what init allocated */
+    /* Frees what init allocated; called after an init that failed, too. */
+    void (*finish)(void *state);
 };
 
 /* ---- Queries ------------------------------------------------------------------------------- */
@@ -148,7 +149,8 @@ bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t inv
 bool platform_evict(struct platform *platform, uint32_t function, uint32_t invoker);
 /* Give up the request of the job at `position`: an SLO miss. */
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position);
-/* on_timer(id) at `time` >= now. */
+/* on_timer(id) at `time` >= now; SIM_FOREVER: never. A policy that does nothing but set timers,
+ * with work waiting and nothing running, is stopped after a million of them. */
 void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id);
 /* Report work done by the decision in progress, in the policy's unit (node expansions, candidates
  * scanned …): turned into decision time by the platform's decision_cost. */

@@ -2,9 +2,8 @@
 #include <stdlib.h>
 
 #include "sim/state.h"
-#include "traces/interference.h"
 
-enum { CO_RUNNERS_MAX = 128, HOME_PROBES = 8 };
+enum { HOME_PROBES = 8 };
 
 /* ---- Pool ------------------------------------------------------------------------------------ */
 
@@ -26,12 +25,21 @@ static bool batches_grow(struct platform *platform)
 bool batches_init(struct platform *platform)
 {
     platform->batch_free = SIM_NONE;
-    return batches_grow(platform);
+    /* Every co-runner holds a unit of its GPU. */
+    size_t most = 1;
+    for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
+        if (platform->cluster.gpus[g].spec->units > most)
+            most = platform->cluster.gpus[g].spec->units;
+    platform->runners = malloc(most * sizeof *platform->runners);
+    platform->runner_ids = malloc(most * sizeof *platform->runner_ids);
+    return platform->runners != NULL && platform->runner_ids != NULL && batches_grow(platform);
 }
 
 void batches_clear(struct platform *platform)
 {
     free(platform->batches);
+    free(platform->runners);
+    free(platform->runner_ids);
 }
 
 static const struct configuration *batch_configuration(const struct platform *platform,
@@ -40,13 +48,20 @@ static const struct configuration *batch_configuration(const struct platform *pl
     return &platform->workload->functions[batch->function].configurations[batch->configuration];
 }
 
+static double configuration_rate(const struct platform *platform, const struct configuration *spec)
+{
+    const struct cluster_spec *cluster = &platform->workload->cluster;
+    return (spec->vcpu * cluster->vcpu_hour_usd + spec->vgpu * cluster->vgpu_hour_usd) /
+           (double)SIM_HOUR;
+}
+
 /* ---- Execution and rates --------------------------------------------------------------------- */
 
 /* Rates on a GPU: speed / slowdown among the batches that execute there. */
 static void gpu_update_rates(struct platform *platform, struct gpu_state *gpu)
 {
-    struct co_runner runners[CO_RUNNERS_MAX];
-    uint32_t ids[CO_RUNNERS_MAX];
+    struct co_runner *runners = platform->runners;
+    uint32_t *ids = platform->runner_ids;
     size_t count = 0;
     for (uint32_t b = gpu->executing; b != SIM_NONE; b = platform->batches[b].next) {
         const struct batch *batch = &platform->batches[b];
@@ -278,6 +293,20 @@ static void batch_launch(struct platform *platform, uint32_t id)
         platform_schedule(platform, start, EVENT_BATCH_START, id);
 }
 
+/* A container stood there for nobody since `since`. */
+static void container_bill(struct platform *platform, const struct container *container,
+                           sim_time_t since)
+{
+    struct metrics *metrics = &platform->metrics;
+    const struct function *function = &platform->workload->functions[container->function];
+    since = since > metrics->window_start ? since : metrics->window_start;
+    if (metrics->measuring)
+        metrics->idle_cost +=
+            (double)(platform->now - since) *
+            configuration_rate(platform,
+                               &function->configurations[function->minimum_configuration]);
+}
+
 /* A starting container that a batch claims need not announce itself: the batch's start does. */
 static void container_silence(struct platform *platform, uint32_t id)
 {
@@ -287,6 +316,7 @@ static void container_silence(struct platform *platform, uint32_t id)
     if (calendar_cancel(platform->calendar, container->expiry_event))
         platform->work_events--;
     container->expiry_event = 0;
+    container_bill(platform, container, container->idle_since);
 }
 
 bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
@@ -374,13 +404,6 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
         platform->failed = true;
 }
 
-static double configuration_rate(const struct platform *platform, const struct configuration *spec)
-{
-    const struct cluster_spec *cluster = &platform->workload->cluster;
-    return (spec->vcpu * cluster->vcpu_hour_usd + spec->vgpu * cluster->vgpu_hour_usd) /
-           (double)SIM_HOUR;
-}
-
 /* Shares a finished batch's time and money among its jobs. */
 static void batch_account(struct platform *platform, const struct batch *batch)
 {
@@ -388,7 +411,7 @@ static void batch_account(struct platform *platform, const struct batch *batch)
     double price = configuration_rate(platform, batch_configuration(platform, batch));
     sim_time_t execution = platform->now - batch->started;
     double cost = (double)execution * price;
-    double hold = (double)(batch->transfer + batch->cold_wait) * price;
+    double hold = (double)(batch->started - batch->dispatched) * price;
     double speed = batch->gpu == SIM_NONE ? 1.0 : platform->cluster.gpus[batch->gpu].spec->speed;
     double slowdown = batch->total_work > 0 ? (double)execution * speed / batch->total_work : 1.0;
     uint32_t measured = 0;
@@ -418,6 +441,23 @@ static void batch_account(struct platform *platform, const struct batch *batch)
     batch_record(platform, batch, slowdown, cost);
 }
 
+/* At most one pending event a container: it rings at the earliest expiry it was set for and is
+ * moved on, so that a busy container costs the calendar nothing. */
+static void container_set_expiry(struct platform *platform, uint32_t id)
+{
+    struct container *container = &platform->cluster.containers[id];
+    if (container->expiry >= SIM_FOREVER)
+        return;
+    if (container->expiry_event == 0)
+        container->expiry_event =
+            platform_schedule(platform, container->expiry, EVENT_CONTAINER_EXPIRY, id);
+    else if (container->expiry >= container->rings_at)
+        return;
+    else if (!calendar_retime(platform->calendar, container->expiry_event, container->expiry))
+        platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
+    container->rings_at = container->expiry;
+}
+
 static void container_keep(struct platform *platform, uint32_t id)
 {
     struct container *container = &platform->cluster.containers[id];
@@ -425,18 +465,16 @@ static void container_keep(struct platform *platform, uint32_t id)
     if (platform->policy->keep_alive != NULL)
         keep = platform->policy->keep_alive(platform->policy_state, platform, container->function,
                                             container->invoker);
+    /* The policy may have started containers, which moves them all, or evicted this one. */
+    container = &platform->cluster.containers[id];
+    if (container->state != CONTAINER_IDLE)
+        return;
     if (keep <= 0) {
         cluster_evict(&platform->cluster, id);
         return;
     }
     container->expiry = keep >= SIM_FOREVER ? SIM_FOREVER : platform->now + keep;
-    if (container->expiry >= SIM_FOREVER)
-        return;
-    /* At most one pending event a container: it rings at the earliest expiry it was set for and is
-     * moved on, so that a busy container costs the calendar nothing. */
-    if (container->expiry_event == 0)
-        container->expiry_event =
-            platform_schedule(platform, container->expiry, EVENT_CONTAINER_EXPIRY, id);
+    container_set_expiry(platform, id);
 }
 
 void batches_finish(struct platform *platform, uint32_t id)
@@ -480,18 +518,10 @@ void batches_finish(struct platform *platform, uint32_t id)
 static void container_left_idle(void *context, const struct container *container, bool evicted)
 {
     struct platform *platform = context;
-    struct metrics *metrics = &platform->metrics;
-    const struct function *function = &platform->workload->functions[container->function];
-    sim_time_t since = container->idle_since > metrics->window_start ? container->idle_since
-                                                                     : metrics->window_start;
-    if (metrics->measuring)
-        metrics->idle_cost +=
-            (double)(platform->now - since) *
-            configuration_rate(platform,
-                               &function->configurations[function->minimum_configuration]);
+    container_bill(platform, container, container->idle_since);
     if (!evicted)
         return;
-    metrics->evictions++;
+    platform->metrics.evictions++;
     if (container->expiry_event != 0)
         calendar_cancel(platform->calendar, container->expiry_event);
 }
@@ -503,8 +533,7 @@ void containers_expire(struct platform *platform, uint32_t id)
     if (container->state != CONTAINER_IDLE)
         return; /* the next time it idles sets a new one */
     if (container->expiry > platform->now) {
-        container->expiry_event =
-            platform_schedule(platform, container->expiry, EVENT_CONTAINER_EXPIRY, id);
+        container_set_expiry(platform, id);
         return;
     }
     cluster_evict(&platform->cluster, id);
@@ -515,8 +544,10 @@ void containers_ready(struct platform *platform, uint32_t id)
 {
     struct container *container = &platform->cluster.containers[id];
     container->expiry_event = 0;
+    container_bill(platform, container, container->idle_since);
     cluster_container_ready(&platform->cluster, id, platform->now);
     container_keep(platform, id);
+    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     platform->controller.changed = true;
 }
 
@@ -526,6 +557,7 @@ bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t i
     if (id == SIM_NONE)
         return false;
     struct container *container = &platform->cluster.containers[id];
+    container->idle_since = platform->now;
     container->ready_at =
         platform->now + draw_cold_start(platform, function, RANDOM_PREWARM, container->serial, 0);
     container->expiry_event =

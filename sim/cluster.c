@@ -180,27 +180,47 @@ static const struct mig_shape {
     uint8_t units, slots; /* compute sevenths, memory eighths */
     uint8_t starts[8];    /* where it may begin, preferred first: from the top, to keep 4 and 7 */
     uint8_t start_count;
-} mig_shapes[] = {
-    {7, 8, {0}, 1},
-    {4, 4, {0}, 1},
-    {3, 4, {4, 0}, 2},
-    {2, 2, {4, 2, 0}, 3},
-    {1, 1, {6, 5, 4, 3, 2, 1, 0}, 7},
+} mig_sevenths[] =
+    {
+        {7, 8, {0}, 1},
+        {4, 4, {0}, 1},
+        {3, 4, {4, 0}, 2},
+        {2, 2, {4, 2, 0}, 3},
+        {1, 1, {6, 5, 4, 3, 2, 1, 0}, 7},
+},
+  mig_quarters[] = {
+      {4, 4, {0}, 1},
+      {2, 2, {2, 0}, 2},
+      {1, 1, {3, 2, 1, 0}, 4},
 };
 
-/* Slots a slice of `units` would take on a GPU where `taken` are; 0 where it cannot be placed. */
-static uint8_t mig_slots(uint8_t taken, uint32_t units)
+/* The shapes of the device, largest first: an A30 has four slices, the others seven. */
+static const struct mig_shape *mig_shapes(const struct gpu_state *gpu, size_t *count)
 {
-    for (size_t i = 0; i < sizeof mig_shapes / sizeof *mig_shapes; i++) {
-        const struct mig_shape *shape = &mig_shapes[i];
-        if (shape->units != units)
-            continue;
-        for (size_t k = 0; k < shape->start_count; k++) {
-            uint32_t mask = ((1U << shape->slots) - 1U) << shape->starts[k];
-            if ((taken & mask) == 0)
-                return (uint8_t)mask;
-        }
+    bool quarters = gpu->spec->units == 4;
+    *count = quarters ? sizeof mig_quarters / sizeof *mig_quarters
+                      : sizeof mig_sevenths / sizeof *mig_sevenths;
+    return quarters ? mig_quarters : mig_sevenths;
+}
+
+/* Slots that a slice of the shape would take beside what is taken; 0 where it cannot be placed. */
+static uint8_t shape_slots(const struct mig_shape *shape, uint8_t taken)
+{
+    for (size_t k = 0; k < shape->start_count; k++) {
+        uint32_t mask = ((1U << shape->slots) - 1U) << shape->starts[k];
+        if ((taken & mask) == 0)
+            return (uint8_t)mask;
     }
+    return 0;
+}
+
+static uint8_t mig_slots(const struct gpu_state *gpu, uint32_t units)
+{
+    size_t count;
+    const struct mig_shape *shapes = mig_shapes(gpu, &count);
+    for (size_t i = 0; i < count; i++)
+        if (shapes[i].units == units)
+            return shape_slots(&shapes[i], gpu->slots);
     return 0;
 }
 
@@ -210,9 +230,11 @@ uint32_t gpu_headroom(const struct gpu_state *gpu)
         return gpu->free_units;
     if (gpu->spec->sharing == SHARING_EXCLUSIVE)
         return gpu->holding == 0 ? gpu->spec->units : 0;
-    for (size_t i = 0; i < sizeof mig_shapes / sizeof *mig_shapes; i++)
-        if (mig_slots(gpu->slots, mig_shapes[i].units) != 0)
-            return mig_shapes[i].units;
+    size_t count;
+    const struct mig_shape *shapes = mig_shapes(gpu, &count);
+    for (size_t i = 0; i < count; i++)
+        if (shape_slots(&shapes[i], gpu->slots) != 0)
+            return shapes[i].units;
     return 0;
 }
 
@@ -447,8 +469,13 @@ static void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_
 /* Units and slice memory of one GPU for a configuration; memory of the GPU is asked elsewhere. */
 static bool gpu_can_hold(const struct gpu_state *gpu, const struct configuration *configuration)
 {
-    return configuration->vgpu <= gpu_headroom(gpu) &&
-           gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
+    bool placeable = configuration->vgpu <= gpu_headroom(gpu);
+    /* Of unlike GPUs one may allow a share that another does not. */
+    if (gpu->spec->sharing == SHARING_MIG)
+        placeable = mig_slots(gpu, configuration->vgpu) != 0;
+    else if (gpu->spec->sharing == SHARING_EXCLUSIVE)
+        placeable = placeable && configuration->vgpu == gpu->spec->units;
+    return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
 }
 
 static bool idle_container_fits(const struct cluster *cluster, uint32_t id,
@@ -589,7 +616,7 @@ uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
         struct gpu_state *gpu = &cluster->gpus[placement->gpu];
         int64_t activations = activation_kb(cluster, function, configuration);
         if (gpu->spec->sharing == SHARING_MIG) {
-            *slots = mig_slots(gpu->slots, configuration->vgpu);
+            *slots = mig_slots(gpu, configuration->vgpu);
             gpu->slots |= *slots;
         }
         if (gpu->holding++ == 0)

@@ -7,8 +7,9 @@
  * GPU memory is a hard limit: weights of every container on the GPU plus activations of every
  * running batch. What does not fit evicts idle containers, least recently used first, or does not
  * start. A MIG GPU places slices on its eight memory slots where the device allows them (1: slot
- * 0–6; 2: 0, 2, 4; 3: 0, 4; 4: 0; 7: all), so 3 + 3 leaves nothing, as on the hardware; containers'
- * weights are pooled over the GPU, but a batch must fit the memory of its own slice.
+ * 0–6; 2: 0, 2, 4; 3: 0, 4; 4: 0; 7: all), so 3 + 3 leaves nothing, as on the hardware, and on an
+ * A30's four; containers' weights are pooled over the GPU, but a batch must fit the memory of its
+ * own slice.
  */
 #ifndef ESGSIM_SIM_CLUSTER_H
 #define ESGSIM_SIM_CLUSTER_H
@@ -30,13 +31,14 @@ struct container {
     uint32_t invoker;
     uint32_t gpu; /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
     enum container_state state;
-    bool claimed;        /* a batch waits for this starting container */
-    uint64_t serial;     /* order of creation */
-    sim_time_t ready_at; /* of a starting container */
-    sim_time_t idle_since;
-    sim_time_t expiry; /* when the keep-alive of an idle container ends */
+    bool claimed;          /* a batch waits for this starting container */
+    uint64_t serial;       /* order of creation */
+    sim_time_t ready_at;   /* of a starting container */
+    sim_time_t idle_since; /* of one that starts without a batch: since when it starts */
+    sim_time_t expiry;     /* when the keep-alive of an idle container ends */
     calendar_handle expiry_event;
-    uint32_t next, previous;         /* idle or unclaimed starting: list of (invoker, function) */
+    sim_time_t rings_at;     /* when the pending expiry_event of an idle or busy one comes */
+    uint32_t next, previous; /* idle or unclaimed starting: list of (invoker, function) */
     uint32_t lru_next, lru_previous; /* idle: list of the invoker, oldest first */
 };
 

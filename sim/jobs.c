@@ -259,11 +259,12 @@ static sim_time_t critical_path(const struct platform *platform, uint32_t slot, 
         const struct job *job = &platform->jobs[slot * platform->stride + s];
         double noise = used ? job->used_noise : job->noise;
         bool profile = platform->workload->functions[stage->function].service == SERVICE_PROFILE;
-        double alone = profile ? (double)platform->fastest[stage->function] * noise : noise * 1e6;
+        const struct fastest *fastest = &platform->fastest[stage->function];
+        double alone = profile ? (double)fastest->time * noise : noise * 1e6;
         sim_time_t start = 0;
         for (size_t i = 0; i < stage->after_count; i++)
             start = finish[stage->after[i]] > start ? finish[stage->after[i]] : start;
-        finish[s] = start + (sim_time_t)(alone / platform->fastest_speed);
+        finish[s] = start + (sim_time_t)(alone / fastest->speed);
         longest = finish[s] > longest ? finish[s] : longest;
     }
     return longest;
@@ -373,6 +374,7 @@ void jobs_drop(struct platform *platform, uint32_t slot)
         uint32_t job = slot * platform->stride + s;
         if (platform->jobs[job].state == JOB_READY) {
             queue_withdraw(platform, application->first_queue + s, job);
+            request->queue_time += platform->now - platform->jobs[job].ready;
             platform->jobs[job].state = JOB_DONE;
         }
     }

@@ -288,7 +288,7 @@ void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id)
     if (time < platform->now)
         platform_fail(platform, "rule time: a timer %.6f ms in the past",
                       sim_to_ms(platform->now - time));
-    else
+    else if (time < SIM_FOREVER)
         platform_schedule(platform, time, EVENT_TIMER, id);
 }
 

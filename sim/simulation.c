@@ -6,7 +6,7 @@
 
 #include "sim/state.h"
 
-enum { IDLE_ROUNDS_MAX = 10000, PROGRESS_INTERVAL = 65536 };
+enum { IDLE_ROUNDS_MAX = 10000, IDLE_TIMERS_MAX = 1000000, PROGRESS_INTERVAL = 65536 };
 
 calendar_handle platform_schedule(struct platform *platform, sim_time_t time, enum event_kind kind,
                                   uint32_t subject)
@@ -65,8 +65,9 @@ static void controller_run(struct platform *platform)
         sim_time_t charged = decision_end(platform);
         if (platform->failed)
             return;
-        controller->idle_rounds = controller->acts > 0 ? 0 : controller->idle_rounds + 1;
-        if (controller->more && controller->idle_rounds > IDLE_ROUNDS_MAX) {
+        bool progress = controller->acts > 0 || !controller->more;
+        controller->idle_rounds = progress ? 0 : controller->idle_rounds + 1;
+        if (controller->idle_rounds > IDLE_ROUNDS_MAX) {
             platform_fail(platform,
                           "rule progress: decide asked for another step %d times in a row "
                           "without dispatching or dropping anything",
@@ -246,6 +247,7 @@ static void event_handle(struct platform *platform, const struct event *event)
         break;
     case EVENT_TIMER:
         platform->controller.changed = true;
+        platform->controller.idle_timers++;
         if (platform->policy->on_timer != NULL)
             platform->policy->on_timer(platform->policy_state, platform, event->subject);
         break;
@@ -314,6 +316,15 @@ static bool progress_due(struct platform *platform, const struct progress *progr
     return false;
 }
 
+/* Nothing can happen any more but by the policy, and it does nothing, or only watches the clock. */
+static bool simulation_stuck(struct platform *platform, const struct cursor *cursor)
+{
+    if (cursor->there || platform->running_batches > 0)
+        platform->controller.idle_timers = 0;
+    return (!cursor->there && platform->work_events == 0) ||
+           platform->controller.idle_timers > IDLE_TIMERS_MAX;
+}
+
 static void simulation_loop(struct platform *platform, struct cursor *cursor,
                             const struct progress *progress)
 {
@@ -323,7 +334,7 @@ static void simulation_loop(struct platform *platform, struct cursor *cursor,
     if (!cursor_advance(platform, cursor))
         return;
     while (!platform->failed && !simulation_over(platform, cursor)) {
-        if (!cursor->there && platform->work_events == 0) {
+        if (simulation_stuck(platform, cursor)) {
             platform_fail(platform,
                           "rule progress: %" PRIu64 " jobs wait, nothing runs and the "
                           "policy does nothing",
@@ -343,17 +354,19 @@ static bool fastest_init(struct platform *platform)
     platform->fastest = calloc(workload->function_count, sizeof *platform->fastest);
     if (platform->fastest == NULL)
         return false;
+    double gpu_speed = 0;
+    for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
+        gpu_speed = fmax(gpu_speed, platform->cluster.gpus[g].spec->speed);
     for (size_t f = 0; f < workload->function_count; f++) {
         const struct function *function = &workload->functions[f];
-        platform->fastest[f] = function->configurations[0].time;
-        for (size_t c = 1; c < function->configuration_count; c++)
-            if (function->configurations[c].time < platform->fastest[f])
-                platform->fastest[f] = function->configurations[c].time;
+        struct fastest *best = &platform->fastest[f];
+        for (size_t c = 0; c < function->configuration_count; c++) {
+            const struct configuration *configuration = &function->configurations[c];
+            double speed = configuration->vgpu > 0 ? gpu_speed : 1.0;
+            if (c == 0 || (double)configuration->time * best->speed < (double)best->time * speed)
+                *best = (struct fastest){configuration->time, speed};
+        }
     }
-    platform->fastest_speed = 1.0;
-    for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
-        if (platform->cluster.gpus[g].spec->speed > platform->fastest_speed)
-            platform->fastest_speed = platform->cluster.gpus[g].spec->speed;
     return true;
 }
 
@@ -417,7 +430,10 @@ static bool simulation_close(struct platform *platform, struct simulation_result
 {
     struct metrics *metrics = &platform->metrics;
     double requests = metrics->total_request_cost, batches = metrics->total_batch_cost;
-    if (!jobs_check(platform) || !cluster_check(&platform->cluster, true, platform->error))
+    struct error fault = {0};
+    if (!cluster_check(&platform->cluster, true, &fault))
+        platform_fail(platform, "%s", fault.message);
+    if (!jobs_check(platform))
         return false;
     if (fabs(requests - batches) > 1e-9 * (requests + batches)) {
         platform_fail(platform, "invariant cost: requests sum to %.12g $, batches to %.12g $",

@@ -18,6 +18,7 @@
 #include "sim/metrics.h"
 #include "sim/random.h"
 #include "sim/simulation.h"
+#include "traces/interference.h"
 
 __extension__ typedef __int128 wide_t;
 
@@ -89,6 +90,7 @@ struct batch {
 struct controller {
     bool busy, changed, more, deciding;
     uint32_t idle_rounds; /* consecutive decide() == true without progress */
+    uint32_t idle_timers; /* timers since anything else happened, with nothing left to come */
     /* Of the decision in progress: */
     uint64_t units;
     uint32_t acts;
@@ -131,8 +133,13 @@ struct platform {
     uint64_t next_batch, next_request;
     uint64_t work_events; /* pending events of the kinds before EVENT_WORK_KINDS */
     uint64_t events;
-    sim_time_t *fastest;  /* per function: shortest configuration, for invariant and bound */
-    double fastest_speed; /* of any GPU */
+    /* Per function, for invariant and bound: its fastest configuration on the fastest GPU. */
+    struct fastest {
+        sim_time_t time;
+        double speed;
+    } * fastest;
+    struct co_runner *runners; /* room for as many as a GPU can have */
+    uint32_t *runner_ids;
     bool interference;
     bool failed;
     struct error *error;

@@ -1,45 +1,6 @@
 /* The platform's semantics, on cases small enough to compute by hand, and the rules it enforces. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "sched/registry.h"
-#include "sim/cli/runner.h"
-#include "sim/simulation.h"
-
-enum { ROWS_MAX = 4096 };
-
-/* Everything a run recorded. */
-struct log {
-    struct request_row requests[ROWS_MAX];
-    struct batch_row batches[ROWS_MAX];
-    size_t request_count, batch_count;
-};
-
-static bool log_request(void *context, const struct request_row *row, struct error *error)
-{
-    struct log *log = context;
-    (void)error;
-    assert_true(log->request_count < ROWS_MAX);
-    log->requests[log->request_count++] = *row;
-    return true;
-}
-
-static bool log_batch(void *context, const struct batch_row *row, struct error *error)
-{
-    struct log *log = context;
-    (void)error;
-    assert_true(log->batch_count < ROWS_MAX);
-    log->batches[log->batch_count++] = *row;
-    return true;
-}
+#include "tests/fixture_simulation.h"
 
 /* Two functions, 100 ms and 50 ms whatever the configuration, on one invoker unless said otherwise.
  */
@@ -73,46 +34,6 @@ static bool log_batch(void *context, const struct batch_row *row, struct error *
     "\"output_bytes\":1250000},{\"name\":\"t\",\"function\":\"g\",\"after\":[\"s\"]}]}]"
 #define EVERY(ms) "\"process\":\"uniform\",\"low_ms\":" ms ",\"high_ms\":" ms
 #define QUIET "\"prewarm\":\"none\""
-
-static struct experiment *load(const char *json)
-{
-    char path[] = "/tmp/esgsim-test-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, json, strlen(json)), (ssize_t)strlen(json));
-    close(file);
-    struct error error = {0};
-    struct experiment *experiment = experiment_load(path, NULL, 0, &error);
-    unlink(path);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
-    return experiment;
-}
-
-static bool run(const char *json, const struct policy *policy, struct log *log,
-                struct simulation_result *result, struct error *error)
-{
-    struct experiment *experiment = load(json);
-    struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
-    double *values = NULL;
-    const struct policy *named = policy;
-    if (named == NULL)
-        named = runner_policy(experiment, &values, error);
-    assert_non_null(named);
-    memset(log, 0, sizeof *log);
-    bool ok = simulation_run(experiment, named, values, &recorder, NULL, result, error);
-    free(values);
-    experiment_free(experiment);
-    return ok;
-}
-
-static void run_well(const char *json, const struct policy *policy, struct log *log,
-                     struct simulation_result *result)
-{
-    struct error error = {0};
-    if (!run(json, policy, log, result, &error))
-        fail_msg("%s", error.message);
-}
 
 /* A policy for the tests: the oldest job of every queue, one by one, smallest configuration, on the
  * first invoker that fits, the last tried first (so that chains must move). */

@@ -12,35 +12,33 @@ static double pair_excess(const struct interference *model, const struct co_runn
 }
 
 /* A function whose profile gives no demand (NAN) asks nothing of the memory, and so neither suffers
- * nor does harm. */
-static double bandwidth_excess(const struct interference *model, const struct co_runner *victim,
-                               const struct co_runner *other)
+ * nor does harm. The victim's own factor is the same for all co-runners. */
+static double bandwidth_slowdown(const struct interference *model, const struct co_runner *runners,
+                                 size_t count, size_t victim)
 {
-    double excess = model->coefficient * pow(victim->demand, model->victim_exponent) *
-                    other->demand * pow(other->share, model->share_exponent);
-    return excess > 0 && isfinite(excess) ? excess : 0;
-}
-
-static double excess_of(const struct interference *model, const struct co_runner *victim,
-                        const struct co_runner *other)
-{
-    switch (model->kind) {
-    case INTERFERENCE_CONSTANT:
-        return model->constant;
-    case INTERFERENCE_PAIRS:
-        return pair_excess(model, victim, other);
-    case INTERFERENCE_BANDWIDTH:
-        return bandwidth_excess(model, victim, other);
+    if (count < 2)
+        return 1;
+    double own = model->coefficient * pow(runners[victim].demand, model->victim_exponent);
+    double slowdown = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (i == victim)
+            continue;
+        double excess = own * runners[i].demand * pow(runners[i].share, model->share_exponent);
+        slowdown += excess > 0 && isfinite(excess) ? excess : 0;
     }
-    return 0;
+    return slowdown;
 }
 
 double interference_slowdown(const struct interference *model, const struct co_runner *runners,
                              size_t count, size_t victim)
 {
+    if (model->kind == INTERFERENCE_BANDWIDTH)
+        return bandwidth_slowdown(model, runners, count, victim);
     double slowdown = 1;
     for (size_t i = 0; i < count; i++)
         if (i != victim)
-            slowdown += excess_of(model, &runners[victim], &runners[i]);
+            slowdown += model->kind == INTERFERENCE_PAIRS
+                            ? pair_excess(model, &runners[victim], &runners[i])
+                            : model->constant;
     return slowdown;
 }

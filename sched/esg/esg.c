@@ -374,11 +374,15 @@ static bool esg_recheck(struct esg *esg, struct platform *platform)
 {
     while (esg->list_done < esg->list_count) {
         uint32_t queue = esg->list[esg->list_done];
-        if (esg_try_again(esg, platform, queue)) {
+        /* A request that was given up may have taken its job out of the queue. */
+        bool empty = platform_queue_length(platform, queue) == 0;
+        if (empty || esg_try_again(esg, platform, queue)) {
             esg->queues[queue].listed = false;
             esg->list_count--;
             memmove(&esg->list[esg->list_done], &esg->list[esg->list_done + 1],
                     (esg->list_count - esg->list_done) * sizeof *esg->list);
+            if (empty)
+                continue;
             return true;
         }
         esg->list_done++;

@@ -151,6 +151,8 @@ void output_run_text(FILE *stream, const struct experiment *experiment,
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
             result->wall_s, (double)run->events / result->wall_s,
             (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);
+    if (experiment->platform.decision_cost == DECISION_MEASURED)
+        fprintf(stream, "decision times were measured: this result is not deterministic\n");
     if (!result->exact_quantiles)
         fprintf(stream, "percentiles are within 0.05 %% (too many samples to keep them all)\n");
 }

@@ -1,0 +1,962 @@
+/* Small worlds whose every instant and cent is worked out by hand in the comments, run by policies
+ * that follow a script. */
+#include "sched/registry.h"
+#include "sim/cli/output.h"
+#include "tests/fixture_simulation.h"
+
+/* ---- Worlds ---------------------------------------------------------------------------------- */
+
+/* f takes 100 ms and starts cold in 1 s, g 50 ms and 2 s, whatever the configuration. A batch holds
+ * one vCPU. */
+#define FUNCTION(name, ms, cold_ms, per_item_mb, vgpus, row)                                       \
+    "\"" name "\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1],\"vgpu\":[" vgpus "]},"                  \
+    "\"latency_ms\":[[[" row "]],[[" row "]]],\"noise\":{\"cv\":0},"                               \
+    "\"cold_start_ms\":{\"mean\":" cold_ms ",\"cv\":0},"                                           \
+    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":" per_item_mb "},\"host_memory_mb\":100,"     \
+    "\"bandwidth_share\":0.5}"
+#define PROFILE(unit, functions)                                                                   \
+    "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\","      \
+    "\"unit\":" unit ",\"functions\":{" functions                                                  \
+    "},\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
+#define QUARTERS                                                                                   \
+    PROFILE("4", FUNCTION("f", "100", "1000", "10", "1,2,4", "100,100,100") "," FUNCTION(          \
+                     "g", "50", "2000", "10", "1,2,4", "50,50,50"))
+#define SEVENTHS                                                                                   \
+    PROFILE("7", FUNCTION("f", "100", "1000", "10", "1,2,3,5,7", "100,100,100,100,100"))
+#define HUNGRY                                                                                     \
+    PROFILE("4", FUNCTION("f", "100", "1000", "300", "1,2,4", "100,100,100") "," FUNCTION(         \
+                     "g", "50", "2000", "350", "1,2,4", "50,50,50"))
+
+#define GPU(model, sharing, units, memory_mb)                                                      \
+    "{\"model\":\"" model "\",\"sharing\":\"" sharing "\",\"units\":" units                        \
+    ",\"memory_mb\":" memory_mb "}"
+#define INVOKERS(count, vcpus, gpus)                                                               \
+    "{\"count\":" count ",\"vcpus\":" vcpus ",\"memory_mb\":8192,\"gpus\":[" gpus "]}"
+#define MPS4 GPU("test", "mps", "4", "8192")
+
+/* 0.001 $/s a vCPU and 0.01 $/s a vGPU. */
+#define WORLD(invokers, profile, platform, arrivals, rest)                                         \
+    "{\"name\":\"test\",\"cluster\":{\"invokers\":[" invokers "],\"price\":{"                      \
+    "\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"profile\":" profile                            \
+    ",\"platform\":{\"prewarm\":\"none\"" platform "},\"arrivals\":{" arrivals "}," rest "}"
+
+#define STAGE(name, function, more) "{\"name\":\"" name "\",\"function\":\"" function "\"" more "}"
+#define APPLICATION(stages) "\"applications\":[{\"name\":\"app\",\"stages\":[" stages "]}]"
+#define ONE APPLICATION(STAGE("s", "f", ""))
+#define FORK                                                                                       \
+    APPLICATION(STAGE("x", "f", "") "," STAGE("y", "g", "") "," STAGE("z", "g",                    \
+                                                                      ",\"after\":[\"x\",\"y\"]"))
+#define EVERY(ms) "\"process\":\"uniform\",\"low_ms\":" ms ",\"high_ms\":" ms
+#define COUNT(warmup, requests) ",\"warmup_requests\":" warmup ",\"requests\":" requests
+
+/* WORLD with its arrivals left to a trace of these lines: %s stands for the file. */
+static void run_trace(const char *world, const char *lines, const struct policy *policy,
+                      struct log *log, struct simulation_result *result)
+{
+    char path[] = "/tmp/esgsim-trace-XXXXXX", json[8192];
+    char text[1024];
+    snprintf(text, sizeof text, "time_ms,application\n%s", lines);
+    write_temporary(path, text);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    assert_true(snprintf(json, sizeof json, world, path) < (int)sizeof json);
+#pragma GCC diagnostic pop
+    run_well(json, policy, log, result);
+    unlink(path);
+}
+#define TRACE "\"process\":\"trace\",\"file\":\"%s\""
+
+static void assert_close(double value, double expected)
+{
+    if (!(fabs(value - expected) <= 1e-12 + 1e-9 * fabs(expected)))
+        fail_msg("%.15g, expected %.15g", value, expected);
+}
+
+/* ---- Scripts --------------------------------------------------------------------------------- */
+
+/* Where `jobs` wait in `queue`, they run as one batch. */
+struct rule {
+    uint32_t queue, jobs;
+    uint16_t vgpu;
+    uint32_t invoker;
+};
+
+static uint32_t configuration_of(const struct platform *platform, uint32_t function, uint32_t jobs,
+                                 uint16_t vgpu)
+{
+    const struct function *about = &platform_workload(platform)->functions[function];
+    for (uint32_t c = 0; c < about->configuration_count; c++)
+        if (about->configurations[c].batch >= jobs && about->configurations[c].vgpu == vgpu)
+            return c;
+    return SIM_NONE;
+}
+
+/* One decision: the first rule that can be followed, for one unit of work. */
+static bool follow(struct platform *platform, const struct rule *rules, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct rule *rule = &rules[i];
+        if (platform_queue_length(platform, rule->queue) < rule->jobs)
+            continue;
+        uint32_t function = platform_queue_function(platform, rule->queue);
+        uint32_t configuration = configuration_of(platform, function, rule->jobs, rule->vgpu);
+        assert_int_not_equal(configuration, SIM_NONE);
+        if (!platform_fits(platform, function, configuration, rule->invoker))
+            continue;
+        platform_charge(platform, 1);
+        return platform_dispatch(platform, rule->queue, rule->jobs, configuration, rule->invoker);
+    }
+    return false;
+}
+
+#define SCRIPT(title, ...)                                                                         \
+    static bool title##_decide(void *state, struct platform *platform)                             \
+    {                                                                                              \
+        static const struct rule rules[] = {__VA_ARGS__};                                          \
+        (void)state;                                                                               \
+        return follow(platform, rules, sizeof rules / sizeof *rules);                              \
+    }                                                                                              \
+    static const struct policy title = {.abi = POLICY_ABI, .name = #title, .decide = title##_decide}
+
+SCRIPT(simple, {0, 1, 1, 0});
+SCRIPT(pairs, {0, 2, 1, 0});
+SCRIPT(whole, {0, 1, 4, 0});
+SCRIPT(star, {0, 1, 1, 0}, {1, 1, 1, 0}, {2, 1, 1, 0}, {3, 1, 1, 0});
+
+/* ---- DAGs ------------------------------------------------------------------------------------ */
+
+SCRIPT(remote_branch, {0, 1, 1, 0}, {1, 1, 1, 0}, {2, 1, 1, 1}, {3, 1, 1, 0});
+
+static void a_join_waits_for_both_branches_and_transfers_from_the_remote_one_only(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* a on invoker 0: 100. b there: 100, at 200. c on invoker 1: 1 ms + 1.25 MB at 10 Gb/s = 2 ms,
+     * then 50, at 152. d on invoker 0 from 200: what c made, 2 ms, not b's 12.5 MB; 50, at 252. */
+    run_well(
+        WORLD(
+            INVOKERS("2", "8", MPS4), QUARTERS, "", EVERY("1000"),
+            APPLICATION(STAGE("a", "f", ",\"output_bytes\":1250000") "," STAGE(
+                "b", "f",
+                ",\"after\":[\"a\"],\"output_bytes\":12500000") "," STAGE("c", "g",
+                                                                          ",\"after\":[\"a\"],"
+                                                                          "\"output_bytes\":"
+                                                                          "1250000") "," STAGE("d",
+                                                                                               "g",
+                                                                                               ",\""
+                                                                                               "aft"
+                                                                                               "er"
+                                                                                               "\":"
+                                                                                               "[\""
+                                                                                               "b\""
+                                                                                               ",\""
+                                                                                               "c\""
+                                                                                               "]"))
+                COUNT("0", "2")),
+        &remote_branch, &log, &result);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 252 * SIM_MS);
+        assert_int_equal(log.requests[i].transfer_ns, 4 * SIM_MS);
+        assert_int_equal(log.requests[i].exec_ns, 300 * SIM_MS);
+        assert_int_equal(log.requests[i].queue_ns, 0);
+    }
+    assert_close(result.overall.cost_hold_usd, 2 * 0.004 * 0.011);
+    simulation_result_clear(&result);
+}
+
+static void give_up_later(void *state, struct platform *platform, uint32_t queue)
+{
+    (void)state;
+    if (queue == 1)
+        platform_set_timer(platform, platform_now(platform) + 30 * SIM_MS, 0);
+}
+
+static bool give_up_decide(void *state, struct platform *platform)
+{
+    static const struct rule first = {0, 1, 1, 0};
+    (void)state;
+    if (follow(platform, &first, 1))
+        return true;
+    if (platform_queue_length(platform, 1) == 0 ||
+        platform_now(platform) < platform_job(platform, 1, 0).ready + 30 * SIM_MS)
+        return false;
+    return platform_drop(platform, 1, 0);
+}
+
+static const struct policy give_up = {
+    .abi = POLICY_ABI, .name = "give-up", .on_ready = give_up_later, .decide = give_up_decide};
+
+static void a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), FORK COUNT("0", "2")),
+             &give_up, &log, &result);
+    assert_int_equal(log.request_count, 2);
+    assert_int_equal(log.batch_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(log.requests[i].dropped);
+        assert_false(log.requests[i].hit);
+        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 100 * SIM_MS);
+        assert_close(log.requests[i].cost_usd, 0.1 * 0.011); /* what ran is paid */
+        assert_int_equal(log.requests[i].queue_ns, 30 * SIM_MS);
+    }
+    assert_int_equal(result.overall.dropped, 2);
+    assert_close(result.overall.slo_hit_rate, 0);
+    assert_close(result.overall.latency_ms_mean, 0); /* of those that were answered: none */
+    simulation_result_clear(&result);
+}
+
+static void a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue(void **state)
+{
+    (void)state;
+    struct simulation_result result;
+    for (size_t p = 0; policy_at(p) != NULL; p++) {
+        for (unsigned world = 0; world < 12; world++) {
+            char json[8192];
+            unsigned capacity = 1 + world % 3, vcpus = 1 + world % 4, rate = 30 + 30 * (world % 5);
+            snprintf(
+                json, sizeof json,
+                WORLD(INVOKERS("1", "%u", MPS4), QUARTERS, ",\"queue_capacity\":%u",
+                      "\"process\":\"poisson\",\"rate_per_s\":%u",
+                      APPLICATION(STAGE("x", "f", "") "," STAGE("y", "g", "") "," STAGE(
+                          "w", "g", ",\"after\":[\"y\"]") "," STAGE("z", "f",
+                                                                    ",\"after\":[\"x\",\"w\"]"))
+                          COUNT("0", "400") ",\"policy\":{\"name\":\"%s\"}"),
+                vcpus, capacity, rate, policy_at(p)->name);
+            run_well(json, NULL, NULL, &result);
+            assert_int_equal(result.overall.requests, 400);
+            simulation_result_clear(&result);
+        }
+    }
+}
+
+/* ESG, from whose recheck list a waiting request is taken away. */
+static bool robbed_decide(void *state, struct platform *platform)
+{
+    struct error error = {0};
+    bool more = policy_find("esg", &error)->decide(state, platform);
+    if (platform_queue_length(platform, 0) > 0)
+        platform_drop(platform, 0, 0);
+    return more;
+}
+
+static void esg_forgets_a_listed_queue_that_a_drop_has_emptied(void **state)
+{
+    (void)state;
+    const char *json = WORLD(INVOKERS("1", "1", MPS4), QUARTERS, "", EVERY("10"),
+                             ONE COUNT("0", "30") ",\"policy\":{\"name\":\"esg\"}");
+    struct experiment *experiment = load(json);
+    struct error error = {0};
+    struct simulation_result result;
+    double *values = NULL;
+    struct policy robbed = *runner_policy(experiment, &values, &error);
+    robbed.decide = robbed_decide;
+    if (!simulation_run(experiment, &robbed, values, NULL, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    assert_true(result.overall.dropped > 0 && result.overall.dropped < 30);
+    simulation_result_clear(&result);
+    free(values);
+    experiment_free(experiment);
+}
+
+/* ---- Containers ------------------------------------------------------------------------------ */
+
+static bool claimer_init(void *state, struct platform *platform, const double *values,
+                         struct error *error)
+{
+    (void)state;
+    (void)values;
+    (void)error;
+    platform_set_timer(platform, 1200 * SIM_MS, 0);
+    platform_set_timer(platform, 1700 * SIM_MS, 1);
+    return true;
+}
+
+static void claimer_timer(void *state, struct platform *platform, uint32_t id)
+{
+    (void)state;
+    if (id == 0)
+        assert_true(platform_prewarm(platform, 0, 0));
+}
+
+static bool claimer_decide(void *state, struct platform *platform)
+{
+    static const struct rule rule = {0, 1, 1, 0};
+    (void)state;
+    return platform_now(platform) >= 1700 * SIM_MS && follow(platform, &rule, 1);
+}
+
+static const struct policy claimer = {.abi = POLICY_ABI,
+                                      .name = "claimer",
+                                      .init = claimer_init,
+                                      .on_timer = claimer_timer,
+                                      .decide = claimer_decide};
+
+static void a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* Asked at 1,000; a container starts at 1,200 and is ready at 2,200; claimed at 1,700: 700 of
+     * queue, 500 of cold start, 100 of execution. Idle to 3,000, then warm. */
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS,
+                   ",\"initial\":\"cold\",\"interference\":false", EVERY("1000"),
+                   ONE COUNT("0", "3")),
+             &claimer, &log, &result);
+    assert_int_equal(log.requests[0].queue_ns, 700 * SIM_MS);
+    assert_int_equal(log.requests[0].cold_ns, 500 * SIM_MS);
+    assert_int_equal(log.requests[0].finish_ns, 2300 * SIM_MS);
+    assert_true(log.batches[0].cold);
+    assert_int_equal(result.run.prewarms, 1);
+    /* The second came at 2,000, while the container was taken: a start of its own. */
+    assert_int_equal(log.requests[1].finish_ns, 3100 * SIM_MS);
+    assert_int_equal(log.requests[2].finish_ns, 3100 * SIM_MS);
+    assert_int_equal(result.run.cold_starts, 1);
+    assert_int_equal(result.run.evictions, 0);
+    /* Start ahead of need 1,200–1,700 and idle 2,300–3,000: 1.2 s. Held cold 0.5 + 1 s. */
+    assert_close(result.run.cost_idle_usd, 1.2 * 0.011);
+    assert_close(result.overall.cost_hold_usd, 1.5 * 0.011);
+    assert_close(result.run.cost_provisioned_usd, (1.2 + 1.5 + 0.3) * 0.011);
+    simulation_result_clear(&result);
+}
+
+static void a_container_is_gone_at_the_instant_its_keep_alive_ends(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* Cold at 3,000, idle from 4,100; the next asks at 6,000, 1.9 s later. */
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":\"cold\",\"keep_alive_s\":1.9",
+                   EVERY("3000"), ONE COUNT("0", "2")),
+             &simple, &log, &result);
+    assert_int_equal(log.requests[1].cold_ns, 1000 * SIM_MS);
+    assert_int_equal(result.run.evictions, 1);
+    simulation_result_clear(&result);
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS,
+                   ",\"initial\":\"cold\",\"keep_alive_s\":1.900000001", EVERY("3000"),
+                   ONE COUNT("0", "2")),
+             &simple, &log, &result);
+    assert_int_equal(log.requests[1].cold_ns, 0);
+    assert_int_equal(result.run.evictions, 0);
+    simulation_result_clear(&result);
+}
+
+/* Ten seconds the first time, half a second after. */
+static sim_time_t shorter_keep_alive(void *state, struct platform *platform, uint32_t function,
+                                     uint32_t invoker)
+{
+    (void)state;
+    (void)function;
+    (void)invoker;
+    return platform_now(platform) < 5 * SIM_S ? 10 * SIM_S : SIM_S / 2;
+}
+
+static void a_keep_alive_that_becomes_shorter_holds_from_then_on(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    struct policy policy = simple;
+    policy.keep_alive = shorter_keep_alive;
+    /* Cold at 3,000, kept to 14,100; warm at 6,000, kept to 6,600 only; so cold at 9,000. */
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":\"cold\"", EVERY("3000"),
+                   ONE COUNT("0", "3")),
+             &policy, &log, &result);
+    assert_int_equal(log.requests[0].cold_ns, 1000 * SIM_MS);
+    assert_int_equal(log.requests[1].cold_ns, 0);
+    assert_int_equal(log.requests[2].cold_ns, 1000 * SIM_MS);
+    simulation_result_clear(&result);
+}
+
+/* A policy that starts 300 more containers when asked how long to keep one. */
+static sim_time_t crowding_keep_alive(void *state, struct platform *platform, uint32_t function,
+                                      uint32_t invoker)
+{
+    (void)state;
+    for (int i = 0; i < 300 && platform_now(platform) > 0; i++)
+        platform_prewarm(platform, function, invoker);
+    return SIM_S / 2;
+}
+
+static void a_policy_may_start_containers_when_asked_how_long_to_keep_one(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    struct policy policy = simple;
+    policy.keep_alive = crowding_keep_alive;
+    run_well(WORLD("{\"count\":1,\"vcpus\":8,\"memory_mb\":819200,\"gpus\":[" GPU(
+                       "test", "mps", "4", "819200") "]}",
+                   QUARTERS, ",\"initial\":\"cold\"", EVERY("3000"), ONE COUNT("0", "1")),
+             &policy, &log, &result);
+    assert_int_equal(result.run.prewarms, 300);
+    simulation_result_clear(&result);
+}
+
+static void the_reuse_order_chooses_among_idle_containers(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* Container 0 on GPU 0, container 1 on GPU 1. Requests at 100 and 150 use one each, ended at
+     * 200 and 250; two more come when both are idle. */
+    static const struct {
+        const char *world;
+        uint32_t gpus[4];
+    } cases[] = {
+#define REUSE(order)                                                                               \
+    WORLD(INVOKERS("1", "8", MPS4 "," MPS4), QUARTERS,                                             \
+          ",\"initial\":{\"f\":2},\"reuse\":\"" order "\"", TRACE, ONE COUNT("0", "4"))
+        {REUSE("mru"), {1, 0, 0, 0}},
+        {REUSE("lru"), {0, 1, 0, 1}},
+        {REUSE("newest"), {1, 0, 1, 1}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run_trace(cases[i].world, "100,app\n150,app\n300,app\n500,app\n", &simple, &log, &result);
+        for (size_t k = 0; k < 4; k++)
+            assert_int_equal(log.batches[k].gpu, cases[i].gpus[k]);
+        assert_close(result.overall.cold_start_rate, 0);
+        simulation_result_clear(&result);
+    }
+}
+
+static bool counting_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    if (platform_queue_length(platform, 0) > 0) {
+        assert_int_equal(platform_warm_total(platform, 0), 3);
+        assert_int_equal(platform_warm(platform, 0, platform_home(platform, 0, 0)), 2);
+        assert_int_equal(platform_warm(platform, 0, platform_home(platform, 0, 1)), 1);
+        assert_int_equal(platform_warm_total(platform, 1), 0);
+    }
+    static const struct rule rules[] = {{0, 1, 1, 0}, {1, 1, 1, 0}, {2, 1, 1, 0}};
+    return follow(platform, rules, 3);
+}
+
+static void initial_counts_walk_from_the_home_invoker(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    static const struct policy counting = {
+        .abi = POLICY_ABI, .name = "counting", .decide = counting_decide};
+    run_well(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":3}", EVERY("1000"),
+                   FORK COUNT("0", "1")),
+             &counting, &log, &result);
+    assert_int_equal(result.run.cold_starts, 1); /* g's */
+    simulation_result_clear(&result);
+}
+
+/* ---- GPUs ------------------------------------------------------------------------------------ */
+
+SCRIPT(memory_rules, {1, 1, 1, 0}, {0, 2, 1, 0});
+
+static void memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* GPU 0 has 500 MB, GPU 1 has 750. The two idle containers of f: 100 MB on GPU 1 (most free),
+     * then on GPU 1 again (650 left), which leaves 550. A pair of f needs 600 more beside
+     * its own 100 and evicts the other. A g needs 100 + 350 on GPU 0, where nothing is. */
+    run_trace(WORLD(INVOKERS("1", "8", GPU("a", "mps", "4", "500") "," GPU("b", "mps", "4", "750")),
+                    HUNGRY, ",\"initial\":{\"f\":2}", TRACE,
+                    "\"applications\":[{\"name\":\"pair\",\"stages\":[" STAGE(
+                        "s", "f",
+                        "") "]},{\"name\":\"single\",\"stages\":[" STAGE("t", "g",
+                                                                         "") "]}]" COUNT("0", "4")),
+              "100,pair\n100,pair\n110,single\n3000,single\n", &memory_rules, &log, &result);
+    assert_int_equal(log.batches[0].jobs, 2);
+    assert_int_equal(log.batches[0].gpu, 1);
+    assert_false(log.batches[0].cold);
+    assert_int_equal(log.batches[1].gpu, 0);
+    assert_true(log.batches[1].cold);
+    assert_int_equal(log.batches[2].gpu, 0);
+    assert_false(log.batches[2].cold);
+    assert_int_equal(result.run.evictions, 1);
+    simulation_result_clear(&result);
+}
+
+static void an_exclusive_gpu_takes_one_batch_and_nothing_slows_it(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_well(WORLD(INVOKERS("1", "8", GPU("a", "exclusive", "4", "8192")), QUARTERS,
+                   ",\"initial\":{\"f\":4}", EVERY("10"), ONE COUNT("0", "3")),
+             &whole, &log, &result);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(log.requests[i].finish_ns, (110 + 100 * (sim_time_t)i) * SIM_MS);
+    assert_close(result.overall.cost_per_request_usd, 0.1 * 0.041); /* all four units */
+    assert_close(result.run.slowdown_mean, 1);
+    simulation_result_clear(&result);
+}
+
+SCRIPT(thirds, {0, 1, 3, 0});
+SCRIPT(quarter, {0, 1, 1, 0});
+
+static void mig_slices_run_side_by_side_without_slowing_each_other(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* Two slices of three sevenths fill the memory slots; the third request waits for one. */
+    run_well(WORLD(INVOKERS("1", "8", GPU("A100", "mig", "7", "40960")), SEVENTHS,
+                   ",\"initial\":{\"f\":4}", EVERY("10"), ONE COUNT("0", "3")),
+             &thirds, &log, &result);
+    assert_int_equal(log.requests[0].finish_ns, 110 * SIM_MS);
+    assert_int_equal(log.requests[1].finish_ns, 120 * SIM_MS);
+    assert_int_equal(log.requests[2].finish_ns, 210 * SIM_MS);
+    assert_close(result.run.slowdown_mean, 1);
+    simulation_result_clear(&result);
+    /* An A30 has four slices, no more. */
+    run_well(WORLD(INVOKERS("1", "8", GPU("A30", "mig", "4", "24576")), QUARTERS,
+                   ",\"initial\":{\"f\":6}", EVERY("10"), ONE COUNT("0", "5")),
+             &quarter, &log, &result);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(log.requests[i].finish_ns, (110 + 10 * (sim_time_t)i) * SIM_MS);
+    assert_int_equal(log.requests[4].finish_ns, 210 * SIM_MS);
+    simulation_result_clear(&result);
+}
+
+static void every_policy_runs_on_every_kind_of_sharing(void **state)
+{
+    (void)state;
+    struct simulation_result result;
+    static const char *const invokers[] = {
+        INVOKERS("2", "4", GPU("A30", "mig", "4", "24576")),
+        INVOKERS("2", "4", GPU("A30", "mig", "4", "24576") "," GPU("A30", "mps", "4", "2000")),
+        INVOKERS("2", "4", GPU("a", "exclusive", "4", "8192")),
+        INVOKERS("1", "4", GPU("a", "exclusive", "4", "8192")) "," INVOKERS("1", "4", MPS4),
+        INVOKERS("1", "4", MPS4) "," INVOKERS("1", "4", GPU("A30", "mig", "4", "24576")),
+    };
+    for (size_t p = 0; policy_at(p) != NULL; p++)
+        for (size_t i = 0; i < sizeof invokers / sizeof *invokers; i++) {
+            char json[8192];
+            snprintf(json, sizeof json,
+                     WORLD("%s", QUARTERS, "", "\"process\":\"poisson\",\"rate_per_s\":20",
+                           FORK COUNT("0", "300") ",\"policy\":{\"name\":\"%s\"}"),
+                     invokers[i], policy_at(p)->name);
+            run_well(json, NULL, NULL, &result);
+            assert_int_equal(result.overall.requests, 300);
+            simulation_result_clear(&result);
+        }
+}
+
+static bool shares_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    if (platform_queue_length(platform, 0) == 0)
+        return false;
+    /* Invoker 0: MPS; 1: MIG, whose shapes are 1, 2, 3, 4, 7; 2: exclusive. */
+    static const bool fits[3][5] = {{true, true, true, true, true},
+                                    {true, true, true, false, true},
+                                    {false, false, false, false, true}};
+    static const uint16_t vgpus[5] = {1, 2, 3, 5, 7};
+    for (uint32_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 5; k++) {
+            uint32_t c = configuration_of(platform, 0, 1, vgpus[k]);
+            assert_int_equal(platform_fits(platform, 0, c, i), fits[i][k]);
+            assert_int_equal(platform_fits_warm(platform, 0, c, i), fits[i][k]);
+        }
+    return simple_decide(state, platform);
+}
+
+static void a_gpu_runs_only_the_shares_its_slicing_allows(void **state)
+{
+    (void)state;
+    struct simulation_result result;
+    static const struct policy shares = {
+        .abi = POLICY_ABI, .name = "shares", .decide = shares_decide};
+    run_well(WORLD(INVOKERS("1", "8", GPU("A100", "mps", "7", "40960")) "," INVOKERS(
+                       "1", "8",
+                       GPU("A100", "mig", "7",
+                           "40960")) "," INVOKERS("1", "8", GPU("A100", "exclusive", "7", "40960")),
+                   SEVENTHS, "", EVERY("1000"), ONE COUNT("0", "1")),
+             &shares, NULL, &result);
+    simulation_result_clear(&result);
+}
+
+static void three_co_runners_add_their_excess(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* At once: each 1 + 0.5 + 0.5. */
+    run_trace(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":4}", TRACE,
+                    ONE COUNT("0", "3")),
+              "100,app\n100,app\n100,app\n", &simple, &log, &result);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 200 * SIM_MS);
+    assert_close(result.run.slowdown_mean, 2);
+    simulation_result_clear(&result);
+    /* At 0, 50 and 100: 50 alone; 50 at 2/3, 33.33 of work; the first has 16.67 left at 1/2, to
+     * 133.33. By then the second has done 33.33 + 16.67, the third 16.67. Two at 2/3: the second
+     * ends its 50 at 208.33; the third has done 66.67 and does the rest alone, to 241.67. */
+    run_trace(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":4}", TRACE,
+                    ONE COUNT("0", "3")),
+              "0,app\n50,app\n100,app\n", &simple, &log, &result);
+    static const double finish[3] = {400.0 / 3, 625.0 / 3, 725.0 / 3};
+    for (size_t i = 0; i < 3; i++)
+        assert_true(fabs(sim_to_ms(log.requests[i].finish_ns) - finish[i]) < 1e-5);
+    simulation_result_clear(&result);
+}
+
+static void as_many_batches_co_run_as_the_gpu_has_units(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_well(WORLD("{\"count\":1,\"vcpus\":400,\"memory_mb\":819200,\"gpus\":[" GPU(
+                       "test", "mps", "300", "819200") "]}",
+                   PROFILE("300", FUNCTION("f", "100", "1000", "10", "1,300", "100,100")),
+                   ",\"initial\":{\"f\":300}", EVERY("0.1"), ONE COUNT("0", "300")),
+             &simple, &log, &result);
+    assert_int_equal(result.run.batches, 300);
+    assert_true(result.run.slowdown_mean > 50);
+    simulation_result_clear(&result);
+}
+
+static void a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_well(WORLD(INVOKERS("1", "8",
+                            "{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
+                            "\"memory_mb\":8192,\"speed\":2}"),
+                   QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2") ",\"slo\":{\"ms\":60}"),
+             &simple, &log, &result);
+    assert_int_equal(log.requests[0].exec_ns, 50 * SIM_MS);
+    assert_close(result.run.slowdown_mean, 1);
+    assert_close(result.overall.cost_per_request_usd, 0.05 * 0.011);
+    assert_close(result.overall.slo_hit_rate, 1);
+    assert_close(result.overall.bound_slo_hit_rate, 1);
+    /* Two in a batch, for half the price each. */
+    assert_close(result.overall.bound_cost_per_request_usd, 0.05 * 0.011 / 2);
+    simulation_result_clear(&result);
+    /* Where every GPU is slow, nobody can be as fast as the profile. */
+    run_well(WORLD(INVOKERS("1", "8",
+                            "{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
+                            "\"memory_mb\":8192,\"speed\":0.5}"),
+                   QUARTERS, "", EVERY("1000"), ONE COUNT("0", "2") ",\"slo\":{\"ms\":150}"),
+             &simple, &log, &result);
+    assert_int_equal(log.requests[0].exec_ns, 200 * SIM_MS);
+    assert_close(result.overall.bound_slo_hit_rate, 0);
+    assert_true(isnan(result.overall.bound_cost_per_request_usd));
+    simulation_result_clear(&result);
+}
+
+/* ---- The controller -------------------------------------------------------------------------- */
+
+static void decisions_of_several_queues_wait_for_one_another(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* Three sources at once, 5 ms a decision: they set out after 5, 10 and 15 ms, each reserved as
+     * its decision begins. y ends last, at 1,110; the join's decision, then 100. */
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS,
+                   ",\"initial\":{\"f\":2,\"g\":2},\"interference\":false,\"decision_cost\":{"
+                   "\"model\":\"modelled\","
+                   "\"ns_per_unit\":5000000}",
+                   EVERY("1000"),
+                   APPLICATION(STAGE("x", "g", "") "," STAGE("y", "f", "") "," STAGE(
+                       "z", "g", "") "," STAGE("j", "f", ",\"after\":[\"x\",\"y\",\"z\"]"))
+                       COUNT("0", "1")),
+             &star, &log, &result);
+    assert_int_equal(log.batch_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct batch_row *row = &log.batches[i];
+        if (row->queue == 3)
+            continue;
+        sim_time_t before = 5 * (sim_time_t)row->queue * SIM_MS;
+        assert_int_equal(row->dispatched_ns, 1000 * SIM_MS + before);
+        assert_int_equal(row->started_ns, 1005 * SIM_MS + before);
+    }
+    assert_int_equal(log.requests[0].queue_ns, 35 * SIM_MS);
+    assert_int_equal(log.requests[0].finish_ns, 1215 * SIM_MS);
+    assert_close(result.overall.cost_hold_usd, 4 * 0.005 * 0.011);
+    assert_int_equal(result.run.decisions, 4);
+    assert_int_equal(result.run.decision_units, 4);
+    simulation_result_clear(&result);
+}
+
+static void a_measured_decision_cost_marks_the_result(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"{\"model\":\"zero\"}", "{\"model\":\"measured\"}"};
+    for (int i = 0; i < 2; i++) {
+        char json[8192], text[16384] = {0};
+        struct simulation_result result;
+        struct error error = {0};
+        snprintf(json, sizeof json,
+                 WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"decision_cost\":%s", EVERY("1000"),
+                       ONE COUNT("0", "5")),
+                 models[i]);
+        run_well(json, &simple, NULL, &result);
+        struct experiment *experiment = load(json);
+        FILE *file = tmpfile();
+        assert_non_null(file);
+        assert_true(output_run_json(file, experiment, &result, &error));
+        output_run_text(file, experiment, &result);
+        rewind(file);
+        assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+        fclose(file);
+        assert_non_null(
+            strstr(text, i == 0 ? "\"deterministic\":\ttrue" : "\"deterministic\":\tfalse"));
+        assert_int_equal(strstr(text, "not deterministic") != NULL, i == 1);
+        assert_true((result.run.decision_us_mean > 0) == (i == 1));
+        experiment_free(experiment);
+        simulation_result_clear(&result);
+    }
+}
+
+static bool hesitant_decide(void *state, struct platform *platform)
+{
+    int *calls = state;
+    if (platform_now(platform) < 13 * SIM_S)
+        return (*calls)++ % 2 == 0;
+    return platform_queue_length(platform, 0) > 0 && platform_drop(platform, 0, 0);
+}
+
+static void a_policy_may_ask_again_and_then_sleep_any_number_of_times(void **state)
+{
+    (void)state;
+    struct simulation_result result;
+    static const struct policy hesitant = {.abi = POLICY_ABI,
+                                           .name = "hesitant",
+                                           .state_bytes = sizeof(int),
+                                           .decide = hesitant_decide};
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1"), ONE COUNT("0", "13100")),
+             &hesitant, NULL, &result);
+    assert_int_equal(result.overall.dropped, 13100);
+    simulation_result_clear(&result);
+}
+
+static void ring_again(void *state, struct platform *platform, uint32_t id)
+{
+    (void)state;
+    platform_set_timer(platform, platform_now(platform) + SIM_MS, id);
+}
+
+static bool ringer_init(void *state, struct platform *platform, const double *values,
+                        struct error *error)
+{
+    (void)values;
+    (void)error;
+    ring_again(state, platform, 0);
+    return true;
+}
+
+static bool never_init(void *state, struct platform *platform, const double *values,
+                       struct error *error)
+{
+    (void)state;
+    (void)values;
+    (void)error;
+    platform_set_timer(platform, SIM_FOREVER, 0);
+    return true;
+}
+
+static bool idle_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    (void)platform;
+    return false;
+}
+
+static void a_policy_that_only_watches_the_clock_is_stopped(void **state)
+{
+    (void)state;
+    static const struct policy watchers[] = {
+        {.abi = POLICY_ABI,
+         .name = "ringer",
+         .init = ringer_init,
+         .on_timer = ring_again,
+         .decide = idle_decide},
+        {.abi = POLICY_ABI, .name = "waiter", .init = never_init, .decide = idle_decide}};
+    for (size_t i = 0; i < 2; i++) {
+        struct simulation_result result;
+        struct error error = {0};
+        assert_false(
+            run(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1"), ONE COUNT("0", "3")),
+                &watchers[i], NULL, &result, &error));
+        assert_non_null(strstr(error.message, "rule progress"));
+        assert_non_null(strstr(error.message, watchers[i].name));
+    }
+}
+
+static bool patient_decide(void *state, struct platform *platform)
+{
+    return platform_now(platform) >= 20 * SIM_S && simple_decide(state, platform);
+}
+
+static void a_policy_may_watch_the_clock_for_long_before_it_acts(void **state)
+{
+    (void)state;
+    struct simulation_result result;
+    static const struct policy patient = {.abi = POLICY_ABI,
+                                          .name = "patient",
+                                          .init = ringer_init,
+                                          .on_timer = ring_again,
+                                          .decide = patient_decide};
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":3}", EVERY("1"),
+                   ONE COUNT("0", "3")),
+             &patient, NULL, &result);
+    /* Three at once from 20,000 on, each slowed by two others. */
+    assert_close(result.overall.latency_ms_max, 20000 - 1 + 200);
+    simulation_result_clear(&result);
+}
+
+/* ---- Users ----------------------------------------------------------------------------------- */
+
+static void two_users_of_one_server_take_turns(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* Both think 20 ms and ask at 20; one is served to 120, the other to 220. The first asks again
+     * at 140 and is served to 320, the second at 240, to 420, and so on: 180 ms each. */
+    run_well(WORLD(INVOKERS("1", "1", MPS4), QUARTERS, "",
+                   "\"process\":\"closed\",\"users\":2,\"think_ms\":20,\"think\":\"constant\"",
+                   ONE COUNT("0", "6")),
+             &simple, &log, &result);
+    static const sim_time_t arrivals[6] = {20, 20, 140, 240, 340, 440};
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(log.requests[i].arrival_ns, arrivals[i] * SIM_MS);
+        assert_int_equal(log.requests[i].finish_ns, (120 + 100 * (sim_time_t)i) * SIM_MS);
+    }
+    assert_int_equal(log.request_count, 6);
+    simulation_result_clear(&result);
+}
+
+/* ---- Figures --------------------------------------------------------------------------------- */
+
+static void a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* Requests at 1,000 (warm-up) and 2,000 wait for each other, then 1 s for a container. */
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":\"cold\"", EVERY("1000"),
+                   ONE COUNT("1", "1")),
+             &pairs, &log, &result);
+    assert_int_equal(log.request_count, 2);
+    assert_int_equal(result.overall.requests, 1);
+    assert_int_equal(result.run.batches, 1);
+    assert_close(result.overall.mean_batch, 2);
+    assert_close(result.overall.cold_start_rate, 1);
+    assert_close(result.overall.cost_usd, 0.1 * 0.011 / 2);
+    assert_close(result.overall.cost_hold_usd, 1.0 * 0.011 / 2);
+    assert_close(result.overall.queue_ms_mean, 0);
+    assert_close(result.overall.latency_ms_mean, 1100);
+    assert_close(result.run.simulated_s, 1.1);
+    simulation_result_clear(&result);
+    /* A batch of warm-up alone is not counted. */
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), ONE COUNT("2", "2")),
+             &pairs, &log, &result);
+    assert_int_equal(log.batch_count, 2);
+    assert_int_equal(result.run.batches, 1);
+    assert_close(result.overall.cost_usd, 0.1 * 0.011);
+    simulation_result_clear(&result);
+}
+
+static void utilisation_and_idle_cost_are_integrals_over_the_measured_time(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* Measured from 2,000 to 3,100: two executions of 100 ms, 0.9 s idle between them. */
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":1}", EVERY("1000"),
+                   ONE COUNT("1", "2")),
+             &simple, &log, &result);
+    const struct run_measures *r = &result.run;
+    assert_close(r->simulated_s, 1.1);
+    assert_close(r->vcpu_utilisation, 0.2 / (8 * 1.1));
+    assert_close(r->gpu_utilisation, 0.2 / (4 * 1.1));
+    assert_close(r->memory_utilisation, 100.0 / 8192);
+    assert_close(r->gpu_memory_utilisation, (100 * 1.1 + 10 * 0.2) / (8192 * 1.1));
+    assert_close(r->gpu_fragmentation, 0.75);
+    assert_close(result.overall.cost_usd, 0.2 * 0.011);
+    assert_close(result.overall.cost_hold_usd, 0);
+    assert_close(r->cost_idle_usd, 0.9 * 0.011);
+    assert_close(r->cost_provisioned_usd, 1.1 * 0.011);
+    assert_close(r->cost_cluster_usd, 1.1 * (8 * 0.001 + 4 * 0.01));
+    simulation_result_clear(&result);
+}
+
+static void rows_and_totals_agree_under_every_policy(void **state)
+{
+    (void)state;
+    static struct log log;
+    for (size_t p = 0; policy_at(p) != NULL; p++) {
+        struct simulation_result result;
+        char json[8192];
+        snprintf(
+            json, sizeof json,
+            WORLD(
+                INVOKERS("2", "8", MPS4), QUARTERS, ",\"noise\":{\"cv\":0.2}",
+                "\"process\":\"poisson\",\"rate_per_s\":15",
+                APPLICATION(STAGE("a", "f", "") "," STAGE("b", "f", ",\"after\":[\"a\"]") "," STAGE(
+                    "c", "g", ",\"after\":[\"a\"]") "," STAGE("d", "g", ",\"after\":[\"b\",\"c\"]"))
+                    COUNT("0", "500") ",\"policy\":{\"name\":\"%s\"}"),
+            policy_at(p)->name);
+        run_well(json, NULL, &log, &result);
+        double requests = 0, batches = 0;
+        size_t jobs = 0, hits = 0;
+        for (size_t i = 0; i < log.request_count; i++) {
+            requests += log.requests[i].cost_usd;
+            hits += log.requests[i].hit;
+        }
+        for (size_t i = 0; i < log.batch_count; i++) {
+            batches += log.batches[i].cost_usd;
+            jobs += log.batches[i].jobs;
+        }
+        assert_int_equal(log.request_count, 500);
+        assert_int_equal(jobs, 500 * 4);
+        assert_int_equal(log.batch_count, result.run.batches);
+        assert_close(batches, requests);
+        assert_close(result.overall.cost_usd, requests);
+        assert_close(result.overall.slo_hit_rate, (double)hits / 500);
+        assert_close(result.overall.mean_batch, (double)jobs / (double)log.batch_count);
+        simulation_result_clear(&result);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_join_waits_for_both_branches_and_transfers_from_the_remote_one_only),
+        cmocka_unit_test(a_dropped_request_ends_with_its_running_branch_and_counts_as_a_miss),
+        cmocka_unit_test(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue),
+        cmocka_unit_test(esg_forgets_a_listed_queue_that_a_drop_has_emptied),
+        cmocka_unit_test(a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start),
+        cmocka_unit_test(a_container_is_gone_at_the_instant_its_keep_alive_ends),
+        cmocka_unit_test(a_keep_alive_that_becomes_shorter_holds_from_then_on),
+        cmocka_unit_test(a_policy_may_start_containers_when_asked_how_long_to_keep_one),
+        cmocka_unit_test(the_reuse_order_chooses_among_idle_containers),
+        cmocka_unit_test(initial_counts_walk_from_the_home_invoker),
+        cmocka_unit_test(memory_decides_among_unlike_gpus_and_evicts_on_the_chosen_one),
+        cmocka_unit_test(an_exclusive_gpu_takes_one_batch_and_nothing_slows_it),
+        cmocka_unit_test(mig_slices_run_side_by_side_without_slowing_each_other),
+        cmocka_unit_test(every_policy_runs_on_every_kind_of_sharing),
+        cmocka_unit_test(a_gpu_runs_only_the_shares_its_slicing_allows),
+        cmocka_unit_test(three_co_runners_add_their_excess),
+        cmocka_unit_test(as_many_batches_co_run_as_the_gpu_has_units),
+        cmocka_unit_test(a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it),
+        cmocka_unit_test(decisions_of_several_queues_wait_for_one_another),
+        cmocka_unit_test(a_measured_decision_cost_marks_the_result),
+        cmocka_unit_test(a_policy_may_ask_again_and_then_sleep_any_number_of_times),
+        cmocka_unit_test(a_policy_that_only_watches_the_clock_is_stopped),
+        cmocka_unit_test(a_policy_may_watch_the_clock_for_long_before_it_acts),
+        cmocka_unit_test(two_users_of_one_server_take_turns),
+        cmocka_unit_test(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs),
+        cmocka_unit_test(utilisation_and_idle_cost_are_integrals_over_the_measured_time),
+        cmocka_unit_test(rows_and_totals_agree_under_every_policy),
+    };
+    return cmocka_run_group_tests_name("platform", tests, NULL, NULL);
+}
