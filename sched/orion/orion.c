@@ -27,9 +27,9 @@
  * and noise of the profile; stages are independent [derived; Orion also measures correlation
  * between the workers of one stage, which no stage here has]. No percentile is interpolated between
  * sizes: every configuration has its own. Transfers, queueing and interference are not in the model
- * [derived: nor in ESG's]. What is left of the SLO when the plan is made is its target. Queues are
- * taken round robin, a batch that fits nowhere waits and lets others pass [derived]. One unit of
- * decision time is what ESG_1Q pays for a node [derived].
+ * [derived: nor in ESG's]. The target of a plan is the workflow's SLO, whatever it
+ * has waited already [code]. Queues are taken round robin, a batch that fits nowhere waits and lets
+ * others pass [derived]. One unit of decision time is what ESG_1Q pays for a node [derived].
  */
 #include "sched/policy.h"
 
@@ -55,6 +55,7 @@ enum { SWEEP_FROM = 1 << 14 };
 enum parameter_index {
     PARAMETER_PERCENTILE,
     PARAMETER_METHOD,
+    PARAMETER_TARGET,
     PARAMETER_CUTOFF,
     PARAMETER_UNITS,
     PARAMETER_CHARGE,
@@ -67,6 +68,7 @@ enum parameter_index {
     PARAMETER_COUNT
 };
 
+enum { TARGET_SLO, TARGET_LEFT };
 enum { CHARGE_EACH, CHARGE_FIRST };
 enum { BUNDLE_ANY, BUNDLE_QUEUED };
 
@@ -75,6 +77,8 @@ static const struct parameter orion_parameters[PARAMETER_COUNT] = {
                               "of the end-to-end latency that must be within the SLO (code)"},
     [PARAMETER_METHOD] = {"method", ORION_BEST_FIRST, 0, 1, "best-first|greedy",
                           "best-first search (recall), or steepest descent (code)"},
+    [PARAMETER_TARGET] = {"target", TARGET_SLO, 0, 1, "slo|left",
+                          "of a plan: the workflow's own (code), or what is left when it is made"},
     [PARAMETER_CUTOFF] = {"cutoff", 1000, 1, CUTOFF_MAX, NULL,
                           "most plans evaluated by one search (assumed)"},
     [PARAMETER_UNITS] = {"evaluation_units", 1, 0, 1e6, NULL,
@@ -154,7 +158,8 @@ static void find_levels(struct orion *orion)
 {
     const uint32_t most = (uint32_t)orion->values[PARAMETER_MAX_BATCH];
     uint32_t last = 0;
-    while (orion->values[PARAMETER_BUNDLE] > 0 && orion->level_count + 1 < LEVELS_MAX) {
+    while (orion->values[PARAMETER_BUNDLE] == BUNDLE_QUEUED &&
+           orion->level_count + 1 < LEVELS_MAX) {
         uint32_t next = most;
         for (size_t f = 0; f < orion->workload->function_count; f++) {
             const struct function *function = &orion->workload->functions[f];
@@ -337,7 +342,8 @@ static struct orion_sizing *sizing_for(const struct orion *orion, uint32_t appli
                                        uint32_t length)
 {
     size_t level = orion->level_count - 1;
-    while (orion->values[PARAMETER_BUNDLE] > 0 && level > 0 && orion->levels[level] > length)
+    while (orion->values[PARAMETER_BUNDLE] == BUNDLE_QUEUED && level > 0 &&
+           orion->levels[level] > length)
         level--;
     return &orion->sizings[application * orion->level_count + level];
 }
@@ -347,11 +353,13 @@ static const struct orion_plan *orion_plan(struct orion *orion, struct platform 
 {
     struct orion_sizing *sizing = sizing_for(orion, platform_queue_application(platform, queue),
                                              platform_queue_length(platform, queue));
-    const double left = (double)(job->deadline - platform_now(platform)) -
-                        orion->values[PARAMETER_HEADROOM] * (double)job->slo;
-    uint32_t target = left > 0 ? (uint32_t)fmin(floor(left / sizing->model->bin + 1e-9),
-                                                (double)sizing->model->target)
-                               : 0;
+    const sim_time_t whole = orion->values[PARAMETER_TARGET] == TARGET_SLO
+                                 ? job->slo
+                                 : job->deadline - platform_now(platform);
+    const double left = (double)whole - orion->values[PARAMETER_HEADROOM] * (double)job->slo;
+    const uint32_t target = left > 0 ? (uint32_t)fmin(floor(left / sizing->model->bin + 1e-9),
+                                                      (double)sizing->model->target)
+                                     : 0;
     struct orion_plan *plan = sizing->plans[target];
     const bool known = plan != NULL;
     if (!known) {
@@ -365,7 +373,7 @@ static const struct orion_plan *orion_plan(struct orion *orion, struct platform 
     }
     orion->counters.searches++;
     orion->counters.infeasible += plan->feasible ? 0 : 1;
-    if (known && orion->values[PARAMETER_CHARGE] > 0) {
+    if (known && orion->values[PARAMETER_CHARGE] == CHARGE_FIRST) {
         platform_charge(platform, 1);
         return plan;
     }
