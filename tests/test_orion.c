@@ -599,7 +599,7 @@ static const char rightly[] =
                                      "\"platform\":{\"prewarm\":\"none\",\"initial\":\"cold\","
                                      "\"keep_alive_s\":0.3,"
                                      "\"transfer\":{\"latency_ms\":0},\"decision_cost\":{\"model\":"
-                                     "\"none\"}},"
+                                     "\"zero\"}},"
                                      "\"requests\":5,\"warmup_requests\":0,\"seed\":1}";
 
 static void container_is_ready_when_its_input_arrives(void **state)
