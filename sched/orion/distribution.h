@@ -25,8 +25,8 @@ struct distribution {
 void distribution_zero(struct distribution *out);
 
 /* Execution time of `function` where its nominal time is `time` ns: nominal × lognormal noise for a
- * profile, the function's own law otherwise. `bin` in ns. `out->mass` must have room for horizon +
- * 1. */
+ * profile, the function's own law otherwise. `bin` in ns. `out->mass` must have room for horizon
+ * + 1. */
 void distribution_execution(const struct function *function, sim_time_t time, double bin,
                             uint32_t horizon, struct distribution *out);
 

@@ -111,8 +111,8 @@ struct orion_bundle {
     uint32_t application;
     uint32_t references;
     uint32_t next_free;
-    uint16_t due;  /* stages whose prewarming time has come, and that are not dispatched */
-    uint16_t done; /* stages dispatched */
+    uint32_t due;  /* stages whose prewarming time has come, and that are not dispatched */
+    uint32_t done; /* stages dispatched */
 };
 
 struct orion {
@@ -206,8 +206,11 @@ static bool orion_init(void *state, struct platform *platform, const double *val
         calloc(workload->application_count * orion->level_count + 1, sizeof *orion->sizings);
     orion->expected = calloc(workload->function_count + 1, sizeof *orion->expected);
     orion->starting = calloc(workload->function_count + 1, sizeof *orion->starting);
-    bool done = (orion->sizings != NULL && orion->expected != NULL && orion->starting != NULL) ||
-                error_run(error, "policy orion: out of memory");
+    if (orion->sizings == NULL || orion->expected == NULL || orion->starting == NULL) {
+        orion_finish(orion);
+        return error_run(error, "policy orion: out of memory");
+    }
+    bool done = true;
     for (size_t a = 0; done && a < workload->application_count; a++)
         for (size_t l = 0; done && l < orion->level_count; l++)
             done = sizing_init(orion, &orion->sizings[a * orion->level_count + l], a,
@@ -265,10 +268,10 @@ static void bundle_release(struct orion *orion, uint32_t index)
 static void bundle_dispatched(struct orion *orion, uint32_t index, uint32_t stage)
 {
     struct orion_bundle *bundle = &orion->bundles[index];
-    const uint16_t bit = (uint16_t)(1u << stage);
+    const uint32_t bit = UINT32_C(1) << stage;
     if ((bundle->due & bit) != 0)
         orion->expected[bundle_function(orion, bundle, stage)]--;
-    bundle->due &= (uint16_t)~bit;
+    bundle->due &= ~bit;
     bundle->done |= bit;
 }
 
@@ -311,7 +314,7 @@ static void prewarm_due(struct orion *orion, struct platform *platform, uint32_t
     const struct function *function = &orion->workload->functions[f];
     if ((bundle->done >> s & 1u) != 0)
         return;
-    bundle->due |= (uint16_t)(1u << s);
+    bundle->due |= UINT32_C(1) << s;
     orion->expected[f]++;
     if (platform_warm_total(platform, f) + orion->starting[f] >= orion->expected[f] ||
         !prewarm_start(platform, f, bundle->plan->configuration[s]))
