@@ -27,9 +27,11 @@
  * and noise of the profile; stages are independent [derived; Orion also measures correlation
  * between the workers of one stage, which no stage here has]. No percentile is interpolated between
  * sizes: every configuration has its own. Transfers, queueing and interference are not in the model
- * [derived: nor in ESG's]. The target of a plan is the workflow's SLO, whatever it
- * has waited already [code]. Queues are taken round robin, a batch that fits nowhere waits and lets
- * others pass [derived]. One unit of decision time is what ESG_1Q pays for a node [derived].
+ * [derived: nor in ESG's]. The target of a plan is the workflow's SLO, whatever it has waited
+ * already [code]. Queues are taken round robin, a batch that fits nowhere waits and lets others
+ * pass [derived]. One unit of decision time is what ESG_1Q pays for a node; a percentile, which
+ * takes some convolutions, is taken for 100 nodes, so that the default cut-off is 10 ms where a
+ * node is 100 ns [assumed].
  */
 #include "sched/policy.h"
 
