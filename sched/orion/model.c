@@ -1,0 +1,252 @@
+#include "sched/orion/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/esg/dominators.h"
+#include "sched/esg/search.h"
+
+/* ---- Ladders --------------------------------------------------------------------------------- */
+
+static void ladder_clear(struct orion_ladder *ladder)
+{
+    for (size_t i = 0; ladder->execution != NULL && i < ladder->count; i++)
+        free(ladder->execution[i].mass);
+    free(ladder->execution);
+    free(ladder->configuration);
+    free(ladder->cost);
+    free(ladder->time);
+    memset(ladder, 0, sizeof *ladder);
+}
+
+/* Entries of the table (ascending time) that cost less than all faster ones, last first. */
+static bool ladder_fill(struct orion_ladder *ladder, const struct search_table *table,
+                        uint32_t max_batch)
+{
+    size_t *kept = malloc(table->count * sizeof *kept);
+    size_t count = 0;
+    for (size_t i = 0; kept != NULL && i < table->count; i++)
+        if (table->batch[i] <= max_batch &&
+            (count == 0 || table->cost[i] < table->cost[kept[count - 1]]))
+            kept[count++] = i;
+    ladder->configuration = malloc((count + 1) * sizeof *ladder->configuration);
+    ladder->cost = malloc((count + 1) * sizeof *ladder->cost);
+    ladder->time = malloc((count + 1) * sizeof *ladder->time);
+    ladder->execution = calloc(count + 1, sizeof *ladder->execution);
+    const bool done = kept != NULL && ladder->configuration != NULL && ladder->cost != NULL &&
+                      ladder->time != NULL && ladder->execution != NULL;
+    for (size_t i = 0; done && i < count; i++) {
+        const size_t entry = kept[count - 1 - i];
+        ladder->configuration[i] = table->index[entry];
+        ladder->cost[i] = table->cost[entry];
+        ladder->time[i] = table->time[entry];
+    }
+    ladder->count = done ? count : 0;
+    free(kept);
+    return done;
+}
+
+/* Keeps of `scratch` what the distribution needs. */
+static bool distribution_keep(struct distribution *kept, const struct distribution *scratch)
+{
+    *kept = *scratch;
+    kept->mass = malloc((scratch->count + 1) * sizeof *kept->mass);
+    if (kept->mass == NULL)
+        return false;
+    memcpy(kept->mass, scratch->mass, scratch->count * sizeof *kept->mass);
+    return true;
+}
+
+static bool ladder_build(struct orion_model *model, const struct workload *workload, size_t stage,
+                         uint32_t max_batch, struct error *error)
+{
+    struct orion_ladder *ladder = &model->ladders[stage];
+    const uint32_t index = model->application->stages[stage].function;
+    const struct function *function = &workload->functions[index];
+    struct search_table *table = search_table_create_placeable(workload, index, error);
+    if (table == NULL)
+        return false;
+    bool done = ladder_fill(ladder, table, max_batch);
+    search_table_destroy(table);
+    for (size_t i = 0; done && i < ladder->count; i++) {
+        distribution_execution(function, ladder->time[i], model->bin, model->horizon,
+                               &model->scratch[0]);
+        done = distribution_keep(&ladder->execution[i], &model->scratch[0]);
+    }
+    if (!done)
+        return error_run(error, "policy orion: out of memory");
+    return ladder->count > 0 ||
+           error_input(error,
+                       "function '%s': no configuration of a batch of at most %u fits the cluster; "
+                       "raise policy.params.max_batch or give the function a smaller batch",
+                       function->name, max_batch);
+}
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+/* The closest stage that is, or dominates, both. */
+static uint32_t common_dominator(const uint32_t *dominator, uint32_t a, uint32_t b)
+{
+    while (a != b && a != SIM_NONE && b != SIM_NONE) {
+        if (a > b)
+            a = dominator[a];
+        else
+            b = dominator[b];
+    }
+    return a == b ? a : SIM_NONE;
+}
+
+static void find_dominators(struct orion_model *model)
+{
+    const struct application *application = model->application;
+    bool any = false;
+    dominators_find(application, model->dominator);
+    model->sink_dominator = SIM_NONE;
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        if (application->stages[s].next_count > 0)
+            continue;
+        model->sink_dominator =
+            any ? common_dominator(model->dominator, model->sink_dominator, s) : s;
+        any = true;
+    }
+}
+
+static bool model_allocate(struct orion_model *model)
+{
+    const size_t room = (size_t)model->horizon + 1;
+    const size_t stages = model->application->stage_count;
+    const size_t scratch = sizeof model->scratch / sizeof *model->scratch;
+    model->masses = calloc((stages + scratch) * room, sizeof *model->masses);
+    if (model->masses == NULL)
+        return false;
+    for (size_t s = 0; s < stages; s++)
+        model->from_dominator[s].mass = model->masses + s * room;
+    for (size_t i = 0; i < scratch; i++)
+        model->scratch[i].mass = model->masses + (stages + i) * room;
+    return true;
+}
+
+struct orion_model *orion_model_create(const struct workload *workload, size_t application,
+                                       uint32_t max_batch, uint32_t bins, double percentile,
+                                       struct error *error)
+{
+    struct orion_model *model = calloc(1, sizeof *model);
+    if (model == NULL) {
+        error_run(error, "policy orion: out of memory");
+        return NULL;
+    }
+    model->application = &workload->applications[application];
+    model->bin = fmax((double)model->application->slo / bins, 1);
+    model->target = (uint32_t)((double)model->application->slo / model->bin + 1e-9);
+    /* No stage of a plan that could be feasible is longer than the SLO, so no such plan than this.
+     */
+    model->horizon = bins * (uint32_t)(model->application->stage_count + 1);
+    model->percentile = percentile;
+    find_dominators(model);
+    bool done = model_allocate(model) || error_run(error, "policy orion: out of memory");
+    for (size_t s = 0; done && s < model->application->stage_count; s++)
+        done = ladder_build(model, workload, s, max_batch, error);
+    if (done)
+        return model;
+    orion_model_destroy(model);
+    return NULL;
+}
+
+void orion_model_destroy(struct orion_model *model)
+{
+    if (model == NULL)
+        return;
+    for (size_t s = 0; s < WORKLOAD_MAX_STAGES; s++)
+        ladder_clear(&model->ladders[s]);
+    free(model->masses);
+    free(model);
+}
+
+/* ---- Latency --------------------------------------------------------------------------------- */
+
+static void swap(struct distribution *a, struct distribution *b)
+{
+    const struct distribution kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* From the end of stage `from` (SIM_NONE: from the start) to the end of stage `to`, which `from`
+ * dominates or is: the segments between dominators, which are independent, one after the other.
+ * Into `out`, by way of `spare`. */
+static void path(const struct orion_model *model, uint32_t from, uint32_t to,
+                 struct distribution *out, struct distribution *spare)
+{
+    distribution_zero(out);
+    for (uint32_t s = to; s != from; s = model->dominator[s]) {
+        distribution_series(out, &model->from_dominator[s], model->horizon, spare);
+        swap(out, spare);
+    }
+}
+
+/* Into scratch[0]: the latest of the paths from the end of stage `from` to those of `ends`. */
+static void join(struct orion_model *model, uint32_t from, const uint32_t *ends, size_t count)
+{
+    struct distribution *scratch = model->scratch;
+    distribution_zero(&scratch[0]);
+    for (size_t i = 0; i < count; i++) {
+        path(model, from, ends[i], &scratch[1], &scratch[2]);
+        if (i == 0) {
+            swap(&scratch[0], &scratch[1]);
+            continue;
+        }
+        distribution_later(&scratch[0], &scratch[1], &scratch[2]);
+        swap(&scratch[0], &scratch[2]);
+    }
+}
+
+static void model_run(struct orion_model *model, const uint16_t *steps)
+{
+    for (size_t s = 0; s < model->application->stage_count; s++) {
+        const struct stage *stage = &model->application->stages[s];
+        join(model, model->dominator[s], stage->after, stage->after_count);
+        distribution_series(&model->scratch[0], &model->ladders[s].execution[steps[s]],
+                            model->horizon, &model->from_dominator[s]);
+    }
+}
+
+/* Into scratch[3]: from the start to the end of `middle`, then what scratch[0] holds. */
+static void append(struct orion_model *model, uint32_t middle)
+{
+    path(model, SIM_NONE, middle, &model->scratch[1], &model->scratch[2]);
+    distribution_series(&model->scratch[1], &model->scratch[0], model->horizon, &model->scratch[3]);
+}
+
+uint32_t orion_model_latency(struct orion_model *model, const uint16_t *steps)
+{
+    uint32_t sinks[WORKLOAD_MAX_STAGES];
+    size_t count = 0;
+    for (uint32_t s = 0; s < model->application->stage_count; s++)
+        if (model->application->stages[s].next_count == 0)
+            sinks[count++] = s;
+    model_run(model, steps);
+    join(model, model->sink_dominator, sinks, count);
+    append(model, model->sink_dominator);
+    return distribution_percentile(&model->scratch[3], model->percentile, model->horizon);
+}
+
+void orion_model_starts(struct orion_model *model, const uint16_t *steps, sim_time_t *start)
+{
+    model_run(model, steps);
+    for (size_t s = 0; s < model->application->stage_count; s++) {
+        const struct stage *stage = &model->application->stages[s];
+        join(model, model->dominator[s], stage->after, stage->after_count);
+        append(model, model->dominator[s]);
+        start[s] = (sim_time_t)(model->bin *
+                                distribution_percentile(&model->scratch[3], 0.5, model->horizon));
+    }
+}
+
+double orion_model_cost(const struct orion_model *model, const uint16_t *steps)
+{
+    double cost = 0;
+    for (size_t s = 0; s < model->application->stage_count; s++)
+        cost += model->ladders[s].cost[steps[s]];
+    return cost;
+}

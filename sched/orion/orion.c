@@ -1,0 +1,580 @@
+/* Orion (OSDI'22, "ORION and the Three Rights: Sizing, Bundling, and Prewarming for Serverless
+ * DAGs"), as a planner of (batch, vCPU, vGPU).
+ *
+ * Evidence, as in the parameter table: [code] read in the authors' public repository
+ * (icanforce/Orion-OSDI22 @ 0ecb698), [notes] third-party reading notes, [recall] from memory of
+ * the paper, [derived] our porting.
+ *
+ * Right-sizing. A stage's latency is a distribution, known from the profile; the 95th percentile of
+ * the whole DAG comes from convolution and products of CDFs [code]. A plan is found by best-first
+ * search over sizes [recall], or by the repository's steepest descent [code], cut off after a
+ * number of percentiles reckoned, and all of these are charged as decision time [recall: so did
+ * ESG's authors]. A workflow is planned once, when its first stage is first scheduled, and the plan
+ * holds for its later stages [notes]: no re-planning is the weakness that ESG is said to use.
+ *
+ * Bundling. Orion puts k parallel invocations in one VM [code]; here a bundle is a batch [derived].
+ * Jobs that wait behind the head when it is planned join its plan, so that they can stay together
+ * through the later stages [derived]; nobody waits for a batch to fill. Where fewer jobs are there
+ * than planned, these run with the planned vCPUs and vGPUs: a pre-planned configuration miss.
+ *
+ * Right-prewarming. A stage's container is started one mean cold start before the stage's input is
+ * due by the plan's median [notes: the simple equivalent of the repository's delay search], unless
+ * idle or starting containers suffice. A batch waits for a container that is starting ("almost
+ * warm" [code]) rather than begin a start of its own.
+ *
+ * Porting assumptions. Sizes are the profile's non-dominated configurations, a ladder a stage
+ * [derived; Orion: memory in steps of 64 MB]. Distributions are known, not sampled: nominal time
+ * and noise of the profile; stages are independent [derived; Orion also measures correlation
+ * between the workers of one stage, which no stage here has]. No percentile is interpolated between
+ * sizes: every configuration has its own. Transfers, queueing and interference are not in the model
+ * [derived: nor in ESG's]. The target of a plan is the workflow's SLO, whatever it has waited
+ * already [code]. Queues are taken round robin, a batch that fits nowhere waits and lets others
+ * pass [derived]. One unit of decision time is what ESG_1Q pays for a node; a percentile, which
+ * takes some convolutions, is taken for 100 nodes, so that the default cut-off is 10 ms where a
+ * node is 100 ns [assumed].
+ */
+#include "sched/policy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/common/placement.h"
+#include "sched/orion/orion.h"
+#include "sched/orion/requests.h"
+
+enum { HOME_PROBES = 4, LEVELS_MAX = 64, CUTOFF_MAX = 10000000 };
+
+/* Requests are taken to be lost this long after their deadline; looked for from this many slots on.
+ */
+#define STALE (600 * SIM_S)
+enum { SWEEP_FROM = 1 << 14 };
+
+/* A timer's id: this bit and a function whose start is over, or a bundle and its stage. */
+#define TIMER_STARTED UINT32_C(0x80000000)
+#define BUNDLES_MAX (TIMER_STARTED / WORKLOAD_MAX_STAGES)
+
+enum parameter_index {
+    PARAMETER_PERCENTILE,
+    PARAMETER_METHOD,
+    PARAMETER_TARGET,
+    PARAMETER_CUTOFF,
+    PARAMETER_UNITS,
+    PARAMETER_CHARGE,
+    PARAMETER_BUNDLE,
+    PARAMETER_MAX_BATCH,
+    PARAMETER_BINS,
+    PARAMETER_PREWARM,
+    PARAMETER_HEADROOM,
+    PARAMETER_PLACEMENT,
+    PARAMETER_COUNT
+};
+
+enum { TARGET_SLO, TARGET_LEFT };
+enum { CHARGE_EACH, CHARGE_FIRST };
+enum { BUNDLE_ANY, BUNDLE_QUEUED };
+
+static const struct parameter orion_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_PERCENTILE] = {"percentile", 0.95, 0.5, 0.9999, NULL,
+                              "of the end-to-end latency that must be within the SLO (code)"},
+    [PARAMETER_METHOD] = {"method", ORION_BEST_FIRST, 0, 1, "best-first|greedy",
+                          "best-first search (recall), or steepest descent (code)"},
+    [PARAMETER_TARGET] = {"target", TARGET_SLO, 0, 1, "slo|left",
+                          "of a plan: the workflow's own (code), or what is left when it is made"},
+    [PARAMETER_CUTOFF] = {"cutoff", 1000, 1, CUTOFF_MAX, NULL,
+                          "most plans evaluated by one search (assumed)"},
+    [PARAMETER_UNITS] = {"evaluation_units", 100, 0, 1e6, NULL,
+                         "decision cost of one plan's percentile, in node expansions (assumed)"},
+    [PARAMETER_CHARGE] = {"charge", CHARGE_EACH, 0, 1, "each|first",
+                          "each bundle's search (recall), or only the first of the same target"},
+    [PARAMETER_BUNDLE] = {"bundle", BUNDLE_ANY, 0, 1, "any|queued",
+                          "largest batch planned: any, or the jobs that wait (derived)"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs in a batch"},
+    [PARAMETER_BINS] = {"bins", 512, 16, 8192, NULL,
+                        "bins of the latency distributions to an SLO (derived; code: 100 ms)"},
+    [PARAMETER_PREWARM] = {"prewarm", 0, 0, 1, "median|off",
+                           "start containers for the input's median time (notes)"},
+    [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
+                            "share of the SLO that plans leave unused (assumed)"},
+    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 2, PLACEMENT_CHOICES,
+                             "invokers asked first, warm before cold (derived)"},
+};
+
+/* The plans of one application for batches up to one size. */
+struct orion_sizing {
+    struct orion_model *model;
+    struct orion_plan **plans; /* by target in bins, made when first wanted */
+    struct orion_plan spare;   /* where there is no memory for another */
+};
+
+/* Jobs planned together. Kept while a request or a timer refers to it. */
+struct orion_bundle {
+    const struct orion_plan *plan;
+    uint32_t application;
+    uint32_t references;
+    uint32_t next_free;
+    uint32_t due;  /* stages whose prewarming time has come, and that are not dispatched */
+    uint32_t done; /* stages dispatched */
+};
+
+struct orion {
+    const struct workload *workload;
+    double values[PARAMETER_COUNT];
+    size_t level_count;
+    uint32_t levels[LEVELS_MAX]; /* sizes of bundle that have a sizing of their own, ascending */
+    struct orion_sizing *sizings;
+    struct orion_requests requests;
+    struct orion_bundle *bundles;
+    uint32_t bundle_count, bundle_room, bundle_free;
+    uint32_t *expected; /* by function: stages that are due */
+    uint32_t *starting; /* by function: containers that we started and that should not be up yet */
+    uint32_t cursor;    /* where round robin goes on */
+    struct orion_counters counters;
+};
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+static void orion_finish(void *state)
+{
+    struct orion *orion = state;
+    if (orion->workload == NULL)
+        return;
+    const size_t count = orion->workload->application_count * orion->level_count;
+    for (size_t i = 0; orion->sizings != NULL && i < count; i++) {
+        struct orion_sizing *sizing = &orion->sizings[i];
+        for (size_t t = 0; sizing->plans != NULL && t <= sizing->model->target; t++)
+            free(sizing->plans[t]);
+        free(sizing->plans);
+        orion_model_destroy(sizing->model);
+    }
+    free(orion->sizings);
+    orion_requests_clear(&orion->requests);
+    free(orion->bundles);
+    free(orion->expected);
+    free(orion->starting);
+    memset(orion, 0, sizeof *orion);
+}
+
+/* One level for any batch; or one for each batch size that is smaller. */
+static void find_levels(struct orion *orion)
+{
+    const uint32_t most = (uint32_t)orion->values[PARAMETER_MAX_BATCH];
+    uint32_t last = 0;
+    while (orion->values[PARAMETER_BUNDLE] == BUNDLE_QUEUED &&
+           orion->level_count + 1 < LEVELS_MAX) {
+        uint32_t next = most;
+        for (size_t f = 0; f < orion->workload->function_count; f++) {
+            const struct function *function = &orion->workload->functions[f];
+            for (size_t i = 0; i < function->configuration_count; i++) {
+                const uint32_t batch = function->configurations[i].batch;
+                if (batch > last && batch < next)
+                    next = batch;
+            }
+        }
+        if (next == most)
+            break;
+        orion->levels[orion->level_count++] = next;
+        last = next;
+    }
+    orion->levels[orion->level_count++] = most;
+}
+
+static bool sizing_init(struct orion *orion, struct orion_sizing *sizing, size_t application,
+                        uint32_t max_batch, struct error *error)
+{
+    const struct application *planned = &orion->workload->applications[application];
+    sizing->model = orion_model_create(orion->workload, application, max_batch,
+                                       (uint32_t)orion->values[PARAMETER_BINS],
+                                       orion->values[PARAMETER_PERCENTILE], error);
+    if (sizing->model == NULL)
+        return false;
+    sizing->plans = calloc((size_t)sizing->model->target + 1, sizeof(struct orion_plan *));
+    for (size_t s = 0; s < planned->stage_count; s++)
+        sizing->spare.configuration[s] =
+            sizing->model->ladders[s].configuration[sizing->model->ladders[s].count - 1];
+    return sizing->plans != NULL || error_run(error, "policy orion: out of memory");
+}
+
+static bool orion_init(void *state, struct platform *platform, const double *values,
+                       struct error *error)
+{
+    struct orion *orion = state;
+    const struct workload *workload = platform_workload(platform);
+    orion->workload = workload;
+    memcpy(orion->values, values, sizeof orion->values);
+    orion->bundle_free = SIM_NONE;
+    find_levels(orion);
+    orion->sizings =
+        calloc(workload->application_count * orion->level_count + 1, sizeof *orion->sizings);
+    orion->expected = calloc(workload->function_count + 1, sizeof *orion->expected);
+    orion->starting = calloc(workload->function_count + 1, sizeof *orion->starting);
+    if (orion->sizings == NULL || orion->expected == NULL || orion->starting == NULL) {
+        orion_finish(orion);
+        return error_run(error, "policy orion: out of memory");
+    }
+    bool done = true;
+    for (size_t a = 0; done && a < workload->application_count; a++)
+        for (size_t l = 0; done && l < orion->level_count; l++)
+            done = sizing_init(orion, &orion->sizings[a * orion->level_count + l], a,
+                               orion->levels[l], error);
+    if (!done)
+        orion_finish(orion);
+    return done;
+}
+
+/* ---- Bundles --------------------------------------------------------------------------------- */
+
+/* SIM_NONE when out of memory: the bundle then goes without prewarming. */
+static uint32_t bundle_open(struct orion *orion, const struct orion_plan *plan,
+                            uint32_t application)
+{
+    uint32_t index = orion->bundle_free;
+    if (index != SIM_NONE) {
+        orion->bundle_free = orion->bundles[index].next_free;
+    } else {
+        if (orion->bundle_count == orion->bundle_room) {
+            const uint32_t room = orion->bundle_room > 0 ? orion->bundle_room * 2 : 64;
+            struct orion_bundle *bundles =
+                room <= BUNDLES_MAX ? realloc(orion->bundles, room * sizeof *bundles) : NULL;
+            if (bundles == NULL)
+                return SIM_NONE;
+            orion->bundles = bundles;
+            orion->bundle_room = room;
+        }
+        index = orion->bundle_count++;
+    }
+    orion->bundles[index] = (struct orion_bundle){.plan = plan, .application = application};
+    orion->counters.open++;
+    return index;
+}
+
+static uint32_t bundle_function(const struct orion *orion, const struct orion_bundle *bundle,
+                                size_t stage)
+{
+    return orion->workload->applications[bundle->application].stages[stage].function;
+}
+
+static void bundle_release(struct orion *orion, uint32_t index)
+{
+    struct orion_bundle *bundle = &orion->bundles[index];
+    if (--bundle->references > 0)
+        return;
+    for (size_t s = 0; s < WORKLOAD_MAX_STAGES; s++)
+        if ((bundle->due >> s & 1u) != 0)
+            orion->expected[bundle_function(orion, bundle, s)]--;
+    bundle->next_free = orion->bundle_free;
+    orion->bundle_free = index;
+    orion->counters.open--;
+}
+
+static void bundle_dispatched(struct orion *orion, uint32_t index, uint32_t stage)
+{
+    struct orion_bundle *bundle = &orion->bundles[index];
+    const uint32_t bit = UINT32_C(1) << stage;
+    if ((bundle->due & bit) != 0)
+        orion->expected[bundle_function(orion, bundle, stage)]--;
+    bundle->due &= ~bit;
+    bundle->done |= bit;
+}
+
+/* ---- Right-prewarming ------------------------------------------------------------------------ */
+
+/* Timers for the stages that wait for others, from the dispatch of a source. */
+static void prewarm_schedule(struct orion *orion, struct platform *platform, uint32_t index)
+{
+    struct orion_bundle *bundle = &orion->bundles[index];
+    const struct application *application = &orion->workload->applications[bundle->application];
+    const sim_time_t now = platform_now(platform);
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const double start_ms =
+            orion->workload->functions[application->stages[s].function].cold_start_mean_ms;
+        if (application->stages[s].after_count == 0 || !(start_ms > 0))
+            continue;
+        const sim_time_t lead = bundle->plan->start[s] - sim_from_ms(start_ms);
+        bundle->references++;
+        platform_set_timer(platform, now + (lead > 0 ? lead : 0), index * WORKLOAD_MAX_STAGES + s);
+    }
+}
+
+/* Where the planned batch would fit, else near home. */
+static bool prewarm_start(struct platform *platform, uint32_t function, uint32_t configuration)
+{
+    const uint32_t invokers = platform_workload(platform)->cluster.invoker_count;
+    const uint32_t fit = platform_best_fit(platform, function, configuration, false);
+    if (fit != SIM_NONE && platform_prewarm(platform, function, fit))
+        return true;
+    for (uint32_t which = 0; which < HOME_PROBES && which < invokers; which++)
+        if (platform_prewarm(platform, function, platform_home(platform, function, which)))
+            return true;
+    return false;
+}
+
+static void prewarm_due(struct orion *orion, struct platform *platform, uint32_t index, size_t s)
+{
+    struct orion_bundle *bundle = &orion->bundles[index];
+    const uint32_t f = bundle_function(orion, bundle, s);
+    const struct function *function = &orion->workload->functions[f];
+    if ((bundle->done >> s & 1u) != 0)
+        return;
+    bundle->due |= UINT32_C(1) << s;
+    orion->expected[f]++;
+    if (platform_warm_total(platform, f) + orion->starting[f] >= orion->expected[f] ||
+        !prewarm_start(platform, f, bundle->plan->configuration[s]))
+        return;
+    orion->counters.prewarms++;
+    orion->starting[f]++;
+    platform_set_timer(platform,
+                       platform_now(platform) + sim_from_ms(function->cold_start_mean_ms *
+                                                            (1 + 3 * function->cold_start_cv)),
+                       TIMER_STARTED | f);
+}
+
+static void orion_on_timer(void *state, struct platform *platform, uint32_t id)
+{
+    struct orion *orion = state;
+    if ((id & TIMER_STARTED) != 0) {
+        orion->starting[id & ~TIMER_STARTED]--;
+        return;
+    }
+    prewarm_due(orion, platform, id / WORKLOAD_MAX_STAGES, id % WORKLOAD_MAX_STAGES);
+    bundle_release(orion, id / WORKLOAD_MAX_STAGES);
+}
+
+/* ---- Right-sizing ---------------------------------------------------------------------------- */
+
+/* The sizing for a bundle of at most what waits. */
+static struct orion_sizing *sizing_for(const struct orion *orion, uint32_t application,
+                                       uint32_t length)
+{
+    size_t level = orion->level_count - 1;
+    while (orion->values[PARAMETER_BUNDLE] == BUNDLE_QUEUED && level > 0 &&
+           orion->levels[level] > length)
+        level--;
+    return &orion->sizings[application * orion->level_count + level];
+}
+
+static const struct orion_plan *orion_plan(struct orion *orion, struct platform *platform,
+                                           uint32_t queue, const struct job_view *job)
+{
+    struct orion_sizing *sizing = sizing_for(orion, platform_queue_application(platform, queue),
+                                             platform_queue_length(platform, queue));
+    const sim_time_t whole = orion->values[PARAMETER_TARGET] == TARGET_SLO
+                                 ? job->slo
+                                 : job->deadline - platform_now(platform);
+    const double left = (double)whole - orion->values[PARAMETER_HEADROOM] * (double)job->slo;
+    const uint32_t target = left > 0 ? (uint32_t)fmin(floor(left / sizing->model->bin + 1e-9),
+                                                      (double)sizing->model->target)
+                                     : 0;
+    struct orion_plan *plan = sizing->plans[target];
+    const bool known = plan != NULL;
+    if (!known) {
+        plan = malloc(sizeof *plan);
+        if (plan == NULL)
+            return &sizing->spare;
+        sizing->plans[target] = plan;
+        /* Out of memory it holds the best found so far, which will do. */
+        (void)orion_plan_search(sizing->model, target, (uint32_t)orion->values[PARAMETER_CUTOFF],
+                                (enum orion_method)orion->values[PARAMETER_METHOD], plan);
+    }
+    orion->counters.searches++;
+    orion->counters.infeasible += plan->feasible ? 0 : 1;
+    if (known && orion->values[PARAMETER_CHARGE] == CHARGE_FIRST) {
+        platform_charge(platform, 1);
+        return plan;
+    }
+    orion->counters.evaluations += plan->evaluations;
+    platform_charge(platform,
+                    (uint64_t)llround(plan->evaluations * orion->values[PARAMETER_UNITS]));
+    return plan;
+}
+
+/* ---- Dispatch -------------------------------------------------------------------------------- */
+
+/* The planned vCPUs and vGPUs with the smallest batch that holds `jobs`, where it is no slower. */
+static uint32_t fit_jobs(const struct function *function, uint32_t planned, uint32_t jobs)
+{
+    const struct configuration *all = function->configurations;
+    for (uint32_t i = 0; i < planned; i++) /* ascending batch */
+        if (all[i].batch >= jobs && all[i].vcpu == all[planned].vcpu &&
+            all[i].vgpu == all[planned].vgpu && all[i].time <= all[planned].time)
+            return i;
+    return planned;
+}
+
+/* How many from the head run together: those of the same planned configuration, and newcomers,
+ * who join the head's plan. */
+static uint32_t bundle_jobs(const struct orion *orion, const struct platform *platform,
+                            uint32_t queue, const struct orion_plan *plan)
+{
+    const uint32_t stage = platform_queue_stage(platform, queue);
+    const struct function *function =
+        &orion->workload->functions[platform_queue_function(platform, queue)];
+    const uint32_t batch = function->configurations[plan->configuration[stage]].batch;
+    uint32_t most = platform_queue_length(platform, queue);
+    most = most < batch ? most : batch;
+    uint32_t jobs = 1;
+    for (; jobs < most; jobs++) {
+        const struct orion_request *other =
+            orion_requests_find(&orion->requests, platform_job(platform, queue, jobs).request);
+        if (other != NULL && other->plan->configuration[stage] != plan->configuration[stage])
+            break;
+    }
+    return jobs;
+}
+
+/* An invoker for the batch; SIM_NONE where none fits, or where a container will be up sooner than
+ * one that is started now. */
+static uint32_t orion_place(const struct orion *orion, struct platform *platform, uint32_t queue,
+                            uint32_t configuration)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const enum placement_rule rule = (enum placement_rule)orion->values[PARAMETER_PLACEMENT];
+    const bool wait = orion->starting[function] > 0 && platform_warm_total(platform, function) == 0;
+    return placement_choose(platform, queue, configuration, rule, wait);
+}
+
+/* Entries of requests that were given up for a full queue, which nobody announces, are dropped in
+ * the end. One dropped too early is planned again. */
+static void forget_stale(struct orion *orion, sim_time_t now)
+{
+    struct orion_requests *requests = &orion->requests;
+    for (size_t i = 0; i < requests->room; i++) {
+        while (requests->slots[i].plan != NULL && now - requests->slots[i].deadline > STALE) {
+            const uint32_t bundle = requests->slots[i].bundle;
+            orion_requests_remove(requests, requests->slots[i].number);
+            if (bundle != SIM_NONE)
+                bundle_release(orion, bundle);
+        }
+    }
+}
+
+/* Remembers the plan of a request that was not known. */
+static void orion_remember(struct orion *orion, const struct job_view *job, uint32_t bundle,
+                           const struct orion_plan *plan, uint32_t application)
+{
+    const struct orion_request request = {
+        .number = job->request,
+        .plan = plan,
+        .bundle = bundle,
+        .stages_left = (uint32_t)orion->workload->applications[application].stage_count,
+        .deadline = job->deadline};
+    if (orion_requests_add(&orion->requests, &request) && bundle != SIM_NONE)
+        orion->bundles[bundle].references++;
+}
+
+/* One job of a batch leaves: its request is remembered until its last stage has gone. */
+static void job_leaves(struct orion *orion, const struct job_view *job, uint32_t bundle,
+                       const struct orion_plan *plan, uint32_t application, uint32_t stage)
+{
+    if (orion_requests_find(&orion->requests, job->request) == NULL)
+        orion_remember(orion, job, bundle, plan, application);
+    struct orion_request *request = orion_requests_find(&orion->requests, job->request);
+    if (request == NULL)
+        return; /* no memory: its next stage is planned anew */
+    const uint32_t own = request->bundle;
+    if (own != SIM_NONE)
+        bundle_dispatched(orion, own, stage);
+    if (--request->stages_left > 0)
+        return;
+    orion_requests_remove(&orion->requests, job->request);
+    if (own != SIM_NONE)
+        bundle_release(orion, own);
+}
+
+/* The plan of the head of `queue`, remembered or made now; `bundle` receives its bundle. */
+static const struct orion_plan *orion_admit(struct orion *orion, struct platform *platform,
+                                            uint32_t queue, uint32_t *bundle)
+{
+    const struct job_view head = platform_job(platform, queue, 0);
+    const uint32_t application = platform_queue_application(platform, queue);
+    const struct orion_request *known = orion_requests_find(&orion->requests, head.request);
+    if (known != NULL) {
+        platform_charge(platform, 1);
+        *bundle = known->bundle;
+        return known->plan;
+    }
+    if (orion->requests.count * 2 >= orion->requests.room && orion->requests.room >= SWEEP_FROM)
+        forget_stale(orion, platform_now(platform));
+    const struct orion_plan *plan = orion_plan(orion, platform, queue, &head);
+    *bundle = bundle_open(orion, plan, application);
+    /* Held until the head is remembered, or given back where it cannot be. */
+    if (*bundle != SIM_NONE)
+        orion->bundles[*bundle].references = 1;
+    orion_remember(orion, &head, *bundle, plan, application);
+    if (*bundle != SIM_NONE) {
+        const bool kept = orion->bundles[*bundle].references > 1;
+        bundle_release(orion, *bundle);
+        *bundle = kept ? *bundle : SIM_NONE;
+    }
+    return plan;
+}
+
+/* One batch of `queue`, where it fits. */
+static bool orion_try(struct orion *orion, struct platform *platform, uint32_t queue)
+{
+    const uint32_t application = platform_queue_application(platform, queue);
+    const uint32_t stage = platform_queue_stage(platform, queue);
+    const struct function *function =
+        &orion->workload->functions[platform_queue_function(platform, queue)];
+    uint32_t bundle;
+    const struct orion_plan *plan = orion_admit(orion, platform, queue, &bundle);
+    const uint32_t planned = plan->configuration[stage];
+    const uint32_t jobs = bundle_jobs(orion, platform, queue, plan);
+    const uint32_t configuration = fit_jobs(function, planned, jobs);
+    const uint32_t invoker = orion_place(orion, platform, queue, configuration);
+    if (invoker == SIM_NONE)
+        return false;
+    orion->counters.batches++;
+    orion->counters.misses += jobs < function->configurations[planned].batch ? 1 : 0;
+    if (bundle != SIM_NONE && orion->bundles[bundle].done == 0 &&
+        orion->values[PARAMETER_PREWARM] == 0)
+        prewarm_schedule(orion, platform, bundle);
+    for (uint32_t i = 0; i < jobs; i++) {
+        const struct job_view job = platform_job(platform, queue, i);
+        job_leaves(orion, &job, bundle, plan, application, stage);
+    }
+    const double bin = sizing_for(orion, application, 1)->model->bin;
+    platform_explain(platform, plan->evaluations, plan->cost_usd,
+                     (sim_time_t)(plan->latency * bin));
+    return platform_dispatch(platform, queue, jobs, configuration, invoker);
+}
+
+static bool orion_decide(void *state, struct platform *platform)
+{
+    struct orion *orion = state;
+    const uint32_t count = orion->workload->queue_count;
+    const uint32_t begin = platform_next_queue(platform, orion->cursor);
+    uint32_t queue = begin;
+    while (queue != SIM_NONE) {
+        const uint32_t after = (queue + 1) % count;
+        if (orion_try(orion, platform, queue)) {
+            orion->cursor = after;
+            return platform_next_queue(platform, after) != SIM_NONE;
+        }
+        queue = platform_next_queue(platform, after);
+        if (queue == begin)
+            return false;
+    }
+    return false;
+}
+
+void orion_count(const void *state, struct orion_counters *counters)
+{
+    const struct orion *orion = state;
+    *counters = orion->counters;
+    counters->remembered = orion->requests.count;
+}
+
+extern const struct policy policy_orion;
+const struct policy policy_orion = {
+    .abi = POLICY_ABI,
+    .name = "orion",
+    .summary = "Orion (OSDI'22): one plan a workflow by latency percentile, bundles, prewarming",
+    .parameters = orion_parameters,
+    .parameter_count = PARAMETER_COUNT,
+    .state_bytes = sizeof(struct orion),
+    .init = orion_init,
+    .on_timer = orion_on_timer,
+    .decide = orion_decide,
+    .finish = orion_finish,
+};

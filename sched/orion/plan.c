@@ -1,0 +1,288 @@
+#include "sched/orion/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A plan that was reckoned; children follow the step that they differ by. */
+struct node {
+    uint32_t distance; /* of the percentile beyond the target */
+    uint32_t order;    /* of making: settles ties */
+    double cost;
+    uint16_t steps[WORKLOAD_MAX_STAGES];
+};
+
+struct search {
+    struct orion_model *model;
+    size_t stages;
+    uint32_t target, cutoff;
+    struct orion_plan *plan;
+    bool found;
+    struct node *nodes; /* a binary heap, first: nearest to the target, then cheapest */
+    size_t node_count, node_room;
+    uint32_t made;
+    uint16_t *seen; /* open addressing: `stages` steps a slot */
+    bool *used;
+    size_t seen_count, seen_room; /* a power of two */
+};
+
+static bool exhausted(const struct search *search)
+{
+    return search->plan->evaluations >= search->cutoff;
+}
+
+static uint32_t evaluate(struct search *search, const uint16_t *steps)
+{
+    search->plan->evaluations++;
+    return orion_model_latency(search->model, steps);
+}
+
+static void keep(struct search *search, const uint16_t *steps, uint32_t latency, double cost)
+{
+    search->found = true;
+    search->plan->latency = latency;
+    search->plan->cost_usd = cost;
+    memcpy(search->plan->steps, steps, search->stages * sizeof *steps);
+}
+
+/* ---- Plans seen ------------------------------------------------------------------------------ */
+
+static size_t seen_slot(const struct search *search, const uint16_t *steps)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (size_t s = 0; s < search->stages; s++)
+        hash = (hash ^ steps[s]) * UINT64_C(0x100000001b3);
+    size_t slot = (size_t)(hash ^ hash >> 32) & (search->seen_room - 1);
+    while (search->used[slot] &&
+           memcmp(search->seen + slot * search->stages, steps, search->stages * sizeof *steps) != 0)
+        slot = (slot + 1) & (search->seen_room - 1);
+    return slot;
+}
+
+static bool seen_grow(struct search *search)
+{
+    struct search larger = *search;
+    larger.seen_room = search->seen_room > 0 ? search->seen_room * 2 : 64;
+    larger.seen = malloc(larger.seen_room * search->stages * sizeof *larger.seen);
+    larger.used = calloc(larger.seen_room, sizeof *larger.used);
+    if (larger.seen == NULL || larger.used == NULL) {
+        free(larger.seen);
+        free(larger.used);
+        return false;
+    }
+    for (size_t i = 0; i < search->seen_room; i++) {
+        if (!search->used[i])
+            continue;
+        const uint16_t *steps = search->seen + i * search->stages;
+        const size_t slot = seen_slot(&larger, steps);
+        larger.used[slot] = true;
+        memcpy(larger.seen + slot * search->stages, steps, search->stages * sizeof *steps);
+    }
+    free(search->seen);
+    free(search->used);
+    *search = larger;
+    return true;
+}
+
+/* True where the plan is new, and remembered from now on. */
+static bool seen_add(struct search *search, const uint16_t *steps, bool *memory)
+{
+    if (search->seen_count * 2 >= search->seen_room && !seen_grow(search)) {
+        *memory = false;
+        return false;
+    }
+    const size_t slot = seen_slot(search, steps);
+    if (search->used[slot])
+        return false;
+    search->used[slot] = true;
+    search->seen_count++;
+    memcpy(search->seen + slot * search->stages, steps, search->stages * sizeof *steps);
+    return true;
+}
+
+/* ---- Queue ----------------------------------------------------------------------------------- */
+
+static bool node_before(const struct node *a, const struct node *b)
+{
+    if (a->distance != b->distance)
+        return a->distance < b->distance;
+    return a->cost != b->cost ? a->cost < b->cost : a->order < b->order;
+}
+
+static bool node_push(struct search *search, const struct node *node)
+{
+    if (search->node_count == search->node_room) {
+        const size_t room = search->node_room > 0 ? search->node_room * 2 : 64;
+        struct node *nodes = realloc(search->nodes, room * sizeof *nodes);
+        if (nodes == NULL)
+            return false;
+        search->nodes = nodes;
+        search->node_room = room;
+    }
+    size_t at = search->node_count++;
+    while (at > 0 && node_before(node, &search->nodes[(at - 1) / 2])) {
+        search->nodes[at] = search->nodes[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    search->nodes[at] = *node;
+    return true;
+}
+
+static struct node node_pop(struct search *search)
+{
+    const struct node first = search->nodes[0];
+    const struct node last = search->nodes[--search->node_count];
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= search->node_count)
+            break;
+        if (child + 1 < search->node_count &&
+            node_before(&search->nodes[child + 1], &search->nodes[child]))
+            child++;
+        if (!node_before(&search->nodes[child], &last))
+            break;
+        search->nodes[at] = search->nodes[child];
+        at = child;
+    }
+    if (search->node_count > 0)
+        search->nodes[at] = last;
+    return first;
+}
+
+/* ---- Search ---------------------------------------------------------------------------------- */
+
+static void fastest(const struct search *search, uint16_t *steps)
+{
+    for (size_t s = 0; s < search->stages; s++)
+        steps[s] = (uint16_t)(search->model->ladders[s].count - 1);
+}
+
+/* first[s]: the cheapest step of stage s that is feasible where all others are at their fastest. By
+ * bisection, since a percentile falls from step to step; cut off, what is left is kept. */
+static void cut_slow(struct search *search, uint16_t *first)
+{
+    uint16_t steps[WORKLOAD_MAX_STAGES] = {0};
+    for (size_t s = 0; s < search->stages; s++) {
+        size_t low = 0;
+        size_t high = search->model->ladders[s].count - 1;
+        fastest(search, steps);
+        while (low < high && !exhausted(search)) {
+            const size_t middle = (low + high) / 2;
+            steps[s] = (uint16_t)middle;
+            const uint32_t latency = evaluate(search, steps);
+            if (latency > search->target) {
+                low = middle + 1;
+                continue;
+            }
+            high = middle;
+            const double cost = orion_model_cost(search->model, steps);
+            if (!search->found || cost < search->plan->cost_usd)
+                keep(search, steps, latency, cost);
+        }
+        first[s] = (uint16_t)low;
+    }
+}
+
+/* Reckons `steps` and queues it; a feasible plan is kept where it is the cheapest, and not queued:
+ * every step from it is dearer. So is one that costs as much as the best. */
+static bool offer(struct search *search, const uint16_t *steps)
+{
+    bool memory = true;
+    struct node node = {.cost = orion_model_cost(search->model, steps), .order = search->made};
+    if ((search->found && node.cost >= search->plan->cost_usd) || exhausted(search) ||
+        !seen_add(search, steps, &memory))
+        return memory;
+    const uint32_t latency = evaluate(search, steps);
+    search->made++;
+    if (latency <= search->target) {
+        keep(search, steps, latency, node.cost);
+        return true;
+    }
+    node.distance = latency - search->target;
+    memcpy(node.steps, steps, search->stages * sizeof *steps);
+    return node_push(search, &node);
+}
+
+static bool best_first(struct search *search, const uint16_t *first)
+{
+    bool memory = offer(search, first);
+    while (memory && search->node_count > 0 && !exhausted(search)) {
+        struct node node = node_pop(search);
+        for (size_t s = 0; memory && s < search->stages; s++) {
+            if (node.steps[s] + 1u >= search->model->ladders[s].count)
+                continue;
+            node.steps[s]++;
+            memory = offer(search, node.steps);
+            node.steps[s]--;
+        }
+    }
+    return memory;
+}
+
+static void greedy(struct search *search, const uint16_t *first)
+{
+    uint16_t steps[WORKLOAD_MAX_STAGES] = {0};
+    memcpy(steps, first, search->stages * sizeof *steps);
+    uint32_t latency = evaluate(search, steps);
+    while (latency > search->target && !exhausted(search)) {
+        size_t best = search->stages;
+        uint32_t least = UINT32_MAX;
+        for (size_t s = 0; s < search->stages && !exhausted(search); s++) {
+            if (steps[s] + 1u >= search->model->ladders[s].count)
+                continue;
+            steps[s]++;
+            const uint32_t here = evaluate(search, steps);
+            steps[s]--;
+            if (here < least) {
+                least = here;
+                best = s;
+            }
+        }
+        if (best == search->stages)
+            return;
+        steps[best]++;
+        latency = least;
+    }
+    const double cost = orion_model_cost(search->model, steps);
+    if (latency <= search->target && (!search->found || cost < search->plan->cost_usd))
+        keep(search, steps, latency, cost);
+}
+
+static void plan_complete(struct search *search)
+{
+    struct orion_plan *plan = search->plan;
+    for (size_t s = 0; s < search->stages; s++)
+        plan->configuration[s] = search->model->ladders[s].configuration[plan->steps[s]];
+    orion_model_starts(search->model, plan->steps, plan->start);
+}
+
+bool orion_plan_search(struct orion_model *model, uint32_t target, uint32_t cutoff,
+                       enum orion_method method, struct orion_plan *plan)
+{
+    struct search search = {.model = model,
+                            .stages = model->application->stage_count,
+                            .target = target,
+                            .cutoff = cutoff,
+                            .plan = plan};
+    uint16_t steps[WORKLOAD_MAX_STAGES] = {0};
+    *plan = (struct orion_plan){0};
+    fastest(&search, steps);
+    const uint32_t latency = evaluate(&search, steps);
+    keep(&search, steps, latency, orion_model_cost(model, steps));
+    search.found = latency <= target;
+    bool memory = true;
+    if (search.found) {
+        uint16_t first[WORKLOAD_MAX_STAGES] = {0};
+        cut_slow(&search, first);
+        if (method == ORION_GREEDY && !exhausted(&search))
+            greedy(&search, first);
+        else if (method == ORION_BEST_FIRST)
+            memory = best_first(&search, first);
+    }
+    plan->feasible = search.found;
+    plan_complete(&search);
+    free(search.nodes);
+    free(search.seen);
+    free(search.used);
+    return memory;
+}

@@ -1,0 +1,664 @@
+/* Orion: percentiles against sampling, the search against enumeration, the policy in the simulator.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gsl/gsl_cdf.h>
+
+#include "sched/orion/orion.h"
+#include "sched/orion/requests.h"
+#include "sched/registry.h"
+#include "sim/random.h"
+#include "sim/simulation.h"
+#include "tests/random_dag.h"
+
+enum { CONFIGURATIONS = 12, STAGES = 8, BINS = 512, SAMPLES = 20000 };
+
+/* ---- A workload of random surfaces, one function a stage ------------------------------------- */
+
+struct world {
+    struct test_dag dag;
+    struct configuration configurations[STAGES][CONFIGURATIONS];
+    struct function functions[STAGES];
+    struct gpu_spec gpu;
+    struct invoker_group group;
+    struct workload workload;
+};
+
+static void world_fill(struct world *world, uint64_t *state, double cv)
+{
+    static char name[] = "f";
+    const size_t stages = world->dag.application.stage_count;
+    assert_true(stages <= STAGES);
+    for (size_t s = 0; s < stages; s++) {
+        world->functions[s] = (struct function){.name = name,
+                                                .noise_cv = cv,
+                                                .configurations = world->configurations[s],
+                                                .configuration_count = CONFIGURATIONS};
+        for (size_t i = 0; i < CONFIGURATIONS; i++)
+            world->configurations[s][i] =
+                (struct configuration){.batch = (uint16_t)(1u << (i / 4)),
+                                       .vcpu = 1,
+                                       .vgpu = (uint16_t)(1 + i % 4),
+                                       .time = (sim_time_t)(1 + test_below(state, 100)) * SIM_MS,
+                                       .cost_per_job_usd = 1 + (double)test_below(state, 50)};
+    }
+    world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
+    world->group =
+        (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
+    world->workload = (struct workload){
+        .functions = world->functions,
+        .function_count = stages,
+        .applications = &world->dag.application,
+        .application_count = 1,
+        .queue_count = (uint32_t)stages,
+        .max_stages = stages,
+        .cluster = {.groups = &world->group, .group_count = 1, .invoker_count = 1}};
+}
+
+static struct orion_model *model_of(struct world *world, double slo_ms, double percentile)
+{
+    struct error error = {0};
+    world->dag.application.slo = sim_from_ms(slo_ms);
+    struct orion_model *model =
+        orion_model_create(&world->workload, 0, 65535, BINS, percentile, &error);
+    if (model == NULL)
+        fail_msg("%s", error.message);
+    return model;
+}
+
+static size_t random_steps(const struct orion_model *model, uint64_t *state, uint16_t *steps)
+{
+    size_t left = 0;
+    for (size_t s = 0; s < model->application->stage_count; s++) {
+        steps[s] = (uint16_t)test_below(state, model->ladders[s].count);
+        left += model->ladders[s].count - 1 - steps[s];
+    }
+    return left;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    const double a = *(const double *)left;
+    const double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The percentile, in ns, of the longest path where every stage draws its own noise. */
+static double sampled(const struct orion_model *model, const uint16_t *steps, double cv, double p,
+                      uint64_t instance)
+{
+    static double ends[SAMPLES];
+    struct random_stream stream;
+    random_stream_open(&stream, 77, RANDOM_TEST, instance, 0);
+    const struct application *application = model->application;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        double end[STAGES];
+        ends[i] = 0;
+        for (size_t s = 0; s < application->stage_count; s++) {
+            const struct stage *stage = &application->stages[s];
+            double start = 0;
+            for (size_t a = 0; a < stage->after_count; a++)
+                start = fmax(start, end[stage->after[a]]);
+            end[s] = start + (double)model->ladders[s].time[steps[s]] * random_noise(&stream, cv);
+            ends[i] = fmax(ends[i], end[s]);
+        }
+    }
+    qsort(ends, SAMPLES, sizeof *ends, compare_doubles);
+    return ends[(size_t)ceil(p * SAMPLES) - 1];
+}
+
+/* ---- Distributions --------------------------------------------------------------------------- */
+
+static void one_stage_has_the_percentile_of_its_lognormal_rounded_up(void **state)
+{
+    (void)state;
+    static double mass[4097];
+    struct distribution here = {.mass = mass};
+    for (double cv = 0.05; cv < 1.5; cv *= 1.7) {
+        const struct function function = {.noise_cv = cv};
+        distribution_execution(&function, 100 * SIM_MS, 1e6, 4096, &here);
+        const double variance = log1p(cv * cv);
+        for (double p = 0.5; p < 0.999; p += 0.05) {
+            const double exact = gsl_cdf_lognormal_Pinv(p, log(100) - variance / 2, sqrt(variance));
+            assert_int_equal(distribution_percentile(&here, p, 4096), ceil(exact));
+        }
+    }
+    const struct function constant = {.noise_cv = 0};
+    distribution_execution(&constant, 100 * SIM_MS, 1e6, 4096, &here);
+    assert_int_equal(distribution_percentile(&here, 0.95, 4096), 100);
+    distribution_execution(&constant, 5000 * SIM_MS, 1e6, 4096, &here);
+    assert_int_equal(distribution_percentile(&here, 0.5, 4096), 4097);
+}
+
+static void laws_of_theory_have_their_percentiles_too(void **state)
+{
+    (void)state;
+    static double mass[4097];
+    struct distribution here = {.mass = mass};
+    const struct function exponential = {.service = SERVICE_EXPONENTIAL};
+    distribution_execution(&exponential, 100 * SIM_MS, 1e6, 4096, &here);
+    assert_int_equal(distribution_percentile(&here, 0.95, 4096), ceil(100 * log(20)));
+    double samples[] = {10, 20, 30, 40};
+    const struct function empirical = {
+        .service = SERVICE_EMPIRICAL, .service_samples_ms = samples, .service_sample_count = 4};
+    distribution_execution(&empirical, 25 * SIM_MS, 1e6, 4096, &here);
+    assert_int_equal(distribution_percentile(&here, 0.75, 4096), 30);
+    assert_int_equal(distribution_percentile(&here, 0.76, 4096), 40);
+}
+
+static void series_is_the_convolution_and_a_join_the_product_of_cdfs(void **state)
+{
+    (void)state;
+    double a_mass[] = {0.5, 0.5};      /* 1, 2 */
+    double b_mass[] = {0.25, 0, 0.75}; /* 2, 3, 4 */
+    double out_mass[64];
+    const struct distribution a = {1, 2, a_mass};
+    const struct distribution b = {2, 3, b_mass};
+    struct distribution out = {.mass = out_mass};
+    distribution_series(&a, &b, 32, &out);
+    const double sum[] = {0.125, 0.125, 0.375, 0.375}; /* 3, 4, 5, 6 */
+    assert_int_equal(out.first, 3);
+    assert_int_equal(out.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(fabs(out.mass[i] - sum[i]) < 1e-15);
+    distribution_series(&a, &b, 4, &out); /* what is beyond the horizon is never */
+    assert_int_equal(out.count, 2);
+    assert_int_equal(distribution_percentile(&out, 0.95, 4), 5);
+    distribution_later(&a, &b, &out);
+    const double below[] = {0.25, 0.25, 1}; /* F_a F_b at 2, 3, 4 */
+    double total = 0;
+    assert_int_equal(out.first, 2);
+    for (size_t i = 0; i < 3; i++) {
+        total += out.mass[i];
+        assert_true(fabs(total - below[i]) < 1e-15);
+    }
+}
+
+/* N independent workers of one stage: F(y)^N. */
+static void fan_out_of_independent_workers_has_the_power_of_the_cdf(void **state)
+{
+    (void)state;
+    static double masses[3][2049];
+    struct distribution one = {.mass = masses[0]};
+    struct distribution all = {.mass = masses[1]};
+    struct distribution next = {.mass = masses[2]};
+    const struct function function = {.noise_cv = 0.3};
+    distribution_execution(&function, 100 * SIM_MS, 1e6, 2048, &one);
+    distribution_zero(&all);
+    const double variance = log1p(0.09);
+    for (int n = 1; n <= 16; n++) {
+        distribution_later(&one, &all, &next);
+        const struct distribution kept = all;
+        all = next;
+        next = kept;
+        const double exact =
+            gsl_cdf_lognormal_Pinv(pow(0.95, 1.0 / n), log(100) - variance / 2, sqrt(variance));
+        assert_int_equal(distribution_percentile(&all, 0.95, 2048), ceil(exact));
+    }
+}
+
+/* ---- End to end ------------------------------------------------------------------------------ */
+
+/* Rounding up adds less than a bin a stage; the sample's own error is allowed for. */
+static void percentile_of_a_series_parallel_dag_is_that_of_sampled_runs(void **state)
+{
+    (void)state;
+    static struct world world;
+    uint64_t random = 1;
+    for (uint64_t instance = 0; instance < 24; instance++) {
+        const double cv = 0.05 + 0.4 * test_uniform(&random);
+        const double p = instance % 2 == 0 ? 0.95 : 0.6;
+        if (instance % 3 == 0)
+            test_dag_chain(&world.dag, 1 + instance % 6);
+        else
+            test_dag_series_parallel(&world.dag, &random, STAGES);
+        world_fill(&world, &random, cv);
+        struct orion_model *model = model_of(&world, 500, p);
+        uint16_t steps[STAGES];
+        random_steps(model, &random, steps);
+        const double here = orion_model_latency(model, steps) * model->bin;
+        const double there = sampled(model, steps, cv, p, instance);
+        const double stages = (double)world.dag.application.stage_count;
+        assert_true(here > there * 0.985);
+        assert_true(here < there * 1.015 + stages * model->bin);
+        orion_model_destroy(model);
+    }
+}
+
+static void percentile_of_any_dag_is_never_below_that_of_sampled_runs(void **state)
+{
+    (void)state;
+    static struct world world;
+    uint64_t random = 2;
+    for (uint64_t instance = 0; instance < 24; instance++) {
+        const double cv = 0.05 + 0.6 * test_uniform(&random);
+        test_dag_random(&world.dag, &random, 2 + test_below(&random, STAGES - 1));
+        world_fill(&world, &random, cv);
+        struct orion_model *model = model_of(&world, 800, 0.95);
+        uint16_t steps[STAGES];
+        random_steps(model, &random, steps);
+        assert_true(orion_model_latency(model, steps) * model->bin >
+                    sampled(model, steps, cv, 0.95, instance) * 0.985);
+        orion_model_destroy(model);
+    }
+}
+
+static void percentile_falls_monotonically_as_resources_grow(void **state)
+{
+    (void)state;
+    static struct world world;
+    uint64_t random = 3;
+    for (uint64_t instance = 0; instance < 60; instance++) {
+        test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
+        world_fill(&world, &random, test_uniform(&random));
+        struct orion_model *model = model_of(&world, 60 + 400 * test_uniform(&random), 0.95);
+        uint16_t steps[STAGES];
+        size_t left = random_steps(model, &random, steps);
+        uint32_t latency = orion_model_latency(model, steps);
+        double cost = orion_model_cost(model, steps);
+        while (left > 0) {
+            const size_t s = test_below(&random, world.dag.application.stage_count);
+            if (steps[s] + 1u >= model->ladders[s].count)
+                continue;
+            steps[s]++;
+            left--;
+            const uint32_t faster = orion_model_latency(model, steps);
+            assert_true(faster <= latency);
+            assert_true(orion_model_cost(model, steps) > cost);
+            latency = faster;
+            cost = orion_model_cost(model, steps);
+        }
+        orion_model_destroy(model);
+    }
+}
+
+/* ---- Search ---------------------------------------------------------------------------------- */
+
+/* The least cost of all plans within the target; INFINITY where there is none. */
+static double enumerated(struct orion_model *model, uint32_t target)
+{
+    uint16_t steps[STAGES] = {0};
+    const size_t stages = model->application->stage_count;
+    double best = (double)INFINITY;
+    for (;;) {
+        const double cost = orion_model_cost(model, steps);
+        if (cost < best && orion_model_latency(model, steps) <= target)
+            best = cost;
+        size_t s = 0;
+        while (s < stages && ++steps[s] == model->ladders[s].count)
+            steps[s++] = 0;
+        if (s == stages)
+            return best;
+    }
+}
+
+static void search_to_the_end_finds_the_cheapest_plan_of_all(void **state)
+{
+    (void)state;
+    static struct world world;
+    uint64_t random = 4;
+    size_t feasible = 0;
+    for (uint64_t instance = 0; instance < 40; instance++) {
+        test_dag_random(&world.dag, &random, 1 + test_below(&random, 4));
+        world_fill(&world, &random, 0.2);
+        struct orion_model *model = model_of(&world, 10 + 60 * test_uniform(&random), 0.95);
+        struct orion_plan plan;
+        assert_true(orion_plan_search(model, model->target, 1000000, ORION_BEST_FIRST, &plan));
+        const double best = enumerated(model, model->target);
+        assert_int_equal(plan.feasible, isfinite(best));
+        if (plan.feasible)
+            assert_true(fabs(plan.cost_usd - best) < 1e-9);
+        feasible += plan.feasible;
+        orion_model_destroy(model);
+    }
+    assert_true(feasible > 10 && feasible < 40);
+}
+
+static void feasible_plan_keeps_its_promise_and_every_search_its_cutoff(void **state)
+{
+    (void)state;
+    static struct world world;
+    uint64_t random = 5;
+    for (uint64_t instance = 0; instance < 30; instance++) {
+        const double cv = 0.1 + 0.3 * test_uniform(&random);
+        test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
+        world_fill(&world, &random, cv);
+        struct orion_model *model = model_of(&world, 50 + 500 * test_uniform(&random), 0.95);
+        for (int method = ORION_BEST_FIRST; method <= ORION_GREEDY; method++) {
+            bool first = false;
+            for (uint32_t cutoff = 1; cutoff < 600; cutoff = cutoff * 3 + 1) {
+                struct orion_plan plan;
+                assert_true(orion_plan_search(model, model->target, cutoff,
+                                              (enum orion_method)method, &plan));
+                assert_true(plan.evaluations >= 1 && plan.evaluations <= cutoff);
+                assert_int_equal(plan.latency, orion_model_latency(model, plan.steps));
+                assert_int_equal(plan.feasible, plan.latency <= model->target);
+                assert_true(plan.cost_usd == orion_model_cost(model, plan.steps));
+                /* One evaluation tells whether there is any. */
+                first = cutoff == 1 ? plan.feasible : first;
+                assert_int_equal(plan.feasible, first);
+                if (plan.feasible && cutoff > 200)
+                    assert_true(sampled(model, plan.steps, cv, 0.95, instance) <
+                                (double)model->application->slo * 1.015);
+            }
+        }
+        orion_model_destroy(model);
+    }
+}
+
+/* The bundles of the authors' README: size, P95 in seconds, cost. */
+static void bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost(void **state)
+{
+    (void)state;
+    static struct world world;
+    static const struct {
+        uint16_t batch;
+        double p95_s, cost;
+    } published[] = {{1, 34.2, 110.5}, {2, 26.5, 133}, {5, 24.5, 149}, {10, 36.4, 119}};
+    static const struct {
+        double target_s;
+        uint16_t batch;
+        bool feasible;
+    } expected[] = {{40, 1, true}, {35, 1, true},   {34, 2, true},
+                    {26, 5, true}, {24.6, 5, true}, {24, 5, false}};
+    uint64_t random = 6;
+    for (size_t e = 0; e < sizeof expected / sizeof *expected; e++) {
+        test_dag_chain(&world.dag, 1);
+        world_fill(&world, &random, 0);
+        for (size_t i = 0; i < 4; i++) {
+            world.configurations[0][i].batch = published[i].batch;
+            world.configurations[0][i].time = sim_from_s(published[i].p95_s);
+            world.configurations[0][i].cost_per_job_usd = published[i].cost;
+        }
+        world.functions[0].configuration_count = 4;
+        for (int method = ORION_BEST_FIRST; method <= ORION_GREEDY; method++) {
+            struct orion_model *model = model_of(&world, expected[e].target_s * 1e3, 0.95);
+            struct orion_plan plan;
+            assert_true(
+                orion_plan_search(model, model->target, 1000, (enum orion_method)method, &plan));
+            assert_int_equal(plan.feasible, expected[e].feasible);
+            assert_int_equal(published[plan.configuration[0]].batch, expected[e].batch);
+            orion_model_destroy(model);
+        }
+    }
+}
+
+/* ---- Memory of requests ---------------------------------------------------------------------- */
+
+static void requests_are_found_until_removed_and_no_longer(void **state)
+{
+    (void)state;
+    enum { NUMBERS = 400 };
+    static const struct orion_plan plan;
+    struct orion_requests requests = {0};
+    bool present[NUMBERS] = {false};
+    uint64_t random = 7;
+    size_t count = 0;
+    for (int step = 0; step < 40000; step++) {
+        const uint64_t number = test_below(&random, NUMBERS);
+        const struct orion_request *found = orion_requests_find(&requests, number);
+        assert_int_equal(found != NULL, present[number]);
+        if (found != NULL) {
+            assert_int_equal(found->number, number);
+            orion_requests_remove(&requests, number);
+        } else {
+            const struct orion_request request = {.number = number, .plan = &plan};
+            assert_true(orion_requests_add(&requests, &request));
+        }
+        count = present[number] ? count - 1 : count + 1;
+        present[number] = !present[number];
+        assert_int_equal(requests.count, count);
+    }
+    assert_true(requests.room <= 4 * NUMBERS);
+    orion_requests_clear(&requests);
+}
+
+/* ---- In the simulator ------------------------------------------------------------------------ */
+
+enum { ROWS_MAX = 8000, VALUES_MAX = 16 };
+
+struct log {
+    struct request_row requests[ROWS_MAX]; /* by number */
+    struct batch_row batches[ROWS_MAX];
+    size_t request_count, batch_count;
+};
+
+static bool log_request(void *context, const struct request_row *row, struct error *error)
+{
+    struct log *log = context;
+    (void)error;
+    assert_true(row->request < ROWS_MAX);
+    log->requests[row->request] = *row;
+    log->request_count++;
+    return true;
+}
+
+static bool log_batch(void *context, const struct batch_row *row, struct error *error)
+{
+    struct log *log = context;
+    (void)error;
+    assert_true(log->batch_count < ROWS_MAX);
+    log->batches[log->batch_count++] = *row;
+    return true;
+}
+
+/* The policy with its last act observed: what it counted, in a place of the test's. */
+static struct orion_counters counted; // NOLINT: a policy's functions have no other context
+
+static void finish_counted(void *state)
+{
+    orion_count(state, &counted);
+    policy_find("orion", NULL)->finish(state);
+}
+
+static struct experiment *load(const char *json)
+{
+    char name[] = "/tmp/esgsim-test-XXXXXX";
+    const int file = mkstemp(name);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, json, strlen(json)), (ssize_t)strlen(json));
+    close(file);
+    struct error error = {0};
+    struct experiment *experiment = experiment_load(name, NULL, 0, &error);
+    unlink(name);
+    if (experiment == NULL)
+        fail_msg("%s", error.message);
+    return experiment;
+}
+
+static void run(const char *json, const char *key, double number, struct log *log,
+                struct simulation_result *result)
+{
+    struct error error = {0};
+    struct experiment *experiment = load(json);
+    struct policy policy = *policy_find("orion", &error);
+    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
+    double values[VALUES_MAX] = {0};
+    bool known = key == NULL;
+    assert_true(policy.parameter_count <= VALUES_MAX);
+    for (size_t i = 0; i < policy.parameter_count; i++) {
+        const bool named = key != NULL && strcmp(key, policy.parameters[i].name) == 0;
+        values[i] = named ? number : policy.parameters[i].fallback;
+        known = known || named;
+    }
+    assert_true(known);
+    policy.finish = finish_counted;
+    memset(log, 0, sizeof *log);
+    memset(&counted, 0, sizeof counted);
+    if (!simulation_run(experiment, &policy, values, &recorder, NULL, result, &error))
+        fail_msg("%s", error.message);
+    experiment_free(experiment);
+}
+
+#define FUNCTION(latency, cv, cold, cold_cv)                                                       \
+    "{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":" latency          \
+    ",\"noise\":{\"cv\":" cv "},\"cold_start_ms\":{\"mean\":" cold ",\"cv\":" cold_cv "},"         \
+    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"                  \
+    "\"bandwidth_share\":0.5}"
+#define SURFACE_F "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]]]"
+#define SURFACE_G "[[[40,25,15],[35,20,10]],[[60,40,25],[50,35,20]]]"
+#define WORLD                                                                                      \
+    "{\"name\":\"world\",\"cluster\":{\"invokers\":[{\"count\":%u,\"vcpus\":6,"                    \
+    "\"memory_mb\":%u,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"              \
+    "\"memory_mb\":1000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"              \
+    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"         \
+    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","    \
+    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,\"functions\":"  \
+    "{\"f\":" FUNCTION(SURFACE_F, "0.1", "300", "0.2") ",\"g\":" FUNCTION(                         \
+        SURFACE_G, "0.1", "200",                                                                   \
+        "0") "},\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"                      \
+             "\"applications\":[{\"name\":\"diamond\",\"stages\":["                                \
+             "{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000},"                          \
+             "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"        \
+             "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"        \
+             "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"                      \
+             "{\"name\":\"sources\",\"stages\":["                                                  \
+             "{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":1000},"                          \
+             "{\"name\":\"b\",\"function\":\"f\",\"output_bytes\":1000},"                          \
+             "{\"name\":\"c\",\"function\":\"f\",\"after\":[\"a\",\"b\"]},"                        \
+             "{\"name\":\"d\",\"function\":\"g\",\"after\":[\"b\"]}]}],"                           \
+             "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%u},\"slo\":{\"factor\":%.2f}," \
+             "\"platform\":{\"prewarm\":\"none\",\"initial\":\"%s\",\"keep_alive_s\":%.2f},"       \
+             "\"requests\":400,\"warmup_requests\":0,\"seed\":%u}"
+
+/* Reaching the end is half the proof: the simulator ends a run that breaks a rule. */
+static void random_worlds_are_served_whole_and_forgotten(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        double value;
+    } variants[] = {{NULL, 0},     {"method", 1},     {"bundle", 1},    {"charge", 1},
+                    {"target", 1}, {"prewarm", 1},    {"cutoff", 1},    {"evaluation_units", 1000},
+                    {"bins", 16},  {"headroom", 0.9}, {"max_batch", 1}, {"placement", 2}};
+    static struct log log;
+    uint64_t random = 8;
+    uint64_t prewarms = 0;
+    uint64_t misses = 0;
+    for (unsigned v = 0; v < 3 * sizeof variants / sizeof *variants; v++) {
+        char json[4096];
+        const size_t variant = v % (sizeof variants / sizeof *variants);
+        (void)snprintf(json, sizeof json, WORLD, 1 + (unsigned)test_below(&random, 3),
+                       300 + (unsigned)test_below(&random, 1000),
+                       5 + (unsigned)test_below(&random, 60), 0.3 + 2 * test_uniform(&random),
+                       test_below(&random, 2) ? "cold" : "warm", 0.1 + 2 * test_uniform(&random),
+                       v);
+        struct simulation_result result = {0};
+        run(json, variants[variant].key, variants[variant].value, &log, &result);
+        uint64_t jobs = 0;
+        for (size_t i = 0; i < log.batch_count; i++) {
+            jobs += log.batches[i].jobs;
+            assert_true(log.batches[i].jobs <= log.batches[i].configured_batch);
+        }
+        assert_int_equal(log.request_count, 400);
+        assert_int_equal(jobs, 1600);
+        assert_int_equal(counted.batches, log.batch_count);
+        assert_int_equal(counted.remembered, 0);
+        if (variants[variant].key != NULL && strcmp(variants[variant].key, "prewarm") == 0)
+            assert_int_equal(counted.open, 0); /* no timer is left to hold one */
+        assert_true(counted.misses <= counted.batches);
+        assert_true(counted.searches <= 400);
+        prewarms += counted.prewarms;
+        misses += counted.misses;
+        simulation_result_clear(&result);
+    }
+    assert_true(prewarms > 0);
+    assert_true(misses > 0);
+}
+
+/* 100 ms of f, then g, whose container takes 60 ms to start and none is there. */
+static const char rightly[] =
+    "{\"name\":\"rightly\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":8,\"memory_mb\":8192,"
+    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":8192}]}],"
+    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
+    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
+    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","
+    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,\"functions\":{"
+    "\"f\":" FUNCTION(
+        "[[[100,100,100],[100,100,100]],[[200,200,200],[200,200,200]]]", "0", "10",
+        "0") ",\"g\":" FUNCTION("[[[50,50,50],[50,50,50]],[[100,100,100],"
+                                "[100,100,100]]]",
+                                "0", "60",
+                                "0") "},"
+                                     "\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"
+                                     "\"applications\":[{\"name\":\"chain\",\"stages\":["
+                                     "{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000},"
+                                     "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]}]}],"
+                                     "\"slo\":{\"factor\":1.2},"
+                                     "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":1000,\"high_"
+                                     "ms\":1000},"
+                                     "\"platform\":{\"prewarm\":\"none\",\"initial\":\"cold\","
+                                     "\"keep_alive_s\":0.3,"
+                                     "\"transfer\":{\"latency_ms\":0},\"decision_cost\":{\"model\":"
+                                     "\"zero\"}},"
+                                     "\"requests\":5,\"warmup_requests\":0,\"seed\":1}";
+
+static void container_is_ready_when_its_input_arrives(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result = {0};
+    run(rightly, "prewarm", 1, &log, &result);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 220 * SIM_MS);
+    simulation_result_clear(&result);
+    run(rightly, NULL, 0, &log, &result);
+    /* f's own cold start is not foreseen; g's is over within a bin of the plan's median. */
+    const sim_time_t bin = 180 * SIM_MS / BINS + 1;
+    for (size_t i = 0; i < 5; i++) {
+        const sim_time_t latency = log.requests[i].finish_ns - log.requests[i].arrival_ns;
+        assert_true(latency >= 160 * SIM_MS && latency <= 160 * SIM_MS + bin);
+    }
+    assert_int_equal(counted.prewarms, 5);
+    simulation_result_clear(&result);
+}
+
+static void search_time_is_charged_and_the_second_time_only_when_told(void **state)
+{
+    (void)state;
+    static struct log log;
+    char json[4096];
+    uint64_t units[2];
+    for (int first = 0; first < 2; first++) {
+        struct simulation_result result = {0};
+        (void)snprintf(json, sizeof json, WORLD, 3u, 2000u, 5u, 1.2, "warm", 600.0, 3u);
+        run(json, "charge", first, &log, &result);
+        units[first] = counted.evaluations;
+        assert_true(result.run.decision_units >= counted.evaluations);
+        assert_true(counted.searches > 2);
+        simulation_result_clear(&result);
+    }
+    assert_true(units[1] > 0 && units[0] > 10 * units[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_stage_has_the_percentile_of_its_lognormal_rounded_up),
+        cmocka_unit_test(laws_of_theory_have_their_percentiles_too),
+        cmocka_unit_test(series_is_the_convolution_and_a_join_the_product_of_cdfs),
+        cmocka_unit_test(fan_out_of_independent_workers_has_the_power_of_the_cdf),
+        cmocka_unit_test(percentile_of_a_series_parallel_dag_is_that_of_sampled_runs),
+        cmocka_unit_test(percentile_of_any_dag_is_never_below_that_of_sampled_runs),
+        cmocka_unit_test(percentile_falls_monotonically_as_resources_grow),
+        cmocka_unit_test(search_to_the_end_finds_the_cheapest_plan_of_all),
+        cmocka_unit_test(feasible_plan_keeps_its_promise_and_every_search_its_cutoff),
+        cmocka_unit_test(bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost),
+        cmocka_unit_test(requests_are_found_until_removed_and_no_longer),
+        cmocka_unit_test(random_worlds_are_served_whole_and_forgotten),
+        cmocka_unit_test(container_is_ready_when_its_input_arrives),
+        cmocka_unit_test(search_time_is_charged_and_the_second_time_only_when_told),
+    };
+    return cmocka_run_group_tests_name("orion", tests, NULL, NULL);
+}
