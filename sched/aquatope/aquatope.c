@@ -23,7 +23,8 @@
  * - Tuning happens before the run and costs no decision time. It is not repeated: the profile does
  *   not drift, and the rate of arrivals enters the samples only through "occupancy".
  * - Samples know the profile's noise and interference model, with co-runners drawn at random; the
- *   constraint is on a percentile of the sampled latencies, since a QoS target is one.
+ *   constraint is on a percentile of the sampled latencies, since a QoS target is one; 100
+ *   executions an evaluation, so that the 95th is more than the worst of a few.
  * - One plan per workflow, used for every request. Where fewer jobs wait than the plan's batch,
  *   those there run at once: in the plan's container with the batch they make ("shrink"), or in the
  *   plan's own configuration, paid in full ("pad").
@@ -79,7 +80,7 @@ static const struct parameter aquatope_parameters[PARAMETER_COUNT] = {
                               "interval outside which one is an outlier (secondary: code)"},
     [PARAMETER_PERCENTILE] = {"percentile", 95, 0, 100, NULL,
                               "of sampled latency that must meet the SLO (assumed)"},
-    [PARAMETER_EXECUTIONS] = {"executions", 20, 1, 1000, NULL,
+    [PARAMETER_EXECUTIONS] = {"executions", 100, 1, 1000, NULL,
                               "sampled executions an evaluation (assumed)"},
     [PARAMETER_OCCUPANCY] = {"occupancy", 0.5, 0, 1, NULL,
                              "chance of co-runners in sampled executions (assumed)"},

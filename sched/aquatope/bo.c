@@ -1,5 +1,6 @@
 #include "sched/aquatope/bo.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,27 +162,6 @@ static void evaluate(struct search *search, const uint32_t *choice)
     search->model[LATENCY].raw[i] = log(fmax(latency, LEAST));
 }
 
-/* The cheapest observed to keep the limit that is no outlier; where none did, the fastest. */
-static size_t incumbent(const struct search *search, bool *feasible)
-{
-    const double limit = log(search->problem->limit);
-    const double *cost = search->model[COST].raw;
-    const double *latency = search->model[LATENCY].raw;
-    size_t cheapest = SIZE_MAX;
-    size_t fastest = 0;
-    for (size_t i = 0; i < search->count; i++) {
-        if (latency[i] < latency[fastest])
-            fastest = i;
-        if (latency[i] <= limit && !search->outlier[i] &&
-            (cheapest == SIZE_MAX || cost[i] < cost[cheapest]))
-            cheapest = i;
-    }
-    *feasible = cheapest != SIZE_MAX;
-    if (cheapest == SIZE_MAX && latency[fastest] <= limit)
-        *feasible = true;
-    return cheapest != SIZE_MAX ? cheapest : fastest;
-}
-
 /* ---- Models ---------------------------------------------------------------------------------- */
 
 static size_t gather(const struct search *search, const struct surrogate *model, double *points,
@@ -212,40 +192,79 @@ static void standardise(struct surrogate *model, size_t count)
         model->scale = 1;
 }
 
+static bool model_fit(const struct search *search, struct surrogate *model, size_t steps)
+{
+    standardise(model, search->count);
+    for (size_t i = 0; i < search->count; i++)
+        model->observed[i] = (model->raw[i] - model->centre) / model->scale;
+    struct gp_hyper hyper = model->hyper;
+    if (!gp_fit(model->gp, search->points, model->observed, search->count, &hyper, steps))
+        return false;
+    model->hyper = hyper;
+    return true;
+}
+
+static void model_refit(struct search *search, struct surrogate *model)
+{
+    const size_t kept = gather(search, model, search->kept, model->observed);
+    search->kept_count = kept > 0 ? kept : search->count;
+    if (kept > 0 && kept < search->count)
+        gp_observe(model->gp, search->kept, model->observed, kept, &model->hyper);
+}
+
 /* Both models on all evaluations, outliers flagged, both again on the rest. */
 static bool models_fit(struct search *search)
 {
     const size_t steps = search->count == search->settings->initial ? FIRST_FIT_STEPS : FIT_STEPS;
+    struct surrogate *cost = &search->model[COST];
+    struct surrogate *latency = &search->model[LATENCY];
     memset(search->outlier, 0, search->count * sizeof *search->outlier);
-    for (int m = COST; m <= LATENCY; m++) {
-        struct surrogate *model = &search->model[m];
-        standardise(model, search->count);
-        for (size_t i = 0; i < search->count; i++)
-            model->observed[i] = (model->raw[i] - model->centre) / model->scale;
-        if (!gp_fit(model->gp, search->points, model->observed, search->count, &model->hyper,
-                    steps))
-            return false;
-    }
-    for (int m = COST; m <= LATENCY; m++)
-        bo_outliers(search->model[m].gp, search->count, search->settings->confidence,
-                    search->outlier);
-    for (int m = COST; m <= LATENCY; m++) {
-        struct surrogate *model = &search->model[m];
-        const size_t kept = gather(search, model, search->kept, model->observed);
-        search->kept_count = kept > 0 ? kept : search->count;
-        if (kept > 0 && kept < search->count)
-            gp_observe(model->gp, search->kept, model->observed, kept, &model->hyper);
-    }
+    if (!model_fit(search, cost, steps) || !model_fit(search, latency, steps))
+        return false;
+    bo_outliers(cost->gp, search->count, search->settings->confidence, search->outlier);
+    bo_outliers(latency->gp, search->count, search->settings->confidence, search->outlier);
+    model_refit(search, cost);
+    model_refit(search, latency);
     return true;
 }
-
-/* ---- Proposals ------------------------------------------------------------------------------- */
 
 static double model_limit(const struct search *search)
 {
     const struct surrogate *latency = &search->model[LATENCY];
     return (log(search->problem->limit) - latency->centre) / latency->scale;
 }
+
+/* The cheapest by the model of those that were observed to keep the limit, do so by the model and
+ * are no outliers; of those observed alone, where the model believes none; where none was observed
+ * to, the fastest. */
+static size_t incumbent(const struct search *search, bool *feasible)
+{
+    const double limit = log(search->problem->limit);
+    const double *latencies = search->model[LATENCY].raw;
+    size_t chosen = 0;
+    int rank = 0; /* 0: the fastest, 1: observed feasible, 2: and by the model */
+    double least = INFINITY;
+    for (size_t i = 0; i < search->count; i++) {
+        const double *point = &search->points[i * search->dimensions];
+        double cost;
+        double latency;
+        double variance;
+        gp_predict(search->model[COST].gp, point, &cost, &variance);
+        gp_predict(search->model[LATENCY].gp, point, &latency, &variance);
+        const bool believed = !search->outlier[i] && latency <= model_limit(search);
+        const int here = latencies[i] > limit ? 0 : 1 + believed;
+        const double value = here == 0 ? latencies[i] : cost;
+        if (here > rank || (here == rank && value < least)) {
+            rank = here;
+            least = value;
+            chosen = i;
+        }
+    }
+    *feasible = rank > 0;
+    return chosen;
+}
+
+/* ---- Proposals ------------------------------------------------------------------------------- */
 
 /* Under each draw the cheapest observed choice that is feasible; where there is none the dearest,
  * so that feasibility decides. */
@@ -415,10 +434,10 @@ static bool search_allocate(struct search *search)
     return done;
 }
 
-/* Outliers, judged a last time; then the cheapest feasible of the rest. */
+/* Models on all there is; then the cheapest feasible choice. */
 static bool search_conclude(struct search *search, struct bo_result *result)
 {
-    if (search->settings->rounds > 0 && !models_fit(search))
+    if (!models_fit(search))
         return false;
     const size_t best = incumbent(search, &result->feasible);
     memcpy(result->choice, &search->choices[best * BO_MAX_STAGES], sizeof result->choice);
@@ -434,6 +453,7 @@ static bool search_conclude(struct search *search, struct bo_result *result)
 bool bo_minimise(const struct bo_problem *problem, const struct bo_settings *settings,
                  struct bo_result *result, struct error *error)
 {
+    assert(settings->initial > 0);
     struct search search = {.problem = problem, .settings = settings};
     for (size_t s = 0; s < problem->stage_count; s++)
         search.dimensions += problem->stages[s].feature_count;

@@ -16,9 +16,11 @@
  * ends at 40 dimensions, and there is one for each evaluation.
  * - A batch is chosen one by one, each with the ones before it observed at their expected values,
  *   which leaves the means and lowers the variances.
+ * - The cheapest feasible choice is the cheapest by the model's mean, not by its own one sample,
+ *   which among near equals picks the luckiest.
  * - Outliers are judged anew every round on all evaluations, so that none is lost for good by an
- *   early, poor model; the interval takes the standard deviation where the code passes the
- * variance, and compares like with like.
+ *   early, poor model. The interval is in standard deviations, where the code passes the variance,
+ *   and compares like with like.
  */
 #ifndef ESGSIM_SCHED_AQUATOPE_BO_H
 #define ESGSIM_SCHED_AQUATOPE_BO_H
