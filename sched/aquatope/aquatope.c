@@ -21,7 +21,9 @@
  * that waits for nobody mostly runs alone; a plan that counts on full batches is what ESG's authors
  *   hold against it ("planned" with "underfilled" "pad" is that account of it).
  * - Tuning happens before the run and costs no decision time. It is not repeated: the profile does
- *   not drift, and the rate of arrivals enters the samples only through "occupancy".
+ *   not drift, and the rate of arrivals enters the samples only through "occupancy". So a vector
+ *   does not know what it keeps others from using: where vCPUs are cheap, vectors of many vCPUs
+ *   are within a few per cent of the cheapest, and on a full cluster they strand GPU units.
  * - Samples know the profile's noise and interference model, with co-runners drawn at random; the
  *   constraint is on a percentile of the sampled latencies, since a QoS target is one; 100
  *   executions an evaluation, so that the 95th is more than the worst of a few.
