@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 extern const struct policy policy_esg, policy_fifo, policy_edf, policy_sjf, policy_min_config,
-    policy_max_config, policy_orion;
+    policy_max_config, policy_orion, policy_aquatope;
 
 static const struct policy *const policies[] = {
-    &policy_esg,        &policy_fifo,       &policy_edf,   &policy_sjf,
-    &policy_min_config, &policy_max_config, &policy_orion,
+    &policy_esg,        &policy_fifo,  &policy_edf,      &policy_sjf, &policy_min_config,
+    &policy_max_config, &policy_orion, &policy_aquatope,
 };
 
 enum { POLICY_COUNT = sizeof policies / sizeof *policies, LIST_LENGTH = 512, NAMES_MAX = 64 };

@@ -1,0 +1,351 @@
+/* Aquatope (Zhou, Zhang, Delimitrou, "AQUATOPE: QoS-and-Uncertainty-Aware Resource Management for
+ * Multi-stage Serverless Workflows", ASPLOS'23): a configuration vector per workflow by Bayesian
+ * optimisation, a container pool per function by uncertainty-aware prediction.
+ *
+ * Evidence: [code] read in the released code (zzhou612/aquatope, 9307867), [notes] in others'
+ * reading notes, [recall] remembered and not checked, [derived] our own way of porting it.
+ *
+ * What the paper's system decides
+ * - Resource manager [code]: 10 random evaluations, then 20 rounds of 3; Gaussian processes
+ *   (Matérn-5/2, a length per dimension, noise learnt) of cost and latency; batch noisy expected
+ *   improvement weighted with feasibility (32 draws); evaluations outside the 95 % interval of a
+ *   leave-one-out model are dropped; the result is the feasible choice of lowest observed cost.
+ *   Here: gp.h, bo.h (which lists its departures), tune.h (what an evaluation is).
+ * - Pool scheduler [code]: an LSTM encoder-decoder (48 steps to 12) with dropout and an MLP
+ * predicts the containers active in the next step, mean and variance; the paper's pool adds a
+ * margin for uncertainty [recall], the code takes the mean.
+ *
+ * Porting assumptions, all [derived]
+ * - The paper's dimensions are CPU and memory, two a stage; ours are vCPU and vGPU, or, "batching"
+ *   "planned", batch size as well. Default "alone": the optimiser measures cost, and here a job
+ * that waits for nobody mostly runs alone; a plan that counts on full batches is what ESG's authors
+ *   hold against it ("planned" with "underfilled" "pad" is that account of it).
+ * - Tuning happens before the run and costs no decision time. It is not repeated: the profile does
+ *   not drift, and the rate of arrivals enters the samples only through "occupancy". So a vector
+ *   does not know what it keeps others from using: where vCPUs are cheap, vectors of many vCPUs
+ *   are within a few per cent of the cheapest, and on a full cluster they strand GPU units.
+ * - Samples know the profile's noise and interference model, with co-runners drawn at random; the
+ *   constraint is on a percentile of the sampled latencies, since a QoS target is one; 100
+ *   executions an evaluation, so that the 95th is more than the worst of a few.
+ * - One plan per workflow, used for every request. Where fewer jobs wait than the plan's batch,
+ *   those there run at once: in the plan's container with the batch they make ("shrink"), or in the
+ *   plan's own configuration, paid in full ("pad").
+ * - Dispatch is ours: order of arrival, warm containers near the data first, a batch that fits
+ *   nowhere does not hold up other functions'.
+ * - Pool: the LSTM is replaced by an exponentially weighted mean and variance of the peak number of
+ *   active containers per interval; the pool is mean + margin × deviation. It only grows the pool:
+ *   the platform's keep-alive, the same under every policy, shrinks it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/aquatope/tune.h"
+#include "sched/common/dispatcher.h"
+
+/* IDLE_INTERVALS: after so many idle ones the prediction is zero for all purposes. */
+enum { IDLE_INTERVALS = 64, POOL_TIMER = 0 };
+
+/* A started container is taken to be ready within this many times the mean cold start. */
+#define START_ALLOWANCE 2
+
+enum parameter_index {
+    PARAMETER_BATCHING,
+    PARAMETER_UNDERFILLED,
+    PARAMETER_INITIAL,
+    PARAMETER_ROUNDS,
+    PARAMETER_PROPOSALS,
+    PARAMETER_CANDIDATES,
+    PARAMETER_CONFIDENCE,
+    PARAMETER_PERCENTILE,
+    PARAMETER_EXECUTIONS,
+    PARAMETER_OCCUPANCY,
+    PARAMETER_POOL,
+    PARAMETER_INTERVAL,
+    PARAMETER_MARGIN,
+    PARAMETER_ALPHA,
+    PARAMETER_PLACEMENT,
+    PARAMETER_HEAD_OF_LINE,
+    PARAMETER_COUNT
+};
+
+static const struct parameter aquatope_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_BATCHING] = {"batching", TUNE_ALONE, 0, 1, "alone|planned",
+                            "is batch size tuned too, taking batches to be full (assumed)"},
+    [PARAMETER_UNDERFILLED] = {"underfilled", 0, 0, 1, "shrink|pad",
+                               "fewer jobs than planned: smaller batch, or pay in full (assumed)"},
+    [PARAMETER_INITIAL] = {"initial", 10, 1, 200, NULL, "random evaluations (secondary: code)"},
+    [PARAMETER_ROUNDS] = {"rounds", 20, 0, 100, NULL, "rounds of proposals (secondary: code)"},
+    [PARAMETER_PROPOSALS] = {"proposals", 3, 1, 10, NULL, "evaluations a round (secondary: code)"},
+    [PARAMETER_CANDIDATES] = {"candidates", 512, 8, 8192, NULL, "vectors scored a round (assumed)"},
+    [PARAMETER_CONFIDENCE] = {"confidence", 0.95, 0.5, 0.9999, NULL,
+                              "interval outside which one is an outlier (secondary: code)"},
+    [PARAMETER_PERCENTILE] = {"percentile", 95, 0, 100, NULL,
+                              "of sampled latency that must meet the SLO (assumed)"},
+    [PARAMETER_EXECUTIONS] = {"executions", 100, 1, 1000, NULL,
+                              "sampled executions an evaluation (assumed)"},
+    [PARAMETER_OCCUPANCY] = {"occupancy", 0.5, 0, 1, NULL,
+                             "chance of co-runners in sampled executions (assumed)"},
+    [PARAMETER_POOL] = {"pool", 1, 0, 1, "off|on", "prewarm to the predicted demand"},
+    [PARAMETER_INTERVAL] = {"pool_interval_s", 60, 0.001, 86400, NULL,
+                            "between two predictions (secondary: minutes)"},
+    [PARAMETER_MARGIN] = {"pool_margin", 1, 0, 10, NULL,
+                          "deviations added to the mean (assumed; 0: the released code)"},
+    [PARAMETER_ALPHA] = {"pool_alpha", 0.3, 0.001, 1, NULL,
+                         "weight of the last interval; stands for an LSTM (assumed)"},
+    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 2, PLACEMENT_CHOICES,
+                             "invokers asked first, warm before cold (assumed)"},
+    [PARAMETER_HEAD_OF_LINE] = {"head_of_line", 1, 0, 1, "strict|skip",
+                                "where the first queue's batch does not fit (assumed)"},
+};
+
+/* What runs in a queue: for[j] is the configuration for j waiting jobs, up to the planned batch. */
+struct plan {
+    uint32_t batch;
+    uint32_t *configuration_for; /* batch + 1 entries, [0] unused */
+};
+
+/* Demand for containers of one function. */
+struct demand {
+    uint32_t peak; /* containers active at once, this interval */
+    bool seen;
+    double mean, variance;
+    uint32_t starting; /* prewarmed and perhaps not ready yet */
+    sim_time_t starting_until;
+};
+
+struct aquatope {
+    struct dispatcher dispatcher; /* first, so that its functions take a struct aquatope */
+    struct plan *plans;           /* by queue */
+    struct demand *demands;       /* by function */
+    uint32_t queue_count;
+    bool pad, pool;
+    double margin, alpha;
+    sim_time_t interval;
+    bool armed;         /* the pool's timer is set */
+    bool active;        /* something happened since it was */
+    sim_time_t last_at; /* end of the last interval observed */
+};
+
+static void aquatope_finish(void *state)
+{
+    struct aquatope *aquatope = state;
+    for (uint32_t q = 0; aquatope->plans != NULL && q < aquatope->queue_count; q++)
+        free(aquatope->plans[q].configuration_for);
+    free(aquatope->plans);
+    free(aquatope->demands);
+    dispatcher_finish(&aquatope->dispatcher);
+    memset(aquatope, 0, sizeof *aquatope);
+}
+
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+/* The planned container with the smallest batch that holds `jobs`; the plan where there is none. */
+static uint32_t shrunk(const struct function *function, uint32_t planned, uint32_t jobs)
+{
+    const struct configuration *all = function->configurations;
+    uint32_t best = planned;
+    for (uint32_t i = 0; i < function->configuration_count; i++)
+        if (all[i].vcpu == all[planned].vcpu && all[i].vgpu == all[planned].vgpu &&
+            all[i].batch >= jobs && all[i].batch < all[best].batch)
+            best = i;
+    return best;
+}
+
+static bool plan_fill(struct plan *plan, const struct function *function, uint32_t planned,
+                      bool pad)
+{
+    plan->batch = function->configurations[planned].batch;
+    plan->configuration_for = calloc((size_t)plan->batch + 1, sizeof *plan->configuration_for);
+    if (plan->configuration_for == NULL)
+        return false;
+    for (uint32_t jobs = 1; jobs <= plan->batch; jobs++)
+        plan->configuration_for[jobs] = pad ? planned : shrunk(function, planned, jobs);
+    return true;
+}
+
+static uint32_t aquatope_configure(const void *state, const struct platform *platform,
+                                   uint32_t queue, uint32_t jobs)
+{
+    const struct aquatope *aquatope = state;
+    const struct plan *plan = &aquatope->plans[queue];
+    (void)platform;
+    return plan->configuration_for[jobs < plan->batch ? jobs : plan->batch];
+}
+
+static struct queue_rank aquatope_rank(const void *state, const struct platform *platform,
+                                       uint32_t queue)
+{
+    (void)state;
+    return (struct queue_rank){(int64_t)platform_job(platform, queue, 0).request, 0};
+}
+
+static bool aquatope_tune(struct aquatope *aquatope, const struct platform *platform,
+                          const double *values, struct error *error)
+{
+    const struct workload *workload = platform_workload(platform);
+    const struct tune_settings settings = {
+        .search = {.initial = (size_t)values[PARAMETER_INITIAL],
+                   .rounds = (size_t)values[PARAMETER_ROUNDS],
+                   .proposals = (size_t)values[PARAMETER_PROPOSALS],
+                   .candidates = (size_t)values[PARAMETER_CANDIDATES],
+                   .confidence = values[PARAMETER_CONFIDENCE],
+                   .seed = platform_seed(platform)},
+        .batching = (enum tune_batching)values[PARAMETER_BATCHING],
+        .executions = (size_t)values[PARAMETER_EXECUTIONS],
+        .percentile = values[PARAMETER_PERCENTILE],
+        .occupancy = values[PARAMETER_OCCUPANCY],
+    };
+    for (uint32_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        struct tuning tuning;
+        if (!tune_application(workload, a, &settings, &tuning, error))
+            return false;
+        for (uint32_t s = 0; s < application->stage_count; s++)
+            if (!plan_fill(&aquatope->plans[application->first_queue + s],
+                           &workload->functions[application->stages[s].function],
+                           tuning.configuration[s], aquatope->pad))
+                return error_run(error, "policy aquatope: out of memory");
+    }
+    return true;
+}
+
+static bool aquatope_init(void *state, struct platform *platform, const double *values,
+                          struct error *error)
+{
+    struct aquatope *aquatope = state;
+    const struct workload *workload = platform_workload(platform);
+    const double dispatch[DISPATCHER_PARAMETER_COUNT] = {UINT16_MAX, values[PARAMETER_PLACEMENT], 0,
+                                                         values[PARAMETER_HEAD_OF_LINE]};
+    if (!dispatcher_init(&aquatope->dispatcher, platform,
+                         (struct dispatch_rule){aquatope_rank, aquatope_configure}, dispatch,
+                         PLANNER_PROPORTIONAL, error))
+        return false;
+    aquatope->pad = values[PARAMETER_UNDERFILLED] > 0;
+    aquatope->pool = values[PARAMETER_POOL] > 0;
+    aquatope->margin = values[PARAMETER_MARGIN];
+    aquatope->alpha = values[PARAMETER_ALPHA];
+    aquatope->interval = sim_from_s(values[PARAMETER_INTERVAL]);
+    aquatope->queue_count = workload->queue_count;
+    aquatope->plans = calloc((size_t)workload->queue_count + 1, sizeof *aquatope->plans);
+    aquatope->demands = calloc(workload->function_count + 1, sizeof *aquatope->demands);
+    bool done = aquatope->plans != NULL && aquatope->demands != NULL;
+    if (!done)
+        error_run(error, "policy aquatope: out of memory");
+    done = done && aquatope_tune(aquatope, platform, values, error);
+    if (!done)
+        aquatope_finish(aquatope);
+    return done;
+}
+
+/* ---- Pool ------------------------------------------------------------------------------------ */
+
+static void demand_observe(struct demand *demand, double alpha, double active)
+{
+    const double surprise = active - demand->mean;
+    if (!demand->seen) {
+        demand->seen = true;
+        demand->mean = active;
+        return;
+    }
+    demand->mean += alpha * surprise;
+    demand->variance = (1 - alpha) * (demand->variance + alpha * surprise * surprise);
+}
+
+/* Starts what the prediction wants beyond the containers there are. */
+static void pool_fill(const struct aquatope *aquatope, struct platform *platform, uint32_t function)
+{
+    struct demand *demand = &aquatope->demands[function];
+    const struct workload *workload = platform_workload(platform);
+    const sim_time_t now = platform_now(platform);
+    const double target = ceil(demand->mean + aquatope->margin * sqrt(demand->variance) - 1e-9);
+    if (now >= demand->starting_until)
+        demand->starting = 0;
+    double there = (double)aquatope->dispatcher.running[function] +
+                   (double)platform_warm_total(platform, function) + (double)demand->starting;
+    for (uint32_t which = 0; there < target && which < workload->cluster.invoker_count;) {
+        if (!platform_prewarm(platform, function, platform_home(platform, function, which))) {
+            which++;
+            continue;
+        }
+        there++;
+        demand->starting++;
+        demand->starting_until =
+            now + sim_from_ms(START_ALLOWANCE * workload->functions[function].cold_start_mean_ms);
+    }
+}
+
+static void aquatope_on_timer(void *state, struct platform *platform, uint32_t id)
+{
+    struct aquatope *aquatope = state;
+    (void)id;
+    for (uint32_t f = 0; f < platform_workload(platform)->function_count; f++) {
+        struct demand *demand = &aquatope->demands[f];
+        const uint32_t running = aquatope->dispatcher.running[f];
+        const uint32_t peak = running > demand->peak ? running : demand->peak;
+        demand_observe(demand, aquatope->alpha, peak);
+        demand->peak = running;
+        pool_fill(aquatope, platform, f);
+    }
+    /* Where nothing happened for an interval the timer rests: on_ready sets it again. */
+    aquatope->last_at = platform_now(platform);
+    aquatope->armed = aquatope->active;
+    aquatope->active = false;
+    if (aquatope->armed)
+        platform_set_timer(platform, aquatope->last_at + aquatope->interval, POOL_TIMER);
+}
+
+/* The intervals that passed while the timer rested had no demand beyond what was running. */
+static void pool_wake(struct aquatope *aquatope, struct platform *platform)
+{
+    const sim_time_t now = platform_now(platform);
+    const sim_time_t passed = (now - aquatope->last_at) / aquatope->interval;
+    for (uint32_t f = 0; f < platform_workload(platform)->function_count; f++)
+        for (sim_time_t i = 0; aquatope->demands[f].seen && i < passed && i < IDLE_INTERVALS; i++)
+            demand_observe(&aquatope->demands[f], aquatope->alpha,
+                           (double)aquatope->dispatcher.running[f]);
+    aquatope->last_at = now;
+    aquatope->armed = true;
+    platform_set_timer(platform, now + aquatope->interval, POOL_TIMER);
+}
+
+/* ---- Policy ---------------------------------------------------------------------------------- */
+
+static void aquatope_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    struct aquatope *aquatope = state;
+    dispatcher_on_ready(state, platform, queue);
+    aquatope->active = true;
+    if (aquatope->pool && !aquatope->armed)
+        pool_wake(aquatope, platform);
+}
+
+static void aquatope_on_finish(void *state, struct platform *platform,
+                               const struct finished_batch *batch)
+{
+    struct aquatope *aquatope = state;
+    const uint32_t function = platform_queue_function(platform, batch->queue);
+    struct demand *demand = &aquatope->demands[function];
+    /* The number running falls only here, so its peaks are just before. */
+    if (aquatope->dispatcher.running[function] > demand->peak)
+        demand->peak = aquatope->dispatcher.running[function];
+    dispatcher_on_finish(state, platform, batch);
+    aquatope->active = true;
+}
+
+extern const struct policy policy_aquatope;
+const struct policy policy_aquatope = {
+    .abi = POLICY_ABI,
+    .name = "aquatope",
+    .summary = "Aquatope (ASPLOS'23): a vector per workflow by Bayesian optimisation, pool by "
+               "uncertain demand",
+    .parameters = aquatope_parameters,
+    .parameter_count = PARAMETER_COUNT,
+    .state_bytes = sizeof(struct aquatope),
+    .init = aquatope_init,
+    .on_ready = aquatope_on_ready,
+    .on_finish = aquatope_on_finish,
+    .on_timer = aquatope_on_timer,
+    .decide = dispatcher_decide,
+    .finish = aquatope_finish,
+};

@@ -1,0 +1,480 @@
+#include "sched/aquatope/bo.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_randist.h>
+
+/* PATHS: draws of noisy expected improvement [code]. FIT_STEPS: of BFGS a round, each going on from
+ * the round before. A drawn candidate changes stages of the incumbent by one feature where it can:
+ * CHANGE_TRIES. */
+enum { PATHS = 32, FIT_STEPS = 8, FIRST_FIT_STEPS = 20, CHANGE_TRIES = 16 };
+
+/* Logarithms are cut here, so that a price of zero stays a number. */
+#define LEAST 1e-30
+
+struct surrogate {
+    struct gp *gp;
+    struct gp_hyper hyper;
+    struct gp_paths *paths;
+    double *raw;      /* logarithms observed */
+    double *observed; /* standardised, kept ones */
+    double centre, scale;
+};
+
+struct candidate {
+    uint32_t choice[BO_MAX_STAGES];
+    double variance[2];
+};
+
+struct search {
+    const struct bo_problem *problem;
+    const struct bo_settings *settings;
+    struct random_stream stream;
+    size_t dimensions, capacity, count;
+    size_t kept_count; /* observations of the models: those that are no outliers */
+    uint32_t *choices; /* capacity × BO_MAX_STAGES */
+    double *points;    /* capacity × dimensions */
+    double *kept;      /* the points that are no outliers */
+    bool *outlier;
+    struct surrogate model[2]; /* cost, latency */
+    struct candidate *candidates;
+    size_t candidate_count;
+    double *features;  /* of the candidates, × dimensions */
+    double *means[2];  /* of the candidates, × PATHS */
+    double *solved[2]; /* of the candidates, × capacity */
+    double best[PATHS];
+};
+
+enum { COST, LATENCY };
+
+double bo_expected_improvement(double mean, double deviation, double best)
+{
+    const double gain = best - mean;
+    if (!(deviation > 0))
+        return gain > 0 ? gain : 0;
+    const double z = gain / deviation;
+    const double value = gain * gsl_cdf_ugaussian_P(z) + deviation * gsl_ran_ugaussian_pdf(z);
+    return value > 0 ? value : 0;
+}
+
+double bo_feasibility(double mean, double deviation, double limit)
+{
+    if (!(deviation > 0))
+        return mean <= limit ? 1 : 0;
+    return gsl_cdf_ugaussian_P((limit - mean) / deviation);
+}
+
+double bo_constrained_improvement(double cost_mean, double cost_deviation, double best,
+                                  double latency_mean, double latency_deviation, double limit)
+{
+    const double feasible = bo_feasibility(latency_mean, latency_deviation, limit);
+    return feasible > 0 ? feasible * bo_expected_improvement(cost_mean, cost_deviation, best) : 0;
+}
+
+size_t bo_outliers(const struct gp *gp, size_t count, double confidence, bool *flags)
+{
+    const double width = gsl_cdf_ugaussian_Pinv(0.5 + confidence / 2);
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        double mean;
+        double variance;
+        const double error = gp_leave_one_out(gp, i, &mean, &variance);
+        if (fabs(error) > width * sqrt(variance)) {
+            found += !flags[i];
+            flags[i] = true;
+        }
+    }
+    return found;
+}
+
+/* ---- Choices --------------------------------------------------------------------------------- */
+
+static void choice_point(const struct bo_problem *problem, const uint32_t *choice, double *point)
+{
+    for (size_t s = 0; s < problem->stage_count; s++) {
+        const struct bo_stage *stage = &problem->stages[s];
+        for (size_t i = 0; i < stage->feature_count; i++)
+            *point++ = stage->features[choice[s] * stage->feature_count + i];
+    }
+}
+
+static uint32_t draw_below(struct search *search, size_t bound)
+{
+    return (uint32_t)(random_uniform(&search->stream) * (double)bound);
+}
+
+static void choice_anywhere(struct search *search, uint32_t *choice)
+{
+    for (size_t s = 0; s < search->problem->stage_count; s++)
+        choice[s] = draw_below(search, search->problem->stages[s].option_count);
+}
+
+/* Another option of the stage, one that differs in a single feature where a few draws find it. */
+static uint32_t option_near(struct search *search, const struct bo_stage *stage, uint32_t option)
+{
+    uint32_t other = option;
+    for (int i = 0; i < CHANGE_TRIES; i++) {
+        other = draw_below(search, stage->option_count);
+        size_t differ = 0;
+        for (size_t f = 0; f < stage->feature_count; f++)
+            differ += stage->features[other * stage->feature_count + f] !=
+                      stage->features[option * stage->feature_count + f];
+        if (differ == 1)
+            break;
+    }
+    return other;
+}
+
+/* One stage or two, now and then more, of `from` changed. */
+static void choice_near(struct search *search, const uint32_t *from, uint32_t *choice)
+{
+    const size_t stages = search->problem->stage_count;
+    memcpy(choice, from, stages * sizeof *choice);
+    do {
+        const size_t s = draw_below(search, stages);
+        choice[s] = option_near(search, &search->problem->stages[s], choice[s]);
+    } while (random_uniform(&search->stream) < 0.5);
+}
+
+static bool choice_evaluated(const struct search *search, const uint32_t *choice)
+{
+    const size_t bytes = search->problem->stage_count * sizeof *choice;
+    for (size_t i = 0; i < search->count; i++)
+        if (memcmp(&search->choices[i * BO_MAX_STAGES], choice, bytes) == 0)
+            return true;
+    return false;
+}
+
+static void evaluate(struct search *search, const uint32_t *choice)
+{
+    const size_t i = search->count++;
+    double cost;
+    double latency;
+    memcpy(&search->choices[i * BO_MAX_STAGES], choice,
+           search->problem->stage_count * sizeof *choice);
+    choice_point(search->problem, choice, &search->points[i * search->dimensions]);
+    search->problem->evaluate(search->problem->context, choice, i, &cost, &latency);
+    search->model[COST].raw[i] = log(fmax(cost, LEAST));
+    search->model[LATENCY].raw[i] = log(fmax(latency, LEAST));
+}
+
+/* ---- Models ---------------------------------------------------------------------------------- */
+
+static size_t gather(const struct search *search, const struct surrogate *model, double *points,
+                     double *values)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        if (search->outlier[i])
+            continue;
+        memcpy(&points[kept * search->dimensions], &search->points[i * search->dimensions],
+               search->dimensions * sizeof *points);
+        values[kept++] = (model->raw[i] - model->centre) / model->scale;
+    }
+    return kept;
+}
+
+static void standardise(struct surrogate *model, size_t count)
+{
+    double sum = 0;
+    double squares = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += model->raw[i];
+    model->centre = sum / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (model->raw[i] - model->centre) * (model->raw[i] - model->centre);
+    model->scale = sqrt(squares / (double)count);
+    if (!(model->scale > 1e-9))
+        model->scale = 1;
+}
+
+static bool model_fit(const struct search *search, struct surrogate *model, size_t steps)
+{
+    standardise(model, search->count);
+    for (size_t i = 0; i < search->count; i++)
+        model->observed[i] = (model->raw[i] - model->centre) / model->scale;
+    struct gp_hyper hyper = model->hyper;
+    if (!gp_fit(model->gp, search->points, model->observed, search->count, &hyper, steps))
+        return false;
+    model->hyper = hyper;
+    return true;
+}
+
+static void model_refit(struct search *search, struct surrogate *model)
+{
+    const size_t kept = gather(search, model, search->kept, model->observed);
+    search->kept_count = kept > 0 ? kept : search->count;
+    if (kept > 0 && kept < search->count)
+        gp_observe(model->gp, search->kept, model->observed, kept, &model->hyper);
+}
+
+/* Both models on all evaluations, outliers flagged, both again on the rest. */
+static bool models_fit(struct search *search)
+{
+    const size_t steps = search->count == search->settings->initial ? FIRST_FIT_STEPS : FIT_STEPS;
+    struct surrogate *cost = &search->model[COST];
+    struct surrogate *latency = &search->model[LATENCY];
+    memset(search->outlier, 0, search->count * sizeof *search->outlier);
+    if (!model_fit(search, cost, steps) || !model_fit(search, latency, steps))
+        return false;
+    bo_outliers(cost->gp, search->count, search->settings->confidence, search->outlier);
+    bo_outliers(latency->gp, search->count, search->settings->confidence, search->outlier);
+    model_refit(search, cost);
+    model_refit(search, latency);
+    return true;
+}
+
+static double model_limit(const struct search *search)
+{
+    const struct surrogate *latency = &search->model[LATENCY];
+    return (log(search->problem->limit) - latency->centre) / latency->scale;
+}
+
+/* The cheapest by the model of those that were observed to keep the limit, do so by the model and
+ * are no outliers; of those observed alone, where the model believes none; where none was observed
+ * to, the fastest. */
+static size_t incumbent(const struct search *search, bool *feasible)
+{
+    const double limit = log(search->problem->limit);
+    const double *latencies = search->model[LATENCY].raw;
+    size_t chosen = 0;
+    int rank = 0; /* 0: the fastest, 1: observed feasible, 2: and by the model */
+    double least = INFINITY;
+    for (size_t i = 0; i < search->count; i++) {
+        const double *point = &search->points[i * search->dimensions];
+        double cost;
+        double latency;
+        double variance;
+        gp_predict(search->model[COST].gp, point, &cost, &variance);
+        gp_predict(search->model[LATENCY].gp, point, &latency, &variance);
+        const bool believed = !search->outlier[i] && latency <= model_limit(search);
+        const int here = latencies[i] > limit ? 0 : 1 + believed;
+        const double value = here == 0 ? latencies[i] : cost;
+        if (here > rank || (here == rank && value < least)) {
+            rank = here;
+            least = value;
+            chosen = i;
+        }
+    }
+    *feasible = rank > 0;
+    return chosen;
+}
+
+/* ---- Proposals ------------------------------------------------------------------------------- */
+
+/* Under each draw the cheapest observed choice that is feasible; where there is none the dearest,
+ * so that feasibility decides. */
+static void draws_best(struct search *search)
+{
+    const double limit = model_limit(search);
+    for (size_t p = 0; p < PATHS; p++) {
+        double cheapest = INFINITY;
+        double dearest = -INFINITY;
+        for (size_t i = 0; i < search->kept_count; i++) {
+            const double cost = gp_paths_at(search->model[COST].paths, p, i);
+            dearest = fmax(dearest, cost);
+            if (cost < cheapest && gp_paths_at(search->model[LATENCY].paths, p, i) <= limit)
+                cheapest = cost;
+        }
+        search->best[p] = cheapest < INFINITY ? cheapest : dearest;
+    }
+}
+
+/* New choices, half anywhere, half around the incumbent, and what the models say of them. */
+static void candidates_draw(struct search *search)
+{
+    bool feasible;
+    const uint32_t *from = &search->choices[incumbent(search, &feasible) * BO_MAX_STAGES];
+    search->candidate_count = 0;
+    for (size_t i = 0; i < search->settings->candidates; i++) {
+        const size_t c = search->candidate_count;
+        struct candidate *candidate = &search->candidates[c];
+        if (i % 2 == 0)
+            choice_anywhere(search, candidate->choice);
+        else
+            choice_near(search, from, candidate->choice);
+        if (choice_evaluated(search, candidate->choice))
+            continue;
+        double *features = &search->features[c * search->dimensions];
+        choice_point(search->problem, candidate->choice, features);
+        for (int m = COST; m <= LATENCY; m++)
+            candidate->variance[m] =
+                gp_paths_predict(search->model[m].paths, features, &search->means[m][c * PATHS],
+                                 &search->solved[m][c * search->capacity]);
+        search->candidate_count++;
+    }
+}
+
+static double candidate_score(const struct search *search, size_t c)
+{
+    const struct candidate *candidate = &search->candidates[c];
+    const double limit = model_limit(search);
+    const double cost = sqrt(candidate->variance[COST]);
+    const double latency = sqrt(candidate->variance[LATENCY]);
+    double sum = 0;
+    for (size_t p = 0; p < PATHS; p++)
+        sum += bo_constrained_improvement(search->means[COST][c * PATHS + p], cost, search->best[p],
+                                          search->means[LATENCY][c * PATHS + p], latency, limit);
+    return sum;
+}
+
+/* Observing `chosen` at its expected value would leave means and lower variances by this much. */
+static void candidates_believe(struct search *search, size_t chosen)
+{
+    const size_t n = search->kept_count;
+    const struct candidate *known = &search->candidates[chosen];
+    for (int m = COST; m <= LATENCY; m++) {
+        const struct gp_hyper *hyper = &search->model[m].hyper;
+        const double *theirs = &search->solved[m][chosen * search->capacity];
+        const double spread = known->variance[m] + 1e-9;
+        for (size_t c = 0; c < search->candidate_count; c++) {
+            const double *ours = &search->solved[m][c * search->capacity];
+            double covariance =
+                gp_kernel(hyper, search->dimensions, &search->features[c * search->dimensions],
+                          &search->features[chosen * search->dimensions]);
+            for (size_t i = 0; i < n; i++)
+                covariance -= ours[i] * theirs[i];
+            if (c != chosen)
+                search->candidates[c].variance[m] =
+                    fmax(search->candidates[c].variance[m] - covariance * covariance / spread, 0);
+        }
+    }
+}
+
+/* The best candidate not yet evaluated; SIZE_MAX where none is left. */
+static size_t candidate_choose(const struct search *search)
+{
+    size_t chosen = SIZE_MAX;
+    double highest = -1;
+    for (size_t c = 0; c < search->candidate_count; c++) {
+        if (choice_evaluated(search, search->candidates[c].choice))
+            continue;
+        const double score = candidate_score(search, c);
+        /* By a clear margin, so that another processor's last place does not decide. */
+        if (score > highest + 1e-9 * fabs(highest)) {
+            highest = score;
+            chosen = c;
+        }
+    }
+    return chosen;
+}
+
+static bool round_propose(struct search *search)
+{
+    bool done = models_fit(search);
+    for (int m = COST; done && m <= LATENCY; m++) {
+        search->model[m].paths = gp_paths_create(search->model[m].gp, PATHS, &search->stream);
+        done = search->model[m].paths != NULL;
+    }
+    if (done) {
+        draws_best(search);
+        candidates_draw(search);
+    }
+    for (size_t i = 0; done && i < search->settings->proposals; i++) {
+        const size_t chosen = candidate_choose(search);
+        if (chosen == SIZE_MAX)
+            break;
+        if (i + 1 < search->settings->proposals)
+            candidates_believe(search, chosen);
+        evaluate(search, search->candidates[chosen].choice);
+    }
+    for (int m = COST; m <= LATENCY; m++) {
+        gp_paths_destroy(search->model[m].paths);
+        search->model[m].paths = NULL;
+    }
+    return done;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+static void search_clear(struct search *search)
+{
+    free(search->choices);
+    free(search->points);
+    free(search->kept);
+    free(search->outlier);
+    free(search->candidates);
+    free(search->features);
+    for (int m = COST; m <= LATENCY; m++) {
+        gp_destroy(search->model[m].gp);
+        free(search->model[m].raw);
+        free(search->model[m].observed);
+        free(search->means[m]);
+        free(search->solved[m]);
+    }
+}
+
+static bool search_allocate(struct search *search)
+{
+    const size_t capacity = search->capacity;
+    const size_t candidates = search->settings->candidates;
+    search->choices = calloc(capacity * BO_MAX_STAGES, sizeof *search->choices);
+    search->points = calloc(capacity * search->dimensions, sizeof *search->points);
+    search->kept = calloc(capacity * search->dimensions, sizeof *search->kept);
+    search->outlier = calloc(capacity, sizeof *search->outlier);
+    search->candidates = calloc(candidates, sizeof *search->candidates);
+    search->features = calloc(candidates * search->dimensions, sizeof *search->features);
+    bool done = search->choices != NULL && search->points != NULL && search->kept != NULL &&
+                search->outlier != NULL && search->candidates != NULL && search->features != NULL;
+    for (int m = COST; m <= LATENCY; m++) {
+        struct surrogate *model = &search->model[m];
+        model->gp = gp_create(capacity, search->dimensions);
+        model->hyper = gp_hyper_default(search->dimensions);
+        model->raw = calloc(capacity, sizeof *model->raw);
+        model->observed = calloc(capacity, sizeof *model->observed);
+        search->means[m] = calloc(candidates * PATHS, sizeof *search->means[m]);
+        search->solved[m] = calloc(candidates * capacity, sizeof *search->solved[m]);
+        done = done && model->gp != NULL && model->raw != NULL && model->observed != NULL &&
+               search->means[m] != NULL && search->solved[m] != NULL;
+    }
+    return done;
+}
+
+/* Models on all there is; then the cheapest feasible choice. */
+static bool search_conclude(struct search *search, struct bo_result *result)
+{
+    if (!models_fit(search))
+        return false;
+    const size_t best = incumbent(search, &result->feasible);
+    memcpy(result->choice, &search->choices[best * BO_MAX_STAGES], sizeof result->choice);
+    result->cost = exp(search->model[COST].raw[best]);
+    result->latency = exp(search->model[LATENCY].raw[best]);
+    result->evaluations = search->count;
+    result->outliers = 0;
+    for (size_t i = 0; i < search->count; i++)
+        result->outliers += search->outlier[i];
+    return true;
+}
+
+bool bo_minimise(const struct bo_problem *problem, const struct bo_settings *settings,
+                 struct bo_result *result, struct error *error)
+{
+    assert(settings->initial > 0);
+    struct search search = {.problem = problem, .settings = settings};
+    for (size_t s = 0; s < problem->stage_count; s++)
+        search.dimensions += problem->stages[s].feature_count;
+    search.capacity = settings->initial + settings->rounds * settings->proposals;
+    /* A problem without a choice is one point of a line. */
+    search.dimensions = search.dimensions > 0 ? search.dimensions : 1;
+    random_stream_open(&search.stream, settings->seed, RANDOM_POLICY, 0, settings->stream);
+    bool done = search_allocate(&search);
+    uint32_t choice[BO_MAX_STAGES];
+    for (size_t i = 0; done && i < settings->initial; i++) {
+        choice_anywhere(&search, choice);
+        if (i == 0 || !choice_evaluated(&search, choice))
+            evaluate(&search, choice);
+    }
+    for (size_t round = 0; done && round < settings->rounds; round++) {
+        const size_t before = search.count;
+        done = round_propose(&search);
+        if (search.count == before)
+            break; /* every choice is known */
+    }
+    done = done && search_conclude(&search, result);
+    search_clear(&search);
+    return done || error_run(error, "policy aquatope: out of memory");
+}

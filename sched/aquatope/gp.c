@@ -1,0 +1,398 @@
+#include "sched/aquatope/gp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_linalg.h>
+#include <gsl/gsl_multimin.h>
+#include <gsl/gsl_randist.h>
+
+/* Added to a kernel matrix without noise, relative to the signal, so that it can be factored. */
+#define JITTER 1e-6
+#define ROUNDING 64.0
+
+struct gp {
+    size_t capacity, dimensions, count;
+    struct gp_hyper hyper;
+    double *x, *y;
+    double *root;    /* capacity² doubles each, count × count in use: Cholesky factor … */
+    double *inverse; /* … and inverse of kernel matrix + noise */
+    double *weights; /* inverse × y */
+    double *scratch; /* 2 × capacity */
+};
+
+static gsl_matrix_view square(double *data, size_t count)
+{
+    return gsl_matrix_view_array(data, count, count);
+}
+
+struct gp *gp_create(size_t capacity, size_t dimensions)
+{
+    struct gp *gp = calloc(1, sizeof *gp);
+    if (gp == NULL)
+        return NULL;
+    gp->capacity = capacity;
+    gp->dimensions = dimensions;
+    gp->x = calloc(capacity * dimensions, sizeof *gp->x);
+    gp->y = calloc(capacity, sizeof *gp->y);
+    gp->root = calloc(capacity * capacity, sizeof *gp->root);
+    gp->inverse = calloc(capacity * capacity, sizeof *gp->inverse);
+    gp->weights = calloc(capacity, sizeof *gp->weights);
+    gp->scratch = calloc(2 * capacity, sizeof *gp->scratch);
+    if (gp->x != NULL && gp->y != NULL && gp->root != NULL && gp->inverse != NULL &&
+        gp->weights != NULL && gp->scratch != NULL)
+        return gp;
+    gp_destroy(gp);
+    return NULL;
+}
+
+void gp_destroy(struct gp *gp)
+{
+    if (gp == NULL)
+        return;
+    free(gp->x);
+    free(gp->y);
+    free(gp->root);
+    free(gp->inverse);
+    free(gp->weights);
+    free(gp->scratch);
+    free(gp);
+}
+
+struct gp_hyper gp_hyper_default(size_t dimensions)
+{
+    struct gp_hyper hyper = {.signal = 1, .noise = 0.05};
+    for (size_t d = 0; d < GP_MAX_DIMENSIONS; d++)
+        hyper.length[d] = 0.5 * sqrt((double)dimensions);
+    return hyper;
+}
+
+/* √5 × the distance between two points in units of the lengths. */
+static double scaled_distance(const struct gp_hyper *hyper, size_t dimensions, const double *a,
+                              const double *b)
+{
+    double sum = 0;
+    for (size_t d = 0; d < dimensions; d++) {
+        const double step = (a[d] - b[d]) / hyper->length[d];
+        sum += step * step;
+    }
+    return sqrt(5 * sum);
+}
+
+double gp_kernel(const struct gp_hyper *hyper, size_t dimensions, const double *a, const double *b)
+{
+    const double r = scaled_distance(hyper, dimensions, a, b);
+    return hyper->signal * (1 + r + r * r / 3) * exp(-r);
+}
+
+/* Lower triangle and its mirror image of the kernel matrix, `diagonal` added on the diagonal. */
+static void kernel_matrix(const struct gp *gp, double diagonal, double *out)
+{
+    const size_t n = gp->count;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++)
+            out[i * n + j] = out[j * n + i] = gp_kernel(
+                &gp->hyper, gp->dimensions, &gp->x[i * gp->dimensions], &gp->x[j * gp->dimensions]);
+        out[i * n + i] = gp->hyper.signal + diagonal;
+    }
+}
+
+/* Factor, inverse and weights for the observations held. */
+static void gp_factor(struct gp *gp)
+{
+    const size_t n = gp->count;
+    gsl_matrix_view root = square(gp->root, n);
+    gsl_matrix_view inverse = square(gp->inverse, n);
+    kernel_matrix(gp, gp->hyper.noise, gp->root);
+    gsl_linalg_cholesky_decomp1(&root.matrix);
+    gsl_matrix_memcpy(&inverse.matrix, &root.matrix);
+    gsl_linalg_cholesky_invert(&inverse.matrix);
+    const gsl_vector_const_view y = gsl_vector_const_view_array(gp->y, n);
+    gsl_vector_view weights = gsl_vector_view_array(gp->weights, n);
+    gsl_linalg_cholesky_solve(&root.matrix, &y.vector, &weights.vector);
+}
+
+void gp_observe(struct gp *gp, const double *x, const double *y, size_t count,
+                const struct gp_hyper *hyper)
+{
+    gp->count = count;
+    gp->hyper = *hyper;
+    memcpy(gp->x, x, count * gp->dimensions * sizeof *x);
+    memcpy(gp->y, y, count * sizeof *y);
+    gp_factor(gp);
+}
+
+/* Covariances of x with the observed points. */
+static void covariances(const struct gp *gp, const double *x, double *out)
+{
+    for (size_t i = 0; i < gp->count; i++)
+        out[i] = gp_kernel(&gp->hyper, gp->dimensions, x, &gp->x[i * gp->dimensions]);
+}
+
+/* out := root⁻¹ out, a lower triangle of n rows; returns the squared length of the result. */
+static double solve_lower(const double *root, size_t n, double *out)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double value = out[i];
+        for (size_t j = 0; j < i; j++)
+            value -= root[i * n + j] * out[j];
+        out[i] = value / root[i * n + i];
+        sum += out[i] * out[i];
+    }
+    return sum;
+}
+
+static double dot(const double *a, const double *b, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+void gp_predict(const struct gp *gp, const double *x, double *mean, double *variance)
+{
+    double *near = gp->scratch;
+    covariances(gp, x, near);
+    *mean = dot(near, gp->weights, gp->count);
+    const double left = gp->hyper.signal - solve_lower(gp->root, gp->count, near);
+    *variance = left > 0 ? left : 0;
+}
+
+double gp_leave_one_out(const struct gp *gp, size_t i, double *mean, double *variance)
+{
+    const double precision = gp->inverse[i * gp->count + i];
+    *mean = gp->y[i] - gp->weights[i] / precision;
+    *variance = 1 / precision;
+    return gp->weights[i] / precision;
+}
+
+/* Adds the share of the pair (i, j) to the derivatives by lengths and signal. */
+static void gradient_pair(const struct gp *gp, size_t i, size_t j, double *gradient)
+{
+    const size_t dimensions = gp->dimensions;
+    const double *a = &gp->x[i * dimensions];
+    const double *b = &gp->x[j * dimensions];
+    const double r = scaled_distance(&gp->hyper, dimensions, a, b);
+    const double decay = gp->hyper.signal * exp(-r);
+    const double pull = gp->weights[i] * gp->weights[j] - gp->inverse[i * gp->count + j];
+    /* A pair off the diagonal counts twice, which cancels the half of equation 5.9. */
+    for (size_t d = 0; d < dimensions; d++) {
+        const double step = (a[d] - b[d]) / gp->hyper.length[d];
+        gradient[d] += pull * decay * (1 + r) * step * step * 5 / 3;
+    }
+    gradient[dimensions] += pull * decay * (1 + r + r * r / 3);
+}
+
+double gp_evidence(const struct gp *gp, double *gradient)
+{
+    const size_t n = gp->count;
+    double value = -0.5 * dot(gp->y, gp->weights, n) - 0.5 * (double)n * log(2 * M_PI);
+    for (size_t i = 0; i < n; i++)
+        value -= log(gp->root[i * n + i]);
+    if (gradient == NULL)
+        return value;
+    memset(gradient, 0, (gp->dimensions + 2) * sizeof *gradient);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++)
+            gradient_pair(gp, i, j, gradient);
+        const double pull = gp->weights[i] * gp->weights[i] - gp->inverse[i * n + i];
+        gradient[gp->dimensions] += 0.5 * pull * gp->hyper.signal;
+        gradient[gp->dimensions + 1] += 0.5 * pull * gp->hyper.noise;
+    }
+    return value;
+}
+
+/* ---- Fitting --------------------------------------------------------------------------------- */
+
+struct prior {
+    double shape, rate;
+    double low, high; /* beyond these a value is taken to be the bound */
+};
+
+static struct prior prior_of(size_t dimensions, size_t index)
+{
+    if (index < dimensions)
+        return (struct prior){3, 6 / sqrt((double)dimensions), 0.02, 100};
+    if (index == dimensions)
+        return (struct prior){2, 0.15, 0.02, 100};
+    return (struct prior){1.1, 0.05, 1e-4, 10};
+}
+
+static double *hyper_value(struct gp_hyper *hyper, size_t dimensions, size_t index)
+{
+    if (index < dimensions)
+        return &hyper->length[index];
+    return index == dimensions ? &hyper->signal : &hyper->noise;
+}
+
+/* −(evidence + log prior) at logarithms of hyper-parameters, and its gradient. */
+static void fit_both(const gsl_vector *logs, void *context, double *value, gsl_vector *gradient)
+{
+    struct gp *gp = context;
+    double slope[GP_MAX_DIMENSIONS + 2];
+    double scaled[GP_MAX_DIMENSIONS + 2];
+    double prior_value = 0;
+    bool inside[GP_MAX_DIMENSIONS + 2];
+    for (size_t i = 0; i < logs->size; i++) {
+        const struct prior prior = prior_of(gp->dimensions, i);
+        double *here = hyper_value(&gp->hyper, gp->dimensions, i);
+        const double log_value = gsl_vector_get(logs, i);
+        inside[i] = log_value > log(prior.low) && log_value < log(prior.high);
+        *here = inside[i] ? exp(log_value) : (log_value > 0 ? prior.high : prior.low);
+        prior_value += (prior.shape - 1) * log(*here) - prior.rate * *here;
+        slope[i] = (prior.shape - 1) - prior.rate * *here;
+    }
+    gp_factor(gp);
+    *value = -(gp_evidence(gp, scaled) + prior_value);
+    for (size_t i = 0; i < logs->size; i++)
+        gsl_vector_set(gradient, i, inside[i] ? -(scaled[i] + slope[i]) : 0);
+}
+
+static double fit_value(const gsl_vector *logs, void *context)
+{
+    double slopes[GP_MAX_DIMENSIONS + 2];
+    gsl_vector_view unused = gsl_vector_view_array(slopes, logs->size);
+    double value;
+    fit_both(logs, context, &value, &unused.vector);
+    return value;
+}
+
+static void fit_gradient(const gsl_vector *logs, void *context, gsl_vector *gradient)
+{
+    double value;
+    fit_both(logs, context, &value, gradient);
+}
+
+static bool fit_minimise(struct gp *gp, struct gp_hyper *hyper, size_t iterations)
+{
+    const size_t count = gp->dimensions + 2;
+    double logs[GP_MAX_DIMENSIONS + 2];
+    for (size_t i = 0; i < count; i++)
+        logs[i] = log(*hyper_value(hyper, gp->dimensions, i));
+    const gsl_vector_view start = gsl_vector_view_array(logs, count);
+    gsl_multimin_function_fdf function = {fit_value, fit_gradient, fit_both, count, gp};
+    gsl_multimin_fdfminimizer *minimiser =
+        gsl_multimin_fdfminimizer_alloc(gsl_multimin_fdfminimizer_vector_bfgs2, count);
+    if (minimiser == NULL)
+        return false;
+    gsl_multimin_fdfminimizer_set(minimiser, &function, &start.vector, 0.3, 0.1);
+    for (size_t i = 0; i < iterations; i++)
+        if (gsl_multimin_fdfminimizer_iterate(minimiser) != GSL_SUCCESS ||
+            gsl_multimin_test_gradient(minimiser->gradient, 0.05) == GSL_SUCCESS)
+            break;
+    for (size_t i = 0; i < count; i++) {
+        const struct prior prior = prior_of(gp->dimensions, i);
+        const double rounded = round(gsl_vector_get(minimiser->x, i) * ROUNDING) / ROUNDING;
+        *hyper_value(hyper, gp->dimensions, i) = fmin(fmax(exp(rounded), prior.low), prior.high);
+    }
+    gsl_multimin_fdfminimizer_free(minimiser);
+    return true;
+}
+
+bool gp_fit(struct gp *gp, const double *x, const double *y, size_t count, struct gp_hyper *hyper,
+            size_t iterations)
+{
+    gp_observe(gp, x, y, count, hyper);
+    if (!fit_minimise(gp, hyper, iterations))
+        return false;
+    gp_observe(gp, x, y, count, hyper);
+    return true;
+}
+
+/* ---- Draws from the posterior ---------------------------------------------------------------- */
+
+struct gp_paths {
+    const struct gp *gp;
+    size_t count;
+    double *root;    /* Cholesky factor of the kernel matrix without noise */
+    double *values;  /* count × observations */
+    double *weights; /* count × observations: kernel matrix⁻¹ × values */
+};
+
+void gp_paths_destroy(struct gp_paths *paths)
+{
+    if (paths == NULL)
+        return;
+    free(paths->root);
+    free(paths->values);
+    free(paths->weights);
+    free(paths);
+}
+
+/* Factor of the posterior covariance at the observed points, noise (1 − noise × inverse). */
+static void posterior_root(const struct gp *gp, double *out)
+{
+    const size_t n = gp->count;
+    const double noise = gp->hyper.noise;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            out[i * n + j] =
+                (i == j ? noise * (1 + JITTER) + 1e-9 : 0) - noise * noise * gp->inverse[i * n + j];
+    gsl_matrix_view view = square(out, n);
+    gsl_linalg_cholesky_decomp1(&view.matrix);
+}
+
+static void draw_values(struct gp_paths *paths, const double *spread, struct random_stream *stream)
+{
+    const struct gp *gp = paths->gp;
+    const size_t n = gp->count;
+    for (size_t p = 0; p < paths->count; p += 2) {
+        double *up = &paths->values[p * n];
+        double *down = up + n;
+        for (size_t i = 0; i < n; i++)
+            down[i] = gsl_ran_gaussian_ziggurat(&stream->rng, 1);
+        for (size_t i = n; i-- > 0;) {
+            const double mean = gp->y[i] - gp->hyper.noise * gp->weights[i];
+            const double step = dot(&spread[i * n], down, i + 1);
+            up[i] = mean + step;
+            down[i] = mean - step;
+        }
+    }
+}
+
+struct gp_paths *gp_paths_create(const struct gp *gp, size_t count, struct random_stream *stream)
+{
+    const size_t n = gp->count;
+    struct gp_paths *paths = calloc(1, sizeof *paths);
+    if (paths == NULL)
+        return NULL;
+    *paths = (struct gp_paths){.gp = gp, .count = count};
+    paths->root = malloc(n * n * sizeof *paths->root);
+    paths->values = malloc(count * n * sizeof *paths->values);
+    paths->weights = malloc(count * n * sizeof *paths->weights);
+    if (paths->root == NULL || paths->values == NULL || paths->weights == NULL) {
+        gp_paths_destroy(paths);
+        return NULL;
+    }
+    posterior_root(gp, paths->root);
+    draw_values(paths, paths->root, stream);
+    kernel_matrix(gp, JITTER * gp->hyper.signal, paths->root);
+    gsl_matrix_view root = square(paths->root, n);
+    gsl_linalg_cholesky_decomp1(&root.matrix);
+    for (size_t p = 0; p < count; p++) {
+        const gsl_vector_const_view from = gsl_vector_const_view_array(&paths->values[p * n], n);
+        gsl_vector_view to = gsl_vector_view_array(&paths->weights[p * n], n);
+        gsl_linalg_cholesky_solve(&root.matrix, &from.vector, &to.vector);
+    }
+    return paths;
+}
+
+double gp_paths_at(const struct gp_paths *paths, size_t path, size_t i)
+{
+    return paths->values[path * paths->gp->count + i];
+}
+
+double gp_paths_predict(const struct gp_paths *paths, const double *x, double *means,
+                        double *solved)
+{
+    const size_t n = paths->gp->count;
+    covariances(paths->gp, x, solved);
+    for (size_t p = 0; p < paths->count; p++)
+        means[p] = dot(solved, &paths->weights[p * n], n);
+    const double left = paths->gp->hyper.signal - solve_lower(paths->root, n, solved);
+    return left > 0 ? left : 0;
+}

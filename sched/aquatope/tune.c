@@ -1,0 +1,239 @@
+#include "sched/aquatope/tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+
+#include "sched/esg/search.h"
+#include "traces/interference.h"
+
+enum { FEATURES = 3, CO_RUNNERS = 16 };
+
+struct tune {
+    const struct workload *workload;
+    const struct application *application;
+    const struct tune_settings *settings;
+    uint32_t index; /* of the application */
+    struct bo_stage stages[WORKLOAD_MAX_STAGES];
+    uint32_t *options[WORKLOAD_MAX_STAGES]; /* option to configuration */
+    double *features[WORKLOAD_MAX_STAGES];  /* what stages[].features point to */
+    double *latencies;                      /* of one evaluation's executions */
+    sim_time_t finish[WORKLOAD_MAX_STAGES]; /* of one execution */
+};
+
+static uint16_t configuration_feature(const struct configuration *configuration, size_t feature)
+{
+    const uint16_t values[FEATURES] = {configuration->batch, configuration->vcpu,
+                                       configuration->vgpu};
+    return values[feature];
+}
+
+/* Distinct values of the feature among the options, those below `bound` only. */
+static size_t feature_rank(const struct configuration *all, const uint32_t *options, size_t count,
+                           size_t feature, uint32_t bound)
+{
+    size_t rank = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint16_t value = configuration_feature(&all[options[i]], feature);
+        bool first = value < bound;
+        for (size_t j = 0; first && j < i; j++)
+            first = configuration_feature(&all[options[j]], feature) != value;
+        rank += first;
+    }
+    return rank;
+}
+
+/* Coordinates of the options: for each feature that varies, its rank among the values there are, on
+ * [0, 1]. Grids double their steps, so ranks are nearer to logarithms than the values are. */
+static bool stage_features(struct tune *tune, size_t s)
+{
+    struct bo_stage *stage = &tune->stages[s];
+    const struct configuration *all =
+        tune->workload->functions[tune->application->stages[s].function].configurations;
+    const uint32_t *options = tune->options[s];
+    double *features = calloc(stage->option_count * FEATURES, sizeof *features);
+    if (features == NULL)
+        return false;
+    size_t distinct[FEATURES];
+    for (size_t f = 0; f < FEATURES; f++) {
+        distinct[f] = feature_rank(all, options, stage->option_count, f, UINT32_MAX);
+        stage->feature_count += distinct[f] > 1;
+    }
+    double *out = features;
+    for (size_t i = 0; i < stage->option_count; i++)
+        for (size_t f = 0; f < FEATURES; f++)
+            if (distinct[f] > 1)
+                *out++ = (double)feature_rank(all, options, stage->option_count, f,
+                                              configuration_feature(&all[options[i]], f)) /
+                         (double)(distinct[f] - 1);
+    stage->features = features;
+    tune->features[s] = features;
+    return true;
+}
+
+/* The configurations that some invoker holds; of the smallest batch only where requests are alone.
+ */
+static bool stage_options(struct tune *tune, size_t s, struct error *error)
+{
+    const uint32_t index = tune->application->stages[s].function;
+    const struct configuration *all = tune->workload->functions[index].configurations;
+    struct search_table *table = search_table_create_placeable(tune->workload, index, error);
+    if (table == NULL)
+        return false;
+    uint16_t smallest = UINT16_MAX;
+    for (size_t i = 0; i < table->count; i++)
+        smallest = table->batch[i] < smallest ? table->batch[i] : smallest;
+    tune->options[s] = calloc(table->count, sizeof *tune->options[s]);
+    for (size_t i = 0; tune->options[s] != NULL && i < table->count; i++)
+        if (tune->settings->batching == TUNE_PLANNED || all[table->index[i]].batch == smallest)
+            tune->options[s][tune->stages[s].option_count++] = table->index[i];
+    search_table_destroy(table);
+    return (tune->options[s] != NULL && stage_features(tune, s)) ||
+           error_run(error, "policy aquatope: out of memory");
+}
+
+/* ---- Sampled executions ---------------------------------------------------------------------- */
+
+/* The first kind of GPU that allows the share; NULL where none is needed. */
+static const struct gpu_spec *gpu_for(const struct cluster_spec *cluster, uint16_t vgpu)
+{
+    for (size_t g = 0; vgpu > 0 && g < cluster->group_count; g++)
+        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
+            if (gpu_allows(&cluster->groups[g].gpus[i], vgpu))
+                return &cluster->groups[g].gpus[i];
+    return NULL;
+}
+
+/* A function that the workload's applications use, each stage as likely as its application's
+ * requests. */
+static const struct function *draw_co_runner(const struct workload *workload,
+                                             struct random_stream *stream)
+{
+    const double at = random_uniform(stream);
+    double sum = 0;
+    size_t a = 0;
+    while (a + 1 < workload->application_count && (sum += workload->applications[a].weight) <= at)
+        a++;
+    const struct application *application = &workload->applications[a];
+    const size_t s = (size_t)(random_uniform(stream) * (double)application->stage_count);
+    return &workload->functions[application->stages[s].function];
+}
+
+/* Slowdown of the configuration among co-runners that fill what it leaves of its GPU, each part
+ * with the chance `occupancy`. */
+static double draw_slowdown(const struct tune *tune, const struct function *function, uint16_t vgpu,
+                            const struct gpu_spec *gpu, struct random_stream *stream)
+{
+    const struct interference *model = tune->workload->interference;
+    if (model == NULL || gpu->sharing != SHARING_MPS || !(tune->settings->occupancy > 0))
+        return 1;
+    struct co_runner runners[CO_RUNNERS] = {{.index = function->interference_index,
+                                             .demand = function->bandwidth_share,
+                                             .share = (double)vgpu / gpu->units}};
+    size_t count = 1;
+    unsigned left = gpu->units - vgpu;
+    while (left > 0 && count < CO_RUNNERS) {
+        const unsigned part = 1 + (unsigned)(random_uniform(stream) * left);
+        const bool taken = random_uniform(stream) < tune->settings->occupancy;
+        const struct function *other = draw_co_runner(tune->workload, stream);
+        if (taken)
+            runners[count++] = (struct co_runner){.index = other->interference_index,
+                                                  .demand = other->bandwidth_share,
+                                                  .share = (double)part / gpu->units};
+        left -= part;
+    }
+    return interference_slowdown(model, runners, count, 0);
+}
+
+static double noise_cv(const struct function *function)
+{
+    switch (function->service) {
+    case SERVICE_PROFILE:
+        return function->noise_cv;
+    case SERVICE_EXPONENTIAL:
+        return 1;
+    case SERVICE_LOGNORMAL:
+        return function->service_cv;
+    case SERVICE_EMPIRICAL:
+        return gsl_stats_sd(function->service_samples_ms, 1, function->service_sample_count) /
+               gsl_stats_mean(function->service_samples_ms, 1, function->service_sample_count);
+    case SERVICE_CONSTANT:
+        break;
+    }
+    return 0;
+}
+
+/* Executes one stage after its predecessors; adds to the cost. */
+static void execute_stage(struct tune *tune, size_t s, uint32_t option,
+                          struct random_stream *stream, double *cost)
+{
+    const struct stage *stage = &tune->application->stages[s];
+    const struct function *function = &tune->workload->functions[stage->function];
+    const struct configuration *here = &function->configurations[tune->options[s][option]];
+    const struct gpu_spec *gpu = gpu_for(&tune->workload->cluster, here->vgpu);
+    double factor = random_noise(stream, noise_cv(function));
+    if (gpu != NULL)
+        factor *= draw_slowdown(tune, function, here->vgpu, gpu, stream) / gpu->speed;
+    sim_time_t start = 0;
+    for (size_t i = 0; i < stage->after_count; i++)
+        start = tune->finish[stage->after[i]] > start ? tune->finish[stage->after[i]] : start;
+    tune->finish[s] = start + (sim_time_t)((double)here->time * factor);
+    *cost +=
+        factor * (tune->settings->batching == TUNE_ALONE ? here->cost_usd : here->cost_per_job_usd);
+}
+
+static void tune_evaluate(void *context, const uint32_t *choice, size_t number, double *cost,
+                          double *latency)
+{
+    struct tune *tune = context;
+    const size_t executions = tune->settings->executions;
+    struct random_stream stream;
+    random_stream_open(&stream, tune->settings->search.seed, RANDOM_POLICY, number + 1,
+                       tune->index);
+    *cost = 0;
+    for (size_t e = 0; e < executions; e++) {
+        sim_time_t last = 0;
+        for (size_t s = 0; s < tune->application->stage_count; s++) {
+            execute_stage(tune, s, choice[s], &stream, cost);
+            last = tune->finish[s] > last ? tune->finish[s] : last;
+        }
+        tune->latencies[e] = sim_to_s(last);
+    }
+    gsl_sort(tune->latencies, 1, executions);
+    *cost /= (double)executions;
+    *latency = gsl_stats_quantile_from_sorted_data(tune->latencies, 1, executions,
+                                                   tune->settings->percentile / 100);
+}
+
+bool tune_application(const struct workload *workload, uint32_t application,
+                      const struct tune_settings *settings, struct tuning *tuning,
+                      struct error *error)
+{
+    struct tune tune = {.workload = workload,
+                        .application = &workload->applications[application],
+                        .settings = settings,
+                        .index = application};
+    const size_t stages = tune.application->stage_count;
+    tune.latencies = calloc(settings->executions, sizeof *tune.latencies);
+    bool done = tune.latencies != NULL || error_run(error, "policy aquatope: out of memory");
+    for (size_t s = 0; done && s < stages; s++)
+        done = stage_options(&tune, s, error);
+    const struct bo_problem problem = {.stage_count = stages,
+                                       .stages = tune.stages,
+                                       .limit = sim_to_s(tune.application->slo),
+                                       .evaluate = tune_evaluate,
+                                       .context = &tune};
+    struct bo_settings search = settings->search;
+    search.stream = application;
+    done = done && bo_minimise(&problem, &search, &tuning->result, error);
+    for (size_t s = 0; s < stages; s++) {
+        if (done)
+            tuning->configuration[s] = tune.options[s][tuning->result.choice[s]];
+        free(tune.options[s]);
+        free(tune.features[s]);
+    }
+    free(tune.latencies);
+    return done;
+}

@@ -1,0 +1,893 @@
+/* Aquatope: Gaussian process, acquisition and outliers against independent arithmetic; tuned
+ * vectors against exhaustive search; the policy in the simulator. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gsl/gsl_randist.h>
+
+#include "sched/aquatope/tune.h"
+#include "sched/registry.h"
+#include "sim/cli/runner.h"
+#include "sim/random.h"
+#include "sim/simulation.h"
+
+enum { POINTS = 14, DIMENSIONS = 3, STAGES = 2 };
+
+static void assert_near(double actual, double expected, double tolerance)
+{
+    if (!(fabs(actual - expected) <= tolerance))
+        fail_msg("%.12g is not %.12g within %g", actual, expected, tolerance);
+}
+
+/* ---- Gaussian process ------------------------------------------------------------------------ */
+
+/* Matérn 5/2 in the textbook's form, written apart from the product's. */
+static double matern(double distance)
+{
+    return (1 + sqrt(5) * distance + 5 * distance * distance / 3) * exp(-sqrt(5) * distance);
+}
+
+static void one_observation_gives_the_posterior_worked_out_by_hand(void **state)
+{
+    (void)state;
+    const struct gp_hyper hyper = {.length = {0.5}, .signal = 2, .noise = 0.5};
+    const double x = 0.25;
+    const double y = 3;
+    struct gp *gp = gp_create(4, 1);
+    assert_non_null(gp);
+    gp_observe(gp, &x, &y, 1, &hyper);
+    double mean;
+    double variance;
+    gp_predict(gp, &x, &mean, &variance);
+    /* 2 / (2 + 0.5) × 3 and 2 − 2² / 2.5 */
+    assert_near(mean, 2.4, 1e-12);
+    assert_near(variance, 0.4, 1e-12);
+    const double away = 0.75;
+    gp_predict(gp, &away, &mean, &variance);
+    /* One length away: (1 + √5 + 5/3) e^−√5 = 0.5239941088318203 */
+    assert_near(mean, 2 * 0.5239941088318203 / 2.5 * 3, 1e-12);
+    assert_near(variance, 2 - 4 * 0.5239941088318203 * 0.5239941088318203 / 2.5, 1e-12);
+    gp_destroy(gp);
+}
+
+static void two_observations_give_the_posterior_of_the_two_by_two_inverse(void **state)
+{
+    (void)state;
+    const struct gp_hyper hyper = {.length = {1}, .signal = 1, .noise = 0.1};
+    const double x[] = {0, 1};
+    const double y[] = {1, -1};
+    struct gp *gp = gp_create(2, 1);
+    assert_non_null(gp);
+    gp_observe(gp, x, y, 2, &hyper);
+    const double off = matern(1);
+    const double determinant = 1.1 * 1.1 - off * off;
+    for (double at = -0.5; at < 2; at += 0.25) {
+        const double a = matern(fabs(at));
+        const double b = matern(fabs(at - 1));
+        double mean;
+        double variance;
+        gp_predict(gp, &at, &mean, &variance);
+        assert_near(mean, (a * (1.1 + off) - b * (1.1 + off)) / determinant, 1e-12);
+        assert_near(variance, 1 - (1.1 * (a * a + b * b) - 2 * off * a * b) / determinant, 1e-12);
+    }
+    gp_destroy(gp);
+}
+
+struct data {
+    double x[POINTS * DIMENSIONS], y[POINTS];
+    struct gp_hyper hyper;
+};
+
+static void data_draw(struct data *data, uint64_t instance)
+{
+    struct random_stream stream;
+    random_stream_open(&stream, 3, RANDOM_TEST, instance, 0);
+    for (size_t i = 0; i < POINTS; i++) {
+        double sum = 0;
+        for (size_t d = 0; d < DIMENSIONS; d++) {
+            data->x[i * DIMENSIONS + d] = random_uniform(&stream);
+            sum += sin(3 * data->x[i * DIMENSIONS + d] * (double)(d + 1));
+        }
+        data->y[i] = sum - 1 + 0.1 * gsl_ran_gaussian(&stream.rng, 1);
+    }
+    data->hyper = (struct gp_hyper){.signal = 0.5 + random_uniform(&stream),
+                                    .noise = 0.02 + 0.2 * random_uniform(&stream)};
+    for (size_t d = 0; d < DIMENSIONS; d++)
+        data->hyper.length[d] = 0.3 + random_uniform(&stream);
+}
+
+static double data_kernel(const struct data *data, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t d = 0; d < DIMENSIONS; d++)
+        sum += pow((a[d] - b[d]) / data->hyper.length[d], 2);
+    return data->hyper.signal * matern(sqrt(sum));
+}
+
+/* Inverse by Gauss-Jordan elimination of the covariance of the observations; its determinant. */
+static double data_inverse(const struct data *data, double inverse[POINTS][POINTS])
+{
+    double work[POINTS][2 * POINTS];
+    double determinant = 1;
+    for (size_t i = 0; i < POINTS; i++)
+        for (size_t j = 0; j < POINTS; j++) {
+            work[i][j] = data_kernel(data, &data->x[i * DIMENSIONS], &data->x[j * DIMENSIONS]) +
+                         (i == j ? data->hyper.noise : 0);
+            work[i][POINTS + j] = i == j;
+        }
+    for (size_t i = 0; i < POINTS; i++) {
+        const double pivot = work[i][i];
+        determinant *= pivot;
+        for (size_t j = 0; j < 2 * POINTS; j++)
+            work[i][j] /= pivot;
+        for (size_t k = 0; k < POINTS; k++) {
+            const double factor = work[k][i];
+            for (size_t j = 0; k != i && j < 2 * POINTS; j++)
+                work[k][j] -= factor * work[i][j];
+        }
+    }
+    for (size_t i = 0; i < POINTS; i++)
+        memcpy(inverse[i], &work[i][POINTS], sizeof inverse[i]);
+    return determinant;
+}
+
+static void the_posterior_equals_a_direct_matrix_inverse(void **state)
+{
+    (void)state;
+    for (uint64_t instance = 0; instance < 20; instance++) {
+        struct data data;
+        double inverse[POINTS][POINTS];
+        data_draw(&data, instance);
+        const double determinant = data_inverse(&data, inverse);
+        struct gp *gp = gp_create(POINTS, DIMENSIONS);
+        assert_non_null(gp);
+        gp_observe(gp, data.x, data.y, POINTS, &data.hyper);
+        const double at[DIMENSIONS] = {0.3, 0.6, 0.1 * (double)(instance % 10)};
+        double mean = 0;
+        double explained = 0;
+        double fit = 0;
+        for (size_t i = 0; i < POINTS; i++)
+            for (size_t j = 0; j < POINTS; j++) {
+                const double near = data_kernel(&data, at, &data.x[i * DIMENSIONS]);
+                mean += near * inverse[i][j] * data.y[j];
+                explained += near * inverse[i][j] * data_kernel(&data, at, &data.x[j * DIMENSIONS]);
+                fit += data.y[i] * inverse[i][j] * data.y[j];
+            }
+        double got_mean;
+        double got_variance;
+        gp_predict(gp, at, &got_mean, &got_variance);
+        assert_near(got_mean, mean, 1e-9);
+        assert_near(got_variance, data.hyper.signal - explained, 1e-9);
+        assert_near(gp_evidence(gp, NULL), -0.5 * (fit + log(determinant) + POINTS * log(2 * M_PI)),
+                    1e-9);
+        gp_destroy(gp);
+    }
+}
+
+static double evidence_with(struct gp *gp, const struct data *data, size_t which, double step)
+{
+    struct gp_hyper hyper = data->hyper;
+    double *value = which < DIMENSIONS    ? &hyper.length[which]
+                    : which == DIMENSIONS ? &hyper.signal
+                                          : &hyper.noise;
+    *value *= exp(step);
+    gp_observe(gp, data->x, data->y, POINTS, &hyper);
+    return gp_evidence(gp, NULL);
+}
+
+static void the_gradient_of_the_evidence_equals_differences(void **state)
+{
+    (void)state;
+    struct gp *gp = gp_create(POINTS, DIMENSIONS);
+    assert_non_null(gp);
+    for (uint64_t instance = 0; instance < 10; instance++) {
+        struct data data;
+        double gradient[DIMENSIONS + 2];
+        data_draw(&data, instance);
+        gp_observe(gp, data.x, data.y, POINTS, &data.hyper);
+        gp_evidence(gp, gradient);
+        for (size_t i = 0; i < DIMENSIONS + 2; i++) {
+            const double step = 1e-5;
+            const double slope =
+                (evidence_with(gp, &data, i, step) - evidence_with(gp, &data, i, -step)) /
+                (2 * step);
+            assert_near(gradient[i], slope, 1e-5 * (1 + fabs(slope)));
+        }
+    }
+    gp_destroy(gp);
+}
+
+static void leaving_one_out_in_closed_form_equals_leaving_it_out(void **state)
+{
+    (void)state;
+    struct data data;
+    data_draw(&data, 77);
+    struct gp *all = gp_create(POINTS, DIMENSIONS);
+    struct gp *rest = gp_create(POINTS, DIMENSIONS);
+    assert_true(all != NULL && rest != NULL);
+    gp_observe(all, data.x, data.y, POINTS, &data.hyper);
+    for (size_t i = 0; i < POINTS; i++) {
+        double x[POINTS * DIMENSIONS];
+        double y[POINTS];
+        size_t kept = 0;
+        for (size_t j = 0; j < POINTS; j++)
+            if (j != i) {
+                memcpy(&x[kept * DIMENSIONS], &data.x[j * DIMENSIONS], DIMENSIONS * sizeof *x);
+                y[kept++] = data.y[j];
+            }
+        double mean;
+        double variance;
+        double expected_mean;
+        double expected_variance;
+        const double error = gp_leave_one_out(all, i, &mean, &variance);
+        gp_observe(rest, x, y, kept, &data.hyper);
+        gp_predict(rest, &data.x[i * DIMENSIONS], &expected_mean, &expected_variance);
+        assert_near(mean, expected_mean, 1e-9);
+        assert_near(variance, expected_variance + data.hyper.noise, 1e-9);
+        assert_near(error, data.y[i] - expected_mean, 1e-9);
+    }
+    gp_destroy(all);
+    gp_destroy(rest);
+}
+
+static void fitting_raises_the_evidence_and_finds_what_does_not_matter(void **state)
+{
+    (void)state;
+    enum { MANY = 60 };
+    double x[MANY * 2];
+    double y[MANY];
+    struct random_stream stream;
+    random_stream_open(&stream, 8, RANDOM_TEST, 0, 0);
+    for (size_t i = 0; i < MANY; i++) {
+        x[2 * i] = random_uniform(&stream);
+        x[2 * i + 1] = random_uniform(&stream);
+        y[i] = sin(6 * x[2 * i]) + 0.1 * gsl_ran_gaussian(&stream.rng, 1);
+    }
+    struct gp *gp = gp_create(MANY, 2);
+    assert_non_null(gp);
+    struct gp_hyper hyper = gp_hyper_default(2);
+    gp_observe(gp, x, y, MANY, &hyper);
+    const double before = gp_evidence(gp, NULL);
+    assert_true(gp_fit(gp, x, y, MANY, &hyper, 40));
+    assert_true(gp_evidence(gp, NULL) > before + 1);
+    assert_true(hyper.length[1] > 2 * hyper.length[0]);
+    assert_true(hyper.noise > 0.003 && hyper.noise < 0.03);
+    gp_destroy(gp);
+}
+
+static void draws_from_the_posterior_have_its_mean_and_variance(void **state)
+{
+    (void)state;
+    enum { DRAWS = 4000 };
+    struct data data;
+    data_draw(&data, 5);
+    struct gp *gp = gp_create(POINTS, DIMENSIONS);
+    assert_non_null(gp);
+    gp_observe(gp, data.x, data.y, POINTS, &data.hyper);
+    struct random_stream stream;
+    random_stream_open(&stream, 9, RANDOM_TEST, 0, 0);
+    struct gp_paths *paths = gp_paths_create(gp, DRAWS, &stream);
+    static double means[DRAWS];
+    assert_non_null(paths);
+    double solved[POINTS];
+    const double at[DIMENSIONS] = {0.4, 0.5, 0.6};
+    double mean;
+    double variance;
+    gp_predict(gp, at, &mean, &variance);
+    /* Law of total variance: within a draw and between draws. */
+    const double within = gp_paths_predict(paths, at, means, solved);
+    double sum = 0;
+    double squares = 0;
+    for (size_t p = 0; p < DRAWS; p++) {
+        sum += means[p];
+        squares += (means[p] - mean) * (means[p] - mean);
+    }
+    assert_near(sum / DRAWS, mean, 1e-4); /* pairs of draws cancel */
+    assert_near(within + squares / DRAWS, variance, 0.06 * variance);
+    gp_predict(gp, data.x, &mean, &variance);
+    squares = 0;
+    for (size_t p = 0; p < DRAWS; p++)
+        squares += pow(gp_paths_at(paths, p, 0) - mean, 2);
+    assert_near(squares / DRAWS, variance, 0.08 * variance);
+    gp_paths_destroy(paths);
+    gp_destroy(gp);
+}
+
+/* ---- Acquisition ----------------------------------------------------------------------------- */
+
+static double normal_density(double x)
+{
+    return exp(-0.5 * x * x) / sqrt(2 * M_PI);
+}
+
+static void improvement_and_feasibility_equal_numeric_integration(void **state)
+{
+    (void)state;
+    const double step = 1e-3;
+    for (double best = -3; best <= 3; best += 0.5) {
+        for (double deviation = 0.1; deviation < 3; deviation += 0.7) {
+            double improvement = 0;
+            double feasible = 0;
+            for (double z = -9 + step / 2; z < 9; z += step) {
+                const double value = 0.4 + deviation * z;
+                improvement += value < best ? (best - value) * normal_density(z) * step : 0;
+                feasible += value <= best ? normal_density(z) * step : 0;
+            }
+            assert_near(bo_expected_improvement(0.4, deviation, best), improvement, 1e-5);
+            assert_near(bo_feasibility(0.4, deviation, best), feasible, 1e-3);
+        }
+        assert_true(bo_expected_improvement(0.4, 0, best) == fmax(best - 0.4, 0));
+        assert_true(bo_feasibility(0.4, 0, best) == (best >= 0.4));
+    }
+}
+
+static void constrained_improvement_equals_integration_over_both(void **state)
+{
+    (void)state;
+    const double step = 0.02;
+    for (double limit = -1.5; limit <= 1.5; limit += 0.75) {
+        double sum = 0;
+        for (double u = -7 + step / 2; u < 7; u += step)
+            for (double v = -7 + step / 2; v < 7; v += step) {
+                const double cost = 0.2 + 0.5 * u;
+                const double latency = -0.3 + 0.8 * v;
+                if (cost < 0.1 && latency <= limit)
+                    sum += (0.1 - cost) * normal_density(u) * normal_density(v) * step * step;
+            }
+        assert_near(bo_constrained_improvement(0.2, 0.5, 0.1, -0.3, 0.8, limit), sum, 2e-3);
+    }
+    assert_true(bo_constrained_improvement(0, 1, 5, 9, 0, 3) == 0);
+}
+
+static void a_planted_outlier_is_found_and_few_others(void **state)
+{
+    (void)state;
+    size_t others = 0;
+    for (uint64_t instance = 0; instance < 20; instance++) {
+        enum { MANY = 40 };
+        double x[MANY];
+        double y[MANY];
+        bool flags[MANY] = {false};
+        struct random_stream stream;
+        random_stream_open(&stream, 21, RANDOM_TEST, instance, 0);
+        for (size_t i = 0; i < MANY; i++) {
+            x[i] = (double)i / MANY;
+            y[i] = sin(5 * x[i]) + 0.05 * gsl_ran_gaussian(&stream.rng, 1);
+        }
+        const size_t planted = 5 + instance;
+        y[planted] += instance % 2 == 0 ? 1 : -1;
+        struct gp *gp = gp_create(MANY, 1);
+        assert_non_null(gp);
+        struct gp_hyper hyper = gp_hyper_default(1);
+        assert_true(gp_fit(gp, x, y, MANY, &hyper, 30));
+        const size_t found = bo_outliers(gp, MANY, 0.95, flags);
+        assert_true(flags[planted]);
+        assert_int_equal(bo_outliers(gp, MANY, 0.95, flags), 0); /* flags already set */
+        others += found - 1;
+        gp_destroy(gp);
+    }
+    /* An interval of 95 % leaves out 5 % of 20 × 39. */
+    assert_true(others < 2 * 39);
+}
+
+/* ---- Optimiser ------------------------------------------------------------------------------- */
+
+/* One line of 101 options: cost falls, latency rises; option 60 is the last that is feasible. One
+ * evaluation in twelve reports half the latency. */
+struct line {
+    size_t calls;
+    bool liar;
+};
+
+static void line_evaluate(void *context, const uint32_t *choice, size_t number, double *cost,
+                          double *latency)
+{
+    struct line *line = context;
+    assert_int_equal(number, line->calls++);
+    *cost = 2 - choice[0] / 100.0;
+    *latency = 1 + choice[0] / 60.0;
+    if (line->liar && number % 12 == 11)
+        *latency /= 2;
+}
+
+static struct bo_result line_minimise(bool liar, uint64_t seed)
+{
+    static double features[101];
+    for (size_t i = 0; i <= 100; i++)
+        features[i] = (double)i / 100;
+    const struct bo_stage stage = {101, 1, features};
+    struct line line = {.liar = liar};
+    const struct bo_problem problem = {1, &stage, 2, line_evaluate, &line};
+    const struct bo_settings settings = {10, 20, 3, 64, 0.95, seed, 0};
+    struct bo_result result;
+    struct error error = {0};
+    assert_true(bo_minimise(&problem, &settings, &result, &error));
+    assert_int_equal(result.evaluations, line.calls);
+    return result;
+}
+
+static void the_edge_of_feasibility_is_found_on_a_line(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        const struct bo_result result = line_minimise(false, seed);
+        assert_true(result.feasible);
+        assert_true(result.choice[0] <= 60 && result.choice[0] >= 58);
+    }
+}
+
+static void evaluations_that_lie_do_not_become_the_choice(void **state)
+{
+    (void)state;
+    size_t fooled = 0;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        const struct bo_result result = line_minimise(true, seed);
+        assert_true(result.outliers > 0);
+        fooled += result.choice[0] > 60;
+    }
+    print_message("    choices made infeasible by lies: %zu of 10\n", fooled);
+    assert_true(fooled <= 1);
+}
+
+static void a_problem_without_a_choice_is_evaluated_once(void **state)
+{
+    (void)state;
+    const struct bo_stage stage = {1, 0, NULL};
+    struct line line = {.liar = false};
+    const struct bo_problem problem = {1, &stage, 0.5, line_evaluate, &line};
+    const struct bo_settings settings = {10, 20, 3, 64, 0.95, 1, 0};
+    struct bo_result result;
+    struct error error = {0};
+    assert_true(bo_minimise(&problem, &settings, &result, &error));
+    assert_int_equal(result.evaluations, 1);
+    assert_int_equal(result.choice[0], 0);
+    assert_false(result.feasible);
+}
+
+/* ---- Tuned vectors --------------------------------------------------------------------------- */
+
+enum { BATCHES = 3, VCPUS = 4, VGPUS = 4, OPTIONS = BATCHES * VCPUS * VGPUS };
+
+/* A chain of random surfaces: time falls with vCPUs and vGPUs and rises with the batch, each by a
+ * random power. */
+struct world {
+    struct configuration all[STAGES][OPTIONS];
+    struct function functions[STAGES];
+    struct stage stages[STAGES];
+    uint32_t after, next;
+    struct application application;
+    struct gpu_spec gpu;
+    struct invoker_group group;
+    struct workload workload;
+};
+
+static void world_surface(struct world *world, size_t s, struct random_stream *stream)
+{
+    const double base = 50 + 300 * random_uniform(stream);
+    const double by_batch = 0.3 + 0.6 * random_uniform(stream);
+    const double by_vcpu = 0.4 * random_uniform(stream);
+    const double by_vgpu = 0.3 + 0.6 * random_uniform(stream);
+    for (size_t i = 0; i < OPTIONS; i++) {
+        struct configuration *here = &world->all[s][i];
+        *here = (struct configuration){.batch = (uint16_t)(1u << (i / (VCPUS * VGPUS))),
+                                       .vcpu = (uint16_t)(1 + i / VGPUS % VCPUS),
+                                       .vgpu = (uint16_t)(1 + i % VGPUS)};
+        here->time = sim_from_ms(base * pow(here->batch, by_batch) / pow(here->vcpu, by_vcpu) /
+                                 pow(here->vgpu, by_vgpu));
+    }
+    world->functions[s] = (struct function){.name = (char[]){"f"},
+                                            .service = SERVICE_PROFILE,
+                                            .noise_cv = 0.05,
+                                            .configurations = world->all[s],
+                                            .configuration_count = OPTIONS};
+}
+
+/* Cost of the cheapest vector that meets the SLO at nominal times, by looking at all. */
+static double world_cheapest(const struct world *world, enum tune_batching batching, sim_time_t slo,
+                             sim_time_t *fastest)
+{
+    double cheapest = INFINITY;
+    *fastest = SIM_FOREVER;
+    const size_t options = batching == TUNE_ALONE ? VCPUS * VGPUS : OPTIONS;
+    for (size_t i = 0; i < options; i++)
+        for (size_t j = 0; j < options; j++) {
+            const struct configuration *a = &world->all[0][i];
+            const struct configuration *b = &world->all[1][j];
+            *fastest = a->time + b->time < *fastest ? a->time + b->time : *fastest;
+            if (a->time + b->time <= slo)
+                cheapest = fmin(cheapest, a->cost_per_job_usd + b->cost_per_job_usd);
+        }
+    return cheapest;
+}
+
+static void world_create(struct world *world, uint64_t instance)
+{
+    struct random_stream stream;
+    random_stream_open(&stream, 13, RANDOM_TEST, instance, 0);
+    memset(world, 0, sizeof *world);
+    for (size_t s = 0; s < STAGES; s++)
+        world_surface(world, s, &stream);
+    world->next = 1;
+    world->stages[0] = (struct stage){.function = 0, .next = &world->next};
+    world->stages[1] = (struct stage){.function = 1, .after = &world->after, .after_count = 1};
+    world->stages[0].next_count = 1;
+    world->application =
+        (struct application){.stages = world->stages, .stage_count = STAGES, .weight = 1};
+    world->gpu =
+        (struct gpu_spec){.sharing = SHARING_MPS, .units = VGPUS, .memory_mb = 1000, .speed = 1};
+    world->group =
+        (struct invoker_group){.count = 2, .vcpus = 8, .gpus = &world->gpu, .gpu_count = 1};
+    world->workload = (struct workload){.functions = world->functions,
+                                        .function_count = STAGES,
+                                        .applications = &world->application,
+                                        .application_count = 1,
+                                        .cluster = {.groups = &world->group,
+                                                    .group_count = 1,
+                                                    .invoker_count = 2,
+                                                    .vcpu_hour_usd = 0.034,
+                                                    .vgpu_hour_usd = 0.67}};
+    for (size_t s = 0; s < STAGES; s++)
+        for (size_t i = 0; i < OPTIONS; i++) {
+            struct configuration *here = &world->all[s][i];
+            here->cost_usd = sim_to_s(here->time) / 3600 * (0.034 * here->vcpu + 0.67 * here->vgpu);
+            here->cost_per_job_usd = here->cost_usd / here->batch;
+        }
+    sim_time_t fastest;
+    world_cheapest(world, TUNE_ALONE, 0, &fastest);
+    world->application.slo = (sim_time_t)((double)fastest * (1.1 + 1.5 * random_uniform(&stream)));
+}
+
+static struct tune_settings settings_default(enum tune_batching batching, uint64_t seed)
+{
+    return (struct tune_settings){.search = {.initial = 10,
+                                             .rounds = 20,
+                                             .proposals = 3,
+                                             .candidates = 128,
+                                             .confidence = 0.95,
+                                             .seed = seed},
+                                  .batching = batching,
+                                  .executions = 100,
+                                  .percentile = 95,
+                                  .occupancy = 0.5};
+}
+
+/* Share of random worlds whose tuned vector meets the SLO at nominal times, mean excess of its cost
+ * over the cheapest that does. */
+static void tune_worlds(enum tune_batching batching, size_t instances, double least_share,
+                        double most_regret)
+{
+    size_t met = 0;
+    double regret = 0;
+    for (uint64_t instance = 0; instance < instances; instance++) {
+        struct world world;
+        struct tuning tuning;
+        struct error error = {0};
+        world_create(&world, instance);
+        const struct tune_settings settings = settings_default(batching, instance);
+        assert_true(tune_application(&world.workload, 0, &settings, &tuning, &error));
+        const struct configuration *a = &world.all[0][tuning.configuration[0]];
+        const struct configuration *b = &world.all[1][tuning.configuration[1]];
+        assert_true(batching == TUNE_PLANNED || (a->batch == 1 && b->batch == 1));
+        assert_true(tuning.result.evaluations <= 70 && tuning.result.evaluations > 60);
+        if (a->time + b->time > world.application.slo)
+            continue;
+        sim_time_t fastest;
+        const double optimum = world_cheapest(&world, batching, world.application.slo, &fastest);
+        const double cost = a->cost_per_job_usd + b->cost_per_job_usd;
+        assert_true(cost >= optimum * (1 - 1e-12));
+        met++;
+        regret += cost / optimum - 1;
+    }
+    regret /= (double)met;
+    print_message("    %zu of %zu tuned vectors meet the SLO, mean excess cost %.2f %%\n", met,
+                  instances, 100 * regret);
+    assert_true((double)met >= least_share * (double)instances);
+    assert_true(regret <= most_regret);
+}
+
+static void tuned_vectors_meet_the_slo_near_the_least_cost(void **state)
+{
+    (void)state;
+    tune_worlds(TUNE_ALONE, 12, 1, 0.10);
+}
+
+static void tuned_vectors_with_batches_meet_the_slo_near_the_least_cost(void **state)
+{
+    (void)state;
+    tune_worlds(TUNE_PLANNED, 12, 0.9, 0.15);
+}
+
+static void tuning_depends_on_its_seed_alone(void **state)
+{
+    (void)state;
+    struct world world;
+    struct tuning first;
+    struct tuning again;
+    struct error error = {0};
+    bool differ = false;
+    world_create(&world, 3);
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        const struct tune_settings settings = settings_default(TUNE_PLANNED, seed);
+        memset(&first, 0, sizeof first);
+        memset(&again, 0, sizeof again);
+        assert_true(tune_application(&world.workload, 0, &settings, &first, &error));
+        assert_true(tune_application(&world.workload, 0, &settings, &again, &error));
+        assert_memory_equal(&first, &again, sizeof first);
+        static double latency;
+        differ = differ || (seed > 0 && first.result.latency != latency);
+        latency = first.result.latency;
+    }
+    assert_true(differ);
+}
+
+static void a_slo_that_nothing_meets_is_said_to_be_so(void **state)
+{
+    (void)state;
+    struct world world;
+    struct tuning tuning;
+    struct error error = {0};
+    world_create(&world, 1);
+    sim_time_t fastest;
+    world_cheapest(&world, TUNE_ALONE, 0, &fastest);
+    world.application.slo = fastest / 2;
+    const struct tune_settings settings = settings_default(TUNE_ALONE, 1);
+    assert_true(tune_application(&world.workload, 0, &settings, &tuning, &error));
+    assert_false(tuning.result.feasible);
+    const sim_time_t time =
+        world.all[0][tuning.configuration[0]].time + world.all[1][tuning.configuration[1]].time;
+    assert_true((double)time <= 1.15 * (double)fastest);
+}
+
+/* ---- The policy ------------------------------------------------------------------------------ */
+
+enum { ROWS_MAX = 4000 };
+
+struct log {
+    struct batch_row batches[ROWS_MAX];
+    size_t batch_count, request_count;
+};
+
+static bool log_request(void *context, const struct request_row *row, struct error *error)
+{
+    struct log *log = context;
+    (void)row;
+    (void)error;
+    log->request_count++;
+    return true;
+}
+
+static bool log_batch(void *context, const struct batch_row *row, struct error *error)
+{
+    struct log *log = context;
+    (void)error;
+    assert_true(log->batch_count < ROWS_MAX);
+    log->batches[log->batch_count++] = *row;
+    return true;
+}
+
+#define SURFACE                                                                                    \
+    "{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":"                \
+    "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]],[[180,120,75],[150,105,60]]],"             \
+    "\"noise\":{\"cv\":0.1},\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{"         \
+    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}"
+
+/* A diamond and a chain on two small invokers. Platform, arrivals, parameters. */
+#define WORLD                                                                                      \
+    "{\"name\":\"w\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":6,\"memory_mb\":1600,"      \
+    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":2000}]}],"        \
+    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["       \
+    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"                                       \
+    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","    \
+    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,"                \
+    "\"functions\":{\"f\":" SURFACE ",\"g\":" SURFACE "},"                                         \
+    "\"interference\":{\"model\":\"constant\",\"constant\":0.2}},\"applications\":["               \
+    "{\"name\":\"diamond\",\"stages\":[{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000}," \
+    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"                 \
+    "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"                 \
+    "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"                               \
+    "{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":1000},"   \
+    "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]}],"                                    \
+    "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%u},\"slo\":{\"factor\":1.2},"           \
+    "\"platform\":{\"prewarm\":\"none\",\"initial\":\"%s\",\"keep_alive_s\":1},"                   \
+    "\"requests\":300,\"warmup_requests\":0,\"seed\":%u,"                                          \
+    "\"policy\":{\"name\":\"aquatope\",\"params\":{\"rounds\":4,\"candidates\":64%s}}}"
+
+struct setup {
+    unsigned rate, seed;
+    const char *initial, *params;
+};
+
+static bool run(const struct setup *setup, const struct policy *instead, struct log *log,
+                struct simulation_result *result, struct error *error)
+{
+    char json[8192];
+    snprintf(json, sizeof json, WORLD, setup->rate, setup->initial, setup->seed, setup->params);
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, json, strlen(json)), (ssize_t)strlen(json));
+    close(file);
+    struct experiment *experiment = experiment_load(path, NULL, 0, error);
+    unlink(path);
+    if (experiment == NULL)
+        fail_msg("%s", error->message);
+    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
+    double *values = NULL;
+    const struct policy *policy = runner_policy(experiment, &values, error);
+    assert_non_null(policy);
+    memset(log, 0, sizeof *log);
+    const bool ok = simulation_run(experiment, instead != NULL ? instead : policy, values,
+                                   &recorder, NULL, result, error);
+    free(values);
+    experiment_free(experiment);
+    return ok;
+}
+
+static struct simulation_result run_well(const struct setup *setup, struct log *log)
+{
+    struct simulation_result result;
+    struct error error = {0};
+    if (!run(setup, NULL, log, &result, &error))
+        fail_msg("%s", error.message);
+    return result;
+}
+
+/* The simulator ends a run that over-commits, loses a job or leaves one behind. */
+static void every_request_finishes_in_every_world(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const char *const params[] = {
+        "", ",\"batching\":\"planned\"", ",\"batching\":\"planned\",\"underfilled\":\"pad\"",
+        ",\"pool_interval_s\":0.05,\"head_of_line\":\"strict\"",
+        ",\"pool\":\"off\",\"placement\":\"home\",\"initial\":1,\"proposals\":1"};
+    for (size_t p = 0; p < sizeof params / sizeof *params; p++)
+        for (unsigned rate = 4; rate <= 256; rate *= 8) {
+            const struct setup setup = {rate, rate + (unsigned)p, rate == 32 ? "warm" : "cold",
+                                        params[p]};
+            struct simulation_result result = run_well(&setup, &log);
+            assert_int_equal(log.request_count, 300);
+            assert_int_equal(result.overall.dropped, 0);
+            for (size_t i = 0; i < log.batch_count; i++)
+                assert_true(log.batches[i].jobs <= log.batches[i].configured_batch);
+            simulation_result_clear(&result);
+        }
+}
+
+static void a_queue_keeps_its_planned_container_whatever_waits(void **state)
+{
+    (void)state;
+    static struct log log;
+    for (int pad = 0; pad < 2; pad++) {
+        const struct setup setup = {150, 3, "warm",
+                                    pad ? ",\"batching\":\"planned\",\"underfilled\":\"pad\""
+                                        : ",\"batching\":\"planned\""};
+        struct simulation_result result = run_well(&setup, &log);
+        const struct batch_row *first[6] = {NULL};
+        size_t partial = 0;
+        for (size_t i = 0; i < log.batch_count; i++) {
+            const struct batch_row *here = &log.batches[i];
+            const struct batch_row **known = &first[here->queue];
+            *known = *known != NULL ? *known : here;
+            assert_int_equal(here->vcpu, (*known)->vcpu);
+            assert_int_equal(here->vgpu, (*known)->vgpu);
+            if (pad)
+                assert_int_equal(here->configured_batch, (*known)->configured_batch);
+            else
+                assert_true(here->configured_batch < 2 * here->jobs); /* a grid of powers of 2 */
+            partial += here->jobs < here->configured_batch;
+        }
+        assert_true(!pad || partial > 0);
+        simulation_result_clear(&result);
+    }
+}
+
+static void the_pool_starts_containers_and_avoids_cold_starts(void **state)
+{
+    (void)state;
+    static struct log log;
+    const struct setup with = {12, 5, "cold", ",\"pool_interval_s\":0.2,\"pool_margin\":2"};
+    const struct setup without = {12, 5, "cold", ",\"pool\":\"off\""};
+    struct simulation_result pooled = run_well(&with, &log);
+    struct simulation_result plain = run_well(&without, &log);
+    assert_true(pooled.run.prewarms > 0);
+    assert_int_equal(plain.run.prewarms, 0);
+    assert_true(pooled.overall.cold_start_rate < plain.overall.cold_start_rate);
+    simulation_result_clear(&pooled);
+    simulation_result_clear(&plain);
+}
+
+static bool never_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    (void)platform;
+    return false;
+}
+
+static void the_pools_timer_does_not_keep_a_stuck_run_alive(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct policy stuck = *policy_find("aquatope", NULL);
+    stuck.decide = never_decide;
+    const struct setup setup = {50, 1, "cold", ",\"pool_interval_s\":0.05"};
+    struct simulation_result result;
+    struct error error = {0};
+    assert_false(run(&setup, &stuck, &log, &result, &error));
+    assert_non_null(strstr(error.message, "rule progress"));
+}
+
+static void the_same_seed_gives_the_same_run(void **state)
+{
+    (void)state;
+    static struct log first;
+    static struct log again;
+    const struct setup setup = {60, 9, "cold", ",\"batching\":\"planned\""};
+    struct simulation_result a = run_well(&setup, &first);
+    struct simulation_result b = run_well(&setup, &again);
+    assert_memory_equal(&a.overall, &b.overall, sizeof a.overall);
+    assert_memory_equal(first.batches, again.batches, sizeof first.batches);
+    simulation_result_clear(&a);
+    simulation_result_clear(&b);
+}
+
+static double default_of(const char *name)
+{
+    const struct policy *policy = policy_find("aquatope", NULL);
+    for (size_t i = 0; i < policy->parameter_count; i++)
+        if (strcmp(policy->parameters[i].name, name) == 0)
+            return policy->parameters[i].fallback;
+    fail_msg("no parameter %s", name);
+    return (double)NAN;
+}
+
+/* container_resource_manager of the released code: 10 + 20 × 3 evaluations, 95 % interval. */
+static void the_released_codes_budget_is_the_default(void **state)
+{
+    (void)state;
+    assert_true(default_of("initial") == 10);
+    assert_true(default_of("rounds") == 20);
+    assert_true(default_of("proposals") == 3);
+    assert_true(default_of("confidence") == 0.95);
+    assert_int_equal(line_minimise(false, 1).evaluations <= 70, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_observation_gives_the_posterior_worked_out_by_hand),
+        cmocka_unit_test(two_observations_give_the_posterior_of_the_two_by_two_inverse),
+        cmocka_unit_test(the_posterior_equals_a_direct_matrix_inverse),
+        cmocka_unit_test(the_gradient_of_the_evidence_equals_differences),
+        cmocka_unit_test(leaving_one_out_in_closed_form_equals_leaving_it_out),
+        cmocka_unit_test(fitting_raises_the_evidence_and_finds_what_does_not_matter),
+        cmocka_unit_test(draws_from_the_posterior_have_its_mean_and_variance),
+        cmocka_unit_test(improvement_and_feasibility_equal_numeric_integration),
+        cmocka_unit_test(constrained_improvement_equals_integration_over_both),
+        cmocka_unit_test(a_planted_outlier_is_found_and_few_others),
+        cmocka_unit_test(the_edge_of_feasibility_is_found_on_a_line),
+        cmocka_unit_test(evaluations_that_lie_do_not_become_the_choice),
+        cmocka_unit_test(a_problem_without_a_choice_is_evaluated_once),
+        cmocka_unit_test(tuned_vectors_meet_the_slo_near_the_least_cost),
+        cmocka_unit_test(tuned_vectors_with_batches_meet_the_slo_near_the_least_cost),
+        cmocka_unit_test(tuning_depends_on_its_seed_alone),
+        cmocka_unit_test(a_slo_that_nothing_meets_is_said_to_be_so),
+        cmocka_unit_test(every_request_finishes_in_every_world),
+        cmocka_unit_test(a_queue_keeps_its_planned_container_whatever_waits),
+        cmocka_unit_test(the_pool_starts_containers_and_avoids_cold_starts),
+        cmocka_unit_test(the_pools_timer_does_not_keep_a_stuck_run_alive),
+        cmocka_unit_test(the_same_seed_gives_the_same_run),
+        cmocka_unit_test(the_released_codes_budget_is_the_default),
+    };
+    return cmocka_run_group_tests_name("aquatope", tests, NULL, NULL);
+}
