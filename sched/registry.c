@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 extern const struct policy policy_esg, policy_fifo, policy_edf, policy_sjf, policy_min_config,
-    policy_max_config, policy_orion, policy_aquatope;
+    policy_max_config, policy_llf, policy_least_loaded, policy_power_of_two, policy_openwhisk,
+    policy_orion, policy_aquatope;
 
+/* clang-format off: one line a policy */
 static const struct policy *const policies[] = {
-    &policy_esg,        &policy_fifo,  &policy_edf,      &policy_sjf, &policy_min_config,
-    &policy_max_config, &policy_orion, &policy_aquatope,
+    &policy_esg,          &policy_fifo,       &policy_edf,   &policy_sjf,
+    &policy_min_config,   &policy_max_config, &policy_llf,   &policy_least_loaded,
+    &policy_power_of_two, &policy_openwhisk,  &policy_orion, &policy_aquatope,
 };
+/* clang-format on */
 
 enum { POLICY_COUNT = sizeof policies / sizeof *policies, LIST_LENGTH = 512, NAMES_MAX = 64 };
 

@@ -16,6 +16,7 @@
 #include "sched/registry.h"
 #include "sim/random.h"
 #include "sim/simulation.h"
+#include "tests/worlds.h"
 
 /* The policies of tests/plugins/, here under names of their own: included whole, on purpose. */
 #define esgsim_policy plugin_overcommit
@@ -29,7 +30,7 @@
 #undef esgsim_policy
 
 static const char *const baselines[] = {"fifo", "edf", "sjf", "min-config", "max-config"};
-enum { BASELINES = sizeof baselines / sizeof *baselines, ROWS_MAX = 20000, VALUES_MAX = 16 };
+enum { BASELINES = sizeof baselines / sizeof *baselines };
 
 /* ---- Registry -------------------------------------------------------------------------------- */
 
@@ -264,101 +265,6 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
 }
 
 /* ---- Policies in the simulator --------------------------------------------------------------- */
-
-struct log {
-    struct request_row requests[ROWS_MAX]; /* by number */
-    struct batch_row batches[ROWS_MAX];
-    size_t request_count, batch_count;
-};
-
-static bool log_request(void *context, const struct request_row *row, struct error *error)
-{
-    struct log *log = context;
-    (void)error;
-    assert_true(row->request < ROWS_MAX);
-    log->requests[row->request] = *row;
-    log->request_count++;
-    return true;
-}
-
-static bool log_batch(void *context, const struct batch_row *row, struct error *error)
-{
-    struct log *log = context;
-    (void)error;
-    assert_true(log->batch_count < ROWS_MAX);
-    log->batches[log->batch_count++] = *row;
-    return true;
-}
-
-static struct experiment *load(const char *json)
-{
-    char path[] = "/tmp/esgsim-test-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, json, strlen(json)), (ssize_t)strlen(json));
-    close(file);
-    struct error error = {0};
-    struct experiment *experiment = experiment_load(path, NULL, 0, &error);
-    unlink(path);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
-    return experiment;
-}
-
-/* Runs `json` under `policy` with its defaults, but for `key` = `text` where given. */
-static bool run(const char *json, const struct policy *policy, const char *key, double number,
-                struct log *log, struct simulation_result *result, struct error *error)
-{
-    struct experiment *experiment = load(json);
-    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
-    double values[VALUES_MAX] = {0};
-    for (size_t i = 0; i < policy->parameter_count; i++) {
-        const struct parameter *parameter = &policy->parameters[i];
-        values[i] = key != NULL && strcmp(key, parameter->name) == 0 ? number : parameter->fallback;
-    }
-    memset(log, 0, sizeof *log);
-    const bool ok = simulation_run(experiment, policy, values, &recorder, NULL, result, error);
-    experiment_free(experiment);
-    return ok;
-}
-
-#define PROFILE                                                                                    \
-    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
-    "\"licence\":\"none\",\"unit\":4,\"functions\":{"                                              \
-    "\"f\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":"            \
-    "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]]],\"noise\":{\"cv\":0.1},"                  \
-    "\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100,"                \
-    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5},"                            \
-    "\"g\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":"            \
-    "[[[40,25,15],[35,20,10]],[[60,40,25],[50,35,20]]],\"noise\":{\"cv\":0.1},"                    \
-    "\"cold_start_ms\":{\"mean\":200,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100,"                \
-    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"                           \
-    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
-
-/* A diamond and a chain on two small invokers, close to what they can serve. */
-static const char diamond[] =
-    "{\"name\":\"diamond\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":6,"
-    "\"memory_mb\":1200,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
-    "\"memory_mb\":1000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
-    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]}," PROFILE ","
-    "\"applications\":[{\"name\":\"diamond\",\"stages\":["
-    "{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000},"
-    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"
-    "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"
-    "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"
-    "{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":1000},"
-    "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]}],"
-    "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":40},\"slo\":{\"factor\":1.2},"
-    "\"platform\":{\"prewarm\":\"none\"},\"requests\":800,\"warmup_requests\":0,\"seed\":3}";
-
-static void run_well(const char *json, const struct policy *policy, const char *key, double number,
-                     struct log *log, struct simulation_result *result)
-{
-    struct error error = {0};
-    if (!run(json, policy, key, number, log, result, &error))
-        fail_msg("%s: %s", policy->name, error.message);
-}
 
 /* The simulator ends a run that over-commits or leaves work behind, so reaching the end is half the
  * proof; the other half is that every job of every request is in the record once. */

@@ -97,7 +97,9 @@ static bool dispatch_head(struct dispatcher *dispatcher, struct platform *platfo
     const bool warm_only = dispatcher->reuse_only && (dispatcher->running[function] > 0 ||
                                                       platform_warm_total(platform, function) > 0);
     const uint32_t invoker =
-        placement_choose(platform, queue, configuration, dispatcher->placement, warm_only);
+        dispatcher->place != NULL
+            ? dispatcher->place(dispatcher, platform, queue, configuration, warm_only)
+            : placement_choose(platform, queue, configuration, dispatcher->placement, warm_only);
     if (invoker == SIM_NONE)
         return false;
     const uint32_t batch = workload->functions[function].configurations[configuration].batch;

@@ -50,6 +50,10 @@ struct dispatcher {
     uint32_t *skipped; /* scratch: queues passed over in one step */
     uint32_t max_batch;
     enum placement_rule placement;
+    /* A policy's own choice of invoker in place of `placement`, asked as placement_choose is; NULL:
+     * none. Set after dispatcher_init. */
+    uint32_t (*place)(void *state, struct platform *platform, uint32_t queue,
+                      uint32_t configuration, bool warm_only);
     bool reuse_only;
     bool skip_blocked;
 };

@@ -257,6 +257,12 @@ void planner_destroy(struct planner *planner)
     free(planner);
 }
 
+bool planner_runs(const struct planner *planner, uint32_t function, uint32_t configuration)
+{
+    const struct function *spec = &planner->workload->functions[function];
+    return runs_somewhere(&planner->workload->cluster, spec, &spec->configurations[configuration]);
+}
+
 sim_time_t planner_budget(const struct planner *planner, uint32_t queue, sim_time_t slo)
 {
     return (sim_time_t)((double)slo * planner->shares[queue].of_slo);

@@ -25,6 +25,9 @@ struct planner *planner_create(const struct workload *workload, uint32_t max_bat
                                enum planner_split split, struct error *error);
 void planner_destroy(struct planner *planner);
 
+/* Could some invoker of the cluster run the configuration of `function` when empty? */
+bool planner_runs(const struct planner *planner, uint32_t function, uint32_t configuration);
+
 /* The stage's share of a whole request's `slo`. */
 sim_time_t planner_budget(const struct planner *planner, uint32_t queue, sim_time_t slo);
 

@@ -1,0 +1,107 @@
+/* Least laxity first: the request that can wait least.
+ *
+ * Decides, after each change, which queue's oldest job is served next: the one of least laxity,
+ * deadline - now - remaining time (Mok, PhD thesis, MIT, 1983: optimal, as EDF is, for one
+ * preemptible processor) [recall]. All laxities fall at one rate, so the order is that of deadline
+ * - remaining time and a heap keeps it.
+ *
+ * Porting assumptions [derived]:
+ * - The remaining time is nominal: the longest path, from the job's stage on, of the times that the
+ *   stages' static configurations take (batch 1, the cheapest within the stage's share of the
+ *   application's SLO). Waiting, transfers, cold starts and noise are not in it.
+ * - Nothing is preempted: laxity decides only who starts next.
+ * - Each batch is configured as EDF's here: the cheapest within the stage's share of what is left
+ *   until the deadline, else the fastest.
+ */
+#include <stdlib.h>
+
+#include "sched/common/dispatcher.h"
+
+struct llf {
+    struct dispatcher dispatcher; /* first, so that its functions take a struct llf as they are */
+    sim_time_t *remaining;        /* by queue: nominal time of its stage and the longest way on */
+};
+
+static struct queue_rank llf_rank(const void *state, const struct platform *platform,
+                                  uint32_t queue)
+{
+    const struct llf *llf = state;
+    const struct job_view job = platform_job(platform, queue, 0);
+    return (struct queue_rank){job.deadline - llf->remaining[queue], (int64_t)job.request};
+}
+
+static uint32_t llf_configure(const void *state, const struct platform *platform, uint32_t queue,
+                              uint32_t jobs)
+{
+    const struct llf *llf = state;
+    const sim_time_t slack = platform_job(platform, queue, 0).deadline - platform_now(platform);
+    return planner_cheapest(llf->dispatcher.planner, platform_queue_function(platform, queue), jobs,
+                            planner_budget_left(llf->dispatcher.planner, queue, slack));
+}
+
+/* Backwards through the topological order, so that what follows a stage is known. */
+static void remaining_fill(struct llf *llf, const struct workload *workload,
+                           const struct application *application)
+{
+    for (size_t s = application->stage_count; s-- > 0;) {
+        const struct stage *stage = &application->stages[s];
+        const uint32_t queue = application->first_queue + (uint32_t)s;
+        const sim_time_t budget = planner_budget(llf->dispatcher.planner, queue, application->slo);
+        const uint32_t configuration =
+            planner_cheapest(llf->dispatcher.planner, stage->function, 1, budget);
+        sim_time_t after = 0;
+        for (size_t i = 0; i < stage->next_count; i++) {
+            const sim_time_t way = llf->remaining[application->first_queue + stage->next[i]];
+            after = way > after ? way : after;
+        }
+        llf->remaining[queue] =
+            workload->functions[stage->function].configurations[configuration].time + after;
+    }
+}
+
+static bool llf_init(void *state, struct platform *platform, const double *values,
+                     struct error *error)
+{
+    struct llf *llf = state;
+    const struct workload *workload = platform_workload(platform);
+    if (!dispatcher_init(&llf->dispatcher, platform,
+                         (struct dispatch_rule){llf_rank, llf_configure}, values,
+                         (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
+        return false;
+    llf->remaining = calloc((size_t)workload->queue_count + 1, sizeof *llf->remaining);
+    if (llf->remaining == NULL) {
+        dispatcher_finish(&llf->dispatcher);
+        return error_run(error, "out of memory for a policy over %u queues", workload->queue_count);
+    }
+    for (size_t a = 0; a < workload->application_count; a++)
+        remaining_fill(llf, workload, &workload->applications[a]);
+    return true;
+}
+
+static void llf_finish(void *state)
+{
+    struct llf *llf = state;
+    dispatcher_finish(&llf->dispatcher);
+    free(llf->remaining);
+    llf->remaining = NULL;
+}
+
+static const struct parameter llf_parameters[] = {
+    DISPATCHER_PARAMETERS(8),
+    DISPATCHER_SPLIT_PARAMETER,
+};
+
+extern const struct policy policy_llf;
+const struct policy policy_llf = {
+    .abi = POLICY_ABI,
+    .name = "llf",
+    .summary = "least laxity first: deadline less the nominal time that remains",
+    .parameters = llf_parameters,
+    .parameter_count = sizeof llf_parameters / sizeof *llf_parameters,
+    .state_bytes = sizeof(struct llf),
+    .init = llf_init,
+    .on_ready = dispatcher_on_ready,
+    .on_finish = dispatcher_on_finish,
+    .decide = dispatcher_decide,
+    .finish = llf_finish,
+};

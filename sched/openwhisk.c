@@ -1,0 +1,75 @@
+/* OpenWhisk's load balancer: the function's home invoker, then a walk.
+ *
+ * Decides the invoker alone: a hash of the function's name gives its home, where its containers
+ * gather; one without room passes the batch on by a step that is co-prime with the number of
+ * invokers, so that the walk visits each once and functions with one home overflow differently
+ * [recall].
+ *
+ * Porting assumptions [derived]:
+ * - Room is vCPUs, GPU units and memory for the batch, with idle containers evicted if need be;
+ *   OpenWhisk counts memory slots. As there, the balancer does not look for idle containers: that
+ *   is what the home is for.
+ * - OpenWhisk queues at a random invoker where all are full; here no invoker holds a queue, and the
+ *   batch waits at the controller.
+ * - OpenWhisk's user fixes an action's size. Here it is the configuration of "fifo": the cheapest
+ * of batch 1 within the stage's share of the SLO; order is that of arrival. OpenWhisk does not
+ * batch
+ *   (`max_batch` may ask for it). Parameter `placement` is without effect.
+ */
+#include "sched/common/arrival_plan.h"
+
+struct openwhisk {
+    struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
+};
+
+static uint32_t openwhisk_place(void *state, struct platform *platform, uint32_t queue,
+                                uint32_t configuration, bool warm_only)
+{
+    (void)state;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t count = platform_workload(platform)->cluster.invoker_count;
+    /* A batch that has to wait need not be walked round the whole cluster first. */
+    if (platform_best_fit(platform, function, configuration, warm_only) == SIM_NONE)
+        return SIM_NONE;
+    for (uint32_t which = 0; which < count; which++) {
+        const uint32_t invoker = platform_home(platform, function, which);
+        if (warm_only ? platform_fits_warm(platform, function, configuration, invoker)
+                      : platform_fits(platform, function, configuration, invoker)) {
+            platform_charge(platform, which);
+            return invoker;
+        }
+    }
+    return SIM_NONE;
+}
+
+static bool openwhisk_init(void *state, struct platform *platform, const double *values,
+                           struct error *error)
+{
+    struct openwhisk *self = state;
+    if (!dispatcher_init(&self->dispatcher, platform,
+                         (struct dispatch_rule){arrival_plan_rank, arrival_plan_configure}, values,
+                         (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
+        return false;
+    self->dispatcher.place = openwhisk_place;
+    return true;
+}
+
+static const struct parameter openwhisk_parameters[] = {
+    DISPATCHER_PARAMETERS(1),
+    DISPATCHER_SPLIT_PARAMETER,
+};
+
+extern const struct policy policy_openwhisk;
+const struct policy policy_openwhisk = {
+    .abi = POLICY_ABI,
+    .name = "openwhisk",
+    .summary = "requests in order of arrival, each to its function's home invoker or on from there",
+    .parameters = openwhisk_parameters,
+    .parameter_count = sizeof openwhisk_parameters / sizeof *openwhisk_parameters,
+    .state_bytes = sizeof(struct openwhisk),
+    .init = openwhisk_init,
+    .on_ready = dispatcher_on_ready,
+    .on_finish = dispatcher_on_finish,
+    .decide = dispatcher_decide,
+    .finish = dispatcher_finish,
+};

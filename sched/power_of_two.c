@@ -1,0 +1,109 @@
+/* The power of two choices: draw two invokers, take the less loaded.
+ *
+ * Decides the invoker alone. Two random choices bring the longest of n queues from order log n /
+ * log log n to log log n (Mitzenmacher, IEEE TPDS 12(10), 2001; Azar et al., STOC'94) [recall], for
+ * two O(1) questions a batch.
+ *
+ * Porting assumptions [derived]:
+ * - Load is the batches that run on the invoker: the platform's invokers hold no queues.
+ * - The two are different invokers, drawn uniformly; the n-th question of a run draws from the
+ *   policy's random stream n, so that a run is repeatable. Ties go to the first draw.
+ * - Where one of the two has an idle container of the function and the other has not, the other is
+ *   no choice, nor is one without room. Where neither has room the batch goes where it fits best,
+ *   since it cannot queue at an invoker: without that a batch that only one invoker in a thousand
+ *   could take would wait on luck.
+ * - Order and configuration are those of "fifo". Parameter `placement` is without effect.
+ */
+#include "sched/common/arrival_plan.h"
+#include "sim/random.h"
+
+struct power_of_two {
+    struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
+    uint64_t questions;           /* answered so far; names the next random stream */
+};
+
+static bool has_room(const struct platform *platform, uint32_t function, uint32_t configuration,
+                     uint32_t invoker, bool warm)
+{
+    return warm ? platform_fits_warm(platform, function, configuration, invoker)
+                : platform_fits(platform, function, configuration, invoker);
+}
+
+/* Two different invokers, or the only one twice. */
+static void draw_two(struct power_of_two *state, const struct platform *platform, uint32_t drawn[2])
+{
+    const uint32_t count = platform_workload(platform)->cluster.invoker_count;
+    struct random_stream stream;
+    random_stream_open(&stream, platform_seed(platform), RANDOM_POLICY, state->questions++, 0);
+    drawn[0] = (uint32_t)gsl_rng_uniform_int(&stream.rng, count);
+    drawn[1] = drawn[0];
+    if (count > 1) {
+        drawn[1] = (uint32_t)gsl_rng_uniform_int(&stream.rng, count - 1);
+        drawn[1] += drawn[1] >= drawn[0];
+    }
+}
+
+/* The less loaded of the two that have room, the first where they are equal; SIM_NONE where neither
+ * has any. */
+static uint32_t better_of(const struct platform *platform, const uint32_t drawn[2],
+                          uint32_t function, uint32_t configuration, bool warm)
+{
+    const bool room[2] = {has_room(platform, function, configuration, drawn[0], warm),
+                          has_room(platform, function, configuration, drawn[1], warm)};
+    if (!room[0] && !room[1])
+        return SIM_NONE;
+    if (!room[0] || !room[1])
+        return drawn[room[0] ? 0 : 1];
+    const bool second =
+        platform_running_batches(platform, drawn[1]) < platform_running_batches(platform, drawn[0]);
+    return drawn[second ? 1 : 0];
+}
+
+static uint32_t power_of_two_place(void *state, struct platform *platform, uint32_t queue,
+                                   uint32_t configuration, bool warm_only)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    /* Nothing is drawn for a batch that has to wait. */
+    if (platform_best_fit(platform, function, configuration, warm_only) == SIM_NONE)
+        return SIM_NONE;
+    uint32_t drawn[2];
+    draw_two(state, platform, drawn);
+    uint32_t invoker = better_of(platform, drawn, function, configuration, true);
+    if (invoker == SIM_NONE && !warm_only)
+        invoker = better_of(platform, drawn, function, configuration, false);
+    if (invoker == SIM_NONE)
+        invoker = placement_choose(platform, queue, configuration, PLACEMENT_BEST_FIT, warm_only);
+    return invoker;
+}
+
+static bool power_of_two_init(void *state, struct platform *platform, const double *values,
+                              struct error *error)
+{
+    struct power_of_two *self = state;
+    if (!dispatcher_init(&self->dispatcher, platform,
+                         (struct dispatch_rule){arrival_plan_rank, arrival_plan_configure}, values,
+                         (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
+        return false;
+    self->dispatcher.place = power_of_two_place;
+    return true;
+}
+
+static const struct parameter power_of_two_parameters[] = {
+    DISPATCHER_PARAMETERS(1),
+    DISPATCHER_SPLIT_PARAMETER,
+};
+
+extern const struct policy policy_power_of_two;
+const struct policy policy_power_of_two = {
+    .abi = POLICY_ABI,
+    .name = "power-of-two",
+    .summary = "requests in order of arrival, each to the less loaded of two invokers drawn",
+    .parameters = power_of_two_parameters,
+    .parameter_count = sizeof power_of_two_parameters / sizeof *power_of_two_parameters,
+    .state_bytes = sizeof(struct power_of_two),
+    .init = power_of_two_init,
+    .on_ready = dispatcher_on_ready,
+    .on_finish = dispatcher_on_finish,
+    .decide = dispatcher_decide,
+    .finish = dispatcher_finish,
+};

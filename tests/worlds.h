@@ -1,0 +1,225 @@
+/* Small worlds for tests of policies, and how to run one under a policy with all rows kept. Include
+ * after cmocka.h. */
+#ifndef ESGSIM_TESTS_WORLDS_H
+#define ESGSIM_TESTS_WORLDS_H
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/random.h"
+#include "sim/simulation.h"
+
+enum { ROWS_MAX = 20000, VALUES_MAX = 16 };
+
+struct log {
+    struct request_row requests[ROWS_MAX]; /* by number */
+    struct batch_row batches[ROWS_MAX];
+    size_t request_count, batch_count;
+};
+
+static inline bool log_request(void *context, const struct request_row *row, struct error *error)
+{
+    struct log *log = context;
+    (void)error;
+    assert_true(row->request < ROWS_MAX);
+    log->requests[row->request] = *row;
+    log->request_count++;
+    return true;
+}
+
+static inline bool log_batch(void *context, const struct batch_row *row, struct error *error)
+{
+    struct log *log = context;
+    (void)error;
+    assert_true(log->batch_count < ROWS_MAX);
+    log->batches[log->batch_count++] = *row;
+    return true;
+}
+
+static inline struct experiment *load(const char *json)
+{
+    char path[] = "/tmp/esgsim-test-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, json, strlen(json)), (ssize_t)strlen(json));
+    close(file);
+    struct error error = {0};
+    struct experiment *experiment = experiment_load(path, NULL, 0, &error);
+    unlink(path);
+    if (experiment == NULL)
+        fail_msg("%s", error.message);
+    return experiment;
+}
+
+/* The policy's defaults, but for `key` where given. */
+static inline void policy_values(const struct policy *policy, const char *key, double number,
+                                 double values[VALUES_MAX])
+{
+    for (size_t i = 0; i < policy->parameter_count; i++) {
+        const struct parameter *parameter = &policy->parameters[i];
+        values[i] = key != NULL && strcmp(key, parameter->name) == 0 ? number : parameter->fallback;
+    }
+}
+
+/* Runs `json` under `policy` with its defaults, but for `key` = `text` where given. */
+static inline bool run(const char *json, const struct policy *policy, const char *key,
+                       double number, struct log *log, struct simulation_result *result,
+                       struct error *error)
+{
+    struct experiment *experiment = load(json);
+    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
+    double values[VALUES_MAX] = {0};
+    policy_values(policy, key, number, values);
+    memset(log, 0, sizeof *log);
+    const bool ok = simulation_run(experiment, policy, values, &recorder, NULL, result, error);
+    experiment_free(experiment);
+    return ok;
+}
+
+#define PROFILE                                                                                    \
+    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
+    "\"licence\":\"none\",\"unit\":4,\"functions\":{"                                              \
+    "\"f\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":"            \
+    "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]]],\"noise\":{\"cv\":0.1},"                  \
+    "\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100,"                \
+    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5},"                            \
+    "\"g\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":"            \
+    "[[[40,25,15],[35,20,10]],[[60,40,25],[50,35,20]]],\"noise\":{\"cv\":0.1},"                    \
+    "\"cold_start_ms\":{\"mean\":200,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100,"                \
+    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"                           \
+    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
+
+/* A diamond and a chain on two small invokers, close to what they can serve. */
+static const char diamond[] =
+    "{\"name\":\"diamond\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":6,"
+    "\"memory_mb\":1200,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
+    "\"memory_mb\":1000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
+    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
+    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]}," PROFILE ","
+    "\"applications\":[{\"name\":\"diamond\",\"stages\":["
+    "{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":1000},"
+    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"
+    "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"],\"output_bytes\":1000},"
+    "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"
+    "{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":1000},"
+    "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]}],"
+    "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":40},\"slo\":{\"factor\":1.2},"
+    "\"platform\":{\"prewarm\":\"none\"},\"requests\":800,\"warmup_requests\":0,\"seed\":3}";
+
+static inline void run_well(const char *json, const struct policy *policy, const char *key,
+                            double number, struct log *log, struct simulation_result *result)
+{
+    struct error error = {0};
+    if (!run(json, policy, key, number, log, result, &error))
+        fail_msg("%s: %s", policy->name, error.message);
+}
+
+enum { WORLD_BYTES = 8192 };
+
+/* Appends text to a world's JSON. */
+static inline void world_add(char *json, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static inline void world_add(char *json, const char *format, ...)
+{
+    const size_t used = strlen(json);
+    va_list args;
+    va_start(args, format);
+    const int written = vsnprintf(json + used, WORLD_BYTES - used, format, args);
+    va_end(args);
+    assert_true(written >= 0 && (size_t)written < WORLD_BYTES - used);
+}
+
+/* A random latency surface over batches 1, 2, 4, vCPUs 1, 2 and vGPUs 1, 2, 4. */
+static inline void world_function(char *json, struct random_stream *stream, const char *name,
+                                  double noise_cv)
+{
+    static const double batch[] = {1, 2, 4};
+    static const double vgpu[] = {1, 2, 4};
+    const double base = 20 + 80 * gsl_rng_uniform(&stream->rng);
+    const double power = 0.4 + 0.6 * gsl_rng_uniform(&stream->rng);
+    world_add(json, "\"%s\":{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},", name);
+    world_add(json, "\"latency_ms\":[");
+    for (size_t b = 0; b < 3; b++)
+        for (size_t c = 0; c < 2; c++)
+            for (size_t g = 0; g < 3; g++)
+                world_add(json, "%s%s%.3f%s%s", g == 0 && c == 0 ? (b > 0 ? ",[" : "[") : "",
+                          g == 0 ? (c > 0 ? ",[" : "[") : ",",
+                          base * pow(batch[b], power) / (1 + 0.15 * (double)c) / pow(vgpu[g], 0.6) *
+                              (0.95 + 0.1 * gsl_rng_uniform(&stream->rng)),
+                          g == 2 ? "]" : "", g == 2 && c == 1 ? "]" : "");
+    world_add(json,
+              "],\"noise\":{\"cv\":%g},\"cold_start_ms\":{\"mean\":%.0f,\"cv\":0},"
+              "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"
+              "\"bandwidth_share\":0.4}",
+              noise_cv, 50 + 250 * gsl_rng_uniform(&stream->rng));
+}
+
+/* Random functions, invokers, SLOs and load; a diamond, a chain and a single stage. 400 requests.
+ * Without noise and interference every execution takes its nominal time. */
+static inline void world_random(char json[WORLD_BYTES], uint64_t number, bool nominal)
+{
+    struct random_stream stream;
+    random_stream_open(&stream, 2026, RANDOM_TEST, number, 7);
+    gsl_rng *rng = &stream.rng;
+    json[0] = '\0';
+    world_add(json,
+              "{\"name\":\"random-%u\",\"cluster\":{\"invokers\":[{\"count\":%lu,\"vcpus\":%lu,"
+              "\"memory_mb\":%lu,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
+              "\"memory_mb\":1000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
+              "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
+              "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":{\"device\":"
+              "\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\","
+              "\"unit\":4,\"functions\":{",
+              (unsigned)number, 1 + gsl_rng_uniform_int(rng, 5), 3 + gsl_rng_uniform_int(rng, 5),
+              300 + 100 * gsl_rng_uniform_int(rng, 8));
+    world_function(json, &stream, "f", nominal ? 0 : 0.1);
+    world_add(json, ",");
+    world_function(json, &stream, "g", nominal ? 0 : 0.1);
+    world_add(json,
+              "},\"interference\":{\"model\":\"constant\",\"constant\":0.5}},\"applications\":["
+              "{\"name\":\"diamond\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"},"
+              "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]},"
+              "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"]},"
+              "{\"name\":\"d\",\"function\":\"f\",\"after\":[\"b\",\"c\"]}]},"
+              "{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"g\"},"
+              "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]}]},"
+              "{\"name\":\"single\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],");
+    world_add(
+        json,
+        "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%.1f},\"slo\":{\"factor\":%.2f},"
+        "\"platform\":{\"prewarm\":\"none\",\"interference\":%s,\"initial\":{\"f\":%lu}},"
+        "\"requests\":400,\"warmup_requests\":0,\"seed\":%u}",
+        5 + 45 * gsl_rng_uniform(rng), 0.7 + 1.5 * gsl_rng_uniform(rng), nominal ? "false" : "true",
+        gsl_rng_uniform_int(rng, 4), (unsigned)number + 1);
+}
+
+/* Every request is in the record once, and of each either all jobs ran or it was given up. */
+static inline void world_check_conserved(const struct log *log,
+                                         const struct simulation_result *result, uint64_t requests)
+{
+    static const uint64_t stages[] = {4, 2, 1};
+    uint64_t jobs = 0;
+    uint64_t least = 0;
+    uint64_t most = 0;
+    uint64_t dropped = 0;
+    assert_int_equal(log->request_count, requests);
+    for (size_t i = 0; i < log->batch_count; i++)
+        jobs += log->batches[i].jobs;
+    for (size_t i = 0; i < log->request_count; i++) {
+        const struct request_row *request = &log->requests[i];
+        assert_int_equal(request->request, i);
+        dropped += request->dropped;
+        most += stages[request->application] - request->dropped;
+        least += request->dropped ? 0 : stages[request->application];
+    }
+    assert_true(jobs >= least && jobs <= most);
+    assert_int_equal(result->overall.dropped, dropped);
+}
+
+#endif
