@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 extern const struct policy policy_esg, policy_fifo, policy_edf, policy_sjf, policy_min_config,
-    policy_max_config, policy_llf, policy_least_loaded, policy_power_of_two, policy_openwhisk;
+    policy_max_config, policy_llf, policy_least_loaded, policy_power_of_two, policy_openwhisk,
+    policy_clockwork, policy_grandslam, policy_clipper;
 
 static const struct policy *const policies[] = {
-    &policy_esg,          &policy_fifo,       &policy_edf, &policy_sjf,
-    &policy_min_config,   &policy_max_config, &policy_llf, &policy_least_loaded,
-    &policy_power_of_two, &policy_openwhisk,
+    &policy_esg,          &policy_fifo,       &policy_edf,       &policy_sjf,
+    &policy_min_config,   &policy_max_config, &policy_llf,       &policy_least_loaded,
+    &policy_power_of_two, &policy_openwhisk,  &policy_clockwork, &policy_grandslam,
+    &policy_clipper,
 };
 
 enum { POLICY_COUNT = sizeof policies / sizeof *policies, LIST_LENGTH = 512, NAMES_MAX = 64 };
