@@ -1,0 +1,286 @@
+/* Clockwork (Gujarati et al., OSDI'20): nothing is started that cannot finish in time.
+ *
+ * Decides from the premise that inference takes its nominal time [recall]: one batch at a time per
+ * GPU (share); each queue's strategy is the largest batch whose members would all meet their
+ * deadline if it started now; the strategy whose latest start is earliest goes first; a request
+ * that could not make it even alone is dropped at once, so that no time is spent on the lost.
+ *
+ * Porting assumptions [derived]:
+ * - `vgpu`: the share that one batch holds alone; 0, the default, is a whole GPU as in the paper.
+ *   Each function has the largest share up to that; vCPUs are those of the fastest configuration.
+ * - A request passes several stages, Clockwork's models know one. "In time" is: this batch's
+ * nominal time and the fastest way through the later stages, each alone, end by the request's
+ * deadline. By that rule requests are dropped. Batches above one must moreover keep within the
+ * stage's share of the time that is left (`reserve` "share"; "rest": only the fastest way is kept
+ * free), else the first stages would use up what the later ones need for queueing.
+ * - A batch takes the oldest jobs, since the platform's queues are served from the front.
+ * - LOAD: a batch runs on an idle container. Where there is none it starts one only if the mean
+ * cold start still leaves it in time; else a container is started without a batch where it would
+ * fit, one at a time per function. UNLOAD is the platform's keep-alive.
+ * - Transfers, noise, interference and decision time are in no prediction: Clockwork's workers are
+ *   built to have none, so what they add here is missed deadlines that the paper would not have.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sched/common/batch_table.h"
+#include "sched/common/dispatcher.h"
+
+struct clockwork {
+    struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
+    struct batch_table table;
+    sim_time_t *rest;      /* by queue: fastest way through the stages after it */
+    double *share;         /* by queue: of the time left for it and what follows */
+    sim_time_t *loaded_by; /* by function: the container that was started for it is up by then */
+    sim_time_t timer;      /* the earliest that is set */
+    bool reserve_rest;
+};
+
+/* What a queue would do now. */
+struct strategy {
+    const struct batch_level *level; /* NULL where a job among the oldest cannot make it */
+    sim_time_t latest;               /* the last instant at which all of it holds */
+};
+
+/* From the start of a batch to the deadline that it has to have. */
+static sim_time_t needed(const struct clockwork *self, uint32_t queue,
+                         const struct batch_level *level)
+{
+    const sim_time_t least = level->time + self->rest[queue];
+    if (level->batch == 1 || self->reserve_rest)
+        return least;
+    const sim_time_t planned = (sim_time_t)ceil((double)level->time / self->share[queue]);
+    return planned > least ? planned : least;
+}
+
+static sim_time_t needed_alone(const struct clockwork *self, const struct platform *platform,
+                               uint32_t queue)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    return needed(self, queue, &self->table.functions[function].levels[0]);
+}
+
+/* The jobs looked at: as many as the largest batch takes. */
+static uint32_t window_of(const struct clockwork *self, const struct platform *platform,
+                          uint32_t queue)
+{
+    const struct batches_of_function *row =
+        &self->table.functions[platform_queue_function(platform, queue)];
+    const uint32_t length = platform_queue_length(platform, queue);
+    const uint32_t most = row->levels[row->level_count - 1].batch;
+    return length < most ? length : most;
+}
+
+static struct strategy strategy_of(const struct clockwork *self, const struct platform *platform,
+                                   uint32_t queue)
+{
+    const struct batches_of_function *row =
+        &self->table.functions[platform_queue_function(platform, queue)];
+    const uint32_t window = window_of(self, platform, queue);
+    struct strategy best = {NULL, SIM_FOREVER};
+    sim_time_t deadline = SIM_FOREVER;
+    size_t level = 0;
+    for (uint32_t i = 0; i < window; i++) {
+        const sim_time_t own = platform_job(platform, queue, i).deadline;
+        deadline = own < deadline ? own : deadline;
+        if (level == row->level_count || row->levels[level].batch != i + 1)
+            continue;
+        const sim_time_t latest = deadline - needed(self, queue, &row->levels[level]);
+        if (latest >= platform_now(platform))
+            best = (struct strategy){&row->levels[level], latest};
+        level++;
+    }
+    const sim_time_t alone = deadline - needed_alone(self, platform, queue);
+    best.latest = alone < best.latest ? alone : best.latest;
+    if (alone < platform_now(platform))
+        best.level = NULL;
+    return best;
+}
+
+/* Time passing only delays a queue's latest start, so a rank kept from earlier is never too late
+ * and dispatcher_first's second look finds the order of now. */
+static struct queue_rank clockwork_rank(const void *state, const struct platform *platform,
+                                        uint32_t queue)
+{
+    return (struct queue_rank){strategy_of(state, platform, queue).latest,
+                               (int64_t)platform_job(platform, queue, 0).request};
+}
+
+/* Asked only once every job that cannot make it is gone, so there is a strategy. */
+static uint32_t clockwork_configure(const void *state, const struct platform *platform,
+                                    uint32_t queue, uint32_t jobs)
+{
+    (void)jobs;
+    const struct clockwork *self = state;
+    const struct strategy strategy = strategy_of(self, platform, queue);
+    const uint32_t function = platform_queue_function(platform, queue);
+    return strategy.level != NULL ? strategy.level->fastest
+                                  : self->table.functions[function].levels[0].fastest;
+}
+
+static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t queue,
+                                uint32_t configuration, bool warm_only)
+{
+    struct clockwork *self = state;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const sim_time_t now = platform_now(platform);
+    const sim_time_t cold =
+        sim_from_ms(platform_workload(platform)->functions[function].cold_start_mean_ms);
+    const struct strategy strategy = strategy_of(self, platform, queue);
+    if (strategy.level == NULL)
+        return SIM_NONE;
+    uint32_t invoker =
+        placement_choose(platform, queue, configuration, self->dispatcher.placement, true);
+    if (invoker != SIM_NONE || warm_only)
+        return invoker;
+    invoker = platform_best_fit(platform, function, configuration, false);
+    if (invoker == SIM_NONE || now + cold <= strategy.latest)
+        return invoker;
+    if (self->loaded_by[function] <= now && platform_prewarm(platform, function, invoker))
+        self->loaded_by[function] = now + cold;
+    return SIM_NONE;
+}
+
+/* Gives up the first of the oldest jobs that cannot make it; a request's places in its other queues
+ * go with it. */
+static bool drop_lost(struct clockwork *self, struct platform *platform, uint32_t queue)
+{
+    const struct application *application =
+        &platform_workload(platform)->applications[platform_queue_application(platform, queue)];
+    const sim_time_t alone = needed_alone(self, platform, queue);
+    const uint32_t window = window_of(self, platform, queue);
+    uint32_t position = 0;
+    while (position < window &&
+           platform_job(platform, queue, position).deadline - alone >= platform_now(platform))
+        position++;
+    if (position == window)
+        return false;
+    platform_charge(platform, 1);
+    if (!platform_drop(platform, queue, position))
+        return false;
+    for (uint32_t s = 0; s < application->stage_count; s++)
+        dispatcher_refresh(&self->dispatcher, platform, application->first_queue + s);
+    return true;
+}
+
+static bool clockwork_decide(void *state, struct platform *platform)
+{
+    struct clockwork *self = state;
+    /* A lost job's latest start is past, before that of any queue without one. */
+    uint32_t queue = dispatcher_first(&self->dispatcher, platform);
+    while (queue != SIM_NONE && drop_lost(self, platform, queue))
+        queue = dispatcher_first(&self->dispatcher, platform);
+    if (dispatcher_decide(self, platform))
+        return true;
+    /* What waits now may be lost before anything else happens. */
+    queue = dispatcher_first(&self->dispatcher, platform);
+    if (queue != SIM_NONE) {
+        const sim_time_t until = strategy_of(self, platform, queue).latest + 1;
+        if (until > platform_now(platform) && until < self->timer) {
+            self->timer = until;
+            platform_set_timer(platform, until, 0);
+        }
+    }
+    return false;
+}
+
+static void clockwork_on_timer(void *state, struct platform *platform, uint32_t id)
+{
+    struct clockwork *self = state;
+    (void)id;
+    if (self->timer <= platform_now(platform))
+        self->timer = SIM_FOREVER;
+}
+
+static void clockwork_finish(void *state)
+{
+    struct clockwork *self = state;
+    dispatcher_finish(&self->dispatcher);
+    batch_table_clear(&self->table);
+    free(self->rest);
+    free(self->share);
+    free(self->loaded_by);
+    self->rest = NULL;
+    self->share = NULL;
+    self->loaded_by = NULL;
+}
+
+/* Backwards through the topological order, so that what follows a stage is known. */
+static void rest_fill(struct clockwork *self, const struct application *application)
+{
+    for (size_t s = application->stage_count; s-- > 0;) {
+        const struct stage *stage = &application->stages[s];
+        const uint32_t queue = application->first_queue + (uint32_t)s;
+        sim_time_t rest = 0;
+        for (size_t i = 0; i < stage->next_count; i++) {
+            const uint32_t next = stage->next[i];
+            const uint32_t function = application->stages[next].function;
+            const sim_time_t way = self->table.functions[function].levels[0].time +
+                                   self->rest[application->first_queue + next];
+            rest = way > rest ? way : rest;
+        }
+        self->rest[queue] = rest;
+        self->share[queue] =
+            sim_to_s(planner_budget_left(self->dispatcher.planner, queue, SIM_HOUR)) / 3600;
+    }
+}
+
+static bool clockwork_allocate(struct clockwork *self, const struct workload *workload, int units,
+                               struct error *error)
+{
+    self->rest = calloc((size_t)workload->queue_count + 1, sizeof *self->rest);
+    self->share = calloc((size_t)workload->queue_count + 1, sizeof *self->share);
+    self->loaded_by = calloc(workload->function_count + 1, sizeof *self->loaded_by);
+    if (self->rest == NULL || self->share == NULL || self->loaded_by == NULL)
+        return error_run(error, "out of memory for a policy over %u queues", workload->queue_count);
+    return batch_table_fill(&self->table, workload, self->dispatcher.planner,
+                            self->dispatcher.max_batch, units, error);
+}
+
+static bool clockwork_init(void *state, struct platform *platform, const double *values,
+                           struct error *error)
+{
+    struct clockwork *self = state;
+    const struct workload *workload = platform_workload(platform);
+    const double *own = values + DISPATCHER_PARAMETER_COUNT;
+    if (own[1] != floor(own[1]))
+        return error_input(error, "policy.params.vgpu is %g; give a whole number", own[1]);
+    if (!dispatcher_init(&self->dispatcher, platform,
+                         (struct dispatch_rule){clockwork_rank, clockwork_configure}, values,
+                         (enum planner_split)own[0], error))
+        return false;
+    self->dispatcher.place = clockwork_place;
+    self->timer = SIM_FOREVER;
+    self->reserve_rest = own[2] > 0;
+    if (!clockwork_allocate(self, workload, own[1] > 0 ? (int)own[1] : BATCH_TABLE_MOST_UNITS,
+                            error)) {
+        clockwork_finish(self);
+        return false;
+    }
+    for (size_t a = 0; a < workload->application_count; a++)
+        rest_fill(self, &workload->applications[a]);
+    return true;
+}
+
+static const struct parameter clockwork_parameters[] = {
+    DISPATCHER_PARAMETERS(8),
+    DISPATCHER_SPLIT_PARAMETER,
+    {"vgpu", 0, 0, 65535, NULL, "the share that a batch holds alone; 0: a whole GPU [recall]"},
+    {"reserve", 0, 0, 1, "share|rest", "kept for later stages: their shares, or their fastest way"},
+};
+
+extern const struct policy policy_clockwork;
+const struct policy policy_clockwork = {
+    .abi = POLICY_ABI,
+    .name = "clockwork",
+    .summary = "the largest batch in time, earliest latest start first; drops what cannot make it",
+    .parameters = clockwork_parameters,
+    .parameter_count = sizeof clockwork_parameters / sizeof *clockwork_parameters,
+    .state_bytes = sizeof(struct clockwork),
+    .init = clockwork_init,
+    .on_ready = dispatcher_on_ready,
+    .on_finish = dispatcher_on_finish,
+    .on_timer = clockwork_on_timer,
+    .decide = clockwork_decide,
+    .finish = clockwork_finish,
+};

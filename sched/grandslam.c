@@ -1,0 +1,123 @@
+/* GrandSLAm (Kannan et al., EuroSys'19): stages get slack by their time, batches fill it.
+ *
+ * Decides, from each stage's slack, how many jobs to batch and who goes first [recall]: an SLO is
+ * split over the stages in proportion to their times; a stage's batch is as large as the slack of
+ * its members allows; stages are served in the order of slack.
+ *
+ * Porting assumptions [derived]:
+ * - A job's stage deadline is set as it becomes ready: ready + (deadline - ready) x the stage's
+ * time / the longest way from there on, so what earlier stages left unused, or overran, is shared
+ * out anew. A stage's time is its mean latency over the configurations (`split`).
+ * - A queue's slack is the least of its oldest jobs, as many as the largest batch takes. GrandSLAm
+ *   reorders within a queue; the platform's queues are served from the front.
+ * - A batch of b is allowed if its fastest configuration ends by the stage deadline of all b. Of
+ * the configurations of that batch which do, the cheapest runs: GrandSLAm's instances have one size
+ *   and it does not choose any. Where not even one job makes it, one job runs at its fastest.
+ */
+#include "sched/common/batch_table.h"
+#include "sched/common/dispatcher.h"
+
+struct grandslam {
+    struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
+    struct batch_table table;
+};
+
+static sim_time_t stage_deadline(const struct grandslam *self, const struct platform *platform,
+                                 uint32_t queue, uint32_t position)
+{
+    const struct job_view job = platform_job(platform, queue, position);
+    return job.ready +
+           planner_budget_left(self->dispatcher.planner, queue, job.deadline - job.ready);
+}
+
+/* The largest level within the slack of its jobs, the first where none is. `slack` receives the
+ * least stage deadline of that batch less now, `earliest` (may be NULL) that of all jobs looked at.
+ */
+static const struct batch_level *choose_level(const struct grandslam *self,
+                                              const struct platform *platform, uint32_t queue,
+                                              sim_time_t *slack, sim_time_t *earliest)
+{
+    const struct batches_of_function *row =
+        &self->table.functions[platform_queue_function(platform, queue)];
+    const sim_time_t now = platform_now(platform);
+    const uint32_t length = platform_queue_length(platform, queue);
+    const struct batch_level *best = NULL;
+    sim_time_t deadline = SIM_FOREVER;
+    size_t level = 0;
+    for (uint32_t i = 0; i < length && level < row->level_count; i++) {
+        const sim_time_t own = stage_deadline(self, platform, queue, i);
+        deadline = own < deadline ? own : deadline;
+        if (row->levels[level].batch != i + 1)
+            continue;
+        if (best == NULL || now + row->levels[level].time <= deadline) {
+            best = &row->levels[level];
+            *slack = deadline - now;
+        }
+        level++;
+    }
+    if (earliest != NULL)
+        *earliest = deadline;
+    return best;
+}
+
+static struct queue_rank grandslam_rank(const void *state, const struct platform *platform,
+                                        uint32_t queue)
+{
+    sim_time_t slack = 0;
+    sim_time_t earliest = 0;
+    (void)choose_level(state, platform, queue, &slack, &earliest);
+    return (struct queue_rank){earliest, (int64_t)platform_job(platform, queue, 0).request};
+}
+
+static uint32_t grandslam_configure(const void *state, const struct platform *platform,
+                                    uint32_t queue, uint32_t jobs)
+{
+    (void)jobs;
+    const struct grandslam *self = state;
+    const uint32_t function = platform_queue_function(platform, queue);
+    sim_time_t slack = 0;
+    const struct batch_level *level = choose_level(self, platform, queue, &slack, NULL);
+    return batch_level_cheapest(level, &platform_workload(platform)->functions[function], slack);
+}
+
+static void grandslam_finish(void *state)
+{
+    struct grandslam *self = state;
+    dispatcher_finish(&self->dispatcher);
+    batch_table_clear(&self->table);
+}
+
+static bool grandslam_init(void *state, struct platform *platform, const double *values,
+                           struct error *error)
+{
+    struct grandslam *self = state;
+    if (!dispatcher_init(&self->dispatcher, platform,
+                         (struct dispatch_rule){grandslam_rank, grandslam_configure}, values,
+                         (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
+        return false;
+    if (batch_table_fill(&self->table, platform_workload(platform), self->dispatcher.planner,
+                         self->dispatcher.max_batch, BATCH_TABLE_ANY_UNITS, error))
+        return true;
+    grandslam_finish(self);
+    return false;
+}
+
+static const struct parameter grandslam_parameters[] = {
+    DISPATCHER_PARAMETERS(8),
+    DISPATCHER_SPLIT_PARAMETER,
+};
+
+extern const struct policy policy_grandslam;
+const struct policy policy_grandslam = {
+    .abi = POLICY_ABI,
+    .name = "grandslam",
+    .summary = "stage slack in proportion to stage time, filled with as large a batch as it takes",
+    .parameters = grandslam_parameters,
+    .parameter_count = sizeof grandslam_parameters / sizeof *grandslam_parameters,
+    .state_bytes = sizeof(struct grandslam),
+    .init = grandslam_init,
+    .on_ready = dispatcher_on_ready,
+    .on_finish = dispatcher_on_finish,
+    .decide = dispatcher_decide,
+    .finish = grandslam_finish,
+};
