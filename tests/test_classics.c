@@ -329,10 +329,12 @@ static void check_least(struct look *look, bool warm_first)
     const uint32_t chosen = look->chosen.invoker;
     look->choices += room(look, room_of, warm_first) > 1;
     assert_true(room_of[chosen]);
-    for (uint32_t i = 0; i < look->workload->cluster.invoker_count; i++)
+    const uint32_t least = look->running[chosen];
+    for (uint32_t i = 0; i < look->workload->cluster.invoker_count; i++) {
+        const bool not_earlier = i >= chosen;
         if (room_of[i])
-            assert_true(look->running[chosen] < look->running[i] ||
-                        (look->running[chosen] == look->running[i] && chosen <= i));
+            assert_true(least < look->running[i] || (least == look->running[i] && not_earlier));
+    }
 }
 
 static void check_least_loaded(struct look *look, struct platform *platform, bool more)
@@ -537,7 +539,7 @@ static void check_started(struct look *look, const struct platform *platform,
     const bool close = latest - look->now < ROUNDING;
     assert_true(close || look->chosen.jobs == batch);
     for (uint32_t q = 0; q < look->workload->queue_count; q++) {
-        struct job_view others[WINDOW];
+        struct job_view others[WINDOW] = {{0}};
         const uint32_t waiting = platform_queue_length(platform, q);
         if (q == queue || waiting == 0)
             continue;
@@ -551,7 +553,7 @@ static void check_started(struct look *look, const struct platform *platform,
 
 static void check_clockwork(struct look *look, struct platform *platform, bool more)
 {
-    struct job_view jobs[WINDOW];
+    struct job_view jobs[WINDOW] = {{0}};
     for (uint32_t q = 0; q < look->workload->queue_count; q++) {
         const uint32_t count = check_drops(look, platform, q, jobs);
         if (look->dispatched && q == look->chosen.queue)
