@@ -6,7 +6,7 @@
  * stage's share of the SLO, so nothing is re-planned: the baseline of a platform that knows its
  * profiles but does not look at the clock.
  */
-#include "sched/common/dispatcher.h"
+#include "sched/common/arrival_plan.h"
 
 struct fifo {
     struct dispatcher dispatcher; /* first, so that its functions take a struct fifo as they are */
@@ -22,16 +22,6 @@ static struct queue_rank fifo_rank(const void *state, const struct platform *pla
                                (int64_t)job.request};
 }
 
-static uint32_t fifo_configure(const void *state, const struct platform *platform, uint32_t queue,
-                               uint32_t jobs)
-{
-    const struct fifo *fifo = state;
-    const uint32_t application = platform_queue_application(platform, queue);
-    const sim_time_t slo = platform_workload(platform)->applications[application].slo;
-    return planner_cheapest(fifo->dispatcher.planner, platform_queue_function(platform, queue),
-                            jobs, planner_budget(fifo->dispatcher.planner, queue, slo));
-}
-
 static bool fifo_init(void *state, struct platform *platform, const double *values,
                       struct error *error)
 {
@@ -39,7 +29,7 @@ static bool fifo_init(void *state, struct platform *platform, const double *valu
     const double *own = values + DISPATCHER_PARAMETER_COUNT;
     fifo->by_ready = own[1] > 0;
     return dispatcher_init(&fifo->dispatcher, platform,
-                           (struct dispatch_rule){fifo_rank, fifo_configure}, values,
+                           (struct dispatch_rule){fifo_rank, arrival_plan_configure}, values,
                            (enum planner_split)own[0], error);
 }
 

@@ -5,27 +5,17 @@
  * configuration: the cheapest of batch 1 that keeps within the stage's share of the SLO. Ties go by
  * arrival.
  */
-#include "sched/common/dispatcher.h"
+#include "sched/common/arrival_plan.h"
 
 struct sjf {
     struct dispatcher dispatcher; /* first, so that its functions take a struct sjf as they are */
 };
 
-static uint32_t sjf_configure(const void *state, const struct platform *platform, uint32_t queue,
-                              uint32_t jobs)
-{
-    const struct sjf *sjf = state;
-    const uint32_t application = platform_queue_application(platform, queue);
-    const sim_time_t slo = platform_workload(platform)->applications[application].slo;
-    return planner_cheapest(sjf->dispatcher.planner, platform_queue_function(platform, queue), jobs,
-                            planner_budget(sjf->dispatcher.planner, queue, slo));
-}
-
 static struct queue_rank sjf_rank(const void *state, const struct platform *platform,
                                   uint32_t queue)
 {
     const uint32_t function = platform_queue_function(platform, queue);
-    const uint32_t configuration = sjf_configure(state, platform, queue, 1);
+    const uint32_t configuration = arrival_plan_configure(state, platform, queue, 1);
     return (struct queue_rank){
         platform_workload(platform)->functions[function].configurations[configuration].time,
         (int64_t)platform_job(platform, queue, 0).request};
@@ -36,7 +26,7 @@ static bool sjf_init(void *state, struct platform *platform, const double *value
 {
     struct sjf *sjf = state;
     return dispatcher_init(&sjf->dispatcher, platform,
-                           (struct dispatch_rule){sjf_rank, sjf_configure}, values,
+                           (struct dispatch_rule){sjf_rank, arrival_plan_configure}, values,
                            (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error);
 }
 
