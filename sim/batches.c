@@ -25,11 +25,13 @@ static bool batches_grow(struct platform *platform)
 bool batches_init(struct platform *platform)
 {
     platform->batch_free = SIM_NONE;
-    /* Every co-runner holds a unit of its GPU. */
+    platform->instance_free = SIM_NONE;
+    /* Every co-runner holds a part of a unit of its GPU. */
     size_t most = 1;
     for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
         if (platform->cluster.gpus[g].spec->units > most)
             most = platform->cluster.gpus[g].spec->units;
+    most *= UNIT_PARTS;
     platform->runners = malloc(most * sizeof *platform->runners);
     platform->runner_ids = malloc(most * sizeof *platform->runner_ids);
     return platform->runners != NULL && platform->runner_ids != NULL && batches_grow(platform);
@@ -48,16 +50,24 @@ static const struct configuration *batch_configuration(const struct platform *pl
     return &platform->workload->functions[batch->function].configurations[batch->configuration];
 }
 
-static double configuration_rate(const struct platform *platform, const struct configuration *spec)
+double configuration_rate(const struct platform *platform, const struct configuration *spec,
+                          uint32_t quota)
 {
     const struct cluster_spec *cluster = &platform->workload->cluster;
-    return (spec->vcpu * cluster->vcpu_hour_usd + spec->vgpu * cluster->vgpu_hour_usd) /
-           (double)SIM_HOUR;
+    double vgpu = spec->vgpu * ((double)quota / UNIT_PARTS);
+    return (spec->vcpu * cluster->vcpu_hour_usd + vgpu * cluster->vgpu_hour_usd) / (double)SIM_HOUR;
 }
 
 /* ---- Execution and rates --------------------------------------------------------------------- */
 
-/* Rates on a GPU: speed / slowdown among the batches that execute there. */
+static double batch_speed(const struct platform *platform, const struct batch *batch)
+{
+    double speed = batch->gpu == SIM_NONE ? 1.0 : platform->cluster.gpus[batch->gpu].spec->speed;
+    return speed * ((double)batch->quota / UNIT_PARTS);
+}
+
+/* Rates on a GPU: speed / slowdown among the batches that execute there. A batch that has its share
+ * for a part of the time weighs on the others by that part. */
 static void gpu_update_rates(struct platform *platform, struct gpu_state *gpu)
 {
     struct co_runner *runners = platform->runners;
@@ -67,14 +77,15 @@ static void gpu_update_rates(struct platform *platform, struct gpu_state *gpu)
         const struct batch *batch = &platform->batches[b];
         const struct function *function = &platform->workload->functions[batch->function];
         ids[count] = b;
-        runners[count++] = (struct co_runner){
-            .index = function->interference_index,
-            .demand = function->bandwidth_share,
-            .share = (double)batch_configuration(platform, batch)->vgpu / gpu->spec->units};
+        runners[count++] =
+            (struct co_runner){.index = function->interference_index,
+                               .demand = function->bandwidth_share,
+                               .share = (double)batch_configuration(platform, batch)->vgpu /
+                                        gpu->spec->units * ((double)batch->quota / UNIT_PARTS)};
     }
     for (size_t i = 0; i < count; i++) {
         struct batch *batch = &platform->batches[ids[i]];
-        double rate = gpu->spec->speed /
+        double rate = batch_speed(platform, batch) /
                       interference_slowdown(platform->workload->interference, runners, count, i);
         if (batch->finish_event != 0) {
             batch->work -= batch->rate * (double)(platform->now - batch->updated);
@@ -125,10 +136,12 @@ void batches_start(struct platform *platform, uint32_t id)
     struct batch *batch = &platform->batches[id];
     batch->started = platform->now;
     batch->updated = platform->now;
+    batch->priced_since = platform->now;
     batch->executing = true;
+    if (batch->instance != SIM_NONE)
+        instances_bill(platform, batch->instance);
     if (platform->cluster.containers[batch->container].state == CONTAINER_STARTING)
         cluster_container_ready(&platform->cluster, batch->container, platform->now);
-    double speed = 1.0;
     if (batch->gpu != SIM_NONE) {
         struct gpu_state *gpu = &platform->cluster.gpus[batch->gpu];
         gpu_add(platform, gpu, id);
@@ -136,11 +149,50 @@ void batches_start(struct platform *platform, uint32_t id)
             gpu_update_rates(platform, gpu);
             return;
         }
-        speed = gpu->spec->speed;
     }
-    batch->rate = speed;
-    batch->finish_event = platform_schedule(
-        platform, platform->now + (sim_time_t)ceil(batch->work / speed), EVENT_BATCH_FINISH, id);
+    batch->rate = batch_speed(platform, batch);
+    sim_time_t finish = platform->now + (sim_time_t)ceil(batch->work / batch->rate);
+    batch->finish_event = platform_schedule(platform, finish, EVENT_BATCH_FINISH, id);
+}
+
+/* Settles work and bill up to now, so that both can go on under other terms. */
+static void batch_settle(struct platform *platform, struct batch *batch)
+{
+    if (!batch->executing)
+        return;
+    const struct configuration *spec = batch_configuration(platform, batch);
+    batch->billed += (double)(platform->now - batch->priced_since) *
+                     configuration_rate(platform, spec, batch->quota);
+    batch->priced_since = platform->now;
+    batch->work -= batch->rate * (double)(platform->now - batch->updated);
+    batch->work = batch->work > 0 ? batch->work : 0;
+    batch->updated = platform->now;
+}
+
+void batches_reshare(struct platform *platform, uint32_t id, uint32_t configuration, uint32_t quota)
+{
+    struct batch *batch = &platform->batches[id];
+    const struct function *function = &platform->workload->functions[batch->function];
+    batch_settle(platform, batch);
+    if (function->service == SERVICE_PROFILE) {
+        double done = batch->total_work - batch->work;
+        batch->work *= (double)function->configurations[configuration].time /
+                       (double)function->configurations[batch->configuration].time;
+        batch->total_work = done + batch->work;
+    }
+    batch->configuration = configuration;
+    batch->quota = (uint8_t)quota;
+    if (!batch->executing)
+        return;
+    if (batch->gpu != SIM_NONE && gpu_interferes(platform, &platform->cluster.gpus[batch->gpu])) {
+        batch->rate = 0; /* no rate that it could have: the finish moves even where rates agree */
+        gpu_update_rates(platform, &platform->cluster.gpus[batch->gpu]);
+        return;
+    }
+    batch->rate = batch_speed(platform, batch);
+    sim_time_t finish = platform->now + (sim_time_t)ceil(batch->work / batch->rate);
+    if (!calendar_retime(platform->calendar, batch->finish_event, finish))
+        platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
 }
 
 /* ---- The platform's predictor ---------------------------------------------------------------- */
@@ -192,13 +244,14 @@ void predictor_act(struct platform *platform, uint32_t function)
 static sim_time_t batch_transfer(const struct platform *platform, const struct batch *batch)
 {
     const struct platform_spec *spec = &platform->experiment->platform;
-    const struct queue *queue = &platform->queues[batch->queue];
-    const struct application *application = &platform->workload->applications[queue->application];
-    const struct stage *stage = &application->stages[queue->stage];
     double bytes = 0;
     bool remote = false;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
-        uint32_t first = job - queue->stage;
+        const struct request *request = job_request(platform, job);
+        const struct application *application =
+            &platform->workload->applications[request->application];
+        const struct stage *stage = &application->stages[job % platform->stride];
+        uint32_t first = job - job % platform->stride;
         for (size_t i = 0; i < stage->after_count; i++) {
             if (platform->jobs[first + stage->after[i]].invoker == batch->invoker)
                 continue;
@@ -212,8 +265,8 @@ static sim_time_t batch_transfer(const struct platform *platform, const struct b
                        bytes * 8.0 / (spec->transfer_bandwidth_gbps * 1e9) * 1e3);
 }
 
-static sim_time_t draw_cold_start(const struct platform *platform, uint32_t function,
-                                  enum random_purpose purpose, uint64_t a, uint32_t b)
+sim_time_t containers_draw_cold(const struct platform *platform, uint32_t function,
+                                enum random_purpose purpose, uint64_t a, uint32_t b)
 {
     const struct function *spec = &platform->workload->functions[function];
     if (!(spec->cold_start_cv > 0))
@@ -243,18 +296,25 @@ static void batch_set_cold(struct platform *platform, struct batch *batch)
 {
     struct container *container = &platform->cluster.containers[batch->container];
     if (container->state != CONTAINER_STARTING)
-        return;
+        return; /* as an instance's, which launches only once it has started */
     const struct request *head = job_request(platform, batch->first_job);
     sim_time_t input_there = batch->launched + batch->transfer;
     if (container->ready_at == 0) {
         batch->cold = true;
         container->ready_at =
-            input_there + draw_cold_start(platform, batch->function, RANDOM_COLD_START,
-                                          head->number, platform->queues[batch->queue].stage);
+            input_there + containers_draw_cold(platform, batch->function, RANDOM_COLD_START,
+                                               head->number, platform->queues[batch->queue].stage);
         platform->metrics.cold_starts++;
     }
     batch->cold_wait = container->ready_at > input_there ? container->ready_at - input_there : 0;
     batch->cold = batch->cold || batch->cold_wait > 0;
+}
+
+/* Jobs left where the batch was taken from. */
+static uint32_t source_length(const struct platform *platform, const struct batch *batch)
+{
+    return batch->instance == SIM_NONE ? platform->queues[batch->queue].length
+                                       : platform->instances[batch->instance].buffer.length;
 }
 
 static void decision_record(struct platform *platform, const struct batch *batch)
@@ -267,7 +327,7 @@ static void decision_record(struct platform *platform, const struct batch *batch
                                .charged_ns = controller_charged(platform),
                                .units = controller->units,
                                .queue = batch->queue,
-                               .queue_length = platform->queues[batch->queue].length + batch->jobs,
+                               .queue_length = source_length(platform, batch) + batch->jobs,
                                .invoker = batch->invoker,
                                .configuration = batch->configuration,
                                .jobs = batch->jobs,
@@ -303,12 +363,12 @@ static void container_bill(struct platform *platform, const struct container *co
     if (metrics->measuring)
         metrics->idle_cost +=
             (double)(platform->now - since) *
-            configuration_rate(platform,
-                               &function->configurations[function->minimum_configuration]);
+            configuration_rate(platform, &function->configurations[function->minimum_configuration],
+                               UNIT_PARTS);
 }
 
 /* A starting container that a batch claims need not announce itself: the batch's start does. */
-static void container_silence(struct platform *platform, uint32_t id)
+void containers_silence(struct platform *platform, uint32_t id)
 {
     struct container *container = &platform->cluster.containers[id];
     if (container->state != CONTAINER_STARTING || container->expiry_event == 0)
@@ -317,6 +377,56 @@ static void container_silence(struct platform *platform, uint32_t id)
         platform->work_events--;
     container->expiry_event = 0;
     container_bill(platform, container, container->idle_since);
+}
+
+/* An unused batch of the pool, with a number; SIM_NONE (platform failed) when out of memory. */
+static uint32_t batch_take(struct platform *platform)
+{
+    if (platform->batch_free == SIM_NONE && !batches_grow(platform)) {
+        platform_fail(platform, "out of memory for %" PRIu32 " batches", platform->running_batches);
+        return SIM_NONE;
+    }
+    uint32_t id = platform->batch_free;
+    platform->batch_free = platform->batches[id].next;
+    platform->batches[id] = (struct batch){.instance = SIM_NONE,
+                                           .quota = UNIT_PARTS,
+                                           .number = platform->next_batch++,
+                                           .dispatched = platform->now};
+    platform->running_batches++;
+    return id;
+}
+
+/* `first`: its oldest job, linked to the others. */
+static bool batch_fill(struct platform *platform, uint32_t id, uint32_t first, uint32_t jobs)
+{
+    if (platform->failed)
+        return false;
+    struct batch *batch = &platform->batches[id];
+    batch->first_job = first;
+    batch->jobs = jobs;
+    batch->queue = job_queue(platform, first);
+    batch->first_request = job_request(platform, first)->number;
+    batch_launch(platform, id);
+    return !platform->failed;
+}
+
+bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs)
+{
+    struct instance *instance = &platform->instances[id];
+    uint32_t batch = batch_take(platform);
+    if (batch == SIM_NONE)
+        return false;
+    struct batch *state = &platform->batches[batch];
+    state->function = instance->function;
+    state->configuration = instance->configuration;
+    state->invoker = instance->invoker;
+    state->gpu = instance->gpu;
+    state->container = instance->container;
+    state->instance = id;
+    state->quota = instance->quota;
+    instance->state = INSTANCE_BUSY;
+    instance->batch = batch;
+    return batch_fill(platform, batch, jobs_take_buffered(platform, id, jobs), jobs);
 }
 
 bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
@@ -334,10 +444,6 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                       invoker);
         return false;
     }
-    if (platform->batch_free == SIM_NONE && !batches_grow(platform)) {
-        platform_fail(platform, "out of memory for %" PRIu32 " batches", platform->running_batches);
-        return false;
-    }
     uint8_t slots;
     uint32_t container =
         cluster_reserve(&platform->cluster, source->function, spec, &placement, &slots);
@@ -345,32 +451,23 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
         platform_fail(platform, "out of memory for containers");
         return false;
     }
-    container_silence(platform, container);
+    containers_silence(platform, container);
     if (platform->experiment->platform.prewarm == PREWARM_EWMA &&
         platform->cluster.idle_total[source->function] == 0 &&
         platform->cluster.starting_total[source->function] == 0)
         predictor_plan(platform, source->function);
     metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
-    uint32_t id = platform->batch_free;
-    struct batch *batch = &platform->batches[id];
-    platform->batch_free = batch->next;
-    *batch = (struct batch){.queue = queue,
-                            .function = source->function,
-                            .configuration = configuration,
-                            .invoker = invoker,
-                            .gpu = placement.gpu,
-                            .container = container,
-                            .jobs = jobs,
-                            .slots = slots,
-                            .number = platform->next_batch++,
-                            .dispatched = platform->now};
-    batch->first_job = jobs_take(platform, queue, jobs);
-    if (platform->failed)
+    uint32_t id = batch_take(platform);
+    if (id == SIM_NONE)
         return false;
-    batch->first_request = job_request(platform, batch->first_job)->number;
-    platform->running_batches++;
-    batch_launch(platform, id);
-    return !platform->failed;
+    struct batch *batch = &platform->batches[id];
+    batch->function = source->function;
+    batch->configuration = configuration;
+    batch->invoker = invoker;
+    batch->gpu = placement.gpu;
+    batch->container = container;
+    batch->slots = slots;
+    return batch_fill(platform, id, jobs_take(platform, queue, jobs), jobs);
 }
 
 /* ---- Finish ---------------------------------------------------------------------------------- */
@@ -404,36 +501,73 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
         platform->failed = true;
 }
 
+/* How long a job waited for its container: for the batch's, or for the instance it was given to. */
+static sim_time_t job_cold_wait(const struct platform *platform, const struct batch *batch,
+                                uint32_t job)
+{
+    if (batch->instance == SIM_NONE)
+        return batch->cold_wait;
+    sim_time_t entered = platform->jobs[job].entered;
+    sim_time_t ready = platform->instances[batch->instance].ready;
+    return ready > entered ? ready - entered : 0;
+}
+
+/* Counts of the measured jobs of a batch, by application and overall; the batch itself counts where
+ * its oldest measured job does. Returns how many are measured. */
+static uint32_t batch_tally_jobs(struct platform *platform, const struct batch *batch)
+{
+    struct tally *tallies = platform->metrics.tallies;
+    struct tally *all = &tallies[platform->metrics.application_count];
+    uint32_t measured = 0;
+    for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
+        const struct request *request = job_request(platform, job);
+        if (!request->measured)
+            continue;
+        struct tally *own = &tallies[request->application];
+        bool cold =
+            batch->instance == SIM_NONE ? batch->cold : job_cold_wait(platform, batch, job) > 0;
+        own->jobs++;
+        all->jobs++;
+        own->cold_jobs += cold;
+        all->cold_jobs += cold;
+        if (measured++ == 0) {
+            own->batches++;
+            all->batches++;
+            own->batched_jobs += batch->jobs;
+            all->batched_jobs += batch->jobs;
+        }
+    }
+    return measured;
+}
+
 /* Shares a finished batch's time and money among its jobs. */
 static void batch_account(struct platform *platform, const struct batch *batch)
 {
     struct metrics *metrics = &platform->metrics;
-    double price = configuration_rate(platform, batch_configuration(platform, batch));
+    double price = configuration_rate(platform, batch_configuration(platform, batch), batch->quota);
     sim_time_t execution = platform->now - batch->started;
-    double cost = (double)execution * price;
+    double cost = batch->billed + (double)(platform->now - batch->priced_since) * price;
     double hold = (double)(batch->started - batch->dispatched) * price;
-    double speed = batch->gpu == SIM_NONE ? 1.0 : platform->cluster.gpus[batch->gpu].spec->speed;
+    double speed = batch_speed(platform, batch);
     double slowdown = batch->total_work > 0 ? (double)execution * speed / batch->total_work : 1.0;
-    uint32_t measured = 0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         struct request *request = job_request(platform, job);
+        sim_time_t cold_wait = job_cold_wait(platform, batch, job);
         request->queue_time += batch->launched - platform->jobs[job].ready;
+        if (batch->instance != SIM_NONE)
+            request->queue_time -= cold_wait;
         request->transfer_time += batch->transfer;
-        request->cold_time += batch->cold_wait;
+        request->cold_time += cold_wait;
         request->exec_time += execution;
         request->cost += cost / batch->jobs;
-        measured += request->measured;
     }
     metrics->total_batch_cost += cost;
+    uint32_t measured = batch_tally_jobs(platform, batch);
     if (measured > 0) {
-        struct tally *tallies[2] = {&metrics->tallies[platform->queues[batch->queue].application],
-                                    &metrics->tallies[metrics->application_count]};
-        for (int i = 0; i < 2; i++) {
-            tallies[i]->jobs += measured;
-            tallies[i]->cold_jobs += batch->cold ? measured : 0;
-            tallies[i]->batches++;
-            tallies[i]->batched_jobs += batch->jobs;
-            tallies[i]->hold_cost += hold * measured / batch->jobs;
+        if (batch->instance == SIM_NONE) { /* what an instance holds is billed on its own */
+            uint32_t application = platform->queues[batch->queue].application;
+            metrics->tallies[application].hold_cost += hold * measured / batch->jobs;
+            metrics->tallies[metrics->application_count].hold_cost += hold * measured / batch->jobs;
         }
         metrics->batches++;
         metrics->slowdown_sum += slowdown;
@@ -458,7 +592,7 @@ static void container_set_expiry(struct platform *platform, uint32_t id)
     container->rings_at = container->expiry;
 }
 
-static void container_keep(struct platform *platform, uint32_t id)
+void containers_keep(struct platform *platform, uint32_t id)
 {
     struct container *container = &platform->cluster.containers[id];
     sim_time_t keep = platform->experiment->platform.keep_alive;
@@ -489,11 +623,20 @@ void batches_finish(struct platform *platform, uint32_t id)
             gpu_update_rates(platform, gpu);
     }
     batch_account(platform, batch);
-    cluster_release(&platform->cluster, batch->container, spec, batch->slots, platform->now);
-    container_keep(platform, batch->container);
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
+    if (batch->instance != SIM_NONE) {
+        struct instance *instance = &platform->instances[batch->instance];
+        instance->state = INSTANCE_IDLE;
+        instance->batch = SIM_NONE;
+        instance->unused_since = platform->now;
+    } else {
+        uint32_t container = batch->container;
+        cluster_release(&platform->cluster, container, spec, batch->slots, platform->now);
+        containers_keep(platform, container);
+        metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
+    }
     struct finished_batch finished = {.queue = batch->queue,
                                       .invoker = batch->invoker,
+                                      .instance = batch->instance,
                                       .jobs = batch->jobs,
                                       .configuration = batch->configuration,
                                       .started = batch->started,
@@ -546,7 +689,7 @@ void containers_ready(struct platform *platform, uint32_t id)
     container->expiry_event = 0;
     container_bill(platform, container, container->idle_since);
     cluster_container_ready(&platform->cluster, id, platform->now);
-    container_keep(platform, id);
+    containers_keep(platform, id);
     metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     platform->controller.changed = true;
 }
@@ -558,8 +701,8 @@ bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t i
         return false;
     struct container *container = &platform->cluster.containers[id];
     container->idle_since = platform->now;
-    container->ready_at =
-        platform->now + draw_cold_start(platform, function, RANDOM_PREWARM, container->serial, 0);
+    container->ready_at = platform->now + containers_draw_cold(platform, function, RANDOM_PREWARM,
+                                                               container->serial, 0);
     container->expiry_event =
         platform_schedule(platform, container->ready_at, EVENT_CONTAINER_READY, id);
     platform->metrics.prewarms++;
@@ -573,7 +716,7 @@ static bool container_place_warm(struct platform *platform, uint32_t function, u
     if (id == SIM_NONE)
         return false;
     cluster_container_ready(&platform->cluster, id, 0);
-    container_keep(platform, id);
+    containers_keep(platform, id);
     return true;
 }
 

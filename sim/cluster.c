@@ -51,11 +51,11 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
         struct gpu_state *gpu = &cluster->gpus[cluster->gpu_count++];
         *gpu = (struct gpu_state){.spec = &group->gpus[g],
                                   .invoker = id,
-                                  .free_units = group->gpus[g].units,
+                                  .free_parts = (uint32_t)group->gpus[g].units * UNIT_PARTS,
                                   .memory_kb = kb_from_mb(group->gpus[g].memory_mb),
                                   .executing = SIM_NONE};
         gpu->free_kb = gpu->memory_kb;
-        cluster->capacity.units += gpu->free_units;
+        cluster->capacity.unit_parts += gpu->free_parts;
         cluster->capacity.gpu_memory_kb += gpu->memory_kb;
     }
 }
@@ -227,7 +227,7 @@ static uint8_t mig_slots(const struct gpu_state *gpu, uint32_t units)
 uint32_t gpu_headroom(const struct gpu_state *gpu)
 {
     if (gpu->spec->sharing == SHARING_MPS)
-        return gpu->free_units;
+        return gpu->free_parts / UNIT_PARTS;
     if (gpu->spec->sharing == SHARING_EXCLUSIVE)
         return gpu->holding == 0 ? gpu->spec->units : 0;
     size_t count;
@@ -466,28 +466,39 @@ static void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_
 
 /* ---- Placement and reservation --------------------------------------------------------------- */
 
-/* Units and slice memory of one GPU for a configuration; memory of the GPU is asked elsewhere. */
-static bool gpu_can_hold(const struct gpu_state *gpu, const struct configuration *configuration)
+/* What a batch or an instance asks for. */
+struct demand {
+    const struct configuration *configuration;
+    uint32_t quota;
+    uint32_t gpu; /* SIM_NONE: any of the invoker's */
+};
+
+/* Units and slice memory of one GPU for a demand; memory of the GPU is asked elsewhere. */
+static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *demand)
 {
-    bool placeable = configuration->vgpu <= gpu_headroom(gpu);
+    const struct configuration *configuration = demand->configuration;
+    bool placeable = configuration->vgpu * demand->quota <= gpu->free_parts &&
+                     configuration->vgpu <= gpu->spec->units;
     /* Of unlike GPUs one may allow a share that another does not. */
     if (gpu->spec->sharing == SHARING_MIG)
-        placeable = mig_slots(gpu, configuration->vgpu) != 0;
+        placeable = demand->quota == UNIT_PARTS && mig_slots(gpu, configuration->vgpu) != 0;
     else if (gpu->spec->sharing == SHARING_EXCLUSIVE)
-        placeable = placeable && configuration->vgpu == gpu->spec->units;
+        placeable = demand->quota == UNIT_PARTS && gpu->holding == 0 &&
+                    configuration->vgpu == gpu->spec->units;
     return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
 }
 
 static bool idle_container_fits(const struct cluster *cluster, uint32_t id,
-                                const struct configuration *configuration)
+                                const struct demand *demand)
 {
     const struct container *c = &cluster->containers[id];
+    const struct configuration *configuration = demand->configuration;
     if (configuration->vgpu == 0)
         return c->gpu == SIM_NONE;
-    if (c->gpu == SIM_NONE)
+    if (c->gpu == SIM_NONE || (demand->gpu != SIM_NONE && demand->gpu != c->gpu))
         return false;
     const struct gpu_state *gpu = &cluster->gpus[c->gpu];
-    if (!gpu_can_hold(gpu, configuration))
+    if (!gpu_can_hold(gpu, demand))
         return false;
     /* Other idle containers on the GPU may go, this one may not. */
     int64_t own = c->state == CONTAINER_IDLE ? weights_kb(cluster, c->function) : 0;
@@ -495,13 +506,13 @@ static bool idle_container_fits(const struct cluster *cluster, uint32_t id,
 }
 
 static uint32_t find_idle(const struct cluster *cluster, const struct warm_list *list,
-                          const struct configuration *configuration)
+                          const struct demand *demand)
 {
     bool oldest_first = cluster->reuse == REUSE_LRU;
     uint32_t found = SIM_NONE;
     for (uint32_t id = oldest_first ? list->idle_tail : list->idle_head; id != SIM_NONE;
          id = oldest_first ? cluster->containers[id].previous : cluster->containers[id].next) {
-        if (!idle_container_fits(cluster, id, configuration))
+        if (!idle_container_fits(cluster, id, demand))
             continue;
         if (cluster->reuse != REUSE_NEWEST)
             return id;
@@ -513,11 +524,11 @@ static uint32_t find_idle(const struct cluster *cluster, const struct warm_list 
 
 /* The starting container that is ready first. */
 static uint32_t find_starting(const struct cluster *cluster, const struct warm_list *list,
-                              const struct configuration *configuration)
+                              const struct demand *demand)
 {
     uint32_t found = SIM_NONE;
     for (uint32_t id = list->starting_head; id != SIM_NONE; id = cluster->containers[id].next)
-        if (idle_container_fits(cluster, id, configuration) &&
+        if (idle_container_fits(cluster, id, demand) &&
             (found == SIM_NONE ||
              cluster->containers[id].ready_at < cluster->containers[found].ready_at))
             found = id;
@@ -525,17 +536,18 @@ static uint32_t find_starting(const struct cluster *cluster, const struct warm_l
 }
 
 /* Best-fitting GPU of the invoker for a new container and its batch; SIM_NONE where none. */
-static uint32_t find_gpu(const struct cluster *cluster, const struct configuration *configuration,
+static uint32_t find_gpu(const struct cluster *cluster, const struct demand *demand,
                          uint32_t invoker)
 {
     const struct invoker_state *state = &cluster->invokers[invoker];
-    int64_t need = kb_from_mb(configuration->gpu_memory_mb);
+    int64_t need = kb_from_mb(demand->configuration->gpu_memory_mb);
     uint32_t found = SIM_NONE, least = UINT32_MAX;
     for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
         const struct gpu_state *gpu = &cluster->gpus[g];
         uint32_t headroom = gpu_headroom(gpu);
-        if (headroom < least && gpu_can_hold(gpu, configuration) &&
-            need <= gpu->free_kb + gpu->idle_kb) {
+        if (demand->gpu != SIM_NONE && demand->gpu != g)
+            continue;
+        if (headroom < least && gpu_can_hold(gpu, demand) && need <= gpu->free_kb + gpu->idle_kb) {
             least = headroom;
             found = g;
         }
@@ -543,32 +555,49 @@ static uint32_t find_gpu(const struct cluster *cluster, const struct configurati
     return found;
 }
 
-bool cluster_place(const struct cluster *cluster, uint32_t function,
-                   const struct configuration *configuration, uint32_t invoker, bool warm_only,
-                   struct placement *placement)
+static bool demand_place(const struct cluster *cluster, uint32_t function,
+                         const struct demand *demand, uint32_t invoker, bool warm_only,
+                         struct placement *placement)
 {
+    const struct configuration *configuration = demand->configuration;
     const struct invoker_state *state = &cluster->invokers[invoker];
     if (configuration->vcpu > state->free_vcpus)
         return false;
     const struct warm_list *list =
         &cluster->warm[(size_t)invoker * cluster->function_count + function];
-    uint32_t id = find_idle(cluster, list, configuration);
+    uint32_t id = find_idle(cluster, list, demand);
     if (id == SIM_NONE && !warm_only)
-        id = find_starting(cluster, list, configuration);
+        id = find_starting(cluster, list, demand);
     if (id != SIM_NONE) {
-        *placement = (struct placement){invoker, cluster->containers[id].gpu, id};
+        *placement = (struct placement){invoker, cluster->containers[id].gpu, id, demand->quota};
         return true;
     }
     if (warm_only || host_kb(cluster, function) > state->free_kb + state->idle_kb)
         return false;
     uint32_t gpu = SIM_NONE;
     if (configuration->vgpu > 0) {
-        gpu = find_gpu(cluster, configuration, invoker);
+        gpu = find_gpu(cluster, demand, invoker);
         if (gpu == SIM_NONE)
             return false;
     }
-    *placement = (struct placement){invoker, gpu, SIM_NONE};
+    *placement = (struct placement){invoker, gpu, SIM_NONE, demand->quota};
     return true;
+}
+
+bool cluster_place(const struct cluster *cluster, uint32_t function,
+                   const struct configuration *configuration, uint32_t invoker, bool warm_only,
+                   struct placement *placement)
+{
+    const struct demand demand = {configuration, UNIT_PARTS, SIM_NONE};
+    return demand_place(cluster, function, &demand, invoker, warm_only, placement);
+}
+
+bool cluster_place_instance(const struct cluster *cluster, uint32_t function,
+                            const struct configuration *configuration, uint32_t quota,
+                            uint32_t invoker, uint32_t gpu, struct placement *placement)
+{
+    const struct demand demand = {configuration, quota, gpu};
+    return demand_place(cluster, function, &demand, invoker, false, placement);
 }
 
 /* The container of the placement, taken out of the idle or starting list, or made. */
@@ -609,6 +638,7 @@ uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
     uint32_t id = claim_container(cluster, function, placement);
     if (id == SIM_NONE)
         return SIM_NONE;
+    cluster->containers[id].quota = (uint8_t)placement->quota;
     invoker->free_vcpus -= configuration->vcpu;
     invoker->batches++;
     cluster->use.vcpus += configuration->vcpu;
@@ -619,11 +649,12 @@ uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
             *slots = mig_slots(gpu, configuration->vgpu);
             gpu->slots |= *slots;
         }
+        uint32_t parts = configuration->vgpu * placement->quota;
         if (gpu->holding++ == 0)
-            cluster->use.active_units += gpu->spec->units;
-        gpu->free_units = (uint16_t)(gpu->free_units - configuration->vgpu);
+            cluster->use.active_unit_parts += gpu->spec->units * UNIT_PARTS;
+        gpu->free_parts -= parts;
         gpu->free_kb -= activations;
-        cluster->use.units += configuration->vgpu;
+        cluster->use.unit_parts += parts;
         cluster->use.gpu_memory_kb += activations;
     }
     cluster_mark_dirty(cluster, placement->invoker);
@@ -642,14 +673,44 @@ void cluster_release(struct cluster *cluster, uint32_t id,
         struct gpu_state *gpu = &cluster->gpus[c->gpu];
         int64_t activations = activation_kb(cluster, c->function, configuration);
         gpu->slots = (uint8_t)(gpu->slots & ~slots);
+        uint32_t parts = (uint32_t)configuration->vgpu * c->quota;
         if (--gpu->holding == 0)
-            cluster->use.active_units -= gpu->spec->units;
-        gpu->free_units = (uint16_t)(gpu->free_units + configuration->vgpu);
+            cluster->use.active_unit_parts -= gpu->spec->units * UNIT_PARTS;
+        gpu->free_parts += parts;
         gpu->free_kb += activations;
-        cluster->use.units -= configuration->vgpu;
+        cluster->use.unit_parts -= parts;
         cluster->use.gpu_memory_kb -= activations;
     }
     container_enter_idle(cluster, id, now);
+}
+
+bool cluster_reshare(struct cluster *cluster, uint32_t id, const struct configuration *from,
+                     const struct configuration *to, uint32_t quota)
+{
+    struct container *c = &cluster->containers[id];
+    struct invoker_state *invoker = &cluster->invokers[c->invoker];
+    if (to->vcpu > invoker->free_vcpus + from->vcpu || (to->vgpu > 0) != (c->gpu != SIM_NONE))
+        return false;
+    if (c->gpu != SIM_NONE) {
+        struct gpu_state *gpu = &cluster->gpus[c->gpu];
+        uint32_t held = (uint32_t)from->vgpu * c->quota, wanted = (uint32_t)to->vgpu * quota;
+        int64_t more =
+            activation_kb(cluster, c->function, to) - activation_kb(cluster, c->function, from);
+        if (wanted > gpu->free_parts + held || to->vgpu > gpu->spec->units ||
+            more > gpu->free_kb + gpu->idle_kb)
+            return false;
+        if (more > 0)
+            cluster_make_room(cluster, c->invoker, c->gpu, more, SIM_NONE);
+        gpu->free_parts = gpu->free_parts + held - wanted;
+        gpu->free_kb -= more;
+        cluster->use.unit_parts += (int64_t)wanted - held;
+        cluster->use.gpu_memory_kb += more;
+    }
+    invoker->free_vcpus = invoker->free_vcpus + from->vcpu - to->vcpu;
+    cluster->use.vcpus += (int64_t)to->vcpu - from->vcpu;
+    c->quota = (uint8_t)quota;
+    cluster_mark_dirty(cluster, c->invoker);
+    return true;
 }
 
 /* GPU with the most free memory that takes the weights without evicting; SIM_NONE where none does.
@@ -715,11 +776,13 @@ bool cluster_check(const struct cluster *cluster, bool at_rest, struct error *er
     }
     for (uint32_t g = 0; g < cluster->gpu_count; g++) {
         const struct gpu_state *gpu = &cluster->gpus[g];
-        if (gpu->free_units > gpu->spec->units || (at_rest && gpu->free_units != gpu->spec->units))
-            return error_run(
-                error,
-                "invariant vGPU: GPU %" PRIu32 " of invoker %" PRIu32 " has %u of %u units free%s",
-                g, gpu->invoker, gpu->free_units, gpu->spec->units, at_rest ? " at rest" : "");
+        uint32_t parts = (uint32_t)gpu->spec->units * UNIT_PARTS;
+        if (gpu->free_parts > parts || (at_rest && gpu->free_parts != parts))
+            return error_run(error,
+                             "invariant vGPU: GPU %" PRIu32 " of invoker %" PRIu32
+                             " has %.2f of %u units free%s",
+                             g, gpu->invoker, gpu->free_parts / (double)UNIT_PARTS,
+                             gpu->spec->units, at_rest ? " at rest" : "");
         if (gpu->free_kb < 0 || gpu->idle_kb < 0 || gpu->free_kb + gpu->idle_kb > gpu->memory_kb)
             return error_run(error,
                              "invariant GPU memory: GPU %" PRIu32 " of invoker %" PRIu32

@@ -32,6 +32,7 @@ struct container {
     uint32_t gpu; /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
     enum container_state state;
     bool claimed;          /* a batch waits for this starting container */
+    uint8_t quota;         /* while busy or claimed: per cent of time on its share of the GPU */
     uint64_t serial;       /* order of creation */
     sim_time_t ready_at;   /* of a starting container */
     sim_time_t idle_since; /* of one that starts without a batch: since when it starts */
@@ -45,8 +46,8 @@ struct container {
 struct gpu_state {
     const struct gpu_spec *spec;
     uint32_t invoker;
-    uint16_t free_units;
-    uint8_t slots; /* MIG: memory slots taken */
+    uint32_t free_parts; /* of its units, in hundredths: instances may hold a part of the time */
+    uint8_t slots;       /* MIG: memory slots taken */
     int64_t memory_kb, free_kb;
     int64_t idle_kb;    /* held by idle containers: can be evicted */
     uint32_t executing; /* head of the list of batches that execute here (simulator's) */
@@ -70,10 +71,13 @@ struct warm_list {
     uint32_t starting_head; /* starting and unclaimed */
 };
 
+/* Parts of a GPU unit: a share held for q per cent of the time is share × q parts. */
+enum { UNIT_PARTS = 100 };
+
 /* Totals now held, for utilisation. */
 struct cluster_use {
-    int64_t vcpus, units, memory_kb, gpu_memory_kb;
-    int64_t active_units; /* capacity of GPUs on which some batch holds units */
+    int64_t vcpus, unit_parts, memory_kb, gpu_memory_kb;
+    int64_t active_unit_parts; /* capacity of GPUs on which some batch holds units */
 };
 
 struct cluster {
@@ -101,11 +105,12 @@ struct cluster {
     void *context;
 };
 
-/* Where a batch would run. */
+/* Where a batch or an instance would run. */
 struct placement {
     uint32_t invoker;
     uint32_t gpu;       /* SIM_NONE for vgpu 0 */
     uint32_t container; /* idle, or starting and unclaimed; SIM_NONE: a new one */
+    uint32_t quota;     /* per cent of the time; 100 for a batch */
 };
 
 bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
@@ -123,15 +128,27 @@ bool cluster_place(const struct cluster *cluster, uint32_t function,
                    const struct configuration *configuration, uint32_t invoker, bool warm_only,
                    struct placement *placement);
 
-/* Takes what `placement` (from cluster_place, nothing changed since) needs, evicting idle
- * containers where memory asks for it. Returns the container, now busy or claimed; *slots receives
- * the MIG slots. SIM_NONE when out of memory. */
+/* The same for an instance that holds its share for `quota` per cent of the time, on GPU `gpu` (an
+ * index into cluster.gpus; SIM_NONE: any). MIG and exclusive GPUs take only a quota of 100. */
+bool cluster_place_instance(const struct cluster *cluster, uint32_t function,
+                            const struct configuration *configuration, uint32_t quota,
+                            uint32_t invoker, uint32_t gpu, struct placement *placement);
+
+/* Takes what `placement` (from cluster_place or cluster_place_instance, nothing changed since)
+ * needs, evicting idle containers where memory asks for it. Returns the container, now busy or
+ * claimed; *slots receives the MIG slots. SIM_NONE when out of memory. */
 uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
                          const struct configuration *configuration,
                          const struct placement *placement, uint8_t *slots);
 /* Gives back units, vCPUs and activations; container `id` becomes idle since `now`. */
 void cluster_release(struct cluster *cluster, uint32_t id,
                      const struct configuration *configuration, uint8_t slots, sim_time_t now);
+
+/* The busy container `id` holds `to` for `quota` per cent of the time in place of `from`; false,
+ * and nothing changed, where vCPUs, units or GPU memory (idle containers evicted if need be) are
+ * short. Not for MIG. */
+bool cluster_reshare(struct cluster *cluster, uint32_t id, const struct configuration *from,
+                     const struct configuration *to, uint32_t quota);
 
 /* A new starting, unclaimed container without a batch; evicts nothing. SIM_NONE where memory is
  * short. */

@@ -36,46 +36,52 @@ static bool queue_grow(struct queue *queue)
     return true;
 }
 
-static void queue_push(struct platform *platform, uint32_t id, uint32_t job)
+static bool queue_push(struct platform *platform, struct queue *queue, uint32_t job)
 {
-    struct queue *queue = &platform->queues[id];
     if (queue->length == queue->capacity && !queue_grow(queue)) {
         platform_fail(platform, "out of memory for a queue of %" PRIu32 " jobs", queue->length);
-        return;
+        return false;
     }
     queue_advance(platform, queue);
     queue->ring[(queue->head + queue->length) & (queue->capacity - 1)] = job;
     queue->length++;
+    platform->jobs[job].entered = platform->now;
     platform->waiting_jobs++;
-    queue_mark(platform, id);
+    return true;
 }
 
 /* Accounts for one job that leaves the queue now. */
 static void queue_leave(struct platform *platform, struct queue *queue, uint32_t job)
 {
-    queue->waited += platform->now - platform->jobs[job].ready;
+    queue->waited += platform->now - platform->jobs[job].entered;
     queue->length--;
     platform->waiting_jobs--;
 }
 
-uint32_t jobs_take(struct platform *platform, uint32_t id, uint32_t count)
+static uint32_t queue_pop(struct platform *platform, struct queue *queue)
 {
-    struct queue *queue = &platform->queues[id];
+    uint32_t job = queue->ring[queue->head];
+    queue->head = (queue->head + 1) & (queue->capacity - 1);
+    queue_leave(platform, queue, job);
+    return job;
+}
+
+static uint32_t queue_take(struct platform *platform, struct queue *queue, uint32_t count)
+{
     uint32_t first = SIM_NONE, last = SIM_NONE;
     queue_advance(platform, queue);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t job = queue->ring[queue->head];
-        queue->head = (queue->head + 1) & (queue->capacity - 1);
-        queue_leave(platform, queue, job);
+        uint32_t job = queue_pop(platform, queue);
         struct job *state = &platform->jobs[job];
         if (state->state != JOB_READY) {
             platform_fail(platform,
                           "invariant once: job %" PRIu32 " of queue %" PRIu32
                           " is launched in state %d",
-                          job, id, state->state);
+                          job, job_queue(platform, job), state->state);
             return SIM_NONE;
         }
         state->state = JOB_RUNNING;
+        state->instance = SIM_NONE;
         state->next = SIM_NONE;
         job_request(platform, job)->running++;
         if (last == SIM_NONE)
@@ -84,14 +90,68 @@ uint32_t jobs_take(struct platform *platform, uint32_t id, uint32_t count)
             platform->jobs[last].next = job;
         last = job;
     }
+    return first;
+}
+
+uint32_t jobs_take(struct platform *platform, uint32_t id, uint32_t count)
+{
+    uint32_t first = queue_take(platform, &platform->queues[id], count);
     queue_mark(platform, id);
     return first;
 }
 
-/* Takes one job out of the middle of its queue. O(length). */
-static void queue_withdraw(struct platform *platform, uint32_t id, uint32_t job)
+uint32_t jobs_take_buffered(struct platform *platform, uint32_t instance, uint32_t count)
+{
+    return queue_take(platform, &platform->instances[instance].buffer, count);
+}
+
+uint32_t job_queue(const struct platform *platform, uint32_t job)
+{
+    const struct request *request = job_request(platform, job);
+    return platform->workload->applications[request->application].first_queue +
+           job % platform->stride;
+}
+
+void jobs_route(struct platform *platform, uint32_t id, uint32_t instance)
+{
+    queue_advance(platform, &platform->queues[id]);
+    uint32_t job = queue_pop(platform, &platform->queues[id]);
+    queue_mark(platform, id);
+    if (queue_push(platform, &platform->instances[instance].buffer, job))
+        platform->jobs[job].instance = instance;
+}
+
+/* The job enters its queue before all that became ready after it. */
+static void queue_insert(struct platform *platform, uint32_t id, uint32_t job)
 {
     struct queue *queue = &platform->queues[id];
+    if (!queue_push(platform, queue, job))
+        return;
+    uint32_t mask = queue->capacity - 1;
+    for (uint32_t at = queue->length - 1; at > 0; at--) {
+        uint32_t *before = &queue->ring[(queue->head + at - 1) & mask];
+        if (platform->jobs[*before].ready <= platform->jobs[job].ready)
+            break;
+        queue->ring[(queue->head + at) & mask] = *before;
+        *before = job;
+    }
+    queue_mark(platform, id);
+}
+
+void jobs_return(struct platform *platform, uint32_t instance)
+{
+    struct queue *buffer = &platform->instances[instance].buffer;
+    queue_advance(platform, buffer);
+    while (buffer->length > 0 && !platform->failed) {
+        uint32_t job = queue_pop(platform, buffer);
+        platform->jobs[job].instance = SIM_NONE;
+        queue_insert(platform, job_queue(platform, job), job);
+    }
+}
+
+/* Takes one job out of the middle of its queue. O(length). */
+static void queue_withdraw(struct platform *platform, struct queue *queue, uint32_t job)
+{
     uint32_t mask = queue->capacity - 1;
     uint32_t at = 0;
     while (at < queue->length && queue->ring[(queue->head + at) & mask] != job)
@@ -103,7 +163,6 @@ static void queue_withdraw(struct platform *platform, uint32_t id, uint32_t job)
         queue->ring[(queue->head + at) & mask] = queue->ring[(queue->head + at - 1) & mask];
     queue->head = (queue->head + 1) & mask;
     queue_leave(platform, queue, job);
-    queue_mark(platform, id);
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -192,7 +251,9 @@ static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
     }
     platform->jobs[job].state = JOB_READY;
     platform->jobs[job].ready = platform->now;
-    queue_push(platform, queue, job);
+    platform->jobs[job].instance = SIM_NONE;
+    queue_push(platform, state, job);
+    queue_mark(platform, queue);
     platform->controller.changed = true;
     if (platform->experiment->platform.prewarm == PREWARM_EWMA)
         predictor_observe(platform, state->function);
@@ -373,7 +434,13 @@ void jobs_drop(struct platform *platform, uint32_t slot)
     for (uint32_t s = 0; s < application->stage_count; s++) {
         uint32_t job = slot * platform->stride + s;
         if (platform->jobs[job].state == JOB_READY) {
-            queue_withdraw(platform, application->first_queue + s, job);
+            uint32_t id = application->first_queue + s;
+            uint32_t instance = platform->jobs[job].instance;
+            queue_withdraw(platform,
+                           instance == SIM_NONE ? &platform->queues[id]
+                                                : &platform->instances[instance].buffer,
+                           job);
+            queue_mark(platform, id);
             request->queue_time += platform->now - platform->jobs[job].ready;
             platform->jobs[job].state = JOB_DONE;
         }
@@ -382,21 +449,23 @@ void jobs_drop(struct platform *platform, uint32_t slot)
         request_finish(platform, slot);
 }
 
+void jobs_check_queue(struct platform *platform, struct queue *queue, const char *what, uint32_t id)
+{
+    queue_advance(platform, queue);
+    if (queue->length != 0)
+        platform_fail(platform, "invariant once: %s %" PRIu32 " holds %" PRIu32 " jobs at the end",
+                      what, id, queue->length);
+    else if (queue->area != queue->waited)
+        platform_fail(platform,
+                      "invariant Little: %s %" PRIu32
+                      " integrates to %.0f job ns, its jobs waited %.0f ns",
+                      what, id, (double)queue->area, (double)queue->waited);
+}
+
 bool jobs_check(struct platform *platform)
 {
-    for (uint32_t q = 0; q < platform->workload->queue_count; q++) {
-        struct queue *queue = &platform->queues[q];
-        queue_advance(platform, queue);
-        if (queue->length != 0)
-            platform_fail(platform,
-                          "invariant once: queue %" PRIu32 " holds %" PRIu32 " jobs at the end", q,
-                          queue->length);
-        else if (queue->area != queue->waited)
-            platform_fail(platform,
-                          "invariant Little: queue %" PRIu32
-                          " integrates to %.0f job ns, its jobs waited %.0f ns",
-                          q, (double)queue->area, (double)queue->waited);
-    }
+    for (uint32_t q = 0; q < platform->workload->queue_count; q++)
+        jobs_check_queue(platform, &platform->queues[q], "queue", q);
     if (platform->in_flight != 0)
         platform_fail(platform, "invariant once: %" PRIu32 " requests in flight at the end",
                       platform->in_flight);

@@ -30,10 +30,10 @@ static void metrics_integrate(struct metrics *metrics, sim_time_t now)
 {
     double elapsed = (double)(now - metrics->last_change);
     metrics->vcpu_ns += elapsed * (double)metrics->use.vcpus;
-    metrics->unit_ns += elapsed * (double)metrics->use.units;
+    metrics->unit_ns += elapsed * ((double)metrics->use.unit_parts / UNIT_PARTS);
     metrics->memory_ns += elapsed * (double)metrics->use.memory_kb;
     metrics->gpu_memory_ns += elapsed * (double)metrics->use.gpu_memory_kb;
-    metrics->active_unit_ns += elapsed * (double)metrics->use.active_units;
+    metrics->active_unit_ns += elapsed * ((double)metrics->use.active_unit_parts / UNIT_PARTS);
     metrics->last_change = now;
 }
 
@@ -49,7 +49,7 @@ void metrics_open_window(struct metrics *metrics, sim_time_t now)
     metrics->measuring = true;
     metrics->window_start = now;
     metrics->last_change = now;
-    metrics->cold_starts = metrics->prewarms = metrics->evictions = 0;
+    metrics->cold_starts = metrics->prewarms = metrics->evictions = metrics->instances = 0;
     metrics->decisions = metrics->decision_units = 0;
     metrics->decision_time = 0;
 }
@@ -90,19 +90,23 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
 {
     const struct cluster_spec *price = &workload->cluster;
     double decisions = (double)metrics->decisions;
+    double capacity_units = (double)capacity->unit_parts / UNIT_PARTS;
     out->cost_idle_usd = metrics->idle_cost;
-    out->cost_provisioned_usd = overall->cost_usd + overall->cost_hold_usd + metrics->idle_cost;
-    out->cost_cluster_usd = elapsed / (double)SIM_HOUR *
-                            ((double)capacity->vcpus * price->vcpu_hour_usd +
-                             (double)capacity->units * price->vgpu_hour_usd);
+    out->cost_instance_usd = metrics->instance_cost;
+    out->cost_provisioned_usd =
+        overall->cost_usd + overall->cost_hold_usd + metrics->idle_cost + metrics->instance_cost;
+    out->cost_cluster_usd =
+        elapsed / (double)SIM_HOUR *
+        ((double)capacity->vcpus * price->vcpu_hour_usd + capacity_units * price->vgpu_hour_usd);
     out->batches = metrics->batches;
     out->cold_starts = metrics->cold_starts;
+    out->instances = metrics->instances;
     out->prewarms = metrics->prewarms;
     out->evictions = metrics->evictions;
     out->decisions = metrics->decisions;
     out->decision_units = metrics->decision_units;
     out->decision_us_mean = ratio((double)metrics->decision_time, decisions) / 1e3;
-    out->gpu_utilisation = ratio(metrics->unit_ns, elapsed * (double)capacity->units);
+    out->gpu_utilisation = ratio(metrics->unit_ns, elapsed * capacity_units);
     out->vcpu_utilisation = ratio(metrics->vcpu_ns, elapsed * (double)capacity->vcpus);
     out->memory_utilisation = ratio(metrics->memory_ns, elapsed * (double)capacity->memory_kb);
     out->gpu_memory_utilisation =

@@ -28,9 +28,9 @@ struct metrics {
     sim_time_t window_start, last_change;
     struct cluster_use use; /* as held since last_change */
     double vcpu_ns, unit_ns, memory_ns, gpu_memory_ns, active_unit_ns; /* integrals */
-    double idle_cost;
+    double idle_cost, instance_cost;
     double total_request_cost, total_batch_cost; /* warm-up included: the invariant */
-    uint64_t batches, cold_starts, prewarms, evictions, decisions, decision_units;
+    uint64_t batches, cold_starts, instances, prewarms, evictions, decisions, decision_units;
     sim_time_t decision_time;
     double slowdown_sum;
     double stranded_sum;

@@ -98,21 +98,19 @@ uint32_t platform_next_queue(const struct platform *platform, uint32_t from)
     return SIM_NONE;
 }
 
-static uint32_t queue_job(const struct platform *platform, uint32_t queue, uint32_t position)
+static struct job_view job_look(const struct platform *platform, uint32_t job)
 {
-    const struct queue *state = &platform->queues[queue];
-    return state->ring[(state->head + position) & (state->capacity - 1)];
-}
-
-struct job_view platform_job(const struct platform *platform, uint32_t queue, uint32_t position)
-{
-    uint32_t job = queue_job(platform, queue, position);
     const struct request *request = job_request(platform, job);
     return (struct job_view){.request = request->number,
                              .arrival = request->arrival,
                              .ready = platform->jobs[job].ready,
                              .deadline = request->arrival + request->slo,
                              .slo = request->slo};
+}
+
+struct job_view platform_job(const struct platform *platform, uint32_t queue, uint32_t position)
+{
+    return job_look(platform, queue_job(&platform->queues[queue], position));
 }
 
 uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
@@ -123,7 +121,7 @@ uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t 
         &platform->workload->applications[state->application].stages[state->stage];
     if (which >= stage->after_count || state->length == 0)
         return SIM_NONE;
-    uint32_t first = queue_job(platform, queue, 0) - state->stage;
+    uint32_t first = queue_job(state, 0) - state->stage;
     return platform->jobs[first + stage->after[which]].invoker;
 }
 
@@ -198,6 +196,17 @@ uint32_t platform_home(const struct platform *platform, uint32_t function, uint3
     return (uint32_t)(walked % cluster->invoker_count);
 }
 
+uint32_t platform_gpu_count(const struct platform *platform, uint32_t invoker)
+{
+    return platform->cluster.invokers[invoker].gpu_count;
+}
+
+uint32_t platform_gpu_free(const struct platform *platform, uint32_t invoker, uint32_t which)
+{
+    const struct invoker_state *state = &platform->cluster.invokers[invoker];
+    return platform->cluster.gpus[state->first_gpu + which].free_parts;
+}
+
 /* ---- Actions --------------------------------------------------------------------------------- */
 
 /* Queue and invoker exist, and the policy acts when it may. */
@@ -240,6 +249,7 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
         return false;
     }
     platform->controller.acts++;
+    platform->controller.moves++;
     return batches_dispatch(platform, queue, jobs, configuration, invoker);
 }
 
@@ -279,7 +289,8 @@ bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position)
         return false;
     }
     platform->controller.acts++;
-    jobs_drop(platform, queue_job(platform, queue, position) / platform->stride);
+    platform->controller.moves++;
+    jobs_drop(platform, queue_job(&platform->queues[queue], position) / platform->stride);
     return !platform->failed;
 }
 
@@ -303,4 +314,190 @@ void platform_explain(struct platform *platform, uint32_t alternatives, double p
     platform->controller.alternatives = alternatives;
     platform->controller.plan_cost = plan_cost_usd;
     platform->controller.plan_time = plan_time;
+}
+
+/* ---- Instances ------------------------------------------------------------------------------- */
+
+/* The instance lives, and the policy acts when it may. */
+static bool instance_allowed(struct platform *platform, const char *action, uint32_t instance)
+{
+    if (!action_allowed(platform, action, 0, 0))
+        return false;
+    if (instance < platform->instance_capacity && platform->instances[instance].alive)
+        return true;
+    platform_fail(platform, "rule range: %s names instance %" PRIu32 ", which does not live",
+                  action, instance);
+    return false;
+}
+
+static bool shape_allowed(struct platform *platform, const char *action, uint32_t function,
+                          uint32_t configuration, uint32_t quota)
+{
+    if (function >= platform->cluster.function_count)
+        platform_fail(platform, "rule range: %s names function %" PRIu32 " of %" PRIu32, action,
+                      function, platform->cluster.function_count);
+    else if (configuration >= platform->workload->functions[function].configuration_count)
+        platform_fail(platform,
+                      "rule range: %s with configuration %" PRIu32 " of %s, which has %zu", action,
+                      configuration, platform->workload->functions[function].name,
+                      platform->workload->functions[function].configuration_count);
+    else if (quota < 1 || quota > UNIT_PARTS)
+        platform_fail(platform, "rule range: %s with a quota of %" PRIu32 " %%, not 1..100", action,
+                      quota);
+    return !platform->failed;
+}
+
+static bool instance_place(const struct platform *platform, uint32_t function,
+                           uint32_t configuration, uint32_t quota, uint32_t invoker, uint32_t gpu,
+                           struct placement *placement)
+{
+    const struct invoker_state *state = &platform->cluster.invokers[invoker];
+    const struct configuration *spec = find_configuration(platform, function, configuration);
+    if (gpu != SIM_NONE && gpu >= state->gpu_count)
+        return false;
+    return cluster_place_instance(&platform->cluster, function, spec,
+                                  spec->vgpu > 0 ? quota : UNIT_PARTS, invoker,
+                                  gpu != SIM_NONE ? state->first_gpu + gpu : SIM_NONE, placement);
+}
+
+bool platform_instance_fits(const struct platform *platform, uint32_t function,
+                            uint32_t configuration, uint32_t quota, uint32_t invoker, uint32_t gpu)
+{
+    struct placement placement;
+    return instance_place(platform, function, configuration, quota, invoker, gpu, &placement);
+}
+
+uint32_t platform_create(struct platform *platform, uint32_t function, uint32_t configuration,
+                         uint32_t quota, uint32_t invoker, uint32_t gpu)
+{
+    struct placement placement;
+    if (!action_allowed(platform, "create", 0, invoker) ||
+        !shape_allowed(platform, "create", function, configuration, quota) ||
+        !instance_place(platform, function, configuration, quota, invoker, gpu, &placement))
+        return SIM_NONE;
+    platform->controller.acts++;
+    return instances_create(platform, function, configuration, placement.quota, &placement);
+}
+
+bool platform_kill(struct platform *platform, uint32_t instance)
+{
+    if (!instance_allowed(platform, "kill", instance))
+        return false;
+    const struct instance *state = &platform->instances[instance];
+    if (state->state == INSTANCE_BUSY || state->buffer.length > 0) {
+        platform_fail(platform,
+                      "rule instance: kill of instance %" PRIu32 ", which %s %" PRIu32 " jobs",
+                      instance, state->state == INSTANCE_BUSY ? "runs" : "buffers",
+                      state->state == INSTANCE_BUSY ? platform->batches[state->batch].jobs
+                                                    : state->buffer.length);
+        return false;
+    }
+    platform->controller.acts++;
+    instances_kill(platform, instance);
+    return !platform->failed;
+}
+
+bool platform_set_share(struct platform *platform, uint32_t instance, uint32_t configuration,
+                        uint32_t quota)
+{
+    if (!instance_allowed(platform, "set_share", instance))
+        return false;
+    const struct instance *state = &platform->instances[instance];
+    if (!shape_allowed(platform, "set_share", state->function, configuration, quota))
+        return false;
+    const struct configuration *spec = find_configuration(platform, state->function, configuration);
+    if (state->gpu != SIM_NONE && platform->cluster.gpus[state->gpu].spec->sharing != SHARING_MPS) {
+        platform_fail(platform,
+                      "rule instance: set_share of instance %" PRIu32
+                      " on a GPU that is not shared by MPS",
+                      instance);
+        return false;
+    }
+    if (state->state == INSTANCE_BUSY && platform->batches[state->batch].jobs > spec->batch) {
+        platform_fail(platform,
+                      "rule batch: set_share of instance %" PRIu32 ", which runs %" PRIu32
+                      " jobs, to a batch of %u",
+                      instance, platform->batches[state->batch].jobs, spec->batch);
+        return false;
+    }
+    platform->controller.acts++;
+    return instances_set_share(platform, instance, configuration,
+                               spec->vgpu > 0 ? quota : UNIT_PARTS);
+}
+
+bool platform_route(struct platform *platform, uint32_t queue, uint32_t instance)
+{
+    if (!action_allowed(platform, "route", queue, 0) ||
+        !instance_allowed(platform, "route", instance))
+        return false;
+    const struct queue *state = &platform->queues[queue];
+    if (state->length == 0)
+        platform_fail(platform, "rule absent jobs: route from queue %" PRIu32 ", which is empty",
+                      queue);
+    else if (state->function != platform->instances[instance].function)
+        platform_fail(platform, "rule instance: route of a job of %s to instance %" PRIu32 " of %s",
+                      platform->workload->functions[state->function].name, instance,
+                      platform->workload->functions[platform->instances[instance].function].name);
+    if (platform->failed)
+        return false;
+    platform->controller.acts++;
+    jobs_route(platform, queue, instance);
+    return !platform->failed;
+}
+
+bool platform_return(struct platform *platform, uint32_t instance)
+{
+    if (!instance_allowed(platform, "return", instance))
+        return false;
+    jobs_return(platform, instance);
+    return !platform->failed;
+}
+
+bool platform_launch(struct platform *platform, uint32_t instance, uint32_t jobs)
+{
+    if (!instance_allowed(platform, "launch", instance))
+        return false;
+    const struct instance *state = &platform->instances[instance];
+    const struct configuration *spec =
+        find_configuration(platform, state->function, state->configuration);
+    if (state->state != INSTANCE_IDLE)
+        platform_fail(platform, "rule instance: launch on instance %" PRIu32 ", which is %s",
+                      instance, state->state == INSTANCE_BUSY ? "busy" : "starting");
+    else if (jobs == 0 || jobs > state->buffer.length)
+        platform_fail(platform,
+                      "rule absent jobs: launch of %" PRIu32 " jobs on instance %" PRIu32
+                      ", which buffers %" PRIu32,
+                      jobs, instance, state->buffer.length);
+    else if (jobs > spec->batch)
+        platform_fail(platform, "rule batch: %" PRIu32 " jobs in a batch configured for %u", jobs,
+                      spec->batch);
+    if (platform->failed)
+        return false;
+    platform->controller.acts++;
+    platform->controller.moves++;
+    return batches_launch(platform, instance, jobs);
+}
+
+struct instance_view platform_instance(const struct platform *platform, uint32_t instance)
+{
+    const struct instance *state = &platform->instances[instance];
+    const struct invoker_state *invoker = &platform->cluster.invokers[state->invoker];
+    bool busy = state->state == INSTANCE_BUSY;
+    return (struct instance_view){.state = state->state,
+                                  .function = state->function,
+                                  .configuration = state->configuration,
+                                  .quota = state->quota,
+                                  .invoker = state->invoker,
+                                  .gpu = state->gpu == SIM_NONE ? SIM_NONE
+                                                                : state->gpu - invoker->first_gpu,
+                                  .buffered = state->buffer.length,
+                                  .running = busy ? platform->batches[state->batch].jobs : 0,
+                                  .created = state->created,
+                                  .ready = state->ready};
+}
+
+struct job_view platform_buffered_job(const struct platform *platform, uint32_t instance,
+                                      uint32_t position)
+{
+    return job_look(platform, queue_job(&platform->instances[instance].buffer, position));
 }

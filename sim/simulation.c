@@ -31,6 +31,7 @@ static void decision_begin(struct controller *controller, bool measured)
 {
     controller->units = 0;
     controller->acts = 0;
+    controller->moves = 0;
     controller->alternatives = 0;
     controller->plan_cost = 0;
     controller->plan_time = 0;
@@ -65,7 +66,7 @@ static void controller_run(struct platform *platform)
         sim_time_t charged = decision_end(platform);
         if (platform->failed)
             return;
-        bool progress = controller->acts > 0 || !controller->more;
+        bool progress = controller->moves > 0 || !controller->more;
         controller->idle_rounds = progress ? 0 : controller->idle_rounds + 1;
         if (controller->idle_rounds > IDLE_ROUNDS_MAX) {
             platform_fail(platform,
@@ -175,17 +176,17 @@ static bool invoker_useful(const struct platform *platform, uint32_t invoker)
 static double stranded_share(const struct platform *platform)
 {
     const struct cluster *cluster = &platform->cluster;
-    int64_t free_units = 0, stranded = 0;
+    int64_t free_parts = 0, stranded = 0;
     for (uint32_t i = 0; i < cluster->invoker_count; i++) {
         const struct invoker_state *invoker = &cluster->invokers[i];
         int64_t here = 0;
         for (uint32_t g = 0; g < invoker->gpu_count; g++)
-            here += cluster->gpus[invoker->first_gpu + g].free_units;
-        free_units += here;
+            here += cluster->gpus[invoker->first_gpu + g].free_parts;
+        free_parts += here;
         if (here > 0 && !invoker_useful(platform, i))
             stranded += here;
     }
-    return free_units > 0 ? (double)stranded / (double)free_units : 0.0;
+    return free_parts > 0 ? (double)stranded / (double)free_parts : 0.0;
 }
 
 static void timeline_record(struct platform *platform, double stranded)
@@ -200,7 +201,7 @@ static void timeline_record(struct platform *platform, double stranded)
         .running_batches = platform->running_batches,
         .idle_containers = platform->cluster.idle_containers,
         .starting_containers = platform->cluster.starting_containers,
-        .gpu_used = all->units > 0 ? (double)use->units / (double)all->units : 0,
+        .gpu_used = all->unit_parts > 0 ? (double)use->unit_parts / (double)all->unit_parts : 0,
         .vcpu_used = all->vcpus > 0 ? (double)use->vcpus / (double)all->vcpus : 0,
         .gpu_memory_used =
             all->gpu_memory_kb > 0 ? (double)use->gpu_memory_kb / (double)all->gpu_memory_kb : 0,
@@ -212,7 +213,7 @@ static void timeline_record(struct platform *platform, double stranded)
 static void sample_take(struct platform *platform)
 {
     double stranded = 0;
-    if (platform->waiting_jobs > 0 && platform->cluster.capacity.units > 0) {
+    if (platform->waiting_jobs > 0 && platform->cluster.capacity.unit_parts > 0) {
         stranded = stranded_share(platform);
         if (platform->metrics.measuring) {
             platform->metrics.stranded_sum += stranded;
@@ -238,6 +239,9 @@ static void event_handle(struct platform *platform, const struct event *event)
         break;
     case EVENT_CONTAINER_READY:
         containers_ready(platform, event->subject);
+        break;
+    case EVENT_INSTANCE_READY:
+        instances_ready(platform, event->subject);
         break;
     case EVENT_CONTAINER_EXPIRY:
         containers_expire(platform, event->subject);
@@ -408,6 +412,7 @@ static void platform_clear(struct platform *platform, bool policy_started)
     if (platform->queues != NULL)
         jobs_clear(platform);
     batches_clear(platform);
+    instances_clear(platform);
     free(platform->fastest);
     free(platform->predictors);
     if (platform->calendar != NULL)
@@ -431,6 +436,8 @@ static bool simulation_close(struct platform *platform, struct simulation_result
     struct metrics *metrics = &platform->metrics;
     double requests = metrics->total_request_cost, batches = metrics->total_batch_cost;
     struct error fault = {0};
+    uint64_t evictions = metrics->evictions;
+    instances_close(platform);
     if (!cluster_check(&platform->cluster, true, &fault))
         platform_fail(platform, "%s", fault.message);
     if (!jobs_check(platform))
@@ -440,7 +447,6 @@ static bool simulation_close(struct platform *platform, struct simulation_result
                       requests, batches);
         return false;
     }
-    uint64_t evictions = metrics->evictions;
     idle_flush(platform);
     metrics->evictions = evictions;
     if (!metrics_report(metrics, platform->workload, &platform->cluster.capacity, platform->now,

@@ -4,6 +4,7 @@
  *   simulation.c  the loop: clock, arrivals, events, the end of the run
  *   platform.c    what a policy may ask and do (sched/policy.h)
  *   jobs.c        requests, their jobs, the AFW queues
+ *   instances.c   long-lived instances and their buffers
  *   batches.c     batches from reservation to finish, MPS rates, cold starts, transfers, prewarm
  *   metrics.c     totals and percentiles
  */
@@ -26,6 +27,7 @@ enum event_kind {
     EVENT_BATCH_START,     /* subject: batch. Transfer and cold start are over */
     EVENT_BATCH_FINISH,    /* subject: batch */
     EVENT_CONTAINER_READY, /* subject: container, of a prewarm */
+    EVENT_INSTANCE_READY,  /* subject: instance */
     EVENT_CONTROLLER_FREE,
     EVENT_TIMER,            /* subject: the policy's id */
     EVENT_USER,             /* subject: user of a closed process, who asks now */
@@ -40,10 +42,12 @@ enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
 /* A job is one stage of one request; its id is request slot × stride + stage. */
 struct job {
     sim_time_t ready;
+    sim_time_t entered; /* the queue or buffer in which it waits */
     double noise;       /* its own draw: a factor, or the service time in ms */
     double used_noise;  /* of the batch it ran in */
     uint32_t invoker;   /* where it ran; SIM_NONE before */
     uint32_t next;      /* next job of the same batch */
+    uint32_t instance;  /* in whose buffer it waits; SIM_NONE */
     uint8_t blocked_by; /* predecessors not yet done */
     uint8_t state;
 };
@@ -61,7 +65,7 @@ struct request {
     double cost;
 };
 
-/* AFW queue: a ring of job ids. */
+/* AFW queue, or an instance's buffer: a ring of job ids. */
 struct queue {
     uint32_t application, stage, function;
     uint32_t *ring;
@@ -72,10 +76,11 @@ struct queue {
 };
 
 struct batch {
-    uint32_t queue, function, configuration, invoker, gpu, container;
+    uint32_t queue, function, configuration, invoker, gpu, container; /* queue: the head's */
+    uint32_t instance;        /* that runs it; SIM_NONE: a batch of its own */
     uint32_t jobs, first_job; /* list through job.next */
     uint32_t next, previous;  /* executing on the same GPU; `next` also the free list */
-    uint8_t slots;
+    uint8_t slots, quota;
     bool cold, executing;
     uint64_t number, first_request;
     sim_time_t dispatched, launched, started;
@@ -85,6 +90,21 @@ struct batch {
     double rate;
     sim_time_t updated; /* when `work` was last brought up to date */
     calendar_handle finish_event;
+    double billed; /* $, of execution up to priced_since */
+    sim_time_t priced_since;
+};
+
+struct instance {
+    bool alive;
+    enum instance_state state;
+    uint8_t slots, quota;
+    uint32_t function, configuration, invoker, gpu, container;
+    uint32_t batch; /* that it runs; SIM_NONE */
+    uint32_t next_free;
+    struct queue buffer;
+    sim_time_t created, ready;
+    sim_time_t unused_since; /* since when it has not executed, or the last bill */
+    calendar_handle ready_event;
 };
 
 struct controller {
@@ -94,6 +114,7 @@ struct controller {
     /* Of the decision in progress: */
     uint64_t units;
     uint32_t acts;
+    uint32_t moves; /* of the acts, those that take jobs off for good: dispatch, launch, drop */
     sim_time_t charged;
     double wall_start;
     uint32_t alternatives;
@@ -131,6 +152,8 @@ struct platform {
     struct batch *batches;
     uint32_t batch_capacity, batch_free, running_batches;
     uint64_t next_batch, next_request;
+    struct instance *instances;
+    uint32_t instance_capacity, instance_free;
     uint64_t work_events; /* pending events of the kinds before EVENT_WORK_KINDS */
     uint64_t events;
     /* Per function, for invariant and bound: its fastest configuration on the fastest GPU. */
@@ -159,12 +182,29 @@ void jobs_clear(struct platform *platform);
 void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo, uint32_t user);
 /* Takes the oldest `count` jobs off queue `id`, linked through job.next; returns the first. */
 uint32_t jobs_take(struct platform *platform, uint32_t id, uint32_t count);
+/* The same off the buffer of an instance. */
+uint32_t jobs_take_buffered(struct platform *platform, uint32_t instance, uint32_t count);
+/* The oldest job of queue `id` goes to the end of the buffer of `instance`. */
+void jobs_route(struct platform *platform, uint32_t id, uint32_t instance);
+/* All jobs buffered at `instance` go back into their queues, each before those younger than it. */
+void jobs_return(struct platform *platform, uint32_t instance);
+/* Little's law of a queue or buffer that is empty for good; fails the run where it is broken. */
+void jobs_check_queue(struct platform *platform, struct queue *queue, const char *what,
+                      uint32_t id);
 /* A job of a finished batch is done: readies its successors, ends the request with its last job. */
 void jobs_done(struct platform *platform, uint32_t job);
 /* Gives up the request in `slot`: its waiting jobs leave their queues. */
 void jobs_drop(struct platform *platform, uint32_t slot);
 /* Checks that nothing waits and that Little's law held in every queue. */
 bool jobs_check(struct platform *platform);
+
+/* The queue that job waits in, or came from. */
+uint32_t job_queue(const struct platform *platform, uint32_t job);
+
+static inline uint32_t queue_job(const struct queue *queue, uint32_t position)
+{
+    return queue->ring[(queue->head + position) & (queue->capacity - 1)];
+}
 
 static inline struct request *job_request(const struct platform *platform, uint32_t job)
 {
@@ -177,6 +217,11 @@ void batches_clear(struct platform *platform);
 /* Reserves and launches; false (platform failed) where a rule is broken. */
 bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                       uint32_t configuration, uint32_t invoker);
+/* Instance `id`, idle, runs the oldest `jobs` of its buffer. */
+bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs);
+/* The batch goes on with another configuration and quota, keeping its remaining work. */
+void batches_reshare(struct platform *platform, uint32_t id, uint32_t configuration,
+                     uint32_t quota);
 void batches_start(struct platform *platform, uint32_t id);
 void batches_finish(struct platform *platform, uint32_t id);
 /* Containers made before the first arrival, as platform.initial says; fails (ERROR_INPUT) where it
@@ -184,9 +229,34 @@ void batches_finish(struct platform *platform, uint32_t id);
 void containers_init(struct platform *platform);
 bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
 void containers_ready(struct platform *platform, uint32_t id);
+/* A cold start's time, drawn by (seed, purpose, a, b). */
+sim_time_t containers_draw_cold(const struct platform *platform, uint32_t function,
+                                enum random_purpose purpose, uint64_t a, uint32_t b);
+/* A container that was starting for nobody has been claimed. */
+void containers_silence(struct platform *platform, uint32_t id);
+/* A container has become idle: asks how long it is kept. */
+void containers_keep(struct platform *platform, uint32_t id);
 void containers_expire(struct platform *platform, uint32_t id);
 void predictor_observe(struct platform *platform, uint32_t function);
 void predictor_act(struct platform *platform, uint32_t function);
+
+/* instances.c */
+void instances_clear(struct platform *platform);
+/* SIM_NONE where it does not fit, or (platform failed) out of memory. */
+uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t configuration,
+                          uint32_t quota, const struct placement *placement);
+void instances_kill(struct platform *platform, uint32_t id);
+bool instances_set_share(struct platform *platform, uint32_t id, uint32_t configuration,
+                         uint32_t quota);
+void instances_ready(struct platform *platform, uint32_t id);
+/* Bills what instance `id` held since it last executed or was billed. */
+void instances_bill(struct platform *platform, uint32_t id);
+/* The run is over: all are killed. */
+void instances_close(struct platform *platform);
+
+/* $ per ns of what a configuration holds, of the GPU for `quota` per cent of the time. */
+double configuration_rate(const struct platform *platform, const struct configuration *spec,
+                          uint32_t quota);
 
 /* simulation.c: a user of a closed process got an answer to `request` and thinks before the next.
  */

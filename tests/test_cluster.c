@@ -178,8 +178,8 @@ static void whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan(voi
                 cluster_evict(&fixture.cluster, fixture.cluster.invokers[v].lru_head);
         assert_int_equal(fixture.cluster.use.memory_kb, 0);
         assert_int_equal(fixture.cluster.use.gpu_memory_kb, 0);
-        assert_int_equal(fixture.cluster.use.units, 0);
-        assert_int_equal(fixture.cluster.use.active_units, 0);
+        assert_int_equal(fixture.cluster.use.unit_parts, 0);
+        assert_int_equal(fixture.cluster.use.active_unit_parts, 0);
         cluster_clear(&fixture.cluster);
     }
 }
