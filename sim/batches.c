@@ -167,6 +167,8 @@ static void batch_settle(struct platform *platform, struct batch *batch)
     batch->work -= batch->rate * (double)(platform->now - batch->updated);
     batch->work = batch->work > 0 ? batch->work : 0;
     batch->updated = platform->now;
+    batch->alone += (batch->total_work - batch->work) / batch_speed(platform, batch);
+    batch->total_work = batch->work;
 }
 
 void batches_reshare(struct platform *platform, uint32_t id, uint32_t configuration, uint32_t quota)
@@ -174,12 +176,10 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
     struct batch *batch = &platform->batches[id];
     const struct function *function = &platform->workload->functions[batch->function];
     batch_settle(platform, batch);
-    if (function->service == SERVICE_PROFILE) {
-        double done = batch->total_work - batch->work;
+    if (function->service == SERVICE_PROFILE)
         batch->work *= (double)function->configurations[configuration].time /
                        (double)function->configurations[batch->configuration].time;
-        batch->total_work = done + batch->work;
-    }
+    batch->total_work = batch->work;
     batch->configuration = configuration;
     batch->quota = (uint8_t)quota;
     if (!batch->executing)
@@ -548,8 +548,8 @@ static void batch_account(struct platform *platform, const struct batch *batch)
     sim_time_t execution = platform->now - batch->started;
     double cost = batch->billed + (double)(platform->now - batch->priced_since) * price;
     double hold = (double)(batch->started - batch->dispatched) * price;
-    double speed = batch_speed(platform, batch);
-    double slowdown = batch->total_work > 0 ? (double)execution * speed / batch->total_work : 1.0;
+    double alone = batch->alone + batch->total_work / batch_speed(platform, batch);
+    double slowdown = alone > 0 ? (double)execution / alone : 1.0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         struct request *request = job_request(platform, job);
         sim_time_t cold_wait = job_cold_wait(platform, batch, job);

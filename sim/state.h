@@ -85,8 +85,9 @@ struct batch {
     uint64_t number, first_request;
     sim_time_t dispatched, launched, started;
     sim_time_t transfer, cold_wait;
-    double work; /* ns of execution left at rate 1 */
-    double total_work;
+    double work;       /* ns of execution left at rate 1 */
+    double total_work; /* as it was when the batch started, or was last settled */
+    double alone;      /* ns that what was settled would have taken without interference */
     double rate;
     sim_time_t updated; /* when `work` was last brought up to date */
     calendar_handle finish_event;

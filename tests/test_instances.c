@@ -1,0 +1,611 @@
+/* Long-lived instances: what they hold, run, cost, and which rules they come with. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/worlds.h"
+
+enum { INSTANCES_MAX = 64 };
+
+/* To a trillionth of itself. */
+static void assert_near(double value, double expected)
+{
+    if (!(fabs(value - expected) <= 1e-12 * expected))
+        fail_msg("%.17g, expected %.17g", value, expected);
+}
+
+/* A policy whose every step is the test's. */
+struct script {
+    void (*step)(struct script *script, struct platform *platform); /* within decide */
+    void (*timer)(struct script *script, struct platform *platform);
+    uint32_t made[INSTANCES_MAX];
+    uint32_t made_count;
+    uint32_t ready_calls;
+    bool rung, timed;
+    struct random_stream stream;
+};
+
+static struct script script_next; /* what the next run starts with */
+
+static bool script_init(void *state, struct platform *platform, const double *values,
+                        struct error *error)
+{
+    (void)platform;
+    (void)values;
+    (void)error;
+    *(struct script *)state = script_next;
+    random_stream_open(&((struct script *)state)->stream, 5, RANDOM_TEST, platform_seed(platform),
+                       0);
+    return true;
+}
+
+static bool script_decide(void *state, struct platform *platform)
+{
+    struct script *script = state;
+    script->step(script, platform);
+    return false;
+}
+
+static void script_timer(void *state, struct platform *platform, uint32_t id)
+{
+    struct script *script = state;
+    (void)id;
+    script->rung = true;
+    if (script->timer != NULL)
+        script->timer(script, platform);
+}
+
+static void script_ready(void *state, struct platform *platform, uint32_t instance)
+{
+    struct script *script = state;
+    assert_int_equal(platform_instance(platform, instance).state, INSTANCE_IDLE);
+    assert_true(platform_instance(platform, instance).ready == platform_now(platform));
+    script->ready_calls++;
+}
+
+static const struct policy policy_script = {.abi = POLICY_ABI,
+                                            .name = "script",
+                                            .state_bytes = sizeof(struct script),
+                                            .init = script_init,
+                                            .on_timer = script_timer,
+                                            .on_instance_ready = script_ready,
+                                            .decide = script_decide};
+
+/* f at batch 1: 80, 40, 20 ms on 1, 2, 4 units; twice that at batch 2. No noise. Two applications
+ * of one stage each. */
+#define WORLD(sharing, initial, interference, interval, requests)                                  \
+    "{\"name\":\"instances\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":8,"                 \
+    "\"memory_mb\":2000,\"gpus\":[{\"model\":\"A30\",\"sharing\":\"" sharing "\",\"units\":4,"     \
+    "\"memory_mb\":1000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"              \
+    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":0}]},"          \
+    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
+    "\"licence\":\"none\",\"unit\":4,\"functions\":{\"f\":{\"grid\":{\"batch\":[1,2],"             \
+    "\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":[[[80,40,20]],[[160,80,40]]],"                  \
+    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":"            \
+    "{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"          \
+    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"                                 \
+    "\"applications\":[{\"name\":\"one\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]},"       \
+    "{\"name\":\"two\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],"                        \
+    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":" interval ",\"high_ms\":" interval "},"     \
+    "\"slo\":{\"factor\":5},\"platform\":{\"prewarm\":\"none\",\"initial\":\"" initial "\","       \
+    "\"interference\":" interference "},\"requests\":" requests ",\"warmup_requests\":0,"          \
+    "\"seed\":1}"
+
+static const char warm[] = WORLD("mps", "warm", "true", "1000", "3");
+static const double vcpu_ns_usd = 3.6 / 3.6e12, vgpu_ns_usd = 36 / 3.6e12;
+
+static uint32_t configuration_of(const struct platform *platform, uint16_t batch, uint16_t vgpu)
+{
+    const struct function *f = &platform_workload(platform)->functions[0];
+    for (uint32_t c = 0; c < f->configuration_count; c++)
+        if (f->configurations[c].batch == batch && f->configurations[c].vgpu == vgpu)
+            return c;
+    fail_msg("no configuration of batch %u on %u units", batch, vgpu);
+    return 0;
+}
+
+static void make(struct script *script, struct platform *platform, uint16_t batch, uint16_t vgpu,
+                 uint32_t quota)
+{
+    script->made[script->made_count] =
+        platform_create(platform, 0, configuration_of(platform, batch, vgpu), quota, 0, SIM_NONE);
+    assert_int_not_equal(script->made[script->made_count], SIM_NONE);
+    script->made_count++;
+}
+
+static void feed(struct script *script, struct platform *platform, uint32_t least)
+{
+    const uint32_t instance = script->made[0];
+    for (uint32_t q = platform_next_queue(platform, 0); q != SIM_NONE;
+         q = platform_next_queue(platform, 0))
+        assert_true(platform_route(platform, q, instance));
+    const struct instance_view view = platform_instance(platform, instance);
+    if (view.state == INSTANCE_IDLE && view.buffered >= least)
+        assert_true(platform_launch(platform, instance, least));
+}
+
+static void run_script(const char *json, void (*step)(struct script *, struct platform *),
+                       void (*timer)(struct script *, struct platform *), struct log *log,
+                       struct simulation_result *result)
+{
+    script_next = (struct script){.step = step, .timer = timer};
+    run_well(json, &policy_script, NULL, 0, log, result);
+}
+
+static void half_time_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0)
+        make(script, platform, 1, 2, 50);
+    feed(script, platform, 1);
+}
+
+static void a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_script(warm, half_time_step, NULL, &log, &result);
+    const double rate = vcpu_ns_usd + 2 * 0.5 * vgpu_ns_usd;
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(log.requests[i].exec_ns == 80 * SIM_MS);
+        assert_near(log.requests[i].cost_usd, 80e6 * rate);
+        assert_true(log.requests[i].cold_ns == 0);
+    }
+    /* It lives from the first arrival to the last finish, and executes for 3 × 80 ms of that. */
+    const sim_time_t life = log.requests[2].finish_ns - log.requests[0].arrival_ns;
+    assert_true(life == 2080 * SIM_MS);
+    assert_near(result.run.cost_instance_usd, (double)(life - 240 * SIM_MS) * rate);
+    assert_near(result.run.gpu_utilisation, 2 * 0.5 / 8);
+    assert_int_equal(result.run.instances, 1);
+    simulation_result_clear(&result);
+}
+
+static void share_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0) {
+        make(script, platform, 1, 1, 100);
+        platform_set_timer(platform, platform_now(platform) + 40 * SIM_MS, 0);
+        platform_set_timer(platform, platform_now(platform) + 45 * SIM_MS, 0);
+    }
+    if (script->rung) { /* at 40 ms the whole GPU, at 45 ms a fifth of its time */
+        const bool second = platform_instance(platform, script->made[0]).configuration ==
+                            configuration_of(platform, 1, 4);
+        assert_true(platform_set_share(platform, script->made[0], configuration_of(platform, 1, 4),
+                                       second ? 20 : 100));
+    }
+    script->rung = false;
+    feed(script, platform, 1);
+}
+
+static void a_new_share_keeps_the_remaining_work(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const char one[] = WORLD("mps", "warm", "true", "1000", "1");
+    static const char alone[] = WORLD("mps", "warm", "false", "1000", "1");
+    for (int i = 0; i < 2; i++) {
+        struct simulation_result result;
+        run_script(i == 0 ? one : alone, share_step, NULL, &log, &result);
+        /* 40 of 80 ms done on one unit; 10 ms of work left on four; 5 done; 5 at a fifth. */
+        assert_true(log.requests[0].exec_ns == (40 + 5 + 25) * SIM_MS);
+        const double cost = 40e6 * (vcpu_ns_usd + vgpu_ns_usd) +
+                            5e6 * (vcpu_ns_usd + 4 * vgpu_ns_usd) +
+                            25e6 * (vcpu_ns_usd + 4 * 0.2 * vgpu_ns_usd);
+        assert_near(log.requests[0].cost_usd, cost);
+
+        assert_near(log.batches[0].slowdown, 1);
+        simulation_result_clear(&result);
+    }
+}
+
+static void a_share_that_does_not_fit_changes_nothing_step(struct script *script,
+                                                           struct platform *platform)
+{
+    if (script->made_count == 0) {
+        make(script, platform, 1, 2, 100);
+        make(script, platform, 1, 2, 100);
+        assert_false(
+            platform_set_share(platform, script->made[0], configuration_of(platform, 1, 4), 60));
+        assert_int_equal(platform_instance(platform, script->made[0]).quota, 100);
+        assert_true(
+            platform_set_share(platform, script->made[0], configuration_of(platform, 1, 4), 50));
+        assert_int_equal(platform_gpu_free(platform, 0, 0), 0);
+    }
+    feed(script, platform, 1);
+}
+
+static void a_share_that_does_not_fit_changes_nothing(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_script(warm, a_share_that_does_not_fit_changes_nothing_step, NULL, &log, &result);
+    assert_true(log.requests[0].exec_ns == 40 * SIM_MS);
+    simulation_result_clear(&result);
+}
+
+static void fill_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0) {
+        const uint32_t whole = configuration_of(platform, 1, 4);
+        assert_int_equal(platform_gpu_count(platform, 0), 1);
+        for (uint32_t i = 0; i < 4; i++) {
+            assert_int_equal(platform_gpu_free(platform, 0, 0), 400 - 100 * i);
+            assert_true(platform_instance_fits(platform, 0, whole, 25, 0, 0));
+            make(script, platform, 1, 4, 25);
+        }
+        assert_false(platform_instance_fits(platform, 0, whole, 1, 0, SIM_NONE));
+        assert_int_equal(platform_create(platform, 0, whole, 25, 0, SIM_NONE), SIM_NONE);
+        assert_int_equal(platform_create(platform, 0, whole, 25, 0, 1), SIM_NONE);
+        assert_true(platform_kill(platform, script->made[3]));
+        assert_int_equal(platform_gpu_free(platform, 0, 0), 100);
+        assert_true(platform_instance_fits(platform, 0, whole, 25, 0, 0));
+    }
+    feed(script, platform, 1);
+}
+
+static void shares_times_quotas_fill_a_gpu_exactly(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_script(warm, fill_step, NULL, &log, &result);
+    assert_true(log.requests[0].exec_ns == 80 * SIM_MS);
+    assert_int_equal(result.run.instances, 4);
+    simulation_result_clear(&result);
+}
+
+static void plain_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0)
+        make(script, platform, 1, 4, 100);
+    feed(script, platform, 1);
+}
+
+static void what_arrives_while_an_instance_starts_waits_for_its_cold_start(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const char cold[] = WORLD("mps", "cold", "true", "200", "3");
+    struct simulation_result result;
+    run_script(cold, plain_step, NULL, &log, &result);
+    static const sim_time_t waits[] = {300, 100, 0};
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(log.requests[i].cold_ns == waits[i] * SIM_MS);
+        assert_true(log.requests[i].queue_ns == (i == 1 ? 20 : 0) * SIM_MS);
+    }
+    assert_near(result.overall.cold_start_rate, 2.0 / 3);
+    assert_int_equal(result.run.cold_starts, 1);
+    simulation_result_clear(&result);
+}
+
+static void pair_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0)
+        make(script, platform, 2, 4, 100);
+    feed(script, platform, 2);
+}
+
+static void a_batch_may_mix_queues_of_one_function(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const char pairs[] = WORLD("mps", "warm", "true", "100", "20");
+    struct simulation_result result;
+    run_script(pairs, pair_step, NULL, &log, &result);
+    assert_int_equal(log.batch_count, 10);
+    uint32_t mixed = 0;
+    for (size_t i = 0; i < 20; i += 2) {
+        assert_true(log.requests[i].finish_ns == log.requests[i + 1].finish_ns);
+        assert_true(log.requests[i].finish_ns == log.requests[i + 1].arrival_ns + 40 * SIM_MS);
+        mixed += log.requests[i].application != log.requests[i + 1].application;
+    }
+    assert_true(mixed > 0);
+    assert_near(result.overall.mean_batch, 2);
+    assert_int_equal(result.applications[0].requests + result.applications[1].requests, 20);
+    simulation_result_clear(&result);
+}
+
+static void return_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0)
+        make(script, platform, 1, 4, 100);
+    uint32_t waiting = platform_queue_length(platform, 0) + platform_queue_length(platform, 1);
+    waiting += platform_instance(platform, script->made[0]).buffered;
+    if (waiting < 4 && platform_now(platform) < 450 * SIM_MS) {
+        /* Into the buffer and back, whatever comes. */
+        for (uint32_t q = platform_next_queue(platform, 0); q != SIM_NONE;
+             q = platform_next_queue(platform, 0))
+            assert_true(platform_route(platform, q, script->made[0]));
+        uint64_t last = 0;
+        assert_true(platform_return(platform, script->made[0]));
+        assert_int_equal(platform_instance(platform, script->made[0]).buffered, 0);
+        for (uint32_t q = 0; q < 2; q++, last = 0)
+            for (uint32_t i = 0; i < platform_queue_length(platform, q); i++) {
+                assert_true(platform_job(platform, q, i).request >= last);
+                last = platform_job(platform, q, i).request;
+            }
+        return;
+    }
+    feed(script, platform, 1);
+}
+
+static void returned_jobs_stand_in_their_queues_by_age(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const char few[] = WORLD("mps", "warm", "true", "100", "8");
+    struct simulation_result result;
+    run_script(few, return_step, NULL, &log, &result);
+    assert_int_equal(log.request_count, 8);
+    simulation_result_clear(&result);
+}
+
+static void kill_starting_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0) {
+        make(script, platform, 1, 4, 100);
+        assert_int_equal(platform_instance(platform, script->made[0]).state, INSTANCE_STARTING);
+        assert_true(platform_kill(platform, script->made[0]));
+        assert_int_equal(platform_gpu_free(platform, 0, 0), 400);
+        assert_int_equal(platform_warm_total(platform, 0), 0);
+        script->made_count = 0;
+        make(script, platform, 1, 4, 100);
+    }
+    feed(script, platform, 1);
+}
+
+static void an_instance_killed_while_it_starts_leaves_nothing(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const char cold[] = WORLD("mps", "cold", "true", "1000", "1");
+    struct simulation_result result;
+    run_script(cold, kill_starting_step, NULL, &log, &result);
+    assert_true(log.requests[0].cold_ns == 300 * SIM_MS);
+    assert_int_equal(result.run.instances, 2);
+    simulation_result_clear(&result);
+}
+
+/* ---- Rules ----------------------------------------------------------------------------------- */
+
+static void busy_kill(struct script *script, struct platform *platform)
+{
+    make(script, platform, 1, 4, 100);
+    feed(script, platform, 1);
+    platform_kill(platform, script->made[0]);
+}
+
+static void buffered_kill(struct script *script, struct platform *platform)
+{
+    make(script, platform, 2, 4, 100);
+    feed(script, platform, 2);
+    platform_kill(platform, script->made[0]);
+}
+
+static void dead_launch(struct script *script, struct platform *platform)
+{
+    make(script, platform, 1, 4, 100);
+    platform_kill(platform, script->made[0]);
+    platform_launch(platform, script->made[0], 1);
+}
+
+static void empty_launch(struct script *script, struct platform *platform)
+{
+    make(script, platform, 1, 4, 100);
+    platform_launch(platform, script->made[0], 1);
+}
+
+static void empty_route(struct script *script, struct platform *platform)
+{
+    make(script, platform, 1, 4, 100);
+    const uint32_t full = platform_next_queue(platform, 0);
+    platform_route(platform, 1 - full, script->made[0]);
+}
+
+static void no_quota(struct script *script, struct platform *platform)
+{
+    (void)script;
+    platform_create(platform, 0, 0, 0, 0, SIM_NONE);
+}
+
+static void no_invoker(struct script *script, struct platform *platform)
+{
+    (void)script;
+    platform_create(platform, 0, 0, 100, 2, SIM_NONE);
+}
+
+static void spin(struct script *script, struct platform *platform)
+{
+    make(script, platform, 1, 1, 100);
+    platform_kill(platform, script->made[0]);
+    script->made_count = 0;
+}
+
+static bool spin_decide(void *state, struct platform *platform)
+{
+    struct script *script = state;
+    script->step(script, platform);
+    return true;
+}
+
+static void each_broken_rule_ends_the_run_and_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*step)(struct script *script, struct platform *platform);
+        const char *message;
+    } cases[] = {
+        {busy_kill, "rule instance: kill of instance 0, which runs 1 jobs"},
+        {buffered_kill, "rule instance: kill of instance 0, which buffers 1 jobs"},
+        {dead_launch, "rule range: launch names instance 0, which does not live"},
+        {empty_launch, "rule absent jobs: launch of 1 jobs on instance 0, which buffers 0"},
+        {empty_route, "rule absent jobs: route from queue"},
+        {no_quota, "rule range: create with a quota of 0 %, not 1..100"},
+        {no_invoker, "rule range: create names invoker 2 of 2"},
+        {spin, "rule progress: decide asked for another step"},
+    };
+    static struct log log;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct simulation_result result;
+        struct error error = {0};
+        struct policy policy = policy_script;
+        script_next = (struct script){.step = cases[i].step};
+        if (cases[i].step == spin)
+            policy.decide = spin_decide;
+        assert_false(run(warm, &policy, NULL, 0, &log, &result, &error));
+        if (strstr(error.message, cases[i].message) == NULL)
+            fail_msg("expected \"%s\" in: %s", cases[i].message, error.message);
+        simulation_result_clear(&result);
+    }
+}
+
+static void mig_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0) {
+        const uint32_t half = configuration_of(platform, 1, 2);
+        assert_false(platform_instance_fits(platform, 0, half, 50, 0, SIM_NONE));
+        assert_true(platform_instance_fits(platform, 0, half, 100, 0, SIM_NONE));
+        make(script, platform, 1, 2, 100);
+    }
+    feed(script, platform, 1);
+}
+
+static void a_mig_slice_is_never_shared_in_time(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const char mig[] = WORLD("mig", "warm", "true", "1000", "2");
+    struct simulation_result result;
+    run_script(mig, mig_step, NULL, &log, &result);
+    assert_true(log.requests[0].exec_ns == 40 * SIM_MS);
+    simulation_result_clear(&result);
+}
+
+/* ---- Properties ------------------------------------------------------------------------------ */
+
+static uint32_t roll(struct script *script, uint32_t n)
+{
+    return (uint32_t)gsl_rng_uniform_int(&script->stream.rng, n);
+}
+
+static void random_create(struct script *script, struct platform *platform)
+{
+    const struct workload *workload = platform_workload(platform);
+    const uint32_t function = roll(script, (uint32_t)workload->function_count);
+    const uint32_t configuration =
+        roll(script, (uint32_t)workload->functions[function].configuration_count);
+    const uint32_t invoker = roll(script, workload->cluster.invoker_count);
+    const uint32_t quota = 10 + roll(script, 91);
+    if (script->made_count == INSTANCES_MAX)
+        return;
+    const bool fits = platform_instance_fits(platform, function, configuration, quota, invoker, 0);
+    const uint32_t id = platform_create(platform, function, configuration, quota, invoker, 0);
+    assert_true(fits == (id != SIM_NONE));
+    if (fits)
+        script->made[script->made_count++] = id;
+}
+
+static void random_change(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0)
+        return;
+    const uint32_t k = roll(script, script->made_count);
+    const uint32_t id = script->made[k];
+    const struct instance_view view = platform_instance(platform, id);
+    const struct function *function = &platform_workload(platform)->functions[view.function];
+    const uint32_t to = roll(script, (uint32_t)function->configuration_count);
+    if (roll(script, 2) == 0) {
+        if (view.running <= function->configurations[to].batch)
+            platform_set_share(platform, id, to, 10 + roll(script, 91));
+    } else if (view.state != INSTANCE_BUSY && roll(script, 4) == 0) {
+        assert_true(platform_return(platform, id));
+        assert_true(platform_kill(platform, id));
+        script->made[k] = script->made[--script->made_count];
+    }
+}
+
+/* Routes what waits to an instance of its function, makes room where there is none. */
+static void random_serve(struct script *script, struct platform *platform)
+{
+    for (uint32_t k = 0; k < script->made_count; k++) {
+        const uint32_t id = script->made[k];
+        const uint32_t function = platform_instance(platform, id).function;
+        for (uint32_t q = platform_next_queue(platform, 0), left = 8; q != SIM_NONE && left > 0;
+             q = platform_next_queue(platform, q + 1), left--)
+            if (platform_queue_function(platform, q) == function && roll(script, 2) == 0)
+                assert_true(platform_route(platform, q, id));
+        const struct instance_view view = platform_instance(platform, id);
+        const uint32_t batch = platform_workload(platform)
+                                   ->functions[function]
+                                   .configurations[view.configuration]
+                                   .batch;
+        if (view.state == INSTANCE_IDLE && view.buffered > 0)
+            assert_true(platform_launch(
+                platform, id, 1 + roll(script, view.buffered < batch ? view.buffered : batch)));
+    }
+}
+
+static void random_step(struct script *script, struct platform *platform)
+{
+    random_create(script, platform);
+    random_change(script, platform);
+    random_serve(script, platform);
+    /* Plain batches beside them, now and then. */
+    const uint32_t q = platform_next_queue(platform, 0);
+    if (q != SIM_NONE && roll(script, 3) == 0) {
+        const uint32_t function = platform_queue_function(platform, q);
+        const uint32_t smallest =
+            (uint32_t)platform_workload(platform)->functions[function].minimum_configuration;
+        if (platform_fits(platform, function, smallest, 0))
+            assert_true(platform_dispatch(platform, q, 1, smallest, 0));
+    }
+    if (script->rung || !script->timed)
+        platform_set_timer(platform, platform_now(platform) + 20 * SIM_MS, 0);
+    script->timed = true;
+    script->rung = false;
+}
+
+/* The invariants (capacities, each job once, Little's law in queues and buffers, cost) are the
+ * run's own; a breach would end it. */
+static void random_use_of_instances_keeps_every_invariant_and_repeats_itself(void **state)
+{
+    (void)state;
+    static struct log log, again;
+    char json[WORLD_BYTES];
+    uint64_t instances = 0;
+    for (uint64_t number = 0; number < 60; number++) {
+        struct simulation_result first, second;
+        world_random(json, number, number % 2 == 0);
+        run_script(json, random_step, NULL, &log, &first);
+        run_script(json, random_step, NULL, &again, &second);
+        world_check_conserved(&log, &first, 400);
+        assert_memory_equal(&first.run, &second.run, sizeof first.run);
+        assert_memory_equal(&log, &again, sizeof log);
+        instances += first.run.instances;
+        simulation_result_clear(&first);
+        simulation_result_clear(&second);
+    }
+    assert_true(instances > 60);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price),
+        cmocka_unit_test(a_new_share_keeps_the_remaining_work),
+        cmocka_unit_test(a_share_that_does_not_fit_changes_nothing),
+        cmocka_unit_test(shares_times_quotas_fill_a_gpu_exactly),
+        cmocka_unit_test(what_arrives_while_an_instance_starts_waits_for_its_cold_start),
+        cmocka_unit_test(a_batch_may_mix_queues_of_one_function),
+        cmocka_unit_test(returned_jobs_stand_in_their_queues_by_age),
+        cmocka_unit_test(an_instance_killed_while_it_starts_leaves_nothing),
+        cmocka_unit_test(each_broken_rule_ends_the_run_and_is_named),
+        cmocka_unit_test(a_mig_slice_is_never_shared_in_time),
+        cmocka_unit_test(random_use_of_instances_keeps_every_invariant_and_repeats_itself),
+    };
+    return cmocka_run_group_tests_name("instances", tests, NULL, NULL);
+}
