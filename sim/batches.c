@@ -338,9 +338,29 @@ static void decision_record(struct platform *platform, const struct batch *batch
         platform->failed = true;
 }
 
+/* Was the batch planned ahead, and did the plan come about? */
+static void batch_set_planned(struct platform *platform, struct batch *batch)
+{
+    const struct function *function = &platform->workload->functions[batch->function];
+    const uint32_t planned = platform->controller.planned;
+    platform->controller.planned = SIM_NONE;
+    if (planned == SIM_NONE)
+        return;
+    if (planned >= function->configuration_count) {
+        platform_fail(platform,
+                      "rule range: planned configuration %" PRIu32 " of %s, which has %zu", planned,
+                      function->name, function->configuration_count);
+        return;
+    }
+    batch->planned = true;
+    batch->planned_missed =
+        planned != batch->configuration || batch->jobs < function->configurations[planned].batch;
+}
+
 static void batch_launch(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
+    batch_set_planned(platform, batch);
     batch->launched = platform->now + controller_charged(platform);
     batch->transfer = batch_transfer(platform, batch);
     batch_set_work(platform, batch);
@@ -533,6 +553,10 @@ static uint32_t batch_tally_jobs(struct platform *platform, const struct batch *
         if (measured++ == 0) {
             own->batches++;
             all->batches++;
+            own->planned_batches += batch->planned;
+            all->planned_batches += batch->planned;
+            own->planned_misses += batch->planned_missed;
+            all->planned_misses += batch->planned_missed;
             own->batched_jobs += batch->jobs;
             all->batched_jobs += batch->jobs;
         }

@@ -51,7 +51,7 @@ void metrics_open_window(struct metrics *metrics, sim_time_t now)
     metrics->last_change = now;
     metrics->cold_starts = metrics->prewarms = metrics->evictions = metrics->instances = 0;
     metrics->decisions = metrics->decision_units = 0;
-    metrics->decision_time = 0;
+    metrics->decision_time = metrics->longest_decision = 0;
 }
 
 static double ratio(double part, double whole)
@@ -80,6 +80,10 @@ static void measures_fill(struct measures *out, const struct tally *tally)
     out->exec_ms_mean = ratio(tally->exec_ns, n) / 1e6;
     out->cold_start_rate = ratio((double)tally->cold_jobs, (double)tally->jobs);
     out->mean_batch = ratio((double)tally->batched_jobs, (double)tally->batches);
+    out->preplanned_batches = tally->planned_batches;
+    out->preplanned_miss_rate = tally->planned_batches > 0 ? ratio((double)tally->planned_misses,
+                                                                   (double)tally->planned_batches)
+                                                           : NAN;
     out->bound_slo_hit_rate = ratio((double)tally->bound_hits, n);
     out->bound_cost_per_request_usd = NAN; /* filled by whoever knows the frontier */
 }
@@ -105,6 +109,8 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
     out->evictions = metrics->evictions;
     out->decisions = metrics->decisions;
     out->decision_units = metrics->decision_units;
+    out->decision_units_mean = ratio((double)metrics->decision_units, decisions);
+    out->decision_us_max = (double)metrics->longest_decision / 1e3;
     out->decision_us_mean = ratio((double)metrics->decision_time, decisions) / 1e3;
     out->gpu_utilisation = ratio(metrics->unit_ns, elapsed * capacity_units);
     out->vcpu_utilisation = ratio(metrics->vcpu_ns, elapsed * (double)capacity->vcpus);

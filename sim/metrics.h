@@ -16,6 +16,7 @@ struct batch;
 /* Totals of one application. */
 struct tally {
     uint64_t requests, dropped, hits, bound_hits, jobs, cold_jobs, batches, batched_jobs;
+    uint64_t planned_batches, planned_misses; /* of batches: configured by a plan made ahead */
     double cost, hold_cost;
     double queue_ns, transfer_ns, cold_ns, exec_ns;
     struct quantile *latency;
@@ -31,7 +32,7 @@ struct metrics {
     double idle_cost, instance_cost;
     double total_request_cost, total_batch_cost; /* warm-up included: the invariant */
     uint64_t batches, cold_starts, instances, prewarms, evictions, decisions, decision_units;
-    sim_time_t decision_time;
+    sim_time_t decision_time, longest_decision;
     double slowdown_sum;
     double stranded_sum;
     uint64_t stranded_samples;

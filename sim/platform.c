@@ -316,6 +316,11 @@ void platform_explain(struct platform *platform, uint32_t alternatives, double p
     platform->controller.plan_time = plan_time;
 }
 
+void platform_planned(struct platform *platform, uint32_t configuration)
+{
+    platform->controller.planned = configuration;
+}
+
 /* ---- Instances ------------------------------------------------------------------------------- */
 
 /* The instance lives, and the policy acts when it may. */

@@ -35,6 +35,7 @@ static void decision_begin(struct controller *controller, bool measured)
     controller->alternatives = 0;
     controller->plan_cost = 0;
     controller->plan_time = 0;
+    controller->planned = SIM_NONE;
     controller->wall_start = measured ? wall_seconds() * 1e9 : 0;
     controller->deciding = true;
 }
@@ -50,6 +51,8 @@ static sim_time_t decision_end(struct platform *platform)
         platform->metrics.decisions++;
         platform->metrics.decision_units += controller->units;
         platform->metrics.decision_time += charged;
+        if (charged > platform->metrics.longest_decision)
+            platform->metrics.longest_decision = charged;
     }
     return charged;
 }

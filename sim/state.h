@@ -82,6 +82,7 @@ struct batch {
     uint32_t next, previous;  /* executing on the same GPU; `next` also the free list */
     uint8_t slots, quota;
     bool cold, executing;
+    bool planned, planned_missed; /* by a plan made ahead; and it did not come about */
     uint64_t number, first_request;
     sim_time_t dispatched, launched, started;
     sim_time_t transfer, cold_wait;
@@ -121,6 +122,7 @@ struct controller {
     uint32_t alternatives;
     double plan_cost;
     sim_time_t plan_time;
+    uint32_t planned; /* configuration told by platform_planned for the next batch; SIM_NONE */
 };
 
 /* The platform's default predictor: EWMA of the intervals between a function's jobs. */

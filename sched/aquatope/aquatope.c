@@ -102,6 +102,7 @@ static const struct parameter aquatope_parameters[PARAMETER_COUNT] = {
 /* What runs in a queue: for[j] is the configuration for j waiting jobs, up to the planned batch. */
 struct plan {
     uint32_t batch;
+    uint32_t planned;            /* the configuration of a full batch */
     uint32_t *configuration_for; /* batch + 1 entries, [0] unused */
 };
 
@@ -155,6 +156,7 @@ static uint32_t shrunk(const struct function *function, uint32_t planned, uint32
 static bool plan_fill(struct plan *plan, const struct function *function, uint32_t planned,
                       bool pad)
 {
+    plan->planned = planned;
     plan->batch = function->configurations[planned].batch;
     plan->configuration_for = calloc((size_t)plan->batch + 1, sizeof *plan->configuration_for);
     if (plan->configuration_for == NULL)
@@ -171,6 +173,11 @@ static uint32_t aquatope_configure(const void *state, const struct platform *pla
     const struct plan *plan = &aquatope->plans[queue];
     (void)platform;
     return plan->configuration_for[jobs < plan->batch ? jobs : plan->batch];
+}
+
+static uint32_t aquatope_planned(const void *state, uint32_t queue)
+{
+    return ((const struct aquatope *)state)->plans[queue].planned;
 }
 
 static struct queue_rank aquatope_rank(const void *state, const struct platform *platform,
@@ -221,6 +228,7 @@ static bool aquatope_init(void *state, struct platform *platform, const double *
                          (struct dispatch_rule){aquatope_rank, aquatope_configure}, dispatch,
                          PLANNER_PROPORTIONAL, error))
         return false;
+    aquatope->dispatcher.planned = aquatope_planned;
     aquatope->pad = values[PARAMETER_UNDERFILLED] > 0;
     aquatope->pool = values[PARAMETER_POOL] > 0;
     aquatope->margin = values[PARAMETER_MARGIN];

@@ -104,6 +104,8 @@ static bool dispatch_head(struct dispatcher *dispatcher, struct platform *platfo
         return false;
     const uint32_t batch = workload->functions[function].configurations[configuration].batch;
     platform_charge(platform, 1);
+    if (dispatcher->planned != NULL)
+        platform_planned(platform, dispatcher->planned(dispatcher, queue));
     if (!platform_dispatch(platform, queue, batch < jobs ? batch : jobs, configuration, invoker))
         return false;
     dispatcher->running[function]++;

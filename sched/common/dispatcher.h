@@ -54,6 +54,9 @@ struct dispatcher {
      * none. Set after dispatcher_init. */
     uint32_t (*place)(void *state, struct platform *platform, uint32_t queue,
                       uint32_t configuration, bool warm_only);
+    /* The configuration that a policy which plans ahead had planned for the queue, told to the
+     * platform with each dispatch; NULL: no plan is made ahead. Set after dispatcher_init. */
+    uint32_t (*planned)(const void *state, uint32_t queue);
     bool reuse_only;
     bool skip_blocked;
 };

@@ -536,6 +536,7 @@ static bool orion_try(struct orion *orion, struct platform *platform, uint32_t q
     const double bin = sizing_for(orion, application, 1)->model->bin;
     platform_explain(platform, plan->evaluations, plan->cost_usd,
                      (sim_time_t)(plan->latency * bin));
+    platform_planned(platform, planned);
     return platform_dispatch(platform, queue, jobs, configuration, invoker);
 }
 
