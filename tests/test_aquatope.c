@@ -788,6 +788,12 @@ static void a_queue_keeps_its_planned_container_whatever_waits(void **state)
             partial += here->jobs < here->configured_batch;
         }
         assert_true(!pad || partial > 0);
+        assert_int_equal(result.overall.preplanned_batches, log.batch_count);
+        if (pad)
+            assert_true(fabs(result.overall.preplanned_miss_rate * (double)log.batch_count -
+                             (double)partial) < 1e-6);
+        else
+            assert_true(result.overall.preplanned_miss_rate > 0);
         simulation_result_clear(&result);
     }
 }

@@ -568,6 +568,9 @@ static void random_worlds_are_served_whole_and_forgotten(void **state)
         if (variants[variant].key != NULL && strcmp(variants[variant].key, "prewarm") == 0)
             assert_int_equal(counted.open, 0); /* no timer is left to hold one */
         assert_true(counted.misses <= counted.batches);
+        assert_int_equal(result.overall.preplanned_batches, counted.batches);
+        assert_true(fabs(result.overall.preplanned_miss_rate * (double)counted.batches -
+                         (double)counted.misses) < 1e-6);
         assert_true(counted.searches <= 400);
         prewarms += counted.prewarms;
         misses += counted.misses;

@@ -685,6 +685,97 @@ static void decisions_of_several_queues_wait_for_one_another(void **state)
     simulation_result_clear(&result);
 }
 
+/* What runs when the head of the queue is request `head`, and what is told to have been planned: a
+ * batch of `planned` on one vGPU; 0: nothing. */
+static const struct foreseen {
+    uint64_t head;
+    uint32_t jobs;
+    uint16_t vgpu;
+    uint32_t planned;
+} foreseen[] = {
+    {0, 2, 1, 2}, /* as planned */
+    {2, 1, 1, 2}, /* one job where two were planned */
+    {3, 2, 2, 2}, /* two, but on two vGPUs */
+    {5, 2, 1, 0}, /* nothing had been planned */
+    {7, 1, 1, 1}, /* as planned */
+};
+
+static bool foreseeing_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    if (platform_queue_length(platform, 0) == 0)
+        return false;
+    const uint64_t head = platform_job(platform, 0, 0).request;
+    for (size_t i = 0; i < sizeof foreseen / sizeof *foreseen; i++) {
+        const struct foreseen *step = &foreseen[i];
+        if (step->head != head || platform_queue_length(platform, 0) < step->jobs)
+            continue;
+        platform_charge(platform, head + 1);
+        if (step->planned > 0)
+            platform_planned(platform, configuration_of(platform, 0, step->planned, 1));
+        return platform_dispatch(platform, 0, step->jobs,
+                                 configuration_of(platform, 0, step->jobs, step->vgpu), 0);
+    }
+    return false;
+}
+
+static void a_plan_made_ahead_is_missed_where_its_batch_is_not_there(void **state)
+{
+    (void)state;
+    static const struct policy foreseeing = {
+        .abi = POLICY_ABI, .name = "foreseeing", .decide = foreseeing_decide};
+    static struct log log;
+    struct simulation_result result;
+    const char *lines = "1000,app\n1000,app\n2000,app\n3000,app\n3000,app\n4000,app\n4000,app\n"
+                        "5000,app\n";
+#define FORESEEN_WORLD(warmup, requests)                                                           \
+    WORLD(INVOKERS("1", "8", MPS4), QUARTERS,                                                      \
+          ",\"initial\":\"warm\",\"decision_cost\":{\"model\":\"modelled\",\"ns_per_unit\":1000}", \
+          TRACE, ONE COUNT(warmup, requests))
+    run_trace(FORESEEN_WORLD("0", "8"), lines, &foreseeing, &log, &result);
+    assert_int_equal(log.batch_count, 5);
+    assert_int_equal(result.overall.preplanned_batches, 4);
+    assert_close(result.overall.preplanned_miss_rate, 0.5);
+    assert_close(result.applications[0].preplanned_miss_rate, 0.5);
+    /* 1 + 3 + 4 + 6 + 8 units of 1 us. */
+    assert_int_equal(result.run.decisions, 5);
+    assert_close(result.run.decision_units_mean, 22.0 / 5);
+    assert_close(result.run.decision_us_mean, 22.0 / 5);
+    assert_close(result.run.decision_us_max, 8);
+    simulation_result_clear(&result);
+    /* The first pair is warm-up: of three, two are missed. */
+    run_trace(FORESEEN_WORLD("2", "6"), lines, &foreseeing, &log, &result);
+    assert_int_equal(result.overall.preplanned_batches, 3);
+    assert_close(result.overall.preplanned_miss_rate, 2.0 / 3);
+    simulation_result_clear(&result);
+    /* Who plans nothing ahead misses no plan, and keeps none either. */
+    run_trace(FORESEEN_WORLD("0", "8"), lines, &simple, &log, &result);
+    assert_int_equal(result.overall.preplanned_batches, 0);
+    assert_true(isnan(result.overall.preplanned_miss_rate));
+    simulation_result_clear(&result);
+}
+
+static bool confused_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    platform_planned(platform, 1000);
+    return platform_queue_length(platform, 0) > 0 && platform_dispatch(platform, 0, 1, 0, 0);
+}
+
+static void a_plan_of_a_configuration_that_does_not_exist_is_a_breach(void **state)
+{
+    (void)state;
+    static const struct policy confused = {
+        .abi = POLICY_ABI, .name = "confused", .decide = confused_decide};
+    struct simulation_result result;
+    struct error error = {0};
+    assert_false(
+        run(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), ONE COUNT("0", "1")),
+            &confused, NULL, &result, &error));
+    assert_non_null(strstr(error.message, "planned configuration 1000"));
+    simulation_result_clear(&result);
+}
+
 static void a_measured_decision_cost_marks_the_result(void **state)
 {
     (void)state;
@@ -953,6 +1044,8 @@ int main(void)
         cmocka_unit_test(as_many_batches_co_run_as_the_gpu_has_units),
         cmocka_unit_test(a_faster_gpu_takes_less_time_and_money_and_the_bounds_know_it),
         cmocka_unit_test(decisions_of_several_queues_wait_for_one_another),
+        cmocka_unit_test(a_plan_made_ahead_is_missed_where_its_batch_is_not_there),
+        cmocka_unit_test(a_plan_of_a_configuration_that_does_not_exist_is_a_breach),
         cmocka_unit_test(a_measured_decision_cost_marks_the_result),
         cmocka_unit_test(a_policy_may_ask_again_and_then_sleep_any_number_of_times),
         cmocka_unit_test(a_policy_that_only_watches_the_clock_is_stopped),
