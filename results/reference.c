@@ -109,6 +109,11 @@ static bool figure_read(const struct json_value *value, struct reference_figure 
                           "'%s' compares two policies; name the other ones in "
                           "\"against\"",
                           figure->metric);
+    if (reference_is_comparison(figure) && strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0)
+        return json_fault(value, error,
+                          "'%s' compares " REPORT_REFERENCE_POLICY
+                          " with others; leave out \"policy\"",
+                          figure->metric);
     return true;
 }
 

@@ -81,6 +81,9 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
     scenario->reference = REPORT_NONE;
     const char *head = run->setting[0] != '\0' ? run->setting : run->name;
     const char *between = head[0] != '\0' && conditions[0] != '\0' ? " " : "";
+    scenario->evidence = strdup(run->evidence);
+    if (scenario->evidence == NULL)
+        return NULL;
     char *title = NULL;
     if (asprintf(&title, "%s%s%s", head, between, conditions) < 0)
         title = NULL;
@@ -206,6 +209,45 @@ static bool scenario_finish(struct report_scenario *scenario)
     return true;
 }
 
+/* Runs that differ in their profile's grade alone cannot be told apart by label: all are named. */
+static bool scenario_name_evidence(struct report_scenario *scenario, const struct summary_row *run)
+{
+    for (const char *at = scenario->evidence; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',' ? 2 : 0;
+        const size_t length = strcspn(at, ",");
+        if (strlen(run->evidence) == length && strncmp(at, run->evidence, length) == 0)
+            return true;
+    }
+    char *grown = NULL;
+    if (asprintf(&grown, "%s, %s", scenario->evidence, run->evidence) < 0)
+        return false;
+    free(scenario->evidence);
+    scenario->evidence = grown;
+    return true;
+}
+
+/* Scenarios of one setting in several experiments are led by the experiment's name. */
+static bool titles_part(struct report *report)
+{
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        struct report_scenario *scenario = &report->scenarios[s];
+        bool shared = false;
+        for (size_t o = 0; o < report->scenario_count && scenario->setting[0] != '\0'; o++) {
+            const struct report_scenario *other = &report->scenarios[o];
+            shared = shared || (o != s && strcmp(other->setting, scenario->setting) == 0 &&
+                                strcmp(other->conditions, scenario->conditions) == 0);
+        }
+        char *title = NULL;
+        if (!shared)
+            continue;
+        if (asprintf(&title, "%s %s", scenario->name, scenario->title) < 0)
+            return false;
+        free(scenario->title);
+        scenario->title = title;
+    }
+    return true;
+}
+
 static bool build(struct report *report)
 {
     const struct results *results = report->results;
@@ -220,13 +262,14 @@ static bool build(struct report *report)
         if (contender == NULL)
             return false;
         contender_add(report, contender, i);
-        if (!scenario_name_applications(report, scenario, i))
+        if (!scenario_name_applications(report, scenario, i) ||
+            !scenario_name_evidence(scenario, &results->runs[i]))
             return false;
     }
     for (size_t s = 0; s < report->scenario_count; s++)
         if (!scenario_finish(&report->scenarios[s]))
             return false;
-    return true;
+    return titles_part(report);
 }
 
 struct report *report_build(const struct results *results, struct error *error)
@@ -257,6 +300,7 @@ void report_free(struct report *report)
         free(scenario->applications);
         free(scenario->conditions);
         free(scenario->title);
+        free(scenario->evidence);
     }
     free(report->scenarios);
     free(report->first_row);

@@ -31,7 +31,8 @@ struct report_scenario {
     const char *name;    /* of the experiment */
     const char *setting; /* of the sweep, or "" */
     char *conditions;    /* what else the sweep set, policy aside: "slo.factor=0.8", or "" */
-    char *title;
+    char *title;         /* setting or name and conditions; unique in the report where these are */
+    char *evidence; /* grades of the latency profiles of its runs: "measured", or "" for none */
     struct report_contender *contenders; /* in order of appearance */
     size_t contender_count;
     const char **applications; /* in order of appearance */
@@ -59,9 +60,10 @@ struct estimate report_estimate(const struct report *report,
 
 /* How a contender stands to the scenario's reference, over the seeds that both have. */
 struct report_comparison {
-    struct estimate hit_points;   /* SLO hit rate: reference − contender, percentage points */
-    struct estimate hit_relative; /* (reference − contender) / contender, % */
-    struct estimate saving;       /* cost per request: (contender − reference) / reference, % */
+    struct estimate hit_points; /* SLO hit rate: reference − contender, percentage points */
+    /* (reference − contender) / contender, %; NAN where the contender's is 0 for any seed */
+    struct estimate hit_relative;
+    struct estimate saving; /* cost per request: (contender − reference) / reference, % */
 };
 
 struct report_comparison report_compare(const struct report *report,

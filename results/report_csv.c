@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "results/report.h"
+#include "results/verdict.h"
 
 static void print_text(FILE *out, const char *text)
 {
@@ -33,8 +33,8 @@ struct line {
     const char *application; /* NULL: all */
 };
 
-static void print_line(FILE *out, const struct line *line, const char *metric, const char *unit,
-                       const char *against, struct estimate estimate)
+static void print_judged(FILE *out, const struct line *line, const char *metric, const char *unit,
+                         const char *against, struct estimate estimate, const char *verdict)
 {
     const char *const texts[] = {line->scenario->name,
                                  line->scenario->setting,
@@ -54,7 +54,17 @@ static void print_line(FILE *out, const struct line *line, const char *metric, c
     print_number(out, estimate.mean);
     print_number(out, estimate.sd);
     print_number(out, estimate.half_width);
+    (void)fputc(',', out);
+    print_text(out, line->scenario->evidence == NULL ? "" : line->scenario->evidence);
+    (void)fputc(',', out);
+    print_text(out, verdict);
     (void)fputs("\r\n", out);
+}
+
+static void print_line(FILE *out, const struct line *line, const char *metric, const char *unit,
+                       const char *against, struct estimate estimate)
+{
+    print_judged(out, line, metric, unit, against, estimate, "");
 }
 
 static void print_measures(const struct report *report, FILE *out, const struct line *line)
@@ -84,29 +94,65 @@ static void print_comparison(const struct report *report, FILE *out, const struc
     print_line(out, &line, REPORT_SAVING, "%", against, comparison.saving);
 }
 
-static void print_reference(FILE *out, const struct reference *reference)
+static const struct estimate nothing = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
+
+/* The published figure itself, its conditions being its grade: its ends, then the verdict. */
+static void print_figure(FILE *out, const struct judgement *judgement)
 {
-    for (size_t i = 0; reference != NULL && i < reference->figure_count; i++) {
-        const struct reference_figure *figure = &reference->figures[i];
+    const struct reference_figure *figure = judgement->figure;
+    struct report_scenario scenario = {
+        .name = "reference", .setting = "", .conditions = figure->evidence};
+    struct report_contender contender = {.policy = figure->policy, .variant = (char[]){""}};
+    struct line line = {&scenario, &contender, figure->application};
+    struct estimate value = nothing;
+    value.mean = figure->low;
+    if (!isnan(figure->low))
+        print_line(out, &line, figure->metric, figure->unit, "low", value);
+    value.mean = figure->high;
+    if (!isnan(figure->high))
+        print_line(out, &line, figure->metric, figure->unit, "high", value);
+    print_judged(out, &line, figure->metric, figure->unit, "verdict", nothing, judgement->sentence);
+}
+
+/* A line a pair: ours, and how it stands to the figure. */
+static void print_pairs(FILE *out, const struct judgement *judgement)
+{
+    const struct reference_figure *figure = judgement->figure;
+    const bool comparison = reference_is_comparison(figure);
+    for (size_t p = 0; p < judgement->pair_count; p++) {
+        const struct verdict_pair *pair = &judgement->pairs[p];
         struct report_scenario scenario = {
-            .name = "reference", .setting = "", .conditions = figure->evidence};
-        struct report_contender contender = {.policy = figure->policy, .variant = (char[]){""}};
+            .name = "reference",
+            .setting = pair->setting,
+            .conditions = figure->evidence,
+            .evidence = pair->scenario == NULL ? NULL : pair->scenario->evidence};
+        struct report_contender contender = {.policy = comparison ? figure->policy : pair->policy,
+                                             .variant = (char[]){""}};
         struct line line = {&scenario, &contender, figure->application};
-        struct estimate value = {.n = 0, .sd = NAN, .half_width = NAN};
-        value.mean = figure->low;
-        if (!isnan(figure->low))
-            print_line(out, &line, figure->metric, figure->unit, "low", value);
-        value.mean = figure->high;
-        if (!isnan(figure->high))
-            print_line(out, &line, figure->metric, figure->unit, "high", value);
+        print_judged(out, &line, figure->metric, figure->unit, comparison ? pair->policy : "",
+                     pair->ours, standing_name(pair->standing));
     }
+}
+
+static bool print_reference(const struct report *report, const struct reference *reference,
+                            FILE *out, struct error *error)
+{
+    for (size_t i = 0; i < reference->figure_count; i++) {
+        struct judgement judgement;
+        if (!verdict_judge(report, &reference->figures[i], &judgement, error))
+            return false;
+        print_figure(out, &judgement);
+        print_pairs(out, &judgement);
+        judgement_clear(&judgement);
+    }
+    return true;
 }
 
 bool report_csv(const struct report *report, const struct reference *reference, FILE *out,
                 struct error *error)
 {
     (void)fputs("name,setting,conditions,policy,variant,application,metric,unit,against,seeds,mean,"
-                "sd,half_width_95\r\n",
+                "sd,half_width_95,profile_evidence,verdict\r\n",
                 out);
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
@@ -121,6 +167,7 @@ bool report_csv(const struct report *report, const struct reference *reference, 
             }
         }
     }
-    print_reference(out, reference);
+    if (reference != NULL && !print_reference(report, reference, out, error))
+        return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }

@@ -6,7 +6,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "results/report.h"
+#include "results/verdict.h"
 
 /* cJSON writes NAN as null, which is what a figure that does not exist should be. */
 static void add_estimate(cJSON *object, const char *key, struct estimate estimate)
@@ -79,48 +79,67 @@ static void add_scenario(const struct report *report, const struct report_scenar
     (void)cJSON_AddStringToObject(object, "name", scenario->name);
     (void)cJSON_AddStringToObject(object, "setting", scenario->setting);
     (void)cJSON_AddStringToObject(object, "conditions", scenario->conditions);
+    (void)cJSON_AddStringToObject(object, "profile_evidence", scenario->evidence);
     cJSON *contenders = cJSON_AddArrayToObject(object, "policies");
     for (size_t c = 0; c < scenario->contender_count; c++)
         add_contender(report, scenario, c, contenders);
 }
 
-static void add_ours(const struct report *report, const struct reference_figure *figure,
-                     cJSON *object)
+/* A count of each standing, and the pairs themselves. */
+static void add_pairs(const struct judgement *judgement, cJSON *object)
 {
+    cJSON *counts = cJSON_AddObjectToObject(object, "pairs");
+    for (int s = 0; s < STANDING_COUNT; s++)
+        (void)cJSON_AddNumberToObject(counts, standing_name((enum standing)s),
+                                      (double)judgement->counts[s]);
     cJSON *ours = cJSON_AddArrayToObject(object, "ours");
-    for (size_t s = 0; s < report->scenario_count; s++) {
-        const struct report_scenario *scenario = &report->scenarios[s];
-        for (size_t c = 0; c < scenario->contender_count; c++) {
-            struct estimate estimate = report_published(report, scenario, c, figure);
-            if (estimate.n == 0)
-                continue;
-            cJSON *entry = cJSON_CreateObject();
-            (void)cJSON_AddItemToArray(ours, entry);
-            (void)cJSON_AddStringToObject(entry, "scenario", scenario->title);
-            (void)cJSON_AddStringToObject(entry, "policy", scenario->contenders[c].title);
-            add_estimate(entry, "figure", estimate);
-        }
+    for (size_t p = 0; p < judgement->pair_count; p++) {
+        const struct verdict_pair *pair = &judgement->pairs[p];
+        cJSON *entry = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(ours, entry);
+        (void)cJSON_AddStringToObject(entry, "scenario", pair->setting);
+        (void)cJSON_AddStringToObject(entry, "policy", pair->policy);
+        if (pair->scenario != NULL)
+            (void)cJSON_AddStringToObject(entry, "profile_evidence", pair->scenario->evidence);
+        (void)cJSON_AddStringToObject(entry, "standing", standing_name(pair->standing));
+        add_estimate(entry, "figure", pair->ours);
     }
 }
 
-static void add_reference(const struct report *report, const struct reference *reference,
-                          cJSON *root)
+static void add_figure(const struct judgement *judgement, cJSON *figures)
+{
+    const struct reference_figure *figure = judgement->figure;
+    cJSON *entry = cJSON_CreateObject();
+    (void)cJSON_AddItemToArray(figures, entry);
+    (void)cJSON_AddStringToObject(entry, "metric", figure->metric);
+    (void)cJSON_AddStringToObject(entry, "evidence", figure->evidence);
+    (void)cJSON_AddStringToObject(entry, "unit", figure->unit);
+    (void)cJSON_AddNumberToObject(entry, "low", figure->low);
+    (void)cJSON_AddNumberToObject(entry, "high", figure->high);
+    if (figure->formula != NULL)
+        (void)cJSON_AddStringToObject(entry, "formula", figure->formula);
+    if (figure->note != NULL)
+        (void)cJSON_AddStringToObject(entry, "note", figure->note);
+    (void)cJSON_AddStringToObject(entry, "verdict", verdict_name(judgement->verdict));
+    (void)cJSON_AddStringToObject(entry, "sentence", judgement->sentence);
+    add_pairs(judgement, entry);
+}
+
+static bool add_reference(const struct report *report, const struct reference *reference,
+                          cJSON *root, struct error *error)
 {
     cJSON *object = cJSON_AddObjectToObject(root, "paper");
     (void)cJSON_AddStringToObject(object, "title", reference->title);
     (void)cJSON_AddStringToObject(object, "source", reference->source);
     cJSON *figures = cJSON_AddArrayToObject(object, "figures");
     for (size_t i = 0; i < reference->figure_count; i++) {
-        const struct reference_figure *figure = &reference->figures[i];
-        cJSON *entry = cJSON_CreateObject();
-        (void)cJSON_AddItemToArray(figures, entry);
-        (void)cJSON_AddStringToObject(entry, "metric", figure->metric);
-        (void)cJSON_AddStringToObject(entry, "evidence", figure->evidence);
-        (void)cJSON_AddStringToObject(entry, "unit", figure->unit);
-        (void)cJSON_AddNumberToObject(entry, "low", figure->low);
-        (void)cJSON_AddNumberToObject(entry, "high", figure->high);
-        add_ours(report, figure, entry);
+        struct judgement judgement;
+        if (!verdict_judge(report, &reference->figures[i], &judgement, error))
+            return false;
+        add_figure(&judgement, figures);
+        judgement_clear(&judgement);
     }
+    return true;
 }
 
 bool report_json(const struct report *report, const struct reference *reference, FILE *out,
@@ -136,8 +155,10 @@ bool report_json(const struct report *report, const struct reference *reference,
     cJSON *scenarios = cJSON_AddArrayToObject(root, "scenarios");
     for (size_t s = 0; s < report->scenario_count; s++)
         add_scenario(report, &report->scenarios[s], scenarios);
-    if (reference != NULL)
-        add_reference(report, reference, root);
+    if (reference != NULL && !add_reference(report, reference, root, error)) {
+        cJSON_Delete(root);
+        return false;
+    }
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
     if (text == NULL)

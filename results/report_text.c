@@ -7,6 +7,7 @@
 
 #include "results/report.h"
 #include "results/table.h"
+#include "results/verdict.h"
 
 enum { LINE_WIDTH = 100 };
 
@@ -35,9 +36,21 @@ static const struct figure run_figures[] = {
     {"vCPU used %", "vcpu_utilisation", 100, DECIMALS(1)},
     {"mean batch", "mean_batch", 1, DECIMALS(2)},
     {"slowdown", "slowdown_mean", 1, DECIMALS(3)},
-    {"decisions", "decisions", 1, DECIMALS(0)},
-    {"us/decision", "decision_us_mean", 1, 4},
+    {"plan missed %", "preplanned_miss_rate", 100, DECIMALS(1)},
     {"$ provisioned", "cost_provisioned_usd", 1, 4},
+};
+
+static const struct figure time_figures[] = {
+    {"queue ms", "queue_ms_mean", 1, 4},  {"transfer ms", "transfer_ms_mean", 1, 4},
+    {"cold ms", "cold_ms_mean", 1, 4},    {"execution ms", "exec_ms_mean", 1, 4},
+    {"mean ms", "latency_ms_mean", 1, 4}, {"longest ms", "latency_ms_max", 1, 4},
+};
+
+static const struct figure decision_figures[] = {
+    {"decisions", "decisions", 1, DECIMALS(0)},
+    {"units/decision", "decision_units_mean", 1, 4},
+    {"us/decision", "decision_us_mean", 1, 4},
+    {"longest us", "decision_us_max", 1, 4},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -154,6 +167,13 @@ static void print_legend(FILE *out)
         "  $/1,000 req  pay-per-use: execution time x (vCPU + vGPU price), for 1,000 requests\n"
         "  p50 p95 p99  percentiles of latency, from arrival to finish\n"
         "  cold %       jobs that waited for a container to start\n"
+        "  plan missed  batches that ran with fewer jobs, or in another configuration, than a plan "
+        "made\n"
+        "               ahead had said; - where the policy plans none ahead\n"
+        "  queue ms …   mean parts of a request's latency, each summed over its jobs: of parallel "
+        "branches\n"
+        "               all count, so that the parts may exceed the mean\n"
+        "  units        work that the policy reports: node expansions, candidates\n"
         "  bound        what no policy can beat: share of requests whose fastest path, alone, with "
         "their own\n"
         "               noise, meets the SLO; cheapest path whose nominal time meets the SLO\n",
@@ -252,28 +272,44 @@ static bool print_applications(const struct report *report, const struct report_
     return good;
 }
 
-static bool print_runs(const struct report *report, const struct report_scenario *scenario,
-                       FILE *out)
+enum { FIGURES_MAX = 8 };
+
+/* A line a policy, all applications together. */
+static bool print_overall(const struct report *report, const struct report_scenario *scenario,
+                          const char *title, const struct figure *figures, size_t count, FILE *out)
 {
-    const char *headers[1 + COUNT(run_figures)] = {"policy"};
-    int decimals[COUNT(run_figures)];
-    for (size_t f = 0; f < COUNT(run_figures); f++) {
-        headers[f + 1] = run_figures[f].header;
-        decimals[f] = column_decimals(report, scenario, &run_figures[f]);
+    const char *headers[1 + FIGURES_MAX] = {title};
+    int decimals[FIGURES_MAX];
+    for (size_t f = 0; f < count; f++) {
+        headers[f + 1] = figures[f].header;
+        decimals[f] = column_decimals(report, scenario, &figures[f]);
     }
-    struct text_table *table = text_table_create(headers, COUNT(headers));
-    add_rows(report, scenario, NULL, run_figures, COUNT(run_figures), decimals, "", table);
+    struct text_table *table = text_table_create(headers, count + 1);
+    add_rows(report, scenario, NULL, figures, count, decimals, "", table);
     (void)fputc('\n', out);
     bool good = text_table_print(table, 0, out);
     text_table_free(table);
     return good;
 }
 
+static bool print_runs(const struct report *report, const struct report_scenario *scenario,
+                       FILE *out)
+{
+    return print_overall(report, scenario, "use of the cluster", run_figures, COUNT(run_figures),
+                         out) &&
+           print_overall(report, scenario, "where the time goes", time_figures, COUNT(time_figures),
+                         out) &&
+           print_overall(report, scenario, "decisions", decision_figures, COUNT(decision_figures),
+                         out);
+}
+
 /* ---- Paired comparisons -------------------------------------------------------------------- */
 
-static void add_comparison(const struct report *report, const struct report_scenario *scenario,
+/* False where a gain in per cent is undefined. */
+static bool add_comparison(const struct report *report, const struct report_scenario *scenario,
                            const char *application, struct text_table *table)
 {
+    bool defined = true;
     text_table_group(table, application == NULL ? "all applications" : application);
     for (size_t c = 0; c < scenario->contender_count; c++) {
         if (c == scenario->reference)
@@ -285,7 +321,10 @@ static void add_comparison(const struct report *report, const struct report_scen
         text_table_estimate(table, 2, comparison.hit_points, 1);
         text_table_estimate(table, 3, comparison.hit_relative, 1);
         text_table_estimate(table, 4, comparison.saving, 1);
+        defined =
+            defined && !(comparison.hit_relative.n > 0 && isnan(comparison.hit_relative.mean));
     }
+    return defined;
 }
 
 static bool print_comparisons(const struct report *report, const struct report_scenario *scenario,
@@ -307,67 +346,50 @@ static bool print_comparisons(const struct report *report, const struct report_s
     headers[0] = first;
     struct text_table *table = text_table_create(headers, COUNT(headers));
     size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
+    bool defined = true;
     for (size_t a = 0; a < groups; a++)
-        add_comparison(report, scenario,
-                       a < scenario->application_count ? scenario->applications[a] : NULL, table);
+        defined = add_comparison(report, scenario,
+                                 a < scenario->application_count ? scenario->applications[a] : NULL,
+                                 table) &&
+                  defined;
     (void)fputs("\nPaired by seed (same arrivals and noise). Gain = ESG - baseline in points, "
                 "(ESG - baseline) / baseline in %;\n"
                 "saving = (baseline - ESG) / ESG, in cost per request. Above 0: ESG is better.\n\n",
                 out);
     bool good = text_table_print(table, 0, out);
     text_table_free(table);
+    if (!defined)
+        (void)fputs("\n- in %: undefined, the baseline's hit rate being 0 for a seed.\n", out);
     return good;
 }
 
 /* ---- Published figures --------------------------------------------------------------------- */
 
-static void figure_range(const struct reference_figure *figure, char *text, size_t size)
+/* Pairs that ran; the others are named below the table and in the verdict. */
+static void add_published(const struct judgement *judgement, struct text_table *table)
 {
-    bool plain = strcmp(figure->unit, "1") == 0 || figure->unit[0] == '\0';
-    const char *blank = plain ? "" : " ";
-    const char *unit = plain ? "" : figure->unit;
-    if (isnan(figure->low))
-        (void)snprintf(text, size, "at most %g%s%s", figure->high, blank, unit);
-    else if (isnan(figure->high))
-        (void)snprintf(text, size, "at least %g%s%s", figure->low, blank, unit);
-    else
-        (void)snprintf(text, size, "%g to %g%s%s", figure->low, figure->high, blank, unit);
-}
-
-static const char *standing(const struct reference_figure *figure, double ours)
-{
-    if (isnan(ours))
-        return "-";
-    return ours < figure->low ? "below" : ours > figure->high ? "above" : "within";
-}
-
-static void add_published(const struct report *report, const struct reference_figure *figure,
-                          struct text_table *table)
-{
+    const struct reference_figure *figure = judgement->figure;
+    const bool comparison = reference_is_comparison(figure);
     bool any = false;
     char group[256];
     char range[96];
-    figure_range(figure, range, sizeof range);
+    verdict_range(figure, range, sizeof range);
     (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, range, figure->evidence,
                    figure->formula == NULL ? "" : ", ",
                    figure->formula == NULL ? "" : figure->formula);
     text_table_group(table, group);
-    for (size_t s = 0; s < report->scenario_count; s++) {
-        const struct report_scenario *scenario = &report->scenarios[s];
-        for (size_t c = 0; c < scenario->contender_count; c++) {
-            struct estimate ours = report_published(report, scenario, c, figure);
-            if (ours.n == 0)
-                continue;
-            any = true;
-            text_table_row(table);
-            text_table_cell(table, 0, "  %s", scenario->title);
-            text_table_cell(table, 1, "%s%s", reference_is_comparison(figure) ? "against " : "",
-                            scenario->contenders[c].title);
-            text_table_estimate(
-                table, 2, ours,
-                reference_is_comparison(figure) ? 1 : text_table_decimals(ours.mean, 4));
-            text_table_cell(table, 3, "%s", standing(figure, ours.mean));
-        }
+    for (size_t p = 0; p < judgement->pair_count; p++) {
+        const struct verdict_pair *pair = &judgement->pairs[p];
+        if (pair->standing == STANDING_NO_RUN)
+            continue;
+        any = true;
+        text_table_row(table);
+        text_table_cell(table, 0, "  %s", pair->setting);
+        text_table_cell(table, 1, "%s", pair->scenario->evidence);
+        text_table_cell(table, 2, "%s%s", comparison ? "against " : "", pair->policy);
+        text_table_estimate(table, 3, pair->ours,
+                            comparison ? 1 : text_table_decimals(pair->ours.mean, 4));
+        text_table_cell(table, 4, "%s", standing_name(pair->standing));
     }
     if (!any) {
         text_table_row(table);
@@ -438,28 +460,67 @@ static void print_filled(FILE *out, const char *text)
     (void)fputc('\n', out);
 }
 
-static bool print_reference(const struct report *report, const struct reference *reference,
-                            FILE *out)
+/* One figure's verdict, then what is to be known of the figure itself. */
+static void print_verdict(const struct judgement *judgement, FILE *out)
 {
-    static const char *const headers[] = {"published figure, setting", "policy", "ours", "ours is"};
+    const struct reference_figure *figure = judgement->figure;
+    char range[96];
+    verdict_range(figure, range, sizeof range);
+    (void)fprintf(out, "%s, %s [%s]:\n  ", figure->metric, range, figure->evidence);
+    print_filled(out, judgement->sentence);
+    if (figure->note == NULL)
+        return;
+    (void)fputs("  Note: ", out);
+    print_filled(out, figure->note);
+}
+
+static bool print_judgements(const struct report *report, const struct reference *reference,
+                             struct judgement *judgements, FILE *out)
+{
+    static const char *const headers[] = {"published figure, setting", "profile", "policy", "ours",
+                                          "ours"};
+    struct text_table *table = text_table_create(headers, COUNT(headers));
+    for (size_t i = 0; i < reference->figure_count; i++)
+        add_published(&judgements[i], table);
+    bool good = text_table_print(table, 0, out);
+    text_table_free(table);
+    (void)fputs(
+        "\nThe 95 % interval over the seeds, paired for a comparison, lies wholly within the "
+        "published\nrange (holds), under it (below), over it (above), or across an end "
+        "(undecided).\n\n",
+        out);
+    print_absent(report, reference, false, out);
+    print_absent(report, reference, true, out);
+    for (size_t i = 0; i < reference->figure_count; i++)
+        print_verdict(&judgements[i], out);
+    return good;
+}
+
+static bool print_reference(const struct report *report, const struct reference *reference,
+                            FILE *out, struct error *error)
+{
     heading(out, "published figures beside ours");
     print_filled(out, reference->title);
     print_filled(out, reference->source);
     (void)fputc('\n', out);
-    struct text_table *table = text_table_create(headers, COUNT(headers));
-    for (size_t i = 0; i < reference->figure_count; i++)
-        add_published(report, &reference->figures[i], table);
-    bool good = text_table_print(table, 0, out);
-    text_table_free(table);
-    (void)fputc('\n', out);
-    print_absent(report, reference, false, out);
-    print_absent(report, reference, true, out);
-    for (size_t i = 0; i < reference->figure_count; i++)
-        if (reference->figures[i].note != NULL) {
-            (void)fprintf(out, "%s:\n  ", reference->figures[i].metric);
-            print_filled(out, reference->figures[i].note);
-        }
+    struct judgement *judgements = calloc(reference->figure_count, sizeof *judgements);
+    bool good = judgements != NULL || error_run(error, "out of memory for the report");
+    for (size_t i = 0; good && i < reference->figure_count; i++)
+        good = verdict_judge(report, &reference->figures[i], &judgements[i], error);
+    if (good && !print_judgements(report, reference, judgements, out))
+        good = error_run(error, "out of memory for the report");
+    for (size_t i = 0; judgements != NULL && i < reference->figure_count; i++)
+        judgement_clear(&judgements[i]);
+    free(judgements);
     return good;
+}
+
+static void scenario_heading(const struct report_scenario *scenario, FILE *out)
+{
+    char text[TEXT_LABEL + 2 * TEXT_NAME + 64];
+    (void)snprintf(text, sizeof text, "%s [%s%s]", scenario->title,
+                   scenario->evidence[0] == '\0' ? "no profile" : "profile: ", scenario->evidence);
+    heading(out, text);
 }
 
 bool report_text(const struct report *report, const struct reference *reference, FILE *out,
@@ -473,14 +534,14 @@ bool report_text(const struct report *report, const struct reference *reference,
     print_legend(out);
     bool good = true;
     for (size_t s = 0; good && s < report->scenario_count; s++) {
-        heading(out, report->scenarios[s].title);
+        scenario_heading(&report->scenarios[s], out);
         good = print_applications(report, &report->scenarios[s], out) &&
                print_runs(report, &report->scenarios[s], out) &&
                print_comparisons(report, &report->scenarios[s], out);
     }
-    if (good && reference != NULL)
-        good = print_reference(report, reference, out);
     if (!good)
         return error_run(error, "out of memory for the report");
+    if (reference != NULL && !print_reference(report, reference, out, error))
+        return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }

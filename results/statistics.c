@@ -45,7 +45,7 @@ static double difference(double first, double second)
 
 static double saving(double baseline, double reference)
 {
-    return (baseline - reference) / reference;
+    return reference == 0 ? NAN : (baseline - reference) / reference;
 }
 
 struct estimate statistics_paired_difference(const double *first, const double *second, size_t n)

@@ -25,7 +25,7 @@ struct estimate statistics_estimate(const double *values, size_t n);
 struct estimate statistics_paired_difference(const double *first, const double *second, size_t n);
 
 /* The mean of (baseline[i] − reference[i]) / reference[i]: what the reference saves, as a share of
- * its own figure. */
+ * its own figure. Undefined, so NAN throughout, where a reference is 0: no share of nothing. */
 struct estimate statistics_paired_saving(const double *baseline, const double *reference, size_t n);
 
 /* The 97.5 % quantile of Student's t with `degrees` > 0 degrees of freedom. */
