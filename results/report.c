@@ -69,6 +69,7 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
         struct report_scenario *scenario = &report->scenarios[s];
         if (strcmp(scenario->name, run->name) == 0 &&
             strcmp(scenario->setting, run->setting) == 0 &&
+            strcmp(scenario->evidence, run->evidence) == 0 &&
             strcmp(scenario->conditions, conditions) == 0) {
             free(conditions);
             return scenario;
@@ -77,13 +78,11 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
     struct report_scenario *scenario = &report->scenarios[report->scenario_count++];
     scenario->name = run->name;
     scenario->setting = run->setting;
+    scenario->evidence = run->evidence;
     scenario->conditions = conditions;
     scenario->reference = REPORT_NONE;
     const char *head = run->setting[0] != '\0' ? run->setting : run->name;
     const char *between = head[0] != '\0' && conditions[0] != '\0' ? " " : "";
-    scenario->evidence = strdup(run->evidence);
-    if (scenario->evidence == NULL)
-        return NULL;
     char *title = NULL;
     if (asprintf(&title, "%s%s%s", head, between, conditions) < 0)
         title = NULL;
@@ -209,23 +208,6 @@ static bool scenario_finish(struct report_scenario *scenario)
     return true;
 }
 
-/* Runs that differ in their profile's grade alone cannot be told apart by label: all are named. */
-static bool scenario_name_evidence(struct report_scenario *scenario, const struct summary_row *run)
-{
-    for (const char *at = scenario->evidence; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',' ? 2 : 0;
-        const size_t length = strcspn(at, ",");
-        if (strlen(run->evidence) == length && strncmp(at, run->evidence, length) == 0)
-            return true;
-    }
-    char *grown = NULL;
-    if (asprintf(&grown, "%s, %s", scenario->evidence, run->evidence) < 0)
-        return false;
-    free(scenario->evidence);
-    scenario->evidence = grown;
-    return true;
-}
-
 /* Scenarios of one setting in several experiments are led by the experiment's name. */
 static bool titles_part(struct report *report)
 {
@@ -262,8 +244,7 @@ static bool build(struct report *report)
         if (contender == NULL)
             return false;
         contender_add(report, contender, i);
-        if (!scenario_name_applications(report, scenario, i) ||
-            !scenario_name_evidence(scenario, &results->runs[i]))
+        if (!scenario_name_applications(report, scenario, i))
             return false;
     }
     for (size_t s = 0; s < report->scenario_count; s++)
@@ -300,7 +281,6 @@ void report_free(struct report *report)
         free(scenario->applications);
         free(scenario->conditions);
         free(scenario->title);
-        free(scenario->evidence);
     }
     free(report->scenarios);
     free(report->first_row);

@@ -28,11 +28,11 @@ struct report_contender {
 };
 
 struct report_scenario {
-    const char *name;    /* of the experiment */
-    const char *setting; /* of the sweep, or "" */
-    char *conditions;    /* what else the sweep set, policy aside: "slo.factor=0.8", or "" */
-    char *title;         /* setting or name and conditions; unique in the report where these are */
-    char *evidence; /* grades of the latency profiles of its runs: "measured", or "" for none */
+    const char *name;     /* of the experiment */
+    const char *setting;  /* of the sweep, or "" */
+    const char *evidence; /* of the latency profile: "measured", "reconstructed: …"; "": none */
+    char *conditions;     /* what else the sweep set, policy aside: "slo.factor=0.8", or "" */
+    char *title; /* setting, led by the name where several experiments have it; and conditions */
     struct report_contender *contenders; /* in order of appearance */
     size_t contender_count;
     const char **applications; /* in order of appearance */

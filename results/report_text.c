@@ -41,16 +41,19 @@ static const struct figure run_figures[] = {
 };
 
 static const struct figure time_figures[] = {
-    {"queue ms", "queue_ms_mean", 1, 4},  {"transfer ms", "transfer_ms_mean", 1, 4},
-    {"cold ms", "cold_ms_mean", 1, 4},    {"execution ms", "exec_ms_mean", 1, 4},
-    {"mean ms", "latency_ms_mean", 1, 4}, {"longest ms", "latency_ms_max", 1, 4},
+    {"queue ms", "queue_ms_mean", 1, DECIMALS(1)},
+    {"transfer ms", "transfer_ms_mean", 1, DECIMALS(1)},
+    {"cold ms", "cold_ms_mean", 1, DECIMALS(1)},
+    {"execution ms", "exec_ms_mean", 1, DECIMALS(1)},
+    {"mean ms", "latency_ms_mean", 1, DECIMALS(1)},
+    {"longest ms", "latency_ms_max", 1, DECIMALS(1)},
 };
 
 static const struct figure decision_figures[] = {
     {"decisions", "decisions", 1, DECIMALS(0)},
-    {"units/decision", "decision_units_mean", 1, 4},
-    {"us/decision", "decision_us_mean", 1, 4},
-    {"longest us", "decision_us_max", 1, 4},
+    {"units/decision", "decision_units_mean", 1, DECIMALS(1)},
+    {"us/decision", "decision_us_mean", 1, DECIMALS(1)},
+    {"longest us", "decision_us_max", 1, DECIMALS(1)},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -385,7 +388,9 @@ static void add_published(const struct judgement *judgement, struct text_table *
         any = true;
         text_table_row(table);
         text_table_cell(table, 0, "  %s", pair->setting);
-        text_table_cell(table, 1, "%s", pair->scenario->evidence);
+        /* "measured: how" in full stands above, with the scenario. */
+        text_table_cell(table, 1, "%.*s", (int)strcspn(pair->scenario->evidence, ":;,("),
+                        pair->scenario->evidence);
         text_table_cell(table, 2, "%s%s", comparison ? "against " : "", pair->policy);
         text_table_estimate(table, 3, pair->ours,
                             comparison ? 1 : text_table_decimals(pair->ours.mean, 4));
@@ -443,17 +448,20 @@ static void print_absent(const struct report *report, const struct reference *re
     (void)fputs(".\n", out);
 }
 
-/* Words filled into lines of LINE_WIDTH, those after the first led by two blanks. */
-static void print_filled(FILE *out, const char *text)
+/* Words filled into lines of LINE_WIDTH after a head, those after the first led by two blanks. */
+static void print_filled(FILE *out, const char *head, const char *text)
 {
-    size_t used = 0;
+    size_t used = strlen(head);
+    bool first = true;
+    (void)fputs(head, out);
     while (*text != '\0') {
         size_t word = strcspn(text, " ");
-        if (used > 0 && used + 1 + word > LINE_WIDTH) {
+        if (!first && used + 1 + word > LINE_WIDTH) {
             (void)fputs("\n ", out);
             used = 1;
         }
-        used += (size_t)fprintf(out, "%s%.*s", used > 0 ? " " : "", (int)word, text);
+        used += (size_t)fprintf(out, "%s%.*s", first ? "" : " ", (int)word, text);
+        first = false;
         text += word;
         text += strspn(text, " ");
     }
@@ -466,12 +474,10 @@ static void print_verdict(const struct judgement *judgement, FILE *out)
     const struct reference_figure *figure = judgement->figure;
     char range[96];
     verdict_range(figure, range, sizeof range);
-    (void)fprintf(out, "%s, %s [%s]:\n  ", figure->metric, range, figure->evidence);
-    print_filled(out, judgement->sentence);
-    if (figure->note == NULL)
-        return;
-    (void)fputs("  Note: ", out);
-    print_filled(out, figure->note);
+    (void)fprintf(out, "%s, %s [%s]:\n", figure->metric, range, figure->evidence);
+    print_filled(out, "  ", judgement->sentence);
+    if (figure->note != NULL)
+        print_filled(out, "  Note: ", figure->note);
 }
 
 static bool print_judgements(const struct report *report, const struct reference *reference,
@@ -500,8 +506,8 @@ static bool print_reference(const struct report *report, const struct reference 
                             FILE *out, struct error *error)
 {
     heading(out, "published figures beside ours");
-    print_filled(out, reference->title);
-    print_filled(out, reference->source);
+    print_filled(out, "", reference->title);
+    print_filled(out, "", reference->source);
     (void)fputc('\n', out);
     struct judgement *judgements = calloc(reference->figure_count, sizeof *judgements);
     bool good = judgements != NULL || error_run(error, "out of memory for the report");
@@ -517,10 +523,9 @@ static bool print_reference(const struct report *report, const struct reference 
 
 static void scenario_heading(const struct report_scenario *scenario, FILE *out)
 {
-    char text[TEXT_LABEL + 2 * TEXT_NAME + 64];
-    (void)snprintf(text, sizeof text, "%s [%s%s]", scenario->title,
-                   scenario->evidence[0] == '\0' ? "no profile" : "profile: ", scenario->evidence);
-    heading(out, text);
+    heading(out, scenario->title);
+    (void)fprintf(out, "profile evidence: %s\n\n",
+                  scenario->evidence[0] == '\0' ? "no profile" : scenario->evidence);
 }
 
 bool report_text(const struct report *report, const struct reference *reference, FILE *out,

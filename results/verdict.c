@@ -171,7 +171,7 @@ static void say_value(FILE *out, const struct judgement *judgement, const struct
 
 static void say_place(FILE *out, const struct judgement *judgement, const struct verdict_pair *pair)
 {
-    (void)fprintf(out, "%s%s in %s", reference_is_comparison(judgement->figure) ? "against " : "",
+    (void)fprintf(out, "%s%s in %s", reference_is_comparison(judgement->figure) ? "against " : "for ",
                   pair->policy, pair->setting);
 }
 
@@ -185,7 +185,7 @@ static bool say_reach(FILE *out, const struct judgement *judgement)
         if (pair->standing == STANDING_NO_RUN || pair->standing == STANDING_UNDEFINED)
             continue;
         low = low == NULL || pair->ours.mean < low->ours.mean ? pair : low;
-        high = high == NULL || pair->ours.mean > high->ours.mean ? pair : high;
+        high = high == NULL || pair->ours.mean >= high->ours.mean ? pair : high;
     }
     if (low == NULL)
         return false;
@@ -238,44 +238,65 @@ static bool policy_ran(const struct report *report, const char *policy)
     return false;
 }
 
-/* Earlier pairs without a run that have told the same. */
-static bool told_before(const struct judgement *judgement, size_t index, bool of_policy)
+/* Why a pair has no run. */
+enum lack { LACK_NONE, LACK_POLICY, LACK_SETTING, LACK_PAIR, LACK_FIGURE };
+
+static enum lack lack_of(const struct report *report, const struct verdict_pair *pair)
 {
-    const struct verdict_pair *pair = &judgement->pairs[index];
-    for (size_t i = 0; i < index; i++) {
-        const struct verdict_pair *earlier = &judgement->pairs[i];
-        if (earlier->standing != STANDING_NO_RUN)
-            continue;
-        if (of_policy ? strcmp(earlier->policy, pair->policy) == 0
-                      : earlier->scenario == NULL && strcmp(earlier->setting, pair->setting) == 0)
+    if (pair->standing != STANDING_NO_RUN)
+        return LACK_NONE;
+    if (pair->contender == REPORT_NONE && !policy_ran(report, pair->policy))
+        return LACK_POLICY;
+    return pair->scenario == NULL           ? LACK_SETTING
+           : pair->contender == REPORT_NONE ? LACK_PAIR
+                                            : LACK_FIGURE;
+}
+
+static const char *lacking(const struct verdict_pair *pair, enum lack lack)
+{
+    return lack == LACK_POLICY ? pair->policy : pair->setting;
+}
+
+static bool told_before(const struct report *report, const struct judgement *judgement,
+                        size_t index, enum lack lack)
+{
+    for (size_t i = 0; i < index && (lack == LACK_POLICY || lack == LACK_SETTING); i++)
+        if (lack_of(report, &judgement->pairs[i]) == lack &&
+            strcmp(lacking(&judgement->pairs[i], lack), lacking(&judgement->pairs[index], lack)) ==
+                0)
             return true;
-    }
     return false;
 }
 
-/* What is missing, each once: policies that ran nowhere, settings that did not, single pairs. */
+/* "; no run of infless, fast-gshare in this file": those that lack the same, each once. */
+static void say_lacking(FILE *out, const struct report *report, const struct judgement *judgement,
+                        enum lack lack, const char *text)
+{
+    bool any = false;
+    for (size_t i = 0; i < judgement->pair_count; i++) {
+        const struct verdict_pair *pair = &judgement->pairs[i];
+        if (lack_of(report, pair) != lack || told_before(report, judgement, i, lack))
+            continue;
+        (void)fputs(any ? ", " : text, out);
+        if (lack == LACK_PAIR || lack == LACK_FIGURE)
+            (void)fprintf(out, "%s in ", pair->policy);
+        (void)fputs(lacking(pair, lack), out);
+        any = true;
+    }
+    if (any && (lack == LACK_POLICY || lack == LACK_SETTING))
+        (void)fputs(" in this file", out);
+}
+
 static void say_missing(FILE *out, const struct report *report, const struct judgement *judgement)
 {
     const bool comparison = reference_is_comparison(judgement->figure);
     if (comparison && !policy_ran(report, REPORT_REFERENCE_POLICY))
         (void)fputs("; no run of " REPORT_REFERENCE_POLICY " in this file", out);
-    for (size_t i = 0; i < judgement->pair_count; i++) {
-        const struct verdict_pair *pair = &judgement->pairs[i];
-        if (pair->standing != STANDING_NO_RUN)
-            continue;
-        if (pair->contender == REPORT_NONE && !policy_ran(report, pair->policy)) {
-            if (!told_before(judgement, i, true))
-                (void)fprintf(out, "; no run of %s in this file", pair->policy);
-        } else if (pair->scenario == NULL) {
-            if (!told_before(judgement, i, false))
-                (void)fprintf(out, "; no run of setting %s in this file", pair->setting);
-        } else if (pair->contender == REPORT_NONE) {
-            (void)fprintf(out, "; no run of %s in %s", pair->policy, pair->setting);
-        } else {
-            (void)fprintf(out, "; nothing to %s for %s in %s", comparison ? "pair" : "read",
-                          pair->policy, pair->setting);
-        }
-    }
+    say_lacking(out, report, judgement, LACK_POLICY, "; no run of ");
+    say_lacking(out, report, judgement, LACK_SETTING, "; no run of setting ");
+    say_lacking(out, report, judgement, LACK_PAIR, "; no run of ");
+    say_lacking(out, report, judgement, LACK_FIGURE,
+                comparison ? "; nothing to pair with " : "; no such figure of ");
 }
 
 static void say(FILE *out, const struct report *report, const struct judgement *judgement)
@@ -297,7 +318,7 @@ static void say(FILE *out, const struct report *report, const struct judgement *
     (void)fprintf(out, "%s: ", openings[judgement->verdict]);
     if (say_reach(out, judgement))
         (void)fprintf(out, ", ");
-    (void)fprintf(out, "the %s figure is %s%s%s; ours holds in %zu of %zu pair%s of %s and setting",
+    (void)fprintf(out, "the %s figure is %s%s%s; it holds in %zu of %zu pair%s of %s and setting",
                   figure->evidence, range, wording == NULL ? "" : " ",
                   wording == NULL ? "" : wording->more, judgement->counts[STANDING_HOLDS],
                   judgement->pair_count, judgement->pair_count == 1 ? "" : "s",

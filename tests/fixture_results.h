@@ -3,9 +3,11 @@
 #ifndef ESGSIM_TESTS_FIXTURE_RESULTS_H
 #define ESGSIM_TESTS_FIXTURE_RESULTS_H
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "results/record.h"
 #include "results/store.h"
@@ -66,6 +68,12 @@ static inline struct measures fixture_measures(double hit, double cost, uint64_t
                              .latency_ms_p99 = 250.5,
                              .cold_start_rate = 0.25,
                              .mean_batch = 2.5,
+                             .queue_ms_mean = 30,
+                             .transfer_ms_mean = 0.5,
+                             .cold_ms_mean = 20.25,
+                             .exec_ms_mean = 60,
+                             .latency_ms_max = 300,
+                             .preplanned_miss_rate = NAN,
                              .bound_slo_hit_rate = 1,
                              .bound_cost_per_request_usd = 0.0001};
 }
@@ -84,7 +92,10 @@ static inline struct simulation_result fixture_result(const struct fixture *fixt
                 .vcpu_utilisation = 0.25,
                 .slowdown_mean = 1.125,
                 .decisions = 400,
+                .decision_units = 50000,
+                .decision_units_mean = 125,
                 .decision_us_mean = 12.5,
+                .decision_us_max = 99.5,
                 .cost_provisioned_usd = 3},
         .wall_s = 0.125,
         .exact_quantiles = true};
@@ -149,6 +160,34 @@ static inline bool fixture_store(struct store *store, const struct fixture *fixt
         return false;
     struct recorder recorder = store_recorder(store);
     return fixture_record(&recorder, rows, error) && store_end_run(store, &result, error);
+}
+
+/* The runs, stored and read again, in a file of the name made-up.h5. NULL: they could not be. */
+static inline struct results *fixture_results(const struct fixture *runs, size_t count)
+{
+    char folder[512];
+    char path[600];
+    struct error error = {0};
+    (void)snprintf(folder, sizeof folder, "%s/esgsim-results-XXXXXX", P_tmpdir);
+    if (mkdtemp(folder) == NULL)
+        return NULL;
+    (void)snprintf(path, sizeof path, "%s/made-up.h5", folder);
+    struct store *store = store_create(path, &error);
+    bool good = store != NULL;
+    for (size_t i = 0; good && i < count; i++)
+        good = fixture_store(store, &runs[i], 0, &error);
+    good = good && store_finish(store, &error);
+    struct results *results = good ? results_load(path, &error) : NULL;
+    if (unlink(path) != 0 || rmdir(folder) != 0 || results == NULL)
+        return NULL;
+    /* The parts of the header that are not the fixture's. */
+    free(results->path);
+    free(results->version);
+    free(results->commit);
+    results->path = strdup("made-up.h5");
+    results->version = strdup("1.2.3");
+    results->commit = strdup("abc1234");
+    return results;
 }
 
 #endif

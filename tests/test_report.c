@@ -42,28 +42,9 @@ struct opened {
 
 static struct opened report_open(const struct fixture *runs, size_t count)
 {
-    char folder[512];
-    char path[600];
     struct error error = {0};
-    (void)snprintf(folder, sizeof folder, "%s/esgsim-report-XXXXXX", P_tmpdir);
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof path, "%s/made-up.h5", folder);
-    struct store *store = store_create(path, &error);
-    assert_non_null(store);
-    for (size_t i = 0; i < count; i++)
-        assert_true(fixture_store(store, &runs[i], 0, &error));
-    assert_true(store_finish(store, &error));
-    struct opened opened = {.results = results_load(path, &error)};
+    struct opened opened = {.results = fixture_results(runs, count)};
     assert_non_null(opened.results);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(folder), 0);
-    /* The parts of the header that are not the fixture's. */
-    free(opened.results->path);
-    free(opened.results->version);
-    free(opened.results->commit);
-    opened.results->path = strdup("made-up.h5");
-    opened.results->version = strdup("1.2.3");
-    opened.results->commit = strdup("abc1234");
     opened.report = report_build(opened.results, &error);
     assert_non_null(opened.report);
     return opened;
@@ -144,9 +125,13 @@ static void the_published_figures_that_ship_can_be_read(void **state)
     struct error error = {0};
     struct reference *reference = reference_load("results/paper/esg-hpdc24.json", &error);
     assert_non_null(reference);
-    assert_true(reference->figure_count >= 3);
-    assert_string_equal(reference->figures[1].metric, REPORT_SAVING);
-    assert_true(reference->figures[1].low == 47 && reference->figures[1].high == 187);
+    assert_int_equal(reference->figure_count, 5);
+    assert_string_equal(reference->figures[0].metric, REPORT_HIT_RELATIVE);
+    assert_string_equal(reference->figures[1].metric, REPORT_HIT_POINTS);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(reference->figures[i].low == 61 && reference->figures[i].high == 80);
+    assert_string_equal(reference->figures[2].metric, REPORT_SAVING);
+    assert_true(reference->figures[2].low == 47 && reference->figures[2].high == 187);
     reference_free(reference);
 }
 
@@ -162,6 +147,10 @@ static void bad_reference_files_are_refused(void **state)
         {"{\"metric\": \"cost_usd\", \"evidence\": \"published\", \"low\": 2, \"high\": 1}",
          "above"},
         {"{\"metric\": \"cost_saving\", \"evidence\": \"published\", \"low\": 2}", "against"},
+        {"{\"metric\": \"cost_saving\", \"evidence\": \"published\", \"low\": 2, \"policy\": "
+         "\"edf\", "
+         "\"against\": [\"fifo\"]}",
+         "compares esg"},
         {"{\"metric\": \"cost_usd\", \"evidence\": \"published\", \"low\": 2, \"extra\": 1}",
          "extra"},
     };
