@@ -64,28 +64,25 @@ static bool pair_add(struct judgement *judgement, struct verdict_pair pair)
     return true;
 }
 
-/* The contenders of `policy` in the scenario, or their absence. */
-static bool scenario_pairs(const struct report *report, const struct report_scenario *scenario,
-                           const char *policy, struct judgement *judgement)
+/* The first contender of `policy` in the scenario, or its absence. */
+static bool scenario_pair(const struct report *report, const struct report_scenario *scenario,
+                          const char *policy, struct judgement *judgement)
 {
     const bool comparison = reference_is_comparison(judgement->figure);
-    struct verdict_pair pair = {.scenario = scenario, .setting = scenario->title};
-    bool any = false;
-    for (size_t c = 0; c < scenario->contender_count; c++) {
+    struct verdict_pair pair = {.scenario = scenario,
+                                .contender = REPORT_NONE,
+                                .setting = scenario->title,
+                                .policy = policy,
+                                .ours = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN}};
+    for (size_t c = 0; c < scenario->contender_count && pair.contender == REPORT_NONE; c++) {
         if (strcmp(scenario->contenders[c].policy, policy) != 0 ||
             (comparison && c == scenario->reference))
             continue;
-        any = true;
         pair.contender = c;
         pair.policy = scenario->contenders[c].title;
         pair.ours = report_published(report, scenario, c, judgement->figure);
-        if (!pair_add(judgement, pair))
-            return false;
     }
-    pair.contender = REPORT_NONE;
-    pair.policy = policy;
-    pair.ours = (struct estimate){.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
-    return any || pair_add(judgement, pair);
+    return pair_add(judgement, pair);
 }
 
 static const char *setting_of(const struct report_scenario *scenario)
@@ -103,7 +100,7 @@ static bool setting_pairs(const struct report *report, const char *setting, cons
         if (setting != NULL && strcmp(setting_of(scenario), setting) != 0)
             continue;
         any = true;
-        if (!scenario_pairs(report, scenario, policy, judgement))
+        if (!scenario_pair(report, scenario, policy, judgement))
             return false;
     }
     const struct verdict_pair absent = {
@@ -171,8 +168,9 @@ static void say_value(FILE *out, const struct judgement *judgement, const struct
 
 static void say_place(FILE *out, const struct judgement *judgement, const struct verdict_pair *pair)
 {
-    (void)fprintf(out, "%s%s in %s", reference_is_comparison(judgement->figure) ? "against " : "for ",
-                  pair->policy, pair->setting);
+    (void)fprintf(out, "%s%s in %s",
+                  reference_is_comparison(judgement->figure) ? "against " : "for ", pair->policy,
+                  pair->setting);
 }
 
 /* How far ours reaches: lowest and highest mean. False where there is none. */

@@ -22,8 +22,9 @@
  *   cannot be said  no pair holds, and none is below or above
  *
  * The intervals are each pair's own: with many pairs, about one in twenty misses its true mean. A
- * comparison is of the scenario's first run of ESG; variants of the other policy are pairs of their
- * own. "above" is no confirmation: a claim is a range, and both its ends are claimed.
+ * comparison is of the scenario's first variant of ESG with the first of the other policy: further
+ * variants are experiments of our own, and stand in the tables of comparisons. "above" is no
+ * confirmation: a claim is a range, and both its ends are claimed.
  */
 #ifndef ESGSIM_RESULTS_VERDICT_H
 #define ESGSIM_RESULTS_VERDICT_H
