@@ -81,7 +81,8 @@ struct estimate report_published(const struct report *report,
                                  const struct report_scenario *scenario, size_t contender,
                                  const struct reference_figure *figure);
 
-/* Print; a reference's figures with their verdicts (verdict.h). `reference` may be NULL. False: ERROR_RUN (memory, or the stream failed). */
+/* Print; a reference's figures with their verdicts (verdict.h). `reference` may be NULL. False:
+ * ERROR_RUN (memory, or the stream failed). */
 bool report_text(const struct report *report, const struct reference *reference, FILE *out,
                  struct error *error);
 bool report_csv(const struct report *report, const struct reference *reference, FILE *out,

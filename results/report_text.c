@@ -510,12 +510,14 @@ static bool print_reference(const struct report *report, const struct reference 
     print_filled(out, "", reference->source);
     (void)fputc('\n', out);
     struct judgement *judgements = calloc(reference->figure_count, sizeof *judgements);
-    bool good = judgements != NULL || error_run(error, "out of memory for the report");
+    if (judgements == NULL)
+        return error_run(error, "out of memory for the report");
+    bool good = true;
     for (size_t i = 0; good && i < reference->figure_count; i++)
         good = verdict_judge(report, &reference->figures[i], &judgements[i], error);
     if (good && !print_judgements(report, reference, judgements, out))
         good = error_run(error, "out of memory for the report");
-    for (size_t i = 0; judgements != NULL && i < reference->figure_count; i++)
+    for (size_t i = 0; i < reference->figure_count; i++)
         judgement_clear(&judgements[i]);
     free(judgements);
     return good;

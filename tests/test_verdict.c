@@ -81,7 +81,7 @@ static void judged_clear(struct judged *judged)
 
 static void assert_judged(const char *figures, enum verdict verdict, const char *sentence)
 {
-    struct judged judged;
+    struct judged judged = {0};
     judge(&judged, runs, RUNS, figures);
     assert_string_equal(judged.judgement.sentence, sentence);
     assert_int_equal(judged.judgement.verdict, verdict);
@@ -133,7 +133,7 @@ static void worse_than_the_baseline_is_called_lower(void **state)
         "holds in 1 of 1 pair of baseline and setting (orion: light).");
     static const struct fixture dear[] = {SEEDS("light", "esg", 0.2, 0.2, 0.2, 0.0002),
                                           SEEDS("light", "orion", 0.8, 0.8, 0.8, 0.0001)};
-    struct judged judged;
+    struct judged judged = {0};
     judge(&judged, dear, 6, GAIN("\"orion\""));
     assert_int_equal(judged.judgement.verdict, VERDICT_NOT);
     assert_string_equal(
@@ -173,11 +173,12 @@ static void what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole(void 
 static void without_a_run_of_esg_nothing_is_said(void **state)
 {
     (void)state;
-    struct judged judged;
+    struct judged judged = {0};
     judge(&judged, runs + 6, 6, GAIN("\"orion\""));
     assert_int_equal(judged.judgement.verdict, VERDICT_UNKNOWN);
     assert_int_equal(judged.judgement.counts[STANDING_NO_RUN], 2);
-    assert_non_null(strstr(judged.judgement.sentence, "; no run of esg in this file"));
+    const char *sentence = judged.judgement.sentence;
+    assert_true(sentence != NULL && strstr(sentence, "; no run of esg in this file") != NULL);
     judged_clear(&judged);
 }
 
@@ -188,7 +189,7 @@ static void one_seed_has_no_interval_and_so_no_verdict(void **state)
         {"light", "esg", "policy.name=esg setting=light", 1, 0.85, 0.0001, RECORD_SUMMARY},
         {"light", "orion", "policy.name=orion setting=light", 1, 0.5, 0.0001, RECORD_SUMMARY},
     };
-    struct judged judged;
+    struct judged judged = {0};
     judge(&judged, single, 2, GAIN("\"orion\""));
     assert_int_equal(judged.judgement.verdict, VERDICT_UNKNOWN);
     assert_string_equal(
@@ -258,7 +259,7 @@ static char *printed(const struct judged *judged,
 static void text_csv_and_json_carry_the_verdict(void **state)
 {
     (void)state;
-    struct judged judged;
+    struct judged judged = {0};
     judge(&judged, runs, RUNS, GAIN("\"fifo\", \"sjf\", \"infless\""));
     char *text = printed(&judged, report_text);
     assert_non_null(strstr(text, "\n  Partly reproduced: ESG's SLO hit rate is from 6.2 %"));
@@ -306,7 +307,7 @@ static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **s
         SEEDS("other", "orion", 0.5, 0.5, 0.5, 0.0002),
     };
     struct error error = {0};
-    struct judged judged;
+    struct judged judged = {0};
     judge(&judged, both, 12, GAIN("\"orion\""));
     judgement_clear(&judged.judgement);
     report_free(judged.report);

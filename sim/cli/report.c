@@ -82,8 +82,9 @@ const struct command command_report = {
     "report", "report F.h5 [--format text|csv|json] [--paper REF.json]",
     "tables with confidence intervals, paired comparisons, published figures beside ours",
     "  --format text|csv|json  tables to read (default), a line a figure, or one object\n"
-    "  --paper REF.json        hold published figures beside ours: for each, how every named policy\n"
-    "                          stands to it in every named setting, and a verdict in one sentence\n"
+    "  --paper REF.json        hold published figures beside ours: how every named\n"
+    "                          policy stands to each in every named setting, and a\n"
+    "                          verdict in one sentence\n"
     "\n"
     "Figures are means over the seeds with 95 % Student t intervals. Policies are compared with\n"
     "ESG seed by seed, since equal seeds meet equal arrivals and noise.\n"
