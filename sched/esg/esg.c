@@ -56,6 +56,10 @@ struct esg_queue {
     uint16_t candidates[SEARCH_MAX_K]; /* configurations in order of their plans' cost */
     double cost[SEARCH_MAX_K];         /* of these plans */
     sim_time_t time[SEARCH_MAX_K];
+    /* What the candidates were searched for, and what that search was charged. */
+    sim_time_t budget;
+    uint32_t length;
+    uint64_t units; /* 0: none searched yet */
 };
 
 struct esg_application {
@@ -247,20 +251,15 @@ static void esg_choose_late(const struct esg *esg, const struct esg_function *fu
     esg_candidate(queue, function->minimum, 0.0, 0);
 }
 
-/* K best plans for the oldest job of the queue; their first configurations become candidates. */
-static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
+/* The K best plans within queue->budget, in esg->result. Returns the share of the search to charge.
+ */
+static uint64_t esg_search(struct esg *esg, const struct esg_application *planned, uint32_t stage,
+                           const struct esg_queue *queue)
 {
-    struct esg_queue *queue = &esg->queues[index];
-    uint32_t stage = platform_queue_stage(platform, index);
-    const struct esg_application *planned =
-        &esg->applications[platform_queue_application(platform, index)];
-    const struct job_view job = platform_job(platform, index, 0);
-    uint32_t length = platform_queue_length(platform, index);
-    double slo = (double)job.slo * (1 - esg->headroom);
     bool found;
     if (esg->method == METHOD_FRONTIER) {
-        sim_time_t budget = job.arrival + (sim_time_t)slo - platform_now(platform);
-        found = frontier_search(planned->set, stage, budget, length, esg->k, &esg->result);
+        found = frontier_search(planned->set, stage, queue->budget, queue->length, esg->k,
+                                &esg->result);
     } else {
         const struct slo_stage *part = &planned->plan->stages[stage];
         const struct search_table *tables[SEARCH_MAX_STAGES];
@@ -269,25 +268,58 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
         const struct search_problem problem = {
             .stages = tables,
             .stage_count = part->chain_length,
-            .budget =
-                job.arrival + (sim_time_t)(slo * part->deadline_fraction) - platform_now(platform),
-            .queue_length = length,
+            .budget = queue->budget,
+            .queue_length = queue->length,
             .k = esg->k,
             .time_blade = true,
             .cost_blade = true,
         };
         found = search_astar(&problem, esg->workspace, &esg->result);
     }
+    if (!found)
+        esg->result.path_count = 0;
     /* A search looks at something even where it finds nothing. */
-    platform_charge(platform, esg->result.expansions > 0 ? esg->result.expansions : 1);
-    queue->candidate_count = 0;
+    return esg->result.expansions > 0 ? esg->result.expansions : 1;
+}
+
+/* Time from now to the deadline that the oldest job's plans must meet. */
+static sim_time_t esg_budget(const struct esg *esg, const struct esg_application *planned,
+                             uint32_t stage, const struct job_view *job, sim_time_t now)
+{
+    double slo = (double)job->slo * (1 - esg->headroom);
+    if (esg->method == METHOD_ASTAR)
+        slo *= planned->plan->stages[stage].deadline_fraction;
+    return job->arrival + (sim_time_t)slo - now;
+}
+
+/* K best plans for the oldest job of the queue; their first configurations become candidates.
+ *
+ * A search is a function of the queue's stage, its length and the budget. Where all three are as
+ * they were at the last one, which is so for most first stages (an idle controller takes a request
+ * up on arrival), its answer still stands and is charged again, as if it had been searched. */
+static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
+{
+    struct esg_queue *queue = &esg->queues[index];
+    uint32_t stage = platform_queue_stage(platform, index);
+    const struct esg_application *planned =
+        &esg->applications[platform_queue_application(platform, index)];
+    const struct job_view job = platform_job(platform, index, 0);
+    uint32_t length = platform_queue_length(platform, index);
+    sim_time_t budget = esg_budget(esg, planned, stage, &job, platform_now(platform));
     queue->rechecks = 0;
-    for (size_t i = 0; found && i < esg->result.path_count; i++)
-        esg_candidate(queue, esg->result.paths[i].configuration[0], esg->result.paths[i].cost_usd,
-                      esg->result.paths[i].time);
-    if (queue->candidate_count == 0)
-        esg_choose_late(esg, &esg->functions[platform_queue_function(platform, index)], queue,
-                        length);
+    if (queue->units == 0 || queue->budget != budget || queue->length != length) {
+        queue->budget = budget;
+        queue->length = length;
+        queue->units = esg_search(esg, planned, stage, queue);
+        queue->candidate_count = 0;
+        for (size_t i = 0; i < esg->result.path_count; i++)
+            esg_candidate(queue, esg->result.paths[i].configuration[0],
+                          esg->result.paths[i].cost_usd, esg->result.paths[i].time);
+        if (queue->candidate_count == 0)
+            esg_choose_late(esg, &esg->functions[platform_queue_function(platform, index)], queue,
+                            length);
+    }
+    platform_charge(platform, queue->units);
 }
 
 /* ---- ESG_Dispatch -------------------------------------------------------------------------------
