@@ -21,6 +21,7 @@ struct gp {
     double *inverse; /* … and inverse of kernel matrix + noise */
     double *weights; /* inverse × y */
     double *scratch; /* 2 × capacity */
+    double *distance, *decay; /* capacity² each: √5 × scaled distance of a pair, exp(−distance) */
 };
 
 static gsl_matrix_view square(double *data, size_t count)
@@ -41,8 +42,10 @@ struct gp *gp_create(size_t capacity, size_t dimensions)
     gp->inverse = calloc(capacity * capacity, sizeof *gp->inverse);
     gp->weights = calloc(capacity, sizeof *gp->weights);
     gp->scratch = calloc(2 * capacity, sizeof *gp->scratch);
+    gp->distance = calloc(capacity * capacity, sizeof *gp->distance);
+    gp->decay = calloc(capacity * capacity, sizeof *gp->decay);
     if (gp->x != NULL && gp->y != NULL && gp->root != NULL && gp->inverse != NULL &&
-        gp->weights != NULL && gp->scratch != NULL)
+        gp->weights != NULL && gp->scratch != NULL && gp->distance != NULL && gp->decay != NULL)
         return gp;
     gp_destroy(gp);
     return NULL;
@@ -58,6 +61,8 @@ void gp_destroy(struct gp *gp)
     free(gp->inverse);
     free(gp->weights);
     free(gp->scratch);
+    free(gp->distance);
+    free(gp->decay);
     free(gp);
 }
 
@@ -99,29 +104,61 @@ static void kernel_matrix(const struct gp *gp, double diagonal, double *out)
     }
 }
 
-/* Factor, inverse and weights for the observations held. */
+/* The kernel matrix of the hyper-parameters; what a pair's kernel is made of is kept for gradients.
+ */
+static void gp_pairs(struct gp *gp)
+{
+    const size_t n = gp->count;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const double r = scaled_distance(&gp->hyper, gp->dimensions, &gp->x[i * gp->dimensions],
+                                             &gp->x[j * gp->dimensions]);
+            const double decay = exp(-r);
+            gp->distance[i * n + j] = r;
+            gp->decay[i * n + j] = decay;
+            gp->root[i * n + j] = gp->root[j * n + i] =
+                gp->hyper.signal * (1 + r + r * r / 3) * decay;
+        }
+        gp->root[i * n + i] = gp->hyper.signal + gp->hyper.noise;
+    }
+}
+
+/* Factor and weights for the observations held: what a value of the evidence needs. */
 static void gp_factor(struct gp *gp)
 {
     const size_t n = gp->count;
     gsl_matrix_view root = square(gp->root, n);
-    gsl_matrix_view inverse = square(gp->inverse, n);
-    kernel_matrix(gp, gp->hyper.noise, gp->root);
+    gp_pairs(gp);
     gsl_linalg_cholesky_decomp1(&root.matrix);
-    gsl_matrix_memcpy(&inverse.matrix, &root.matrix);
-    gsl_linalg_cholesky_invert(&inverse.matrix);
     const gsl_vector_const_view y = gsl_vector_const_view_array(gp->y, n);
     gsl_vector_view weights = gsl_vector_view_array(gp->weights, n);
     gsl_linalg_cholesky_solve(&root.matrix, &y.vector, &weights.vector);
 }
 
-void gp_observe(struct gp *gp, const double *x, const double *y, size_t count,
-                const struct gp_hyper *hyper)
+/* The inverse, of the factor: what its gradient needs besides. */
+static void gp_invert(struct gp *gp)
+{
+    gsl_matrix_view root = square(gp->root, gp->count);
+    gsl_matrix_view inverse = square(gp->inverse, gp->count);
+    gsl_matrix_memcpy(&inverse.matrix, &root.matrix);
+    gsl_linalg_cholesky_invert(&inverse.matrix);
+}
+
+static void gp_hold(struct gp *gp, const double *x, const double *y, size_t count,
+                    const struct gp_hyper *hyper)
 {
     gp->count = count;
     gp->hyper = *hyper;
     memcpy(gp->x, x, count * gp->dimensions * sizeof *x);
     memcpy(gp->y, y, count * sizeof *y);
+}
+
+void gp_observe(struct gp *gp, const double *x, const double *y, size_t count,
+                const struct gp_hyper *hyper)
+{
+    gp_hold(gp, x, y, count, hyper);
     gp_factor(gp);
+    gp_invert(gp);
 }
 
 /* Covariances of x with the observed points. */
@@ -176,8 +213,8 @@ static void gradient_pair(const struct gp *gp, size_t i, size_t j, double *gradi
     const size_t dimensions = gp->dimensions;
     const double *a = &gp->x[i * dimensions];
     const double *b = &gp->x[j * dimensions];
-    const double r = scaled_distance(&gp->hyper, dimensions, a, b);
-    const double decay = gp->hyper.signal * exp(-r);
+    const double r = gp->distance[i * gp->count + j];
+    const double decay = gp->hyper.signal * gp->decay[i * gp->count + j];
     const double pull = gp->weights[i] * gp->weights[j] - gp->inverse[i * gp->count + j];
     /* A pair off the diagonal counts twice, which cancels the half of equation 5.9. */
     for (size_t d = 0; d < dimensions; d++) {
@@ -229,36 +266,55 @@ static double *hyper_value(struct gp_hyper *hyper, size_t dimensions, size_t ind
     return index == dimensions ? &hyper->signal : &hyper->noise;
 }
 
-/* −(evidence + log prior) at logarithms of hyper-parameters, and its gradient. */
-static void fit_both(const gsl_vector *logs, void *context, double *value, gsl_vector *gradient)
-{
-    struct gp *gp = context;
-    double slope[GP_MAX_DIMENSIONS + 2];
-    double scaled[GP_MAX_DIMENSIONS + 2];
-    double prior_value = 0;
+/* A minimiser asks for the value at a point first and, where it likes it, for the gradient there:
+ * what the last point has given is kept. */
+struct fit {
+    struct gp *gp;
+    double at[GP_MAX_DIMENSIONS + 2]; /* logarithms of hyper-parameters; NAN at first */
+    double prior_slope[GP_MAX_DIMENSIONS + 2];
     bool inside[GP_MAX_DIMENSIONS + 2];
-    for (size_t i = 0; i < logs->size; i++) {
-        const struct prior prior = prior_of(gp->dimensions, i);
-        double *here = hyper_value(&gp->hyper, gp->dimensions, i);
-        const double log_value = gsl_vector_get(logs, i);
-        inside[i] = log_value > log(prior.low) && log_value < log(prior.high);
-        *here = inside[i] ? exp(log_value) : (log_value > 0 ? prior.high : prior.low);
-        prior_value += (prior.shape - 1) * log(*here) - prior.rate * *here;
-        slope[i] = (prior.shape - 1) - prior.rate * *here;
-    }
-    gp_factor(gp);
-    *value = -(gp_evidence(gp, scaled) + prior_value);
+    double prior;
+};
+
+/* Makes the process observe under the hyper-parameters of these logarithms. */
+static void fit_move(struct fit *fit, const gsl_vector *logs)
+{
+    bool there = true;
     for (size_t i = 0; i < logs->size; i++)
-        gsl_vector_set(gradient, i, inside[i] ? -(scaled[i] + slope[i]) : 0);
+        there = there && gsl_vector_get(logs, i) == fit->at[i];
+    if (there)
+        return;
+    fit->prior = 0;
+    for (size_t i = 0; i < logs->size; i++) {
+        const struct prior prior = prior_of(fit->gp->dimensions, i);
+        double *here = hyper_value(&fit->gp->hyper, fit->gp->dimensions, i);
+        const double log_value = gsl_vector_get(logs, i);
+        fit->at[i] = log_value;
+        fit->inside[i] = log_value > log(prior.low) && log_value < log(prior.high);
+        *here = fit->inside[i] ? exp(log_value) : (log_value > 0 ? prior.high : prior.low);
+        fit->prior += (prior.shape - 1) * log(*here) - prior.rate * *here;
+        fit->prior_slope[i] = (prior.shape - 1) - prior.rate * *here;
+    }
+    gp_factor(fit->gp);
 }
 
+/* −(evidence + log prior) at logarithms of hyper-parameters, and its gradient. */
 static double fit_value(const gsl_vector *logs, void *context)
 {
-    double slopes[GP_MAX_DIMENSIONS + 2];
-    gsl_vector_view unused = gsl_vector_view_array(slopes, logs->size);
-    double value;
-    fit_both(logs, context, &value, &unused.vector);
-    return value;
+    struct fit *fit = context;
+    fit_move(fit, logs);
+    return -(gp_evidence(fit->gp, NULL) + fit->prior);
+}
+
+static void fit_both(const gsl_vector *logs, void *context, double *value, gsl_vector *gradient)
+{
+    struct fit *fit = context;
+    double slope[GP_MAX_DIMENSIONS + 2];
+    fit_move(fit, logs);
+    gp_invert(fit->gp);
+    *value = -(gp_evidence(fit->gp, slope) + fit->prior);
+    for (size_t i = 0; i < logs->size; i++)
+        gsl_vector_set(gradient, i, fit->inside[i] ? -(slope[i] + fit->prior_slope[i]) : 0);
 }
 
 static void fit_gradient(const gsl_vector *logs, void *context, gsl_vector *gradient)
@@ -271,10 +327,13 @@ static bool fit_minimise(struct gp *gp, struct gp_hyper *hyper, size_t iteration
 {
     const size_t count = gp->dimensions + 2;
     double logs[GP_MAX_DIMENSIONS + 2];
-    for (size_t i = 0; i < count; i++)
+    struct fit fit = {.gp = gp};
+    for (size_t i = 0; i < count; i++) {
         logs[i] = log(*hyper_value(hyper, gp->dimensions, i));
+        fit.at[i] = NAN;
+    }
     const gsl_vector_view start = gsl_vector_view_array(logs, count);
-    gsl_multimin_function_fdf function = {fit_value, fit_gradient, fit_both, count, gp};
+    gsl_multimin_function_fdf function = {fit_value, fit_gradient, fit_both, count, &fit};
     gsl_multimin_fdfminimizer *minimiser =
         gsl_multimin_fdfminimizer_alloc(gsl_multimin_fdfminimizer_vector_bfgs2, count);
     if (minimiser == NULL)
@@ -296,7 +355,7 @@ static bool fit_minimise(struct gp *gp, struct gp_hyper *hyper, size_t iteration
 bool gp_fit(struct gp *gp, const double *x, const double *y, size_t count, struct gp_hyper *hyper,
             size_t iterations)
 {
-    gp_observe(gp, x, y, count, hyper);
+    gp_hold(gp, x, y, count, hyper);
     if (!fit_minimise(gp, hyper, iterations))
         return false;
     gp_observe(gp, x, y, count, hyper);
