@@ -67,6 +67,8 @@ struct keep_alive {
     /* `container` is idle at `now`, after a use (`used`) or for the first time. Never NULL. */
     struct keep_windows (*on_idle)(void *state, const struct kept_container *container, bool used,
                                    sim_time_t now);
+    /* Its time is up: how much longer it stays after all, <= 0: it goes. NULL: it goes. */
+    sim_time_t (*on_expiry)(void *state, const struct kept_container *container, sim_time_t now);
     /* The lowest goes first among the idle containers that stand in the way; of equal ones the
      * least recently used. NULL: the least recently used, found without a search. */
     double (*priority)(void *state, const struct kept_container *container);

@@ -697,6 +697,11 @@ void containers_expire(struct platform *platform, uint32_t id)
     container->expiry_event = 0;
     if (container->state != CONTAINER_IDLE)
         return; /* the next time it idles sets a new one */
+    if (container->expiry <= platform->now) {
+        sim_time_t longer = keeping_extend(platform, id);
+        if (longer > 0)
+            container->expiry = longer >= SIM_FOREVER ? SIM_FOREVER : platform->now + longer;
+    }
     if (container->expiry > platform->now) {
         container_set_expiry(platform, id);
         return;

@@ -144,6 +144,15 @@ void keeping_abandon(struct platform *platform, uint32_t id)
         keeping->policy->on_idle(keeping->state, &view, true, platform->now);
 }
 
+sim_time_t keeping_extend(struct platform *platform, uint32_t id)
+{
+    const struct keeping *keeping = &platform->keeping;
+    if (keeping->policy == NULL || keeping->policy->on_expiry == NULL)
+        return 0;
+    const struct kept_container view = kept_view(&platform->cluster.containers[id]);
+    return keeping->policy->on_expiry(keeping->state, &view, platform->now);
+}
+
 void keeping_evicted(struct platform *platform, const struct container *container)
 {
     const struct keeping *keeping = &platform->keeping;

@@ -286,6 +286,8 @@ void keeping_use(struct platform *platform, uint32_t id);
 void keeping_abandon(struct platform *platform, uint32_t id);
 /* It is idle: for how long it is kept, <= 0: not at all. Plans its return where that is wanted. */
 sim_time_t keeping_time(struct platform *platform, uint32_t id, bool used);
+/* Its time is up: how much longer it stays, <= 0: not at all. */
+sim_time_t keeping_extend(struct platform *platform, uint32_t id);
 void keeping_evicted(struct platform *platform, const struct container *container);
 /* EVENT_CONTAINER_RELOAD. */
 void keeping_reload(struct platform *platform, uint32_t id);

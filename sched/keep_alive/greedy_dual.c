@@ -10,8 +10,9 @@
  * zero, or moving the clock on to that one's, ranks alike. `lru` ranks by the last use.
  *
  * Porting assumptions [derived]:
- * - Size is the model's weights in GPU memory, what is scarce here; host memory for a function
- *   without a GPU. Cost is the mean cold start, the time that a hit saves.
+ * - Size is the model's weights in GPU memory, or (`size`: host, and for a function without a GPU)
+ *   the container's host memory; take the one that is scarce. Cost is the mean cold start, the time
+ *   that a hit saves.
  * - Every invoker is a server of its own: its clock, and frequencies of the functions there.
  *   Frequency counts batches since the function came to the invoker; it is forgotten with the last
  *   container of the function there [recall].
@@ -52,7 +53,8 @@ static bool greedy_dual_init(void *state, const struct workload *workload, const
         return error_run(error, "out of memory for keep-alive greedy-dual");
     for (size_t f = 0; f < self->functions; f++) {
         const struct function *function = &workload->functions[f];
-        const bool gpu = function->configurations[function->minimum_configuration].vgpu > 0;
+        const bool gpu =
+            values[2] == 0 && function->configurations[function->minimum_configuration].vgpu > 0;
         const double size = gpu ? function->gpu_weights_mb : function->host_memory_mb;
         self->cost_ms[f] = function->cold_start_mean_ms;
         self->size_mb[f] = size > 0 ? size : 1; /* what takes no memory is never in the way */
@@ -127,6 +129,7 @@ static const struct parameter greedy_dual_parameters[] = {
     {"variant", VARIANT_GREEDY_DUAL, 0, 4, "greedy-dual|lru|freq|size|landlord",
      "what ranks the idle containers [code: faascache-sim]"},
     {"ttl_s", 0, 0, 1e9, NULL, "kept at most so long idle; 0: until memory is short [code]"},
+    {"size", 0, 0, 1, "gpu|host", "which memory a container's size is counted in [derived]"},
 };
 
 extern const struct keep_alive keep_alive_greedy_dual;

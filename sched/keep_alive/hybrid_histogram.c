@@ -8,7 +8,9 @@
  *
  * Porting assumptions [derived]:
  * - Bins of 1 s in place of 1 min: GPU traces are replayed within minutes to hours.
- * - A histogram a function, over the whole cluster (the paper: an application).
+ * - A histogram a function, over the whole cluster (the paper: an application). The windows are the
+ *   function's: while any container of it works all are kept, and the tail counts from the end of
+ *   the function's last batch; the container that falls idle last is the one that goes and returns.
  * - The paper forecasts with ARIMA of an order fitted anew each time; here with ARIMA(0,1,1), whose
  *   forecast is exponential smoothing (`smoothing`), and the paper's 15 % either side.
  * - `lead`: the start is as much ahead of the window as a cold start takes on average. Models load
@@ -88,24 +90,20 @@ static void hybrid_on_use(void *state, uint32_t function, uint32_t invoker, sim_
                                                             ((double)idle - history->forecast_ns);
 }
 
-/* False where nothing can be told from the past. */
-static bool hybrid_window(const struct hybrid *self, const struct history *history,
-                          struct idle_window *window)
+static struct idle_window hybrid_window(const struct hybrid *self, const struct history *history)
 {
+    const struct idle_window standard = {0, (double)self->range};
     const struct idle_histogram *histogram = &history->histogram;
     const double total = (double)(histogram->in_range + histogram->out_of_range);
     if (total < self->values[MIN_SAMPLES])
-        return false;
-    if ((double)histogram->out_of_range > self->values[OUT_OF_RANGE] / 100 * total) {
-        *window = (struct idle_window){history->forecast_ns * (1 - forecast_margin),
-                                       history->forecast_ns * (1 + forecast_margin)};
-        return true;
-    }
+        return standard;
+    if ((double)histogram->out_of_range > self->values[OUT_OF_RANGE] / 100 * total)
+        return (struct idle_window){history->forecast_ns * (1 - forecast_margin),
+                                    history->forecast_ns * (1 + forecast_margin)};
     if (histogram->in_range == 0 || idle_histogram_variation(histogram) < self->values[VARIATION])
-        return false;
-    *window = idle_histogram_window(histogram, self->values[HEAD], self->values[TAIL],
-                                    self->values[MARGIN] / 100);
-    return true;
+        return standard;
+    return idle_histogram_window(histogram, self->values[HEAD], self->values[TAIL],
+                                 self->values[MARGIN] / 100);
 }
 
 static struct keep_windows hybrid_on_idle(void *state, const struct kept_container *container,
@@ -113,14 +111,17 @@ static struct keep_windows hybrid_on_idle(void *state, const struct kept_contain
 {
     const struct hybrid *self = state;
     struct history *history = &self->histories[container->function];
-    struct idle_window window;
     if (used)
         idle_watch_end(&history->watch, now);
-    if (!hybrid_window(self, history, &window))
-        return (struct keep_windows){.keep_for = self->range};
-    const sim_time_t head = (sim_time_t)window.head_ns - history->lead;
-    return (struct keep_windows){.prewarm_after = head > 0 ? head : 0,
-                                 .keep_for = (sim_time_t)ceil(window.tail_ns)};
+    return idle_watch_windows(&history->watch, hybrid_window(self, history), history->lead);
+}
+
+static sim_time_t hybrid_on_expiry(void *state, const struct kept_container *container,
+                                   sim_time_t now)
+{
+    const struct hybrid *self = state;
+    const struct history *history = &self->histories[container->function];
+    return idle_watch_extend(&history->watch, hybrid_window(self, history), now);
 }
 
 static void hybrid_finish(void *state)
@@ -155,5 +156,6 @@ const struct keep_alive keep_alive_hybrid_histogram = {
     .init = hybrid_init,
     .on_use = hybrid_on_use,
     .on_idle = hybrid_on_idle,
+    .on_expiry = hybrid_on_expiry,
     .finish = hybrid_finish,
 };

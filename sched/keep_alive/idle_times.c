@@ -83,3 +83,18 @@ void idle_watch_end(struct idle_watch *watch, sim_time_t now)
     watch->seen = true;
     watch->last_end = now;
 }
+
+struct keep_windows idle_watch_windows(const struct idle_watch *watch, struct idle_window window,
+                                       sim_time_t lead)
+{
+    const sim_time_t start = (sim_time_t)window.head_ns - lead;
+    return (struct keep_windows){.prewarm_after = watch->running == 0 && start > 0 ? start : 0,
+                                 .keep_for = (sim_time_t)ceil(window.tail_ns)};
+}
+
+sim_time_t idle_watch_extend(const struct idle_watch *watch, struct idle_window window,
+                             sim_time_t now)
+{
+    const sim_time_t tail = (sim_time_t)ceil(window.tail_ns);
+    return watch->running > 0 ? tail : watch->last_end + tail - now;
+}

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sched/keep_alive.h"
 #include "sim/units.h"
 
 /* Bin i counts idle times in [i, i + 1) × width; those beyond the last bin are out of range. */
@@ -55,5 +56,15 @@ struct idle_watch {
 /* A batch starts; true and *idle where that ends an idle time. */
 bool idle_watch_use(struct idle_watch *watch, sim_time_t now, sim_time_t *idle);
 void idle_watch_end(struct idle_watch *watch, sim_time_t now);
+
+/* What a window of the function means for a container of it that falls idle now. The function is
+ * in use as long as any container of it works; only the one that falls idle last goes at once, to
+ * be started `lead` ahead of the head. */
+struct keep_windows idle_watch_windows(const struct idle_watch *watch, struct idle_window window,
+                                       sim_time_t lead);
+/* How much longer a container stays whose time is up: the tail counts from the function's last
+ * batch, not the container's. */
+sim_time_t idle_watch_extend(const struct idle_watch *watch, struct idle_window window,
+                             sim_time_t now);
 
 #endif

@@ -9,6 +9,7 @@
  *   the hybrid histogram (that code: 5 and 90).
  * - With fewer than `min_samples` idle times, or none within the range of the bins, the container
  *   stays for the range. There is no test of representativeness and no forecast: none is told.
+ * - A function's windows rule all its containers, as for the hybrid histogram.
  * - `lead` as for the hybrid histogram: the new start is ahead by a cold start's mean.
  * - INFless keeps instances; here containers of any scheduler.
  */
@@ -96,26 +97,36 @@ static void lsth_on_use(void *state, uint32_t function, uint32_t invoker, sim_ti
     idle_histogram_add(&memory->shorter, idle);
 }
 
-static struct keep_windows lsth_on_idle(void *state, const struct kept_container *container,
-                                        bool used, sim_time_t now)
+static struct idle_window lsth_window(const struct lsth *self, const struct memory *memory)
 {
-    const struct lsth *self = state;
     const double *values = self->values;
-    struct memory *memory = &self->memories[container->function];
-    if (used)
-        idle_watch_end(&memory->watch, now);
-    if ((double)memory->count < values[MIN_SAMPLES] || memory->shorter.in_range == 0)
-        return (struct keep_windows){.keep_for = self->range};
     const double gamma = values[GAMMA];
+    if ((double)memory->count < values[MIN_SAMPLES] || memory->shorter.in_range == 0)
+        return (struct idle_window){0, (double)self->range};
     const struct idle_window of_long =
         idle_histogram_window(&memory->longer, values[HEAD], values[TAIL], values[MARGIN] / 100);
     const struct idle_window of_short =
         idle_histogram_window(&memory->shorter, values[HEAD], values[TAIL], values[MARGIN] / 100);
-    const double head = gamma * of_long.head_ns + (1 - gamma) * of_short.head_ns;
-    const double tail = gamma * of_long.tail_ns + (1 - gamma) * of_short.tail_ns;
-    const sim_time_t start = (sim_time_t)head - memory->lead;
-    return (struct keep_windows){.prewarm_after = start > 0 ? start : 0,
-                                 .keep_for = (sim_time_t)ceil(tail)};
+    return (struct idle_window){gamma * of_long.head_ns + (1 - gamma) * of_short.head_ns,
+                                gamma * of_long.tail_ns + (1 - gamma) * of_short.tail_ns};
+}
+
+static struct keep_windows lsth_on_idle(void *state, const struct kept_container *container,
+                                        bool used, sim_time_t now)
+{
+    const struct lsth *self = state;
+    struct memory *memory = &self->memories[container->function];
+    if (used)
+        idle_watch_end(&memory->watch, now);
+    return idle_watch_windows(&memory->watch, lsth_window(self, memory), memory->lead);
+}
+
+static sim_time_t lsth_on_expiry(void *state, const struct kept_container *container,
+                                 sim_time_t now)
+{
+    const struct lsth *self = state;
+    const struct memory *memory = &self->memories[container->function];
+    return idle_watch_extend(&memory->watch, lsth_window(self, memory), now);
 }
 
 static void lsth_finish(void *state)
@@ -152,5 +163,6 @@ const struct keep_alive keep_alive_lsth = {
     .init = lsth_init,
     .on_use = lsth_on_use,
     .on_idle = lsth_on_idle,
+    .on_expiry = lsth_on_expiry,
     .finish = lsth_finish,
 };
