@@ -94,8 +94,7 @@ static bool load_keeper_name(const struct json_value *value, const char *name,
     for (const struct keep_alive *each = NULL;
          count < KEEPERS_MAX && (each = keep_alive_at((size_t)count)) != NULL;)
         names[count++] = each->name;
-    return load_unknown_name(value, "keep-alive (see `esgsim list keep-alives`)", name, names,
-                             count, error);
+    return load_unknown_name(value, "keep-alive policy", name, names, count, error);
 }
 
 /* The index of one of "a|b|c". */

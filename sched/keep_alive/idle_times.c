@@ -87,14 +87,14 @@ void idle_watch_end(struct idle_watch *watch, sim_time_t now)
 struct keep_windows idle_watch_windows(const struct idle_watch *watch, struct idle_window window,
                                        sim_time_t lead)
 {
-    const sim_time_t start = (sim_time_t)window.head_ns - lead;
+    const sim_time_t start = (sim_time_t)llround(window.head_ns) - lead;
     return (struct keep_windows){.prewarm_after = watch->running == 0 && start > 0 ? start : 0,
-                                 .keep_for = (sim_time_t)ceil(window.tail_ns)};
+                                 .keep_for = (sim_time_t)llround(window.tail_ns)};
 }
 
 sim_time_t idle_watch_extend(const struct idle_watch *watch, struct idle_window window,
                              sim_time_t now)
 {
-    const sim_time_t tail = (sim_time_t)ceil(window.tail_ns);
+    const sim_time_t tail = (sim_time_t)llround(window.tail_ns);
     return watch->running > 0 ? tail : watch->last_end + tail - now;
 }
