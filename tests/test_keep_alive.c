@@ -19,6 +19,7 @@ struct bench {
     const struct keep_alive *policy;
     struct experiment *experiment;
     void *state;
+    struct kept_container container;
 };
 
 static double *value_of(const struct keep_alive *policy, double *values, const char *key)
@@ -59,10 +60,11 @@ static void bench_close(struct bench *bench)
 /* Function 0 works from `from` to `to` on invoker 0; the windows of its container afterwards. */
 static struct keep_windows bench_use(struct bench *bench, double from_s, double to_s)
 {
-    const struct kept_container container = {.idle_since = sim_from_s(to_s)};
+    const sim_time_t from = sim_from_s(from_s), to = sim_from_s(to_s);
+    bench->container = (struct kept_container){.idle_since = to};
     if (bench->policy->on_use != NULL)
-        bench->policy->on_use(bench->state, 0, 0, sim_from_s(from_s));
-    return bench->policy->on_idle(bench->state, &container, true, sim_from_s(to_s));
+        bench->policy->on_use(bench->state, 0, 0, from);
+    return bench->policy->on_idle(bench->state, &bench->container, true, to);
 }
 
 static void assert_seconds(sim_time_t time, double seconds)
@@ -472,6 +474,46 @@ static void a_request_in_between_voids_the_plan(void **state)
     free(log);
 }
 
+/* Makes an instance and gives it up before it has started, then dispatches like the simplest. */
+static bool wasteful_decide(void *state, struct platform *platform)
+{
+    bool *wasted = state;
+    if (platform_queue_length(platform, 0) == 0)
+        return false;
+    if (!*wasted) {
+        const uint32_t instance = platform_create(platform, 0, 0, 100, 0, SIM_NONE);
+        assert_int_not_equal(instance, SIM_NONE);
+        assert_true(platform_kill(platform, instance));
+        *wasted = true;
+    }
+    assert_true(platform_dispatch(platform, 0, 1, 0, 0));
+    return false;
+}
+
+/* The instance counts as used for no time: an idle time of 0 ends as the first batch starts. With
+ * the 20th percentile for head it is outvoted by the sixth, and windows open. Were the instance
+ * still thought to work, no container would ever go. */
+static void an_instance_given_up_at_once_does_not_count_as_working(void **state)
+{
+    (void)state;
+    static const struct policy wasteful = {.abi = POLICY_ABI,
+                                           .name = "wasteful",
+                                           .state_bytes = sizeof(bool),
+                                           .decide = wasteful_decide};
+    char json[WORLD_BYTES];
+    struct simulation_result result;
+    struct error error = {0};
+    single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
+                 20);
+    struct experiment *experiment =
+        load_kept(json, "{\"name\":\"hybrid-histogram\",\"params\":{\"head\":20}}");
+    if (!simulation_run(experiment, &wasteful, NULL, NULL, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    assert_true(result.run.prewarms >= 10);
+    simulation_result_clear(&result);
+    experiment_free(experiment);
+}
+
 /* ---- Caches ---------------------------------------------------------------------------------- */
 
 enum { FUNCTIONS = 8, ACCESSES = 1200 };
@@ -849,8 +891,7 @@ static void a_sweep_over_keep_alives_names_them_in_its_labels(void **state)
     (void)state;
     struct error error = {0};
     struct sweep *sweep = sweep_load("workloads/experiments/keep-alive.json", NULL, 0, &error);
-    if (sweep == NULL)
-        fail_msg("%s", error.message);
+    assert_non_null(sweep);
     assert_string_equal(sweep->runs[0].label, "platform.keep_alive=none policy.name=esg");
     struct experiment *experiment = sweep_experiment(sweep, sweep->run_count - 1, &error);
     assert_non_null(experiment);
@@ -874,6 +915,7 @@ int main(void)
         cmocka_unit_test(kept_for_ever_only_more_concurrency_starts_cold),
         cmocka_unit_test(a_container_goes_and_comes_back_ahead_of_the_next_request),
         cmocka_unit_test(a_request_in_between_voids_the_plan),
+        cmocka_unit_test(an_instance_given_up_at_once_does_not_count_as_working),
         cmocka_unit_test(evictions_are_those_of_a_naive_cache),
         cmocka_unit_test(more_memory_never_costs_lru_a_hit),
         cmocka_unit_test(every_keep_alive_works_under_every_scheduler),
