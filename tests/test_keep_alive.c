@@ -344,6 +344,25 @@ static void run_kept(const char *json, const char *keep_alive, const char *polic
     experiment_free(experiment);
 }
 
+/* Field by field: between fields lies padding. */
+static void assert_same_rows(const struct log *a, const struct log *b)
+{
+    assert_int_equal(a->request_count, b->request_count);
+    assert_int_equal(a->batch_count, b->batch_count);
+    for (size_t i = 0; i < a->request_count; i++) {
+        assert_int_equal(a->requests[i].finish_ns, b->requests[i].finish_ns);
+        assert_true(a->requests[i].cost_usd == b->requests[i].cost_usd);
+    }
+    for (size_t i = 0; i < a->batch_count; i++) {
+        const struct batch_row *x = &a->batches[i], *y = &b->batches[i];
+        assert_int_equal(x->invoker, y->invoker);
+        assert_int_equal(x->cold, y->cold);
+        assert_int_equal(x->dispatched_ns, y->dispatched_ns);
+        assert_int_equal(x->started_ns, y->started_ns);
+        assert_int_equal(x->finished_ns, y->finished_ns);
+    }
+}
+
 /* One function that takes `service_ms` and starts in `cold_ms`, room for a thousand. */
 static void single_world(char json[WORLD_BYTES], double service_ms, double cold_ms,
                          const char *arrivals, unsigned requests)
@@ -765,7 +784,7 @@ static void every_keep_alive_works_under_every_scheduler(void **state)
                 run_kept(json, keep_alives[k], policies[p], log, &result);
                 run_kept(json, keep_alives[k], policies[p], again, &second);
                 world_check_conserved(log, &result, 400);
-                assert_memory_equal(log, again, sizeof *log);
+                assert_same_rows(log, again);
                 assert_memory_equal(&result.run, &second.run, sizeof result.run);
                 if (k == 0 && result.run.prewarms == 0)
                     assert_true(result.overall.cold_start_rate == 1);
@@ -856,7 +875,7 @@ static void fixed_is_what_keep_alive_s_says(void **state)
         struct simulation_result result, second;
         run_kept(json, NULL, "esg", log, &result);
         run_kept(json, "fixed", "esg", named, &second);
-        assert_memory_equal(log, named, sizeof *log);
+        assert_same_rows(log, named);
         assert_memory_equal(&result.run, &second.run, sizeof result.run);
         simulation_result_clear(&result);
         simulation_result_clear(&second);
