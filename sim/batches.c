@@ -472,6 +472,7 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
         return false;
     }
     containers_silence(platform, container);
+    keeping_use(platform, container);
     if (platform->experiment->platform.prewarm == PREWARM_EWMA &&
         platform->cluster.idle_total[source->function] == 0 &&
         platform->cluster.starting_total[source->function] == 0)
@@ -616,15 +617,11 @@ static void container_set_expiry(struct platform *platform, uint32_t id)
     container->rings_at = container->expiry;
 }
 
-void containers_keep(struct platform *platform, uint32_t id)
+void containers_keep(struct platform *platform, uint32_t id, bool used)
 {
-    struct container *container = &platform->cluster.containers[id];
-    sim_time_t keep = platform->experiment->platform.keep_alive;
-    if (platform->policy->keep_alive != NULL)
-        keep = platform->policy->keep_alive(platform->policy_state, platform, container->function,
-                                            container->invoker);
+    sim_time_t keep = keeping_time(platform, id, used);
     /* The policy may have started containers, which moves them all, or evicted this one. */
-    container = &platform->cluster.containers[id];
+    struct container *container = &platform->cluster.containers[id];
     if (container->state != CONTAINER_IDLE)
         return;
     if (keep <= 0) {
@@ -655,7 +652,7 @@ void batches_finish(struct platform *platform, uint32_t id)
     } else {
         uint32_t container = batch->container;
         cluster_release(&platform->cluster, container, spec, batch->slots, platform->now);
-        containers_keep(platform, container);
+        containers_keep(platform, container, true);
         metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     }
     struct finished_batch finished = {.queue = batch->queue,
@@ -689,6 +686,7 @@ static void container_left_idle(void *context, const struct container *container
     if (!evicted)
         return;
     platform->metrics.evictions++;
+    keeping_evicted(platform, container);
     if (container->expiry_event != 0)
         calendar_cancel(platform->calendar, container->expiry_event);
 }
@@ -699,6 +697,11 @@ void containers_expire(struct platform *platform, uint32_t id)
     container->expiry_event = 0;
     if (container->state != CONTAINER_IDLE)
         return; /* the next time it idles sets a new one */
+    if (container->expiry <= platform->now) {
+        sim_time_t longer = keeping_extend(platform, id);
+        if (longer > 0)
+            container->expiry = longer >= SIM_FOREVER ? SIM_FOREVER : platform->now + longer;
+    }
     if (container->expiry > platform->now) {
         container_set_expiry(platform, id);
         return;
@@ -713,18 +716,25 @@ void containers_ready(struct platform *platform, uint32_t id)
     container->expiry_event = 0;
     container_bill(platform, container, container->idle_since);
     cluster_container_ready(&platform->cluster, id, platform->now);
-    containers_keep(platform, id);
+    containers_keep(platform, id, false);
     metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     platform->controller.changed = true;
 }
 
 bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t invoker)
 {
+    return containers_prewarm_until(platform, function, invoker, 0);
+}
+
+bool containers_prewarm_until(struct platform *platform, uint32_t function, uint32_t invoker,
+                              sim_time_t until)
+{
     uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
     if (id == SIM_NONE)
         return false;
     struct container *container = &platform->cluster.containers[id];
     container->idle_since = platform->now;
+    container->expiry = until;
     container->ready_at = platform->now + containers_draw_cold(platform, function, RANDOM_PREWARM,
                                                                container->serial, 0);
     container->expiry_event =
@@ -740,7 +750,7 @@ static bool container_place_warm(struct platform *platform, uint32_t function, u
     if (id == SIM_NONE)
         return false;
     cluster_container_ready(&platform->cluster, id, 0);
-    containers_keep(platform, id);
+    containers_keep(platform, id, false);
     return true;
 }
 

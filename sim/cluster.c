@@ -416,6 +416,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
         cluster->use.gpu_memory_kb += weights;
     }
     list_push(cluster, id, &container_list(cluster, c)->starting_head, NULL);
+    container_list(cluster, c)->containers++;
     cluster->starting_total[function]++;
     cluster->starting_containers++;
     return id;
@@ -433,6 +434,7 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
 {
     struct container *c = &cluster->containers[id];
     int64_t host = host_kb(cluster, c->function);
+    container_list(cluster, c)->containers--;
     container_leave_idle(cluster, id, true);
     cluster->invokers[c->invoker].free_kb += host;
     cluster->use.memory_kb -= host;
@@ -446,22 +448,49 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
     cluster->container_free = id;
 }
 
-/* Evicts the oldest idle containers of the invoker (on `gpu`, unless SIM_NONE) until `kb` are free;
- * `keep` is spared. The caller has checked that this suffices. */
+/* The idle container of the invoker (on `gpu`, unless SIM_NONE) that goes first, at or after `id`
+ * in order of last use; SIM_NONE where there is none but `keep`. O(idle containers) where they are
+ * ranked. */
+static uint32_t cluster_victim(const struct cluster *cluster, uint32_t id, uint32_t gpu,
+                               uint32_t keep)
+{
+    uint32_t found = SIM_NONE;
+    double lowest = 0;
+    for (; id != SIM_NONE; id = cluster->containers[id].lru_next) {
+        const struct container *c = &cluster->containers[id];
+        if (id == keep || (gpu != SIM_NONE && c->gpu != gpu))
+            continue;
+        if (cluster->rank == NULL)
+            return id;
+        double rank = cluster->rank(cluster->context, c);
+        if (found == SIM_NONE || rank < lowest) {
+            found = id;
+            lowest = rank;
+        }
+    }
+    return found;
+}
+
+/* Evicts idle containers of the invoker (on `gpu`, unless SIM_NONE), first the one that is ranked
+ * lowest or least recently used, until `kb` are free; `keep` is spared. The caller has checked that
+ * this suffices. */
 static void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_t gpu, int64_t kb,
                               uint32_t keep)
 {
-    uint32_t id = cluster->invokers[invoker].lru_head;
-    while (id != SIM_NONE) {
-        int64_t free =
-            gpu == SIM_NONE ? cluster->invokers[invoker].free_kb : cluster->gpus[gpu].free_kb;
-        if (free >= kb)
-            return;
-        uint32_t next = cluster->containers[id].lru_next;
-        if (id != keep && (gpu == SIM_NONE || cluster->containers[id].gpu == gpu))
-            cluster_evict(cluster, id);
-        id = next;
+    const int64_t *free =
+        gpu == SIM_NONE ? &cluster->invokers[invoker].free_kb : &cluster->gpus[gpu].free_kb;
+    uint32_t from = cluster->invokers[invoker].lru_head;
+    cluster->pressing = true;
+    while (*free < kb) {
+        uint32_t id = cluster_victim(cluster, from, gpu, keep);
+        if (id == SIM_NONE)
+            break;
+        /* Those passed over stay so; ranked ones are all looked at again. */
+        if (cluster->rank == NULL || from == id)
+            from = cluster->containers[id].lru_next;
+        cluster_evict(cluster, id);
     }
+    cluster->pressing = false;
 }
 
 /* ---- Placement and reservation --------------------------------------------------------------- */

@@ -5,11 +5,11 @@
  * nor requests: the simulator says when a container starts, idles, works and goes.
  *
  * GPU memory is a hard limit: weights of every container on the GPU plus activations of every
- * running batch. What does not fit evicts idle containers, least recently used first, or does not
- * start. A MIG GPU places slices on its eight memory slots where the device allows them (1: slot
- * 0–6; 2: 0, 2, 4; 3: 0, 4; 4: 0; 7: all), so 3 + 3 leaves nothing, as on the hardware, and on an
- * A30's four; containers' weights are pooled over the GPU, but a batch must fit the memory of its
- * own slice.
+ * running batch. What does not fit evicts idle containers, least recently used first or as the
+ * keep-alive ranks them, or does not start. A MIG GPU places slices on its eight memory slots where
+ * the device allows them (1: slot 0–6; 2: 0, 2, 4; 3: 0, 4; 4: 0; 7: all), so 3 + 3 leaves nothing,
+ * as on the hardware, and on an A30's four; containers' weights are pooled over the GPU, but a
+ * batch must fit the memory of its own slice.
  */
 #ifndef ESGSIM_SIM_CLUSTER_H
 #define ESGSIM_SIM_CLUSTER_H
@@ -36,7 +36,9 @@ struct container {
     uint64_t serial;       /* order of creation */
     sim_time_t ready_at;   /* of a starting container */
     sim_time_t idle_since; /* of one that starts without a batch: since when it starts */
-    sim_time_t expiry;     /* when the keep-alive of an idle container ends */
+    double stamp;          /* of the keep-alive policy */
+    sim_time_t expiry;     /* when the keep-alive of an idle container ends; starting: will end, 0:
+                              not known */
     calendar_handle expiry_event;
     sim_time_t rings_at;     /* when the pending expiry_event of an idle or busy one comes */
     uint32_t next, previous; /* idle or unclaimed starting: list of (invoker, function) */
@@ -69,6 +71,7 @@ struct warm_list {
     uint32_t idle_tail;
     uint32_t idle_count;
     uint32_t starting_head; /* starting and unclaimed */
+    uint32_t containers;    /* in whatever state */
 };
 
 /* Parts of a GPU unit: a share held for q per cent of the time is share × q parts. */
@@ -102,7 +105,11 @@ struct cluster {
     uint32_t *home_first;
     /* Called as an idle container leaves the idle state (claimed or evicted). */
     void (*on_leave_idle)(void *context, const struct container *container, bool evicted);
+    /* Which idle container goes first when memory is short: the lowest, of equal ones the least
+     * recently used. NULL: the least recently used, found without a search. */
+    double (*rank)(void *context, const struct container *container);
     void *context;
+    bool pressing; /* what is evicted now goes for memory */
 };
 
 /* Where a batch or an instance would run. */

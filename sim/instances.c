@@ -75,6 +75,7 @@ uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t
         return SIM_NONE;
     }
     containers_silence(platform, container);
+    keeping_use(platform, container);
     uint32_t id = platform->instance_free;
     struct instance *instance = &platform->instances[id];
     platform->instance_free = instance->next_free;
@@ -131,10 +132,12 @@ void instances_kill(struct platform *platform, uint32_t id)
     instance->alive = false;
     instance->next_free = platform->instance_free;
     platform->instance_free = id;
-    if (starting)
+    if (starting) {
+        keeping_abandon(platform, container);
         cluster_evict(&platform->cluster, container);
-    else
-        containers_keep(platform, container);
+    } else {
+        containers_keep(platform, container, true);
+    }
     metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
 }
 

@@ -249,6 +249,9 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_CONTAINER_EXPIRY:
         containers_expire(platform, event->subject);
         break;
+    case EVENT_CONTAINER_RELOAD:
+        keeping_reload(platform, event->subject);
+        break;
     case EVENT_CONTROLLER_FREE:
         platform->controller.busy = false;
         break;
@@ -404,7 +407,7 @@ static bool platform_init(struct platform *platform)
     if (platform->calendar == NULL || platform->predictors == NULL || !jobs_init(platform) ||
         !batches_init(platform) || !fastest_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
-    return true;
+    return keeping_init(platform);
 }
 
 static void platform_clear(struct platform *platform, bool policy_started)
@@ -416,6 +419,7 @@ static void platform_clear(struct platform *platform, bool policy_started)
         jobs_clear(platform);
     batches_clear(platform);
     instances_clear(platform);
+    keeping_clear(platform);
     free(platform->fastest);
     free(platform->predictors);
     if (platform->calendar != NULL)

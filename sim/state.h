@@ -6,6 +6,7 @@
  *   jobs.c        requests, their jobs, the AFW queues
  *   instances.c   long-lived instances and their buffers
  *   batches.c     batches from reservation to finish, MPS rates, cold starts, transfers, prewarm
+ *   keeping.c     which idle container stays how long: the experiment's keep-alive, or the policy's
  *   metrics.c     totals and percentiles
  */
 #ifndef ESGSIM_SIM_STATE_H
@@ -13,6 +14,7 @@
 
 #include <gsl/gsl_randist.h>
 
+#include "sched/keep_alive.h"
 #include "sched/policy.h"
 #include "sim/calendar.h"
 #include "sim/cluster.h"
@@ -34,6 +36,7 @@ enum event_kind {
     EVENT_PREWARM,          /* subject: function */
     EVENT_WORK_KINDS,       /* kinds before this one are work: a run without any is stuck or over */
     EVENT_CONTAINER_EXPIRY, /* subject: container */
+    EVENT_CONTAINER_RELOAD, /* subject: plan of keeping.c */
     EVENT_SAMPLE
 };
 
@@ -132,6 +135,15 @@ struct predictor {
     bool pending;       /* an EVENT_PREWARM is in the calendar */
 };
 
+/* The keep-alive policy that the experiment names. */
+struct keeping {
+    const struct keep_alive *policy; /* NULL: none */
+    void *state;
+    uint64_t *uses; /* per function: containers taken for work so far */
+    struct reload *reloads;
+    uint32_t reload_capacity, reload_free;
+};
+
 struct platform {
     const struct experiment *experiment;
     const struct workload *workload;
@@ -143,6 +155,7 @@ struct platform {
     struct controller controller;
     struct metrics metrics;
     struct predictor *predictors; /* per function */
+    struct keeping keeping;
 
     sim_time_t now;
     uint32_t stride; /* jobs per request slot */
@@ -231,14 +244,17 @@ void batches_finish(struct platform *platform, uint32_t id);
  * counts more than memory holds. */
 void containers_init(struct platform *platform);
 bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
+/* The same, kept until `until` where nobody claims it; 0: as the keep-alive says. */
+bool containers_prewarm_until(struct platform *platform, uint32_t function, uint32_t invoker,
+                              sim_time_t until);
 void containers_ready(struct platform *platform, uint32_t id);
 /* A cold start's time, drawn by (seed, purpose, a, b). */
 sim_time_t containers_draw_cold(const struct platform *platform, uint32_t function,
                                 enum random_purpose purpose, uint64_t a, uint32_t b);
 /* A container that was starting for nobody has been claimed. */
 void containers_silence(struct platform *platform, uint32_t id);
-/* A container has become idle: asks how long it is kept. */
-void containers_keep(struct platform *platform, uint32_t id);
+/* A container has become idle, after a use or for the first time: asks how long it is kept. */
+void containers_keep(struct platform *platform, uint32_t id, bool used);
 void containers_expire(struct platform *platform, uint32_t id);
 void predictor_observe(struct platform *platform, uint32_t function);
 void predictor_act(struct platform *platform, uint32_t function);
@@ -260,6 +276,21 @@ void instances_close(struct platform *platform);
 /* $ per ns of what a configuration holds, of the GPU for `quota` per cent of the time. */
 double configuration_rate(const struct platform *platform, const struct configuration *spec,
                           uint32_t quota);
+
+/* keeping.c */
+bool keeping_init(struct platform *platform);
+void keeping_clear(struct platform *platform);
+/* The container is taken for work. */
+void keeping_use(struct platform *platform, uint32_t id);
+/* It was taken and is given up before it has started. */
+void keeping_abandon(struct platform *platform, uint32_t id);
+/* It is idle: for how long it is kept, <= 0: not at all. Plans its return where that is wanted. */
+sim_time_t keeping_time(struct platform *platform, uint32_t id, bool used);
+/* Its time is up: how much longer it stays, <= 0: not at all. */
+sim_time_t keeping_extend(struct platform *platform, uint32_t id);
+void keeping_evicted(struct platform *platform, const struct container *container);
+/* EVENT_CONTAINER_RELOAD. */
+void keeping_reload(struct platform *platform, uint32_t id);
 
 /* simulation.c: a user of a closed process got an answer to `request` and thinks before the next.
  */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sched/keep_alive.h"
 #include "traces/profile.h"
 #include "workloads/loading.h"
 
@@ -248,6 +249,35 @@ static void write_initial(struct writer *writer, cJSON *object, const struct exp
                    platform->initial_counts[f]);
 }
 
+/* Named, it goes before the policy's own, so that naming what is the default says more than not. */
+static void write_keep_alive(struct writer *writer, cJSON *object,
+                             const struct platform_spec *platform)
+{
+    if (platform->keeper == NULL) {
+        if (platform->keep_alive == SIM_FOREVER)
+            put_text(writer, object, "keep_alive_s", "infinite");
+        else
+            put_number(writer, object, "keep_alive_s", sim_to_s(platform->keep_alive));
+        return;
+    }
+    cJSON *keeper = put_object(writer, object, "keep_alive");
+    put_text(writer, keeper, "name", platform->keeper->name);
+    cJSON *params = put_object(writer, keeper, "params");
+    for (size_t i = 0; i < platform->keeper->parameter_count; i++) {
+        const struct parameter *parameter = &platform->keeper->parameters[i];
+        const char *choice = parameter->choices;
+        for (double skip = platform->keeper_values[i]; choice != NULL && skip > 0; skip--)
+            choice = strchr(choice, '|') + 1;
+        if (choice == NULL) {
+            put_number(writer, params, parameter->name, platform->keeper_values[i]);
+            continue;
+        }
+        char *text = strndup(choice, strcspn(choice, "|"));
+        put(writer, params, parameter->name, text == NULL ? NULL : cJSON_CreateString(text));
+        free(text);
+    }
+}
+
 static void write_platform(struct writer *writer, cJSON *root, const struct experiment *experiment)
 {
     static const char *const reuse[] = {"mru", "lru", "newest"};
@@ -256,10 +286,7 @@ static void write_platform(struct writer *writer, cJSON *root, const struct expe
     cJSON *object = put_object(writer, root, "platform");
     write_initial(writer, object, experiment);
     put_text(writer, object, "reuse", reuse[platform->reuse]);
-    if (platform->keep_alive == SIM_FOREVER)
-        put_text(writer, object, "keep_alive_s", "infinite");
-    else
-        put_number(writer, object, "keep_alive_s", sim_to_s(platform->keep_alive));
+    write_keep_alive(writer, object, platform);
     put_text(writer, object, "prewarm", platform->prewarm == PREWARM_NONE ? "none" : "ewma");
     if (platform->prewarm == PREWARM_EWMA)
         put_number(writer, object, "ewma_alpha", platform->ewma_alpha);

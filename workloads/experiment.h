@@ -17,12 +17,15 @@
 #include "workloads/arrivals.h"
 #include "workloads/workload.h"
 
-struct profile; /* traces/profile.h */
+struct profile;    /* traces/profile.h */
+struct keep_alive; /* sched/keep_alive.h */
 
 enum initial_state { INITIAL_COLD, INITIAL_WARM, INITIAL_COUNTS };
 enum reuse_order { REUSE_MRU, REUSE_LRU, REUSE_NEWEST };
 enum prewarm_kind { PREWARM_NONE, PREWARM_EWMA };
 enum decision_cost_kind { DECISION_ZERO, DECISION_FIXED, DECISION_MODELLED, DECISION_MEASURED };
+/* Most parameters of a keep-alive policy. */
+enum { KEEPER_VALUES = 16 };
 /* What is written down: totals; a row a request; also batches, decisions and the timeline. */
 enum record_level { RECORD_SUMMARY, RECORD_REQUESTS, RECORD_ALL };
 
@@ -31,7 +34,10 @@ struct platform_spec {
     uint32_t *initial_counts; /* INITIAL_COUNTS: idle containers per function, over the cluster;
                                  a run with more than its memory holds is refused */
     enum reuse_order reuse;
-    sim_time_t keep_alive; /* SIM_FOREVER: never evicted for age; 0: never kept */
+    sim_time_t keep_alive; /* SIM_FOREVER: never evicted for age; 0: never kept. Where `keeper`
+                              is NULL and the policy has no keep-alive of its own */
+    const struct keep_alive *keeper;     /* named by the experiment; NULL: none */
+    double keeper_values[KEEPER_VALUES]; /* of its parameters */
     enum prewarm_kind prewarm;
     double ewma_alpha;
     enum decision_cost_kind decision_cost;

@@ -1,12 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/keep_alive.h"
 #include "workloads/loading.h"
 
 static const char *const platform_keys[] = {
-    "initial",  "reuse",          "keep_alive_s",      "prewarm", "ewma_alpha",
-    "transfer", "decision_cost",  "interference",      "noise",   "note",
-    "evidence", "queue_capacity", "sample_interval_s", NULL};
+    "initial",  "reuse",          "keep_alive_s",      "prewarm",    "ewma_alpha",
+    "transfer", "decision_cost",  "interference",      "noise",      "note",
+    "evidence", "queue_capacity", "sample_interval_s", "keep_alive", NULL};
+static const char *const keeper_keys[] = {"name", "params", "note", "evidence", NULL};
 static const char *const initial_names[] = {"cold", "warm", NULL};
 static const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
 static const char *const prewarm_names[] = {"none", "ewma", NULL};
@@ -79,6 +81,86 @@ static bool load_keep_alive(const struct json_value *value, struct platform_spec
     return true;
 }
 
+enum { KEEPERS_MAX = 64, CHOICES_MAX = 16 };
+
+static bool load_keeper_name(const struct json_value *value, const char *name,
+                             struct platform_spec *platform, struct error *error)
+{
+    const char *names[KEEPERS_MAX];
+    int count = 0;
+    platform->keeper = keep_alive_find(name);
+    if (platform->keeper != NULL)
+        return true;
+    for (const struct keep_alive *each = NULL;
+         count < KEEPERS_MAX && (each = keep_alive_at((size_t)count)) != NULL;)
+        names[count++] = each->name;
+    return load_unknown_name(value, "keep-alive policy", name, names, count, error);
+}
+
+/* The index of one of "a|b|c". */
+static bool load_keeper_choice(const struct json_value *params, const struct parameter *parameter,
+                               double *out, struct error *error)
+{
+    const char *names[CHOICES_MAX + 1] = {NULL};
+    int choice = (int)*out;
+    char *rest = NULL;
+    char *choices = strdup(parameter->choices);
+    if (choices == NULL)
+        return error_input(error, "out of memory");
+    size_t count = 0;
+    for (char *name = strtok_r(choices, "|", &rest); name != NULL && count < CHOICES_MAX;
+         name = strtok_r(NULL, "|", &rest))
+        names[count++] = name;
+    bool good = json_choice(params, parameter->name, names, &choice, error);
+    free(choices);
+    *out = choice;
+    return good;
+}
+
+static bool load_keeper_params(const struct json_value *params, struct platform_spec *platform,
+                               struct error *error)
+{
+    const struct keep_alive *keeper = platform->keeper;
+    const char *names[KEEPER_VALUES + 1] = {NULL};
+    for (size_t i = 0; i < keeper->parameter_count; i++)
+        names[i] = keeper->parameters[i].name;
+    if (!json_is_object(params, names, error))
+        return false;
+    bool good = true;
+    for (size_t i = 0; good && i < keeper->parameter_count; i++) {
+        const struct parameter *parameter = &keeper->parameters[i];
+        double *value = &platform->keeper_values[i];
+        good = parameter->choices != NULL ? load_keeper_choice(params, parameter, value, error)
+                                          : json_number(params, parameter->name, parameter->low,
+                                                        parameter->high, value, error);
+    }
+    return good;
+}
+
+/* "NAME", or {"name": "NAME", "params": {…}}. Where it is "fixed" the time is keep_alive_s unless a
+ * parameter says another; the others have no use for that key. */
+static bool load_keeper(const struct json_value *value, struct platform_spec *platform,
+                        struct error *error)
+{
+    struct json_value child;
+    struct json_value place = *value;
+    if (!json_child(value, "keep_alive", &place))
+        return true;
+    struct json_value name = place;
+    if (!cJSON_IsString(place.node) && (!json_is_object(&place, keeper_keys, error) ||
+                                        !json_require(&place, "name", &name, error)))
+        return false;
+    const char *text = json_as_string(&name, error);
+    if (text == NULL || !load_keeper_name(&name, text, platform, error))
+        return false;
+    for (size_t i = 0; i < platform->keeper->parameter_count; i++)
+        platform->keeper_values[i] = platform->keeper->parameters[i].fallback;
+    if (strcmp(text, "fixed") == 0)
+        platform->keeper_values[0] = fmin(sim_to_s(platform->keep_alive), LIMIT_S);
+    return !cJSON_IsObject(place.node) || !json_child(&place, "params", &child) ||
+           load_keeper_params(&child, platform, error);
+}
+
 static bool load_decision_cost(const struct json_value *value, struct platform_spec *platform,
                                struct error *error)
 {
@@ -136,7 +218,7 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
     if (!json_is_object(value, platform_keys, error) ||
         !load_initial(value, workload, platform, error) ||
         !json_choice(value, "reuse", reuse_names, &reuse, error) ||
-        !load_keep_alive(value, platform, error) ||
+        !load_keep_alive(value, platform, error) || !load_keeper(value, platform, error) ||
         !json_choice(value, "prewarm", prewarm_names, &prewarm, error) ||
         !json_number(value, "ewma_alpha", 1e-6, 1, &platform->ewma_alpha, error) ||
         !json_bool(value, "interference", &platform->interference, error) ||

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sched/keep_alive.h"
 #include "sched/registry.h"
 #include "sim/cli/cli.h"
 #include "traces/arrival_trace.h"
@@ -17,9 +18,10 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error);
 
 const struct command command_list = {
     .name = "list",
-    .usage = "list policies|applications|functions|profiles|traces [--json]",
+    .usage = "list policies|keep-alives|applications|functions|profiles|traces [--json]",
     .summary = "what ships, one line each",
-    .help = "Policies come with their parameters: name = default [range or choices], meaning.\n"
+    .help = "Policies and keep-alives come with their parameters: name = default [range or\n"
+            "choices], meaning.\n"
             "The others are the files of the working folder's workloads/ and traces/ or, where it\n"
             "has none, of the data folder ($ESGSIM_DATA or the installed one).\n"
             "\n"
@@ -96,26 +98,43 @@ static void add_parameter(struct line *line, const struct parameter *parameter)
 }
 
 /* Printed, a parameter has a line with what it means; in JSON it is part of the description. */
+static void list_configurable(struct listing *listing, const char *name, const char *summary,
+                              const struct parameter *parameters, size_t count)
+{
+    struct line line = {.used = 0};
+    line_add(&line, "%s", summary);
+    for (size_t p = 0; listing->rows != NULL && p < count; p++) {
+        line_add(&line, "; ");
+        add_parameter(&line, &parameters[p]);
+    }
+    listing_add(listing, name, line.text);
+    for (size_t p = 0; listing->rows == NULL && p < count; p++) {
+        struct line own = {.used = 0};
+        const char *help = parameters[p].help;
+        add_parameter(&own, &parameters[p]);
+        printf("    %-47s %s\n", own.text, help != NULL ? help : "");
+    }
+}
+
 static bool list_policies(struct listing *listing, const char *folder, struct error *error)
 {
     (void)folder;
     (void)error;
     const struct policy *policy = NULL;
-    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++) {
-        struct line line = {.used = 0};
-        line_add(&line, "%s", policy->summary);
-        for (size_t p = 0; listing->rows != NULL && p < policy->parameter_count; p++) {
-            line_add(&line, "; ");
-            add_parameter(&line, &policy->parameters[p]);
-        }
-        listing_add(listing, policy->name, line.text);
-        for (size_t p = 0; listing->rows == NULL && p < policy->parameter_count; p++) {
-            struct line own = {.used = 0};
-            const char *help = policy->parameters[p].help;
-            add_parameter(&own, &policy->parameters[p]);
-            printf("    %-47s %s\n", own.text, help != NULL ? help : "");
-        }
-    }
+    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++)
+        list_configurable(listing, policy->name, policy->summary, policy->parameters,
+                          policy->parameter_count);
+    return true;
+}
+
+static bool list_keep_alives(struct listing *listing, const char *folder, struct error *error)
+{
+    (void)folder;
+    (void)error;
+    const struct keep_alive *policy = NULL;
+    for (size_t i = 0; (policy = keep_alive_at(i)) != NULL; i++)
+        list_configurable(listing, policy->name, policy->summary, policy->parameters,
+                          policy->parameter_count);
     return true;
 }
 
@@ -279,6 +298,7 @@ static const struct {
     bool (*list)(struct listing *listing, const char *folder, struct error *error);
 } kinds[] = {
     {"policies", "", list_policies},
+    {"keep-alives", "", list_keep_alives},
     {"applications", "workloads/applications", list_applications},
     {"functions", "workloads/functions", list_functions},
     {"profiles", "traces/profiles", list_profiles},
@@ -334,8 +354,8 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error)
             return list_kind(k, json, error);
     const char *nearest = error_nearest_name(wanted, names, KINDS);
     return error_input(error, "list: \"%s\" is no kind; %s%s%s", wanted,
-                       nearest == NULL ? "give one of policies, applications, functions, profiles, "
-                                         "traces"
+                       nearest == NULL ? "give one of policies, keep-alives, applications, "
+                                         "functions, profiles, traces"
                                        : "did you mean \"",
                        nearest == NULL ? "" : nearest, nearest == NULL ? "" : "\"?");
 }

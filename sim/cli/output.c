@@ -6,6 +6,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "sched/keep_alive.h"
+#include "sched/registry.h"
 #include "sim/version.h"
 
 /* One figure of metrics.def, read from its structure. */
@@ -68,12 +70,22 @@ static long peak_memory_kb(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
 }
 
+/* What decided how long idle containers stayed: see sched/keep_alive.h. */
+static const char *keep_alive_in_force(const struct experiment *experiment)
+{
+    if (experiment->platform.keeper != NULL)
+        return experiment->platform.keeper->name;
+    const struct policy *policy = policy_find(experiment->policy_name, NULL);
+    return policy != NULL && policy->keep_alive != NULL ? policy->name : "fixed";
+}
+
 bool output_run_json(FILE *stream, const struct experiment *experiment,
                      const struct simulation_result *result, struct error *error)
 {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "name", experiment->name);
     cJSON_AddStringToObject(root, "policy", experiment->policy_name);
+    cJSON_AddStringToObject(root, "keep_alive", keep_alive_in_force(experiment));
     cJSON_AddNumberToObject(root, "seed", (double)experiment->seed);
     json_add_measures(root, &result->overall);
     json_add_run_measures(root, &result->run);

@@ -1,0 +1,148 @@
+/* FaasCache (Fuerst and Sharma, ASPLOS'21, section 4): keep-alive as caching. Containers stay until
+ * memory is short; then the one of the lowest priority goes,
+ *
+ *     priority = clock + frequency × cost / size,
+ *
+ * clock: of its last use. The server's clock moves to the priority of what was evicted, so that
+ * what is not used any more ages. Variants drop terms: `size` = clock + frequency / size, `freq` =
+ * clock + frequency × cost, `landlord` = clock + cost / size, which is Landlord (Young, SODA'98)
+ * with credit renewed in full: charging everyone rent in proportion to size until one's credit is
+ * zero, or moving the clock on to that one's, ranks alike. `lru` ranks by the last use.
+ *
+ * Porting assumptions [derived]:
+ * - Size is the model's weights in GPU memory, or (`size`: host, and for a function without a GPU)
+ *   the container's host memory; take the one that is scarce. Cost is the mean cold start, the time
+ *   that a hit saves.
+ * - Every invoker is a server of its own: its clock, and frequencies of the functions there.
+ *   Frequency counts batches since the function came to the invoker; it is forgotten with the last
+ *   container of the function there [recall].
+ * - Memory of one GPU is made by idle containers of that GPU alone.
+ * - FaasCache evicts in batches off the path of requests to make room ahead; here just what is
+ *   needed goes, and evicting takes no time.
+ */
+#include <stdlib.h>
+
+#include "sched/keep_alive.h"
+
+enum variant { VARIANT_GREEDY_DUAL, VARIANT_LRU, VARIANT_FREQ, VARIANT_SIZE, VARIANT_LANDLORD };
+
+struct greedy_dual {
+    enum variant variant;
+    sim_time_t ttl;
+    size_t functions;
+    double *cost_ms;     /* per function */
+    double *size_mb;     /* per function */
+    double *clock;       /* per invoker */
+    uint64_t *frequency; /* [invoker × functions + function] */
+};
+
+static bool greedy_dual_init(void *state, const struct workload *workload, const double *values,
+                             struct error *error)
+{
+    struct greedy_dual *self = state;
+    const size_t invokers = workload->cluster.invoker_count;
+    self->variant = (enum variant)values[0];
+    self->ttl = values[1] > 0 ? sim_from_s(values[1]) : SIM_FOREVER;
+    self->functions = workload->function_count;
+    self->cost_ms = calloc(self->functions, sizeof *self->cost_ms);
+    self->size_mb = calloc(self->functions, sizeof *self->size_mb);
+    self->clock = calloc(invokers, sizeof *self->clock);
+    self->frequency = calloc(invokers * self->functions, sizeof *self->frequency);
+    if (self->cost_ms == NULL || self->size_mb == NULL || self->clock == NULL ||
+        self->frequency == NULL)
+        return error_run(error, "out of memory for keep-alive greedy-dual");
+    for (size_t f = 0; f < self->functions; f++) {
+        const struct function *function = &workload->functions[f];
+        const bool gpu =
+            values[2] == 0 && function->configurations[function->minimum_configuration].vgpu > 0;
+        const double size = gpu ? function->gpu_weights_mb : function->host_memory_mb;
+        self->cost_ms[f] = function->cold_start_mean_ms;
+        self->size_mb[f] = size > 0 ? size : 1; /* what takes no memory is never in the way */
+    }
+    return true;
+}
+
+static uint64_t *frequency_of(const struct greedy_dual *self, uint32_t function, uint32_t invoker)
+{
+    return &self->frequency[(size_t)invoker * self->functions + function];
+}
+
+static void greedy_dual_on_use(void *state, uint32_t function, uint32_t invoker, sim_time_t now)
+{
+    (void)now;
+    ++*frequency_of(state, function, invoker);
+}
+
+static struct keep_windows greedy_dual_on_idle(void *state, const struct kept_container *container,
+                                               bool used, sim_time_t now)
+{
+    const struct greedy_dual *self = state;
+    (void)used;
+    (void)now;
+    return (struct keep_windows){.keep_for = self->ttl, .stamp = self->clock[container->invoker]};
+}
+
+static double greedy_dual_priority(void *state, const struct kept_container *container)
+{
+    const struct greedy_dual *self = state;
+    const double cost = self->cost_ms[container->function];
+    const double size = self->size_mb[container->function];
+    const double frequency = (double)*frequency_of(self, container->function, container->invoker);
+    switch (self->variant) {
+    case VARIANT_LRU:
+        return sim_to_ms(container->idle_since);
+    case VARIANT_FREQ:
+        return container->stamp + frequency * cost;
+    case VARIANT_SIZE:
+        return container->stamp + frequency / size;
+    case VARIANT_LANDLORD:
+        return container->stamp + cost / size;
+    case VARIANT_GREEDY_DUAL:
+        break;
+    }
+    return container->stamp + frequency * cost / size;
+}
+
+static void greedy_dual_on_evict(void *state, const struct kept_container *container, bool pressed,
+                                 uint32_t left)
+{
+    struct greedy_dual *self = state;
+    double *clock = &self->clock[container->invoker];
+    /* With several GPUs the lowest of one may lie below what another has lost already. */
+    const double priority = greedy_dual_priority(self, container);
+    if (pressed && self->variant != VARIANT_LRU && priority > *clock)
+        *clock = priority;
+    if (left == 0)
+        *frequency_of(self, container->function, container->invoker) = 0;
+}
+
+static void greedy_dual_finish(void *state)
+{
+    struct greedy_dual *self = state;
+    free(self->cost_ms);
+    free(self->size_mb);
+    free(self->clock);
+    free(self->frequency);
+}
+
+static const struct parameter greedy_dual_parameters[] = {
+    {"variant", VARIANT_GREEDY_DUAL, 0, 4, "greedy-dual|lru|freq|size|landlord",
+     "what ranks the idle containers [code: faascache-sim]"},
+    {"ttl_s", 0, 0, 1e9, NULL, "kept at most so long idle; 0: until memory is short [code]"},
+    {"size", 0, 0, 1, "gpu|host", "which memory a container's size is counted in [derived]"},
+};
+
+extern const struct keep_alive keep_alive_greedy_dual;
+const struct keep_alive keep_alive_greedy_dual = {
+    .name = "greedy-dual",
+    .summary = "FaasCache: leaves for memory alone, lowest clock + frequency x cost / size first",
+    .parameters = greedy_dual_parameters,
+    .parameter_count = sizeof greedy_dual_parameters / sizeof *greedy_dual_parameters,
+    .state_bytes = sizeof(struct greedy_dual),
+    .init = greedy_dual_init,
+    .on_use = greedy_dual_on_use,
+    .on_idle = greedy_dual_on_idle,
+    .priority = greedy_dual_priority,
+    .on_evict = greedy_dual_on_evict,
+    .finish = greedy_dual_finish,
+};

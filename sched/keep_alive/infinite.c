@@ -1,0 +1,19 @@
+/* The upper bracket: containers leave only for memory, the least recently used first. */
+#include "sched/keep_alive.h"
+
+static struct keep_windows infinite_on_idle(void *state, const struct kept_container *container,
+                                            bool used, sim_time_t now)
+{
+    (void)state;
+    (void)container;
+    (void)used;
+    (void)now;
+    return (struct keep_windows){.keep_for = SIM_FOREVER};
+}
+
+extern const struct keep_alive keep_alive_infinite;
+const struct keep_alive keep_alive_infinite = {
+    .name = "infinite",
+    .summary = "idle containers leave only for memory, the least recently used first (LRU)",
+    .on_idle = infinite_on_idle,
+};

@@ -1,0 +1,19 @@
+/* The lower bracket: no container outlives its use, so that every one starts cold. */
+#include "sched/keep_alive.h"
+
+static struct keep_windows none_on_idle(void *state, const struct kept_container *container,
+                                        bool used, sim_time_t now)
+{
+    (void)state;
+    (void)container;
+    (void)used;
+    (void)now;
+    return (struct keep_windows){0};
+}
+
+extern const struct keep_alive keep_alive_none;
+const struct keep_alive keep_alive_none = {
+    .name = "none",
+    .summary = "no container outlives its use: every batch starts cold",
+    .on_idle = none_on_idle,
+};

@@ -1,0 +1,948 @@
+/* Keep-alive policies: windows worked out by hand and by recomputation, evictions against naive
+ * caches, cold starts against theory, every policy under several schedulers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "sched/keep_alive.h"
+#include "sched/registry.h"
+#include "tests/worlds.h"
+
+enum { DRAWS_MAX = 4000 };
+
+/* ---- A module by itself ---------------------------------------------------------------------- */
+
+/* A keep-alive of a workload of two functions, driven by hand. */
+struct bench {
+    const struct keep_alive *policy;
+    struct experiment *experiment;
+    void *state;
+    struct kept_container container;
+};
+
+static double *value_of(const struct keep_alive *policy, double *values, const char *key)
+{
+    for (size_t i = 0; i < policy->parameter_count; i++)
+        if (strcmp(policy->parameters[i].name, key) == 0)
+            return &values[i];
+    fail_msg("%s has no parameter %s", policy->name, key);
+    return NULL;
+}
+
+/* The cold start of f takes 300 ms, of g 200 ms. */
+static struct bench bench_open(const char *name, const char *const *keys, const double *numbers)
+{
+    struct bench bench = {.policy = keep_alive_find(name), .experiment = load(diamond)};
+    double values[KEEPER_VALUES] = {0};
+    struct error error = {0};
+    assert_non_null(bench.policy);
+    for (size_t i = 0; i < bench.policy->parameter_count; i++)
+        values[i] = bench.policy->parameters[i].fallback;
+    for (size_t i = 0; keys != NULL && keys[i] != NULL; i++)
+        *value_of(bench.policy, values, keys[i]) = numbers[i];
+    bench.state = calloc(1, bench.policy->state_bytes + 1);
+    assert_non_null(bench.state);
+    if (bench.policy->init != NULL)
+        assert_true(bench.policy->init(bench.state, &bench.experiment->workload, values, &error));
+    return bench;
+}
+
+static void bench_close(struct bench *bench)
+{
+    if (bench->policy->finish != NULL)
+        bench->policy->finish(bench->state);
+    free(bench->state);
+    experiment_free(bench->experiment);
+}
+
+/* Function 0 works from `from` to `to` on invoker 0; the windows of its container afterwards. */
+static struct keep_windows bench_use(struct bench *bench, double from_s, double to_s)
+{
+    const sim_time_t from = sim_from_s(from_s), to = sim_from_s(to_s);
+    bench->container = (struct kept_container){.idle_since = to};
+    if (bench->policy->on_use != NULL)
+        bench->policy->on_use(bench->state, 0, 0, from);
+    return bench->policy->on_idle(bench->state, &bench->container, true, to);
+}
+
+static void assert_seconds(sim_time_t time, double seconds)
+{
+    if (fabs(sim_to_s(time) - seconds) > 1e-6)
+        fail_msg("%.9f s in place of %.9f s", sim_to_s(time), seconds);
+}
+
+static void fixed_none_and_infinite_keep_as_they_say(void **state)
+{
+    (void)state;
+    struct bench fixed = bench_open("fixed", NULL, NULL);
+    struct bench none = bench_open("none", NULL, NULL);
+    struct bench infinite = bench_open("infinite", NULL, NULL);
+    assert_seconds(bench_use(&fixed, 1, 2).keep_for, 600);
+    assert_seconds(bench_use(&none, 1, 2).keep_for, 0);
+    assert_true(bench_use(&infinite, 1, 2).keep_for == SIM_FOREVER);
+    bench_close(&fixed);
+    bench_close(&none);
+    bench_close(&infinite);
+}
+
+/* ---- Hybrid histogram, by hand --------------------------------------------------------------- */
+
+/* Batches of 0.5 s; idle times 10.2 ×2, 12.7 ×2 and 30.0: bins 10, 12, 30. Of five, the 5th
+ * percentile is the 1st, the 99th the 5th: 10 s × 0.9 and 31 s × 1.1. */
+static void the_windows_are_the_percentiles_with_their_margins(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"lead", NULL};
+    static const double none[] = {1};
+    struct bench letter = bench_open("hybrid-histogram", keys, none);
+    struct bench ahead = bench_open("hybrid-histogram", NULL, NULL);
+    static const double idle[] = {10.2, 12.7, 10.2, 30.0, 12.7};
+    double now = 5;
+    struct keep_windows windows = bench_use(&letter, now, now + 0.5);
+    bench_use(&ahead, now, now + 0.5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_seconds(windows.prewarm_after, 0);
+        assert_seconds(windows.keep_for, 240); /* too few idle times: the range */
+        now += 0.5 + idle[i];
+        windows = bench_use(&letter, now, now + 0.5);
+        const struct keep_windows led = bench_use(&ahead, now, now + 0.5);
+        if (i == 4) {
+            assert_seconds(windows.prewarm_after, 9);
+            assert_seconds(windows.keep_for, 34.1);
+            assert_seconds(led.prewarm_after, 8.7); /* a cold start takes 0.3 s */
+            assert_seconds(led.keep_for, 34.1);
+        }
+    }
+    bench_close(&letter);
+    bench_close(&ahead);
+}
+
+/* One idle time in each of 240 bins: all counts alike, variation 0. With 20 bins and 10 idle times
+ * in bin 3, variation √19 = 4.36. */
+static void counts_that_are_alike_tell_nothing(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"bins", "variation", NULL};
+    static const double below[] = {20, 4.35}, above[] = {20, 4.37}, even[] = {240, 2};
+    struct bench flat = bench_open("hybrid-histogram", keys, even);
+    struct bench sure = bench_open("hybrid-histogram", keys, below);
+    struct bench unsure = bench_open("hybrid-histogram", keys, above);
+    double now = 0;
+    struct keep_windows windows = {0};
+    for (size_t i = 0; i <= 240; i++) {
+        windows = bench_use(&flat, now, now);
+        now += (double)i + 0.5;
+    }
+    assert_seconds(windows.prewarm_after, 0);
+    assert_seconds(windows.keep_for, 240);
+    struct keep_windows by_histogram = {0}, by_range = {0};
+    for (size_t i = 0; i <= 10; i++) {
+        by_histogram = bench_use(&sure, 3.5 * (double)i, 3.5 * (double)i);
+        by_range = bench_use(&unsure, 3.5 * (double)i, 3.5 * (double)i);
+    }
+    assert_seconds(by_histogram.prewarm_after, 2.7 - 0.3);
+    assert_seconds(by_histogram.keep_for, 4.4);
+    assert_seconds(by_range.prewarm_after, 0);
+    assert_seconds(by_range.keep_for, 20);
+    bench_close(&flat);
+    bench_close(&sure);
+    bench_close(&unsure);
+}
+
+/* Idle times 300, 300, 300, 400, 5 s: four of five beyond 240 s. Smoothed with 0.3: 300, 300, 300,
+ * 330, 232.5. */
+static void idle_times_beyond_the_range_are_forecast(void **state)
+{
+    (void)state;
+    struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
+    static const double idle[] = {300, 300, 300, 400, 5};
+    double now = 0;
+    struct keep_windows windows = bench_use(&bench, now, now);
+    for (size_t i = 0; i < 5; i++) {
+        now += idle[i];
+        windows = bench_use(&bench, now, now);
+    }
+    assert_seconds(windows.prewarm_after, 0.85 * 232.5 - 0.3);
+    assert_seconds(windows.keep_for, 1.15 * 232.5);
+    bench_close(&bench);
+}
+
+/* Two batches overlap: the second ends no idle time but counts one of 0; the container that falls
+ * idle first stays, the other goes; one whose time is up stays as long as the function is in use.
+ */
+static void a_function_in_use_keeps_all_its_containers(void **state)
+{
+    (void)state;
+    struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
+    const struct keep_alive *policy = bench.policy;
+    const struct kept_container container = {0};
+    for (size_t i = 0; i < 100; i++)
+        bench_use(&bench, 10.5 * (double)i, 10.5 * (double)i);
+    policy->on_use(bench.state, 0, 0, sim_from_s(1050));
+    policy->on_use(bench.state, 0, 0, sim_from_s(1051));
+    struct keep_windows windows = policy->on_idle(bench.state, &container, true, sim_from_s(1052));
+    assert_seconds(windows.prewarm_after, 0);
+    assert_seconds(windows.keep_for, 12.1);
+    assert_seconds(policy->on_expiry(bench.state, &container, sim_from_s(1060)), 12.1);
+    windows = policy->on_idle(bench.state, &container, true, sim_from_s(1062));
+    assert_seconds(windows.prewarm_after, 9 - 0.3); /* 100 of 101 idle times in bin 10 */
+    assert_seconds(policy->on_expiry(bench.state, &container, sim_from_s(1064.1)), 10);
+    assert_true(policy->on_expiry(bench.state, &container, sim_from_s(1074.1)) <= 0);
+    bench_close(&bench);
+}
+
+/* ---- Histograms, recomputed ------------------------------------------------------------------ */
+
+static int compare_times(const void *a, const void *b)
+{
+    const sim_time_t x = *(const sim_time_t *)a, y = *(const sim_time_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Head and tail in seconds of the idle times within 240 bins of 1 s, from the sorted times; false
+ * where none is. */
+static bool naive_window(const sim_time_t *idle, size_t count, double window[2])
+{
+    sim_time_t *sorted = malloc((count + 1) * sizeof *sorted);
+    assert_non_null(sorted);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (idle[i] < 240 * SIM_S)
+            sorted[n++] = idle[i];
+    qsort(sorted, n, sizeof *sorted, compare_times);
+    if (n > 0) {
+        size_t head = (size_t)ceil(0.05 * (double)n), tail = (size_t)ceil(0.99 * (double)n);
+        window[0] = floor(sim_to_s(sorted[head - 1])) * 0.9;
+        window[1] = (floor(sim_to_s(sorted[tail - 1])) + 1) * 1.1;
+    }
+    free(sorted);
+    return n > 0;
+}
+
+static double naive_variation(const sim_time_t *idle, size_t count)
+{
+    double counts[240] = {0}, mean = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        if (idle[i] < 240 * SIM_S)
+            counts[idle[i] / SIM_S]++;
+    for (size_t b = 0; b < 240; b++)
+        mean += counts[b] / 240;
+    for (size_t b = 0; b < 240; b++)
+        squares += (counts[b] - mean) * (counts[b] - mean) / 240;
+    return sqrt(squares) / mean;
+}
+
+/* A fresh idle time: mixtures around a few places, some beyond the range. */
+static double draw_idle(gsl_rng *rng, unsigned kind)
+{
+    const double u = gsl_rng_uniform(rng);
+    if (kind == 0)
+        return 15 + 3 * u;
+    if (kind == 1)
+        return u < 0.4 ? 300 * gsl_rng_uniform(rng) + 200 : 60 * u;
+    if (kind == 2)
+        return 239 * u;
+    return u < 0.7 ? 250 + 500 * u : 100 * u;
+}
+
+static void hybrid_windows_equal_a_recomputation(void **state)
+{
+    (void)state;
+    unsigned seen[3] = {0};
+    for (unsigned kind = 0; kind < 4; kind++) {
+        struct random_stream stream;
+        random_stream_open(&stream, 12, RANDOM_TEST, kind, 1);
+        struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
+        static sim_time_t idle[DRAWS_MAX];
+        double now = 0, forecast = -1;
+        for (size_t n = 0; n < 600; n++) {
+            const struct keep_windows windows = bench_use(&bench, now, now);
+            size_t beyond = 0;
+            for (size_t i = 0; i < n; i++)
+                beyond += idle[i] >= 240 * SIM_S;
+            double expected[2] = {0, 240}, window[2];
+            if (n >= 5 && 2 * beyond > n) {
+                expected[0] = 0.85 * forecast;
+                expected[1] = 1.15 * forecast;
+                seen[0]++;
+            } else if (n >= 5 && naive_window(idle, n, window) && naive_variation(idle, n) >= 2) {
+                memcpy(expected, window, sizeof expected);
+                seen[1]++;
+            } else {
+                seen[2]++;
+            }
+            assert_seconds(windows.prewarm_after, fmax(0, expected[0] - 0.3));
+            assert_seconds(windows.keep_for, expected[1]);
+            const sim_time_t before = sim_from_s(now);
+            now += draw_idle(&stream.rng, kind);
+            idle[n] = sim_from_s(now) - before;
+            const double x = sim_to_s(idle[n]);
+            forecast = forecast < 0 ? x : forecast + 0.3 * (x - forecast);
+        }
+        bench_close(&bench);
+    }
+    assert_true(seen[0] > 100 && seen[1] > 100 && seen[2] > 100);
+}
+
+static void lsth_mixes_the_windows_of_both_memories(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"long_samples", "short_samples", "gamma", NULL};
+    static const double numbers[] = {90, 17, 0.3};
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct random_stream stream;
+        random_stream_open(&stream, 13, RANDOM_TEST, kind, 1);
+        struct bench bench = bench_open("lsth", keys, numbers);
+        static sim_time_t idle[DRAWS_MAX];
+        double now = 0;
+        for (size_t n = 0; n < 400; n++) {
+            const struct keep_windows windows = bench_use(&bench, now, now);
+            double expected[2] = {0, 240}, longer[2], shorter[2];
+            const size_t l = n < 90 ? n : 90, s = n < 17 ? n : 17;
+            if (n >= 5 && naive_window(idle + n - s, s, shorter) &&
+                naive_window(idle + n - l, l, longer))
+                for (size_t i = 0; i < 2; i++)
+                    expected[i] = 0.3 * longer[i] + 0.7 * shorter[i];
+            assert_seconds(windows.prewarm_after, fmax(0, expected[0] - 0.3));
+            assert_seconds(windows.keep_for, expected[1]);
+            const sim_time_t before = sim_from_s(now);
+            now += draw_idle(&stream.rng, kind);
+            idle[n] = sim_from_s(now) - before;
+        }
+        bench_close(&bench);
+    }
+}
+
+/* ---- In the simulator ------------------------------------------------------------------------ */
+
+static struct experiment *load_kept(const char *json, const char *keep_alive)
+{
+    const struct override override = {"platform.keep_alive", keep_alive};
+    struct error error = {0};
+    struct experiment *experiment =
+        experiment_parse(json, "test.json", ".", &override, keep_alive != NULL ? 1 : 0, &error);
+    if (experiment == NULL)
+        fail_msg("%s", error.message);
+    return experiment;
+}
+
+static void run_kept(const char *json, const char *keep_alive, const char *policy, struct log *log,
+                     struct simulation_result *result)
+{
+    struct experiment *experiment = load_kept(json, keep_alive);
+    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
+    const struct policy *named = policy_find(policy, NULL);
+    double values[VALUES_MAX] = {0};
+    struct error error = {0};
+    assert_non_null(named);
+    policy_values(named, NULL, 0, values);
+    memset(log, 0, sizeof *log);
+    if (!simulation_run(experiment, named, values, &recorder, NULL, result, &error))
+        fail_msg("%s under %s: %s", policy, keep_alive, error.message);
+    experiment_free(experiment);
+}
+
+/* Field by field: between fields lies padding. */
+static void assert_same_rows(const struct log *a, const struct log *b)
+{
+    assert_int_equal(a->request_count, b->request_count);
+    assert_int_equal(a->batch_count, b->batch_count);
+    for (size_t i = 0; i < a->request_count; i++) {
+        assert_int_equal(a->requests[i].finish_ns, b->requests[i].finish_ns);
+        assert_true(a->requests[i].cost_usd == b->requests[i].cost_usd);
+    }
+    for (size_t i = 0; i < a->batch_count; i++) {
+        const struct batch_row *x = &a->batches[i], *y = &b->batches[i];
+        assert_int_equal(x->invoker, y->invoker);
+        assert_int_equal(x->cold, y->cold);
+        assert_int_equal(x->dispatched_ns, y->dispatched_ns);
+        assert_int_equal(x->started_ns, y->started_ns);
+        assert_int_equal(x->finished_ns, y->finished_ns);
+    }
+}
+
+/* One function that takes `service_ms` and starts in `cold_ms`, room for a thousand. */
+static void single_world(char json[WORLD_BYTES], double service_ms, double cold_ms,
+                         const char *arrivals, unsigned requests)
+{
+    json[0] = '\0';
+    world_add(json,
+              "{\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":1000,\"memory_mb\":1024000,"
+              "\"gpus\":[]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
+              "\"functions\":{\"functions\":[{\"name\":\"f\",\"host_memory_mb\":1024,"
+              "\"cold_start_ms\":%g,\"service\":{\"distribution\":\"constant\",\"mean_ms\":%g},"
+              "\"configuration\":{\"batch\":1,\"vcpu\":1,\"vgpu\":0}}]},\"applications\":["
+              "{\"name\":\"a\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}],\"arrivals\":%s,"
+              "\"slo\":{\"factor\":100},\"platform\":{\"prewarm\":\"none\",\"initial\":\"cold\"},"
+              "\"requests\":%u,\"warmup_requests\":0,\"seed\":5}",
+              cold_ms, service_ms, arrivals, requests);
+}
+
+/* Poisson arrivals, service next to nothing: a container is gone where the interval was longer than
+ * its time, which has probability exp(-rate × time). */
+static void poisson_cold_starts_are_as_in_theory(void **state)
+{
+    (void)state;
+    struct log *log = calloc(1, sizeof *log);
+    assert_non_null(log);
+    for (unsigned ttl = 1; ttl <= 3; ttl++) {
+        char json[WORLD_BYTES], keep[64];
+        struct simulation_result result;
+        const unsigned requests = ROWS_MAX - 1;
+        single_world(json, 0.001, 0, "{\"process\":\"poisson\",\"rate_per_s\":0.7}", requests);
+        snprintf(keep, sizeof keep, "{\"name\":\"fixed\",\"params\":{\"ttl_s\":%u}}", ttl);
+        run_kept(json, keep, "fifo", log, &result);
+        size_t cold = result.run.cold_starts;
+        const double p = exp(-0.7 * ttl), n = (double)requests;
+        assert_true(fabs((double)cold / n - p) < 4 * sqrt(p * (1 - p) / n));
+        simulation_result_clear(&result);
+    }
+    free(log);
+}
+
+static void without_keep_alive_every_job_is_cold(void **state)
+{
+    (void)state;
+    struct log *log = calloc(1, sizeof *log);
+    assert_non_null(log);
+    char json[WORLD_BYTES];
+    struct simulation_result result;
+    single_world(json, 40, 100, "{\"process\":\"poisson\",\"rate_per_s\":20}", 500);
+    run_kept(json, "none", "fifo", log, &result);
+    assert_true(result.overall.cold_start_rate == 1);
+    assert_int_equal(result.run.cold_starts, log->batch_count);
+    assert_true(result.run.cost_idle_usd == 0);
+    simulation_result_clear(&result);
+    free(log);
+}
+
+/* A container for each batch in excess of what there was at once before. */
+static void kept_for_ever_only_more_concurrency_starts_cold(void **state)
+{
+    (void)state;
+    struct log *log = calloc(1, sizeof *log);
+    assert_non_null(log);
+    char json[WORLD_BYTES];
+    struct simulation_result result;
+    single_world(json, 40, 100, "{\"process\":\"poisson\",\"rate_per_s\":60}", 2000);
+    run_kept(json, "infinite", "fifo", log, &result);
+    size_t most = 0;
+    for (size_t i = 0; i < log->batch_count; i++) {
+        size_t at_once = 0; /* those that hold a container as batch i is dispatched, itself too */
+        for (size_t k = 0; k < log->batch_count; k++)
+            at_once += log->batches[k].dispatched_ns <= log->batches[i].dispatched_ns &&
+                       log->batches[k].finished_ns > log->batches[i].dispatched_ns;
+        most = at_once > most ? at_once : most;
+    }
+    assert_true(most > 5);
+    assert_int_equal(result.run.cold_starts, most);
+    assert_int_equal(result.run.evictions, 0);
+    simulation_result_clear(&result);
+    free(log);
+}
+
+/* Requests 20 s apart, 0.1 s each, the first behind a cold start of 1 s: idle times 18.9 and
+ * 19.9 s. From the sixth on the window is 18 × 0.9 = 16.2 s to 22 s: the container goes and a new
+ * one starts 15.2 s after, 4.7 s before the next request. The price is 1 vCPU at 0.001 $/s. */
+static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **state)
+{
+    (void)state;
+    struct log *log = calloc(1, sizeof *log);
+    assert_non_null(log);
+    char json[WORLD_BYTES];
+    struct simulation_result result;
+    single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
+                 20);
+    run_kept(json, "hybrid-histogram", "fifo", log, &result);
+    assert_int_equal(result.run.cold_starts, 1);
+    assert_int_equal(result.run.prewarms, 14);
+    assert_int_equal(result.run.evictions, 15);
+    assert_true(fabs(result.run.cost_idle_usd - 0.001 * (18.9 + 4 * 19.9 + 14 * 4.7)) < 1e-9);
+    simulation_result_clear(&result);
+    free(log);
+}
+
+/* After eight such requests one comes 10 s later, while its container is away: cold, and the plan
+ * to start one at 155.3 s is void. The window then opens at 9 × 0.9 - 1 = 7.1 s: the tenth, at 157
+ * s, 5.9 s after the ninth has ended, is cold too. */
+static void a_request_in_between_voids_the_plan(void **state)
+{
+    (void)state;
+    struct log *log = calloc(1, sizeof *log);
+    assert_non_null(log);
+    char path[] = "/tmp/esgsim-trace-XXXXXX", json[WORLD_BYTES], arrivals[128];
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
+                               "100000,a\n120000,a\n140000,a\n150000,a\n157000,a\n";
+    assert_int_equal(write(file, text, sizeof text - 1), (ssize_t)sizeof text - 1);
+    close(file);
+    struct simulation_result result;
+    snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
+    single_world(json, 100, 1000, arrivals, 10);
+    run_kept(json, "hybrid-histogram", "fifo", log, &result);
+    unlink(path);
+    assert_int_equal(result.run.prewarms, 2);
+    assert_int_equal(result.run.cold_starts, 3);
+    assert_int_equal(log->batches[8].cold, 1);
+    assert_int_equal(log->batches[9].cold, 1);
+    assert_int_equal(log->batches[9].started_ns, 158 * SIM_S);
+    simulation_result_clear(&result);
+    free(log);
+}
+
+/* Makes an instance and gives it up before it has started, then dispatches like the simplest. */
+static bool wasteful_decide(void *state, struct platform *platform)
+{
+    bool *wasted = state;
+    if (platform_queue_length(platform, 0) == 0)
+        return false;
+    if (!*wasted) {
+        const uint32_t instance = platform_create(platform, 0, 0, 100, 0, SIM_NONE);
+        assert_int_not_equal(instance, SIM_NONE);
+        assert_true(platform_kill(platform, instance));
+        *wasted = true;
+    }
+    assert_true(platform_dispatch(platform, 0, 1, 0, 0));
+    return false;
+}
+
+/* The instance counts as used for no time: an idle time of 0 ends as the first batch starts. With
+ * the 20th percentile for head it is outvoted by the sixth, and windows open. Were the instance
+ * still thought to work, no container would ever go. */
+static void an_instance_given_up_at_once_does_not_count_as_working(void **state)
+{
+    (void)state;
+    static const struct policy wasteful = {.abi = POLICY_ABI,
+                                           .name = "wasteful",
+                                           .state_bytes = sizeof(bool),
+                                           .decide = wasteful_decide};
+    char json[WORLD_BYTES];
+    struct simulation_result result;
+    struct error error = {0};
+    single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
+                 20);
+    struct experiment *experiment =
+        load_kept(json, "{\"name\":\"hybrid-histogram\",\"params\":{\"head\":20}}");
+    if (!simulation_run(experiment, &wasteful, NULL, NULL, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    assert_true(result.run.prewarms >= 10);
+    simulation_result_clear(&result);
+    experiment_free(experiment);
+}
+
+/* ---- Caches ---------------------------------------------------------------------------------- */
+
+enum { FUNCTIONS = 8, ACCESSES = 1200 };
+
+/* What a sequence of accesses meets: one server, one access at a time. */
+struct cache {
+    double size[FUNCTIONS], cost[FUNCTIONS];
+    double capacity;
+    unsigned accesses[ACCESSES];
+    size_t count;
+};
+
+enum naive_rule { NAIVE_GREEDY_DUAL, NAIVE_LRU, NAIVE_FREQ, NAIVE_SIZE, NAIVE_LANDLORD };
+
+static double naive_priority(const struct cache *cache, enum naive_rule rule, unsigned f,
+                             double stamp, double used, double frequency)
+{
+    return rule == NAIVE_LRU           ? used
+           : rule == NAIVE_FREQ        ? stamp + frequency * cache->cost[f]
+           : rule == NAIVE_SIZE        ? stamp + frequency / cache->size[f]
+           : rule == NAIVE_GREEDY_DUAL ? stamp + frequency * cache->cost[f] / cache->size[f]
+                                       : 0;
+}
+
+/* The rules as their papers state them; landlord by charging rent in so many words. Returns how far
+ * it is certain: up to the first choice between two whose credits differ by rounding alone. */
+static size_t naive_run(const struct cache *cache, enum naive_rule rule, bool *miss)
+{
+    bool in[FUNCTIONS] = {false};
+    double stamp[FUNCTIONS] = {0}, used[FUNCTIONS + 1] = {0}, frequency[FUNCTIONS] = {0};
+    double credit[FUNCTIONS] = {0}, clock = 0, free = cache->capacity;
+    size_t certain = cache->count;
+    for (size_t i = 0; i < cache->count; i++) {
+        const unsigned f = cache->accesses[i];
+        miss[i] = !in[f];
+        while (!in[f] && free < cache->size[f]) {
+            unsigned victim = FUNCTIONS;
+            double lowest = INFINITY, next = INFINITY;
+            for (unsigned g = 0; g < FUNCTIONS; g++) {
+                double p = rule == NAIVE_LANDLORD
+                               ? credit[g] / cache->size[g]
+                               : naive_priority(cache, rule, g, stamp[g], used[g], frequency[g]);
+                if (in[g] && (p < lowest || (p == lowest && used[g] < used[victim]))) {
+                    next = lowest;
+                    lowest = p;
+                    victim = g;
+                } else if (in[g] && p < next) {
+                    next = p;
+                }
+            }
+            if (rule == NAIVE_LANDLORD && next - lowest < 1e-9 && certain == cache->count)
+                certain = i;
+            for (unsigned g = 0; g < FUNCTIONS && rule == NAIVE_LANDLORD; g++)
+                credit[g] -= in[g] ? lowest * cache->size[g] : 0;
+            in[victim] = false;
+            free += cache->size[victim];
+            frequency[victim] = 0;
+            clock = lowest;
+        }
+        free -= in[f] ? 0 : cache->size[f];
+        in[f] = true;
+        frequency[f]++;
+        stamp[f] = clock;
+        used[f] = (double)i;
+        credit[f] = cache->cost[f];
+    }
+    return certain;
+}
+
+static void cache_draw(struct cache *cache, uint64_t number, bool alike)
+{
+    struct random_stream stream;
+    random_stream_open(&stream, 77, RANDOM_TEST, number, 3);
+    gsl_rng *rng = &stream.rng;
+    double largest = 0, sum = 0;
+    for (unsigned f = 0; f < FUNCTIONS; f++) {
+        cache->size[f] = alike ? 100 : (double)(64 + 32 * gsl_rng_uniform_int(rng, 29));
+        cache->cost[f] = (double)(50 + gsl_rng_uniform_int(rng, 2000));
+        largest = cache->size[f] > largest ? cache->size[f] : largest;
+        sum += cache->size[f];
+    }
+    cache->capacity = ceil(largest + (sum - largest) * (0.1 + 0.6 * gsl_rng_uniform(rng)));
+    cache->count = ACCESSES / 3;
+    for (size_t i = 0; i < cache->count; i++) { /* popular ones, and a drift */
+        const unsigned first = (unsigned)gsl_rng_uniform_int(rng, FUNCTIONS);
+        const unsigned second = (unsigned)gsl_rng_uniform_int(rng, FUNCTIONS);
+        cache->accesses[i] = ((first < second ? first : second) + (unsigned)(i / 150)) % FUNCTIONS;
+    }
+}
+
+/* Accesses 10 s apart, in a file named by `path`, a mkstemp template. */
+static void cache_trace(const struct cache *cache, char *path)
+{
+    const int file = mkstemp(path);
+    FILE *trace = file < 0 ? NULL : fdopen(file, "w");
+    assert_non_null(trace);
+    fputs("time_ms,application\n", trace);
+    for (size_t i = 0; i < cache->count; i++)
+        fprintf(trace, "%zu,a%u\n", 10000 * i, cache->accesses[i]);
+    assert_int_equal(fclose(trace), 0);
+}
+
+/* The cache as an experiment, with batches of 1 ms. What is scarce is host memory, or the GPU's. */
+static void cache_world(const struct cache *cache, bool gpu, const char *path, char *json,
+                        size_t size)
+{
+    FILE *text = fmemopen(json, size, "w");
+    assert_non_null(text);
+    fprintf(text,
+            "{\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":4,\"memory_mb\":%g,\"gpus\":["
+            "{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":%g}]}]},",
+            gpu ? 1e6 : cache->capacity, gpu ? cache->capacity : 1e6);
+    fputs("\"functions\":{\"functions\":[", text);
+    for (unsigned f = 0; f < FUNCTIONS; f++)
+        fprintf(text,
+                "%s{\"name\":\"f%u\",\"host_memory_mb\":%g,\"gpu_memory_mb\":{\"weights\":%g,"
+                "\"per_item\":0},\"cold_start_ms\":%g,\"service\":{\"distribution\":\"constant\","
+                "\"mean_ms\":1},\"configuration\":{\"batch\":1,\"vcpu\":1,\"vgpu\":1}}",
+                f == 0 ? "" : ",", f, gpu ? 1 : cache->size[f], gpu ? cache->size[f] : 1,
+                cache->cost[f]);
+    fputs("]},\"applications\":[", text);
+    for (unsigned f = 0; f < FUNCTIONS; f++)
+        fprintf(text, "%s{\"name\":\"a%u\",\"stages\":[{\"name\":\"s\",\"function\":\"f%u\"}]}",
+                f == 0 ? "" : ",", f, f);
+    fprintf(text,
+            "],\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},\"slo\":{\"factor\":100},"
+            "\"platform\":{\"prewarm\":\"none\",\"initial\":\"cold\"},\"requests\":%zu,"
+            "\"warmup_requests\":0}",
+            path, cache->count);
+    assert_int_equal(fclose(text), 0);
+}
+
+/* Which accesses start cold in the simulator. */
+static void cache_run(const struct cache *cache, bool gpu, const char *keep_alive, struct log *log,
+                      bool *miss)
+{
+    static char json[2 * WORLD_BYTES];
+    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    struct simulation_result result;
+    cache_trace(cache, path);
+    cache_world(cache, gpu, path, json, sizeof json);
+    run_kept(json, keep_alive, "fifo", log, &result);
+    unlink(path);
+    assert_int_equal(log->batch_count, cache->count);
+    for (size_t i = 0; i < cache->count; i++)
+        miss[i] = log->batches[i].cold;
+    simulation_result_clear(&result);
+}
+
+static void evictions_are_those_of_a_naive_cache(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"greedy-dual", "lru", "freq", "size", "landlord"};
+    static bool expected[ACCESSES], found[ACCESSES];
+    struct log *log = calloc(1, sizeof *log);
+    struct cache *cache = calloc(1, sizeof *cache);
+    assert_non_null(log);
+    assert_non_null(cache);
+    size_t misses[5] = {0}, compared = 0;
+    for (uint64_t number = 0; number < 12; number++) {
+        cache_draw(cache, number, false);
+        for (unsigned rule = 0; rule < 5; rule++) {
+            const bool gpu = number % 2 == 0;
+            char keep[128];
+            snprintf(keep, sizeof keep,
+                     "{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"%s\",\"size\":\"%s\"}}",
+                     rules[rule], gpu ? "gpu" : "host");
+            const size_t certain = naive_run(cache, (enum naive_rule)rule, expected);
+            compared += certain;
+            cache_run(cache, gpu, keep, log, found);
+            for (size_t i = 0; i < certain; i++) {
+                if (expected[i] != found[i])
+                    fail_msg("cache %u, %s: access %zu", (unsigned)number, rules[rule], i);
+                misses[rule] += found[i];
+            }
+        }
+    }
+    assert_true(compared > 12 * 4 * ACCESSES / 3);
+    for (unsigned a = 0; a < 5; a++) /* the rules differ, so the test tells them apart */
+        for (unsigned b = 0; b < a; b++)
+            assert_int_not_equal(misses[a], misses[b]);
+    free(cache);
+    free(log);
+}
+
+/* Mattson's inclusion: with containers of one size, what LRU finds in a small memory it finds in
+ * any larger one. The search by rank and the list without one agree. */
+static void more_memory_never_costs_lru_a_hit(void **state)
+{
+    (void)state;
+    static bool smaller[ACCESSES], larger[ACCESSES], listed[ACCESSES];
+    struct log *log = calloc(1, sizeof *log);
+    struct cache *cache = calloc(1, sizeof *cache);
+    assert_non_null(log);
+    assert_non_null(cache);
+    size_t gained = 0;
+    for (uint64_t number = 0; number < 3; number++) {
+        cache_draw(cache, number, true);
+        for (unsigned places = 1; places <= FUNCTIONS; places++) {
+            cache->capacity = 100 * places;
+            cache_run(cache, false, "{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"lru\"}}",
+                      log, larger);
+            cache_run(cache, false, "infinite", log, listed);
+            for (size_t i = 0; i < cache->count; i++) {
+                assert_int_equal(larger[i], listed[i]);
+                assert_true(places == 1 || smaller[i] || !larger[i]);
+                gained += places > 1 && smaller[i] && !larger[i];
+            }
+            memcpy(smaller, larger, sizeof smaller);
+        }
+    }
+    assert_true(gained > 100);
+    free(cache);
+    free(log);
+}
+
+/* ---- Under any scheduler --------------------------------------------------------------------- */
+
+static const char *const keep_alives[] = {
+    "none",
+    "{\"name\":\"fixed\",\"params\":{\"ttl_s\":0.4}}",
+    "infinite",
+    "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":0.05,\"min_samples\":1,\"lead\":"
+    "\"none\"}}",
+    "{\"name\":\"lsth\",\"params\":{\"bin_s\":0.02,\"min_samples\":2,\"short_samples\":5,"
+    "\"long_samples\":20}}",
+    "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":0.001,\"bins\":5,\"min_samples\":1}}",
+    "greedy-dual",
+    "{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"freq\",\"ttl_s\":0.3,\"size\":\"host\"}}",
+};
+enum { KEEP_ALIVES = sizeof keep_alives / sizeof *keep_alives };
+
+/* Capacity and the release of everything are the simulator's invariants: a run that breaks one
+ * fails. */
+static void every_keep_alive_works_under_every_scheduler(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"esg", "least-loaded", "openwhisk", "clockwork"};
+    struct log *log = calloc(1, sizeof *log), *again = calloc(1, sizeof *again);
+    assert_non_null(log);
+    assert_non_null(again);
+    uint64_t prewarms = 0, evictions = 0;
+    for (uint64_t number = 0; number < 6; number++) {
+        char json[WORLD_BYTES];
+        world_random(json, number, false);
+        for (size_t p = 0; p < 4; p++) {
+            for (size_t k = 0; k < KEEP_ALIVES; k++) {
+                struct simulation_result result, second;
+                run_kept(json, keep_alives[k], policies[p], log, &result);
+                run_kept(json, keep_alives[k], policies[p], again, &second);
+                world_check_conserved(log, &result, 400);
+                assert_same_rows(log, again);
+                assert_memory_equal(&result.run, &second.run, sizeof result.run);
+                if (k == 0 && result.run.prewarms == 0)
+                    assert_true(result.overall.cold_start_rate == 1);
+                prewarms += result.run.prewarms;
+                evictions += result.run.evictions;
+                simulation_result_clear(&result);
+                simulation_result_clear(&second);
+            }
+        }
+    }
+    assert_true(prewarms > 100 && evictions > 1000);
+    free(log);
+    free(again);
+}
+
+/* ---- Which one is in force ------------------------------------------------------------------- */
+
+static sim_time_t keep_nothing(void *state, struct platform *platform, uint32_t function,
+                               uint32_t invoker)
+{
+    (void)state;
+    (void)platform;
+    (void)function;
+    (void)invoker;
+    return 0;
+}
+
+static uint64_t evictions_under(const struct policy *policy, const char *keep_alive)
+{
+    struct experiment *experiment = load_kept(diamond, keep_alive);
+    double values[VALUES_MAX] = {0};
+    struct simulation_result result;
+    struct error error = {0};
+    policy_values(policy, NULL, 0, values);
+    if (!simulation_run(experiment, policy, values, NULL, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    const uint64_t evictions = result.run.evictions;
+    simulation_result_clear(&result);
+    experiment_free(experiment);
+    return evictions;
+}
+
+static void a_named_keep_alive_goes_before_the_schedulers_own(void **state)
+{
+    (void)state;
+    struct policy own = *policy_find("fifo", NULL);
+    const uint64_t pressed = evictions_under(&own, "infinite");
+    const uint64_t always = evictions_under(&own, "none");
+    own.keep_alive = keep_nothing;
+    assert_true(always > pressed + 100);
+    assert_int_equal(evictions_under(&own, NULL), always);
+    assert_int_equal(evictions_under(&own, "infinite"), pressed);
+}
+
+static bool resolves_to(const char *keep_alive, const char *part)
+{
+    struct experiment *experiment = load_kept(diamond, keep_alive);
+    const bool found = strstr(experiment->resolved_json, part) != NULL;
+    experiment_free(experiment);
+    return found;
+}
+
+static void the_resolved_experiment_tells_name_and_every_parameter(void **state)
+{
+    (void)state;
+    assert_true(resolves_to(NULL, "\"keep_alive_s\":600"));
+    assert_false(resolves_to(NULL, "\"keep_alive\":"));
+    assert_true(resolves_to("none", "\"keep_alive\":{\"name\":\"none\",\"params\":{}}"));
+    assert_false(resolves_to("none", "keep_alive_s"));
+    assert_true(resolves_to("{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"size\"}}",
+                            "\"keep_alive\":{\"name\":\"greedy-dual\",\"params\":{\"size\":\"gpu\","
+                            "\"ttl_s\":0,\"variant\":\"size\"}}"));
+}
+
+/* "fixed" takes its time from keep_alive_s, and does what the platform does unnamed. */
+static void fixed_is_what_keep_alive_s_says(void **state)
+{
+    (void)state;
+    struct log *log = calloc(1, sizeof *log), *named = calloc(1, sizeof *named);
+    assert_non_null(log);
+    assert_non_null(named);
+    static const char *const times[] = {"0", "0.3", "600", "\"infinite\""};
+    for (size_t i = 0; i < 4; i++) {
+        char json[WORLD_BYTES] = "";
+        const char *place = strstr(diamond, "\"prewarm\"");
+        world_add(json, "%.*s\"keep_alive_s\":%s,%s", (int)(place - diamond), diamond, times[i],
+                  place);
+        struct simulation_result result, second;
+        run_kept(json, NULL, "esg", log, &result);
+        run_kept(json, "fixed", "esg", named, &second);
+        assert_same_rows(log, named);
+        assert_memory_equal(&result.run, &second.run, sizeof result.run);
+        simulation_result_clear(&result);
+        simulation_result_clear(&second);
+    }
+    free(log);
+    free(named);
+}
+
+static void every_module_is_found_and_its_table_is_sound(void **state)
+{
+    (void)state;
+    const struct keep_alive *policy = NULL;
+    size_t count = 0;
+    for (; (policy = keep_alive_at(count)) != NULL; count++) {
+        assert_ptr_equal(keep_alive_find(policy->name), policy);
+        assert_non_null(policy->on_idle);
+        assert_non_null(policy->summary);
+        assert_true(policy->parameter_count <= KEEPER_VALUES);
+        for (size_t i = 0; i < policy->parameter_count; i++) {
+            const struct parameter *parameter = &policy->parameters[i];
+            assert_true(parameter->fallback >= parameter->low);
+            assert_true(parameter->fallback <= parameter->high);
+            assert_non_null(parameter->help);
+        }
+    }
+    assert_true(count >= 6);
+    assert_null(keep_alive_find("eternal"));
+}
+
+static void a_sweep_over_keep_alives_names_them_in_its_labels(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct sweep *sweep = sweep_load("workloads/experiments/keep-alive.json", NULL, 0, &error);
+    assert_non_null(sweep);
+    assert_string_equal(sweep->runs[0].label, "platform.keep_alive=none policy.name=esg");
+    struct experiment *experiment = sweep_experiment(sweep, sweep->run_count - 1, &error);
+    assert_non_null(experiment);
+    assert_string_equal(experiment->platform.keeper->name, "greedy-dual");
+    experiment_free(experiment);
+    sweep_free(sweep);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fixed_none_and_infinite_keep_as_they_say),
+        cmocka_unit_test(the_windows_are_the_percentiles_with_their_margins),
+        cmocka_unit_test(counts_that_are_alike_tell_nothing),
+        cmocka_unit_test(idle_times_beyond_the_range_are_forecast),
+        cmocka_unit_test(a_function_in_use_keeps_all_its_containers),
+        cmocka_unit_test(hybrid_windows_equal_a_recomputation),
+        cmocka_unit_test(lsth_mixes_the_windows_of_both_memories),
+        cmocka_unit_test(poisson_cold_starts_are_as_in_theory),
+        cmocka_unit_test(without_keep_alive_every_job_is_cold),
+        cmocka_unit_test(kept_for_ever_only_more_concurrency_starts_cold),
+        cmocka_unit_test(a_container_goes_and_comes_back_ahead_of_the_next_request),
+        cmocka_unit_test(a_request_in_between_voids_the_plan),
+        cmocka_unit_test(an_instance_given_up_at_once_does_not_count_as_working),
+        cmocka_unit_test(evictions_are_those_of_a_naive_cache),
+        cmocka_unit_test(more_memory_never_costs_lru_a_hit),
+        cmocka_unit_test(every_keep_alive_works_under_every_scheduler),
+        cmocka_unit_test(a_named_keep_alive_goes_before_the_schedulers_own),
+        cmocka_unit_test(the_resolved_experiment_tells_name_and_every_parameter),
+        cmocka_unit_test(fixed_is_what_keep_alive_s_says),
+        cmocka_unit_test(every_module_is_found_and_its_table_is_sound),
+        cmocka_unit_test(a_sweep_over_keep_alives_names_them_in_its_labels),
+    };
+    return cmocka_run_group_tests_name("keep_alive", tests, NULL, NULL);
+}
