@@ -72,7 +72,8 @@ struct policy {
      * charged where it arises. Returns true where another step should follow at once (the platform
      * calls again after the charged time); false to sleep until something changes. */
     bool (*decide)(void *state, struct platform *platform);
-    /* How long an idle container of `function` is kept from now; NULL: the platform's own. */
+    /* How long an idle container of `function` is kept from now; NULL: the platform's own. Not
+     * asked where the experiment names a keep-alive policy (sched/keep_alive.h). */
     sim_time_t (*keep_alive)(void *state, struct platform *platform, uint32_t function,
                              uint32_t invoker);
     /* Frees what init allocated; called after an init that failed, too. */
