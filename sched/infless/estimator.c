@@ -29,7 +29,7 @@ static sim_time_t predicted(const struct infless_rule *rule, sim_time_t time)
 static bool threads_allowed(const struct infless_rule *rule, const struct configuration *one)
 {
     const uint16_t most = one->batch > 2 ? one->batch : 2;
-    return rule->form == INFLESS_PAPER || one->vcpu <= most;
+    return rule->form != INFLESS_REPO || one->vcpu <= most;
 }
 
 static struct infless_candidate candidate_of(const struct infless_rule *rule,
@@ -92,7 +92,9 @@ static double paper_efficiency(const struct infless_rule *rule,
                                const struct infless_slot *slot)
 {
     const double need = rule->vcpu_weight * candidate->vcpu + rule->unit_weight * candidate->vgpu;
-    const double open = rule->vcpu_weight * slot->free_vcpus + rule->unit_weight * slot->free_units;
+    const bool total = rule->form == INFLESS_PAPER_TOTAL;
+    const double open = rule->vcpu_weight * (total ? slot->vcpus : slot->free_vcpus) +
+                        rule->unit_weight * (total ? slot->units : slot->free_units);
     return candidate->bounds.up / need / fmax(1 - need / open, LEAST_SHARE);
 }
 
@@ -111,8 +113,8 @@ double infless_efficiency(const struct infless_rule *rule,
                           const struct infless_candidate *candidate,
                           const struct infless_slot *slot, double best)
 {
-    return rule->form == INFLESS_PAPER ? paper_efficiency(rule, candidate, slot)
-                                       : repo_efficiency(rule, candidate, slot, best);
+    return rule->form != INFLESS_REPO ? paper_efficiency(rule, candidate, slot)
+                                      : repo_efficiency(rule, candidate, slot, best);
 }
 
 struct infless_choice infless_choose(const struct infless_rule *rule,

@@ -34,7 +34,7 @@
 #include "sim/units.h"
 #include "workloads/workload.h"
 
-enum infless_form { INFLESS_PAPER, INFLESS_REPO };
+enum infless_form { INFLESS_PAPER, INFLESS_REPO, INFLESS_PAPER_TOTAL };
 
 struct infless_rule {
     enum infless_form form;

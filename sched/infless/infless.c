@@ -18,8 +18,10 @@
  * - Predictions are the profile's nominal times, inflated by 10 % [notes]. They know neither noise,
  *   interference, transfers nor decision time.
  * - beta, of vCPUs and vGPUs: their prices, or 64 GFLOPS a vCPU and 14200 a GPU [code].
- * - Instances hold a share of one GPU always (quota 100), any of the profile's configurations,
- *   those without a GPU included.
+ * - Instances hold a share of one GPU always (quota 100). Any of the profile's configurations will
+ *   do, those without a GPU included, with half a GPU at most [code: 0, 10 .. 50 %]; the limit is
+ *   lifted for a function of which none within it meets its SLO or runs on the cluster. (Without it
+ *   the metric would give every instance a whole GPU, since what fills a slot leaves no fragment.)
  * - A buffer takes one batch. Jobs that find none open wait in their queue, which is regime 1's
  *   virtual instance; an instance that starts counts against the excess but takes no jobs.
  * - An excess below 1/s, which the bound r_low = 1 of batch 1 would leave unserved, gets an
@@ -57,7 +59,7 @@ enum parameter_index {
     PARAMETER_BETA,
     PARAMETER_ALPHA,
     PARAMETER_MARGIN,
-    PARAMETER_EXCESS,
+    PARAMETER_SHARE,
     PARAMETER_TICK,
     PARAMETER_INACTIVE,
     PARAMETER_MAX_BATCH,
@@ -75,7 +77,7 @@ enum { BETA_PRICE, BETA_FLOPS };
 
 static const struct parameter infless_parameters[PARAMETER_COUNT] = {
     [PARAMETER_EFFICIENCY] =
-        {"efficiency", INFLESS_PAPER, 0, 1, "paper|repo",
+        {"efficiency", INFLESS_PAPER, 0, 2, "paper|repo|paper-total",
          "rate per resource over the rest (notes), or the repository's (code)"},
     [PARAMETER_POOL] = {"pool", POOL_FUNCTION, 0, 1, "function|application",
                         "a deployment for each function, or for each stage of each application"},
@@ -86,8 +88,8 @@ static const struct parameter infless_parameters[PARAMETER_COUNT] = {
     [PARAMETER_ALPHA] = {"alpha", 0.8, 0, 1, NULL,
                          "instances retire below this part of their interval of rates (code)"},
     [PARAMETER_MARGIN] = {"margin", 0.1, 0, 10, NULL, "inflation of predicted times (notes)"},
-    [PARAMETER_EXCESS] = {"excess", 0.03, 0, 10, NULL,
-                          "excess over rate above which instances are made (code)"},
+    [PARAMETER_SHARE] = {"max_share", 0.5, 0, 1, NULL,
+                         "of a GPU that an instance may have; lifted where none suffices (code)"},
     [PARAMETER_TICK] = {"tick_s", 1, 0.001, 3600, NULL, "the scaler's period (code)"},
     [PARAMETER_INACTIVE] = {"inactive_ticks", 30, 1, 1e6, NULL,
                             "ticks that a retired instance is kept (assumed)"},
@@ -146,6 +148,7 @@ static void set_rule(struct infless *self, const double *values)
 {
     const struct cluster_spec *cluster = &self->workload->cluster;
     const double units = fill_invokers(self);
+    self->gpu_units = units;
     self->rule = (struct infless_rule){.form = (enum infless_form)values[PARAMETER_EFFICIENCY],
                                        .margin = values[PARAMETER_MARGIN],
                                        .vcpu_weight = cluster->vcpu_hour_usd,
@@ -214,28 +217,52 @@ static void fill_pools(struct infless *self, const struct platform *platform, bo
             used = pool_fill(self, platform, platform_queue_function(platform, q), q, q + 1, used);
 }
 
+/* Which configurations may be used: those that the cluster can run, up to a share of a GPU. */
+static void allow(const struct infless *self, uint32_t function, double max_share, bool *allowed)
+{
+    const struct function *spec = &self->workload->functions[function];
+    for (size_t i = 0; i < spec->configuration_count; i++)
+        allowed[i] = planner_runs(self->planner, function, (uint32_t)i) &&
+                     spec->configurations[i].vgpu <= max_share * self->gpu_units;
+}
+
+/* Writes the pool's candidates to `room`; the limits give way where nothing is left. */
+static void pool_candidates(struct infless *self, struct infless_pool *pool, uint32_t max_batch,
+                            bool *allowed, struct infless_candidate *room)
+{
+    const struct function *function = &self->workload->functions[pool->function];
+    pool->candidates = room;
+    pool->best = infless_best_throughput(&self->rule, function);
+    allow(self, pool->function, self->max_share, allowed);
+    pool->candidate_count =
+        infless_candidates(&self->rule, function, allowed, pool->slo, max_batch, room);
+    if (pool->candidate_count > 0)
+        return;
+    allow(self, pool->function, INFINITY, allowed);
+    pool->candidate_count =
+        infless_candidates(&self->rule, function, allowed, pool->slo, max_batch, room);
+    if (pool->candidate_count > 0)
+        return;
+    pool->candidate_count = infless_best_effort(&self->rule, function, allowed, room);
+    self->counters.best_effort++;
+}
+
 static bool fill_candidates(struct infless *self, uint32_t max_batch, struct error *error)
 {
     struct infless_candidate *room = self->candidates;
-    for (size_t p = 0; p < self->pool_count; p++) {
-        struct infless_pool *pool = &self->pools[p];
-        const struct function *function = &self->workload->functions[pool->function];
-        bool *allowed = calloc(function->configuration_count, sizeof *allowed);
-        if (allowed == NULL)
-            return error_run(error, "policy infless: out of memory");
-        for (size_t i = 0; i < function->configuration_count; i++)
-            allowed[i] = planner_runs(self->planner, pool->function, (uint32_t)i);
-        pool->candidates = room;
-        pool->candidate_count =
-            infless_candidates(&self->rule, function, allowed, pool->slo, max_batch, room);
-        if (pool->candidate_count == 0) {
-            pool->candidate_count = infless_best_effort(&self->rule, function, allowed, room);
-            self->counters.best_effort++;
-        }
-        pool->best = infless_best_throughput(&self->rule, function);
-        room += pool->candidate_count;
-        free(allowed);
+    size_t most = 1;
+    for (size_t f = 0; f < self->workload->function_count; f++) {
+        const size_t here = self->workload->functions[f].configuration_count;
+        most = here > most ? here : most;
     }
+    bool *allowed = calloc(most, sizeof *allowed);
+    if (allowed == NULL)
+        return error_run(error, "policy infless: out of memory");
+    for (size_t p = 0; p < self->pool_count; p++) {
+        pool_candidates(self, &self->pools[p], max_batch, allowed, room);
+        room += self->pools[p].candidate_count;
+    }
+    free(allowed);
     return true;
 }
 
@@ -258,7 +285,7 @@ static bool infless_init(void *state, struct platform *platform, const double *v
         return false;
     set_rule(self, values);
     self->alpha = values[PARAMETER_ALPHA];
-    self->least_excess = values[PARAMETER_EXCESS];
+    self->max_share = values[PARAMETER_SHARE];
     self->tick = sim_from_s(values[PARAMETER_TICK]);
     self->inactive_ticks = (uint32_t)values[PARAMETER_INACTIVE];
     self->prefer_warm = (int)values[PARAMETER_PLACEMENT] == 0;

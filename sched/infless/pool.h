@@ -56,7 +56,7 @@ struct infless {
     struct platform *platform; /* of the call in progress, for the cluster's side of the choice */
     struct planner *planner;
     struct infless_rule rule;
-    double alpha, least_excess;
+    double alpha, max_share, gpu_units;
     sim_time_t tick;
     uint32_t inactive_ticks;
     bool prefer_warm, use_lsth, ticking;

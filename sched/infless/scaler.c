@@ -4,6 +4,9 @@
 
 #include "sched/infless/pool.h"
 
+/* Of the rate: a smaller excess makes no instances [code]. */
+static const double LEAST_EXCESS = 0.03;
+
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 /* The GPU of `invoker` with the least free that takes the candidate. */
@@ -219,7 +222,7 @@ static void divide(struct infless *self, struct platform *platform, struct infle
     }
     for (size_t i = 0; i < count; i++)
         self->instances[self->share_ids[i]].rate = self->shares[i].rate;
-    const bool more = excess > self->least_excess * pool->observed && excess > 0;
+    const bool more = excess > LEAST_EXCESS * pool->observed;
     pool->wanted = more ? excess : 0;
     pool->first = true;
     pool->full = false;
