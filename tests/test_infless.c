@@ -141,7 +141,8 @@ static void check_documented(const char *model, double slo_ms, struct configurat
 {
     static struct table table;
     static struct infless_candidate candidates[TABLE_MAX];
-    const struct infless_rule rule = {.form = INFLESS_REPO, .vcpu_weight = 64, .unit_weight = 142};
+    const struct infless_rule rule = {
+        .form = INFLESS_REPO, .vcpu_weight = 64, .unit_weight = 142, .batch_threads = true};
     struct slots slots = {
         .rule = &rule,
         .slot = {{.free_vcpus = 20, .free_units = 100, .vcpus = 20, .units = 100}},
@@ -206,7 +207,8 @@ static void the_choice_is_the_best_of_all_candidates_and_slots(void **state)
         const struct infless_rule rule = {.form = (enum infless_form)(n % 3),
                                           .margin = 0.1,
                                           .vcpu_weight = 64,
-                                          .unit_weight = 142};
+                                          .unit_weight = 142,
+                                          .batch_threads = n % 2 == 0};
         struct slots slots = {.rule = &rule, .count = 1 + gsl_rng_uniform_int(&stream.rng, SLOTS)};
         for (size_t s = 0; s < slots.count; s++)
             slots.slot[s] =
@@ -529,16 +531,28 @@ static void relax(char *json)
     *factor = '6';
 }
 
+/* Whole GPUs only. */
+static void make_exclusive(char *json)
+{
+    char *sharing = strstr(json, "\"mps\"");
+    assert_non_null(sharing);
+    const size_t more = strlen("\"exclusive\"") - strlen("\"mps\"");
+    assert_true(strlen(json) + more < WORLD_BYTES);
+    memmove(sharing + more, sharing, strlen(sharing) + 1);
+    memcpy(sharing, "\"exclusive\"", strlen("\"exclusive\""));
+}
+
 static void every_world_runs_to_its_end_and_again_to_the_same_bytes(void **state)
 {
     (void)state;
     static const struct {
         const char *key;
         double value;
-    } variants[] = {{NULL, 0},        {"efficiency", 1},     {"efficiency", 2}, {"pool", 1},
-                    {"max_batch", 1}, {"inactive_ticks", 1}, {"tick_s", 0.1},   {"split", 1},
-                    {"max_share", 1}, {"lsth_bin_s", 0.05},  {"beta", 1},       {"placement", 1},
-                    {"keep_alive", 1}};
+    } variants[] = {{NULL, 0},       {"efficiency", 1}, {"efficiency", 2},
+                    {"pool", 1},     {"max_batch", 1},  {"inactive_ticks", 1},
+                    {"tick_s", 0.1}, {"split", 1},      {"limits", 2},
+                    {"limits", 1},   {"load", 1},       {"lsth_bin_s", 0.05},
+                    {"beta", 1},     {"placement", 1},  {"keep_alive", 1}};
     struct log *log = malloc(2 * sizeof *log);
     char *json = malloc(WORLD_BYTES);
     assert_non_null(log);
@@ -551,6 +565,8 @@ static void every_world_runs_to_its_end_and_again_to_the_same_bytes(void **state
             world_random(json, world, world % 3 == 0);
             if (world % 2 == 0)
                 relax(json);
+            if (world % 5 == 4)
+                make_exclusive(json);
             for (int again = 0; again < 2; again++) {
                 struct simulation_result result = {0};
                 run_well(json, &policy, variants[v].key, variants[v].value, &log[again], &result);
@@ -651,13 +667,13 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
     const struct {
         const char *key;
         double value;
-    } wanted[] = {{"efficiency", INFLESS_REPO}, {"margin", 0}, {"beta", 1}};
+    } wanted[] = {{"efficiency", INFLESS_REPO}, {"margin", 0}, {"beta", 1}, {"limits", 2}};
     struct experiment *experiment = load(json);
     const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
     double values[VALUES_MAX] = {0};
     policy_values(&policy, NULL, 0, values);
     for (size_t i = 0; i < policy.parameter_count; i++)
-        for (size_t w = 0; w < 3; w++)
+        for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
             if (strcmp(policy.parameters[i].name, wanted[w].key) == 0)
                 values[i] = wanted[w].value;
     memset(log, 0, sizeof *log);

@@ -29,7 +29,7 @@ static sim_time_t predicted(const struct infless_rule *rule, sim_time_t time)
 static bool threads_allowed(const struct infless_rule *rule, const struct configuration *one)
 {
     const uint16_t most = one->batch > 2 ? one->batch : 2;
-    return rule->form != INFLESS_REPO || one->vcpu <= most;
+    return !rule->batch_threads || one->vcpu <= most;
 }
 
 static struct infless_candidate candidate_of(const struct infless_rule *rule,

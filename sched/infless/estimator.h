@@ -12,15 +12,16 @@
  *
  * Greedy placement [code]: the largest batch for which there is a configuration with r_low within
  * the rate to be served, and a slot (invoker and GPU) with room for it, wins; among its
- * configurations and slots the greatest efficiency e, of which there are two forms:
+ * configurations and slots the greatest efficiency e, of which there are these forms:
  * - paper [notes]: rate per weighted resource, over the share of the slot's free resources that is
  *   left: e = (r_up / need) / (1 - need / free). An exact fit would be infinite; the share is taken
  *   for at least 0.001 [derived: the repository's own guard].
+ * - paper-total: the same over all of the slot's resources, free or not; the notes do not say which
+ *   the paper means, but only with the free ones does it matter how full a slot is.
  * - repo [code]: e = (r_up / best) / (left / all), where `best` is the function's greatest
  *   throughput per weighted resource over its profile and `left` the weighted resources that are
  *   free afterwards, each share with 0.001 added. It does not divide by what the instance needs.
- *   With it come the repository's whole rates, rounded down, and its limit of as many CPU threads
- *   as the batch has requests (two at least).
+ *   With it come the repository's whole rates, rounded down.
  * Deviations [derived]: a rate that rounds to 0 is left as it is (the repository would place
  * instances without end); r_low of batch 1 is at most its r_up; ties go to the first slot found.
  */
@@ -41,6 +42,7 @@ struct infless_rule {
     double margin;      /* predictions are inflated by this share of themselves */
     double vcpu_weight; /* of one vCPU, and of one unit of a GPU; their ratio is the paper's beta */
     double unit_weight;
+    bool batch_threads; /* at most as many vCPUs as jobs in the batch, or two [code] */
 };
 
 /* Rates in requests per second. */

@@ -18,12 +18,16 @@
  * - Predictions are the profile's nominal times, inflated by 10 % [notes]. They know neither noise,
  *   interference, transfers nor decision time.
  * - beta, of vCPUs and vGPUs: their prices, or 64 GFLOPS a vCPU and 14200 a GPU [code].
- * - Instances hold a share of one GPU always (quota 100). Any of the profile's configurations will
- *   do, those without a GPU included, with half a GPU at most [code: 0, 10 .. 50 %]; the limit is
- *   lifted for a function of which none within it meets its SLO or runs on the cluster. (Without it
- *   the metric would give every instance a whole GPU, since what fills a slot leaves no fragment.)
+ * - Instances hold a share of one GPU always (quota 100), and any of the profile's configurations
+ *   will do, those without a GPU included. The repository's candidates have half a GPU at most, and
+ *   as many vCPUs as the batch has jobs, two at least [code]: `limits`, which give way for a
+ *   function of which none within them meets the SLO or runs on the cluster. Without them the
+ *   metric likes instances that fill a GPU, for they leave no fragment.
  * - A buffer takes one batch. Jobs that find none open wait in their queue, which is regime 1's
- *   virtual instance; an instance that starts counts against the excess but takes no jobs.
+ *   virtual instance; an instance that starts counts against the excess but takes no jobs. While
+ *   jobs wait so, they count as load to be divided, so that no instance retires (`load`): the
+ *   repository's instances hold any number of requests and serve them before they go. They make no
+ *   excess.
  * - An excess below 1/s, which the bound r_low = 1 of batch 1 would leave unserved, gets an
  *   instance of batch 1, and an SLO that nothing meets the fastest configuration of batch 1.
  * - Where a deployment has no instance, its first job asks for one at once (the repository keeps
@@ -59,21 +63,22 @@ enum parameter_index {
     PARAMETER_BETA,
     PARAMETER_ALPHA,
     PARAMETER_MARGIN,
-    PARAMETER_SHARE,
+    PARAMETER_LIMITS,
+    PARAMETER_LOAD,
     PARAMETER_TICK,
     PARAMETER_INACTIVE,
     PARAMETER_MAX_BATCH,
     PARAMETER_PLACEMENT,
     PARAMETER_KEEP_ALIVE,
     PARAMETER_BIN,
-    PARAMETER_LONG,
-    PARAMETER_SHORT,
+    PARAMETER_WINDOW,
     PARAMETER_GAMMA,
     PARAMETER_COUNT
 };
 
 enum { POOL_FUNCTION, POOL_APPLICATION };
 enum { BETA_PRICE, BETA_FLOPS };
+enum { LIMITS_NONE, LIMITS_HALF_GPU, LIMITS_REPO };
 
 static const struct parameter infless_parameters[PARAMETER_COUNT] = {
     [PARAMETER_EFFICIENCY] =
@@ -88,8 +93,10 @@ static const struct parameter infless_parameters[PARAMETER_COUNT] = {
     [PARAMETER_ALPHA] = {"alpha", 0.8, 0, 1, NULL,
                          "instances retire below this part of their interval of rates (code)"},
     [PARAMETER_MARGIN] = {"margin", 0.1, 0, 10, NULL, "inflation of predicted times (notes)"},
-    [PARAMETER_SHARE] = {"max_share", 0.5, 0, 1, NULL,
-                         "of a GPU that an instance may have; lifted where none suffices (code)"},
+    [PARAMETER_LIMITS] = {"limits", LIMITS_NONE, 0, 2, "none|half-gpu|repo",
+                          "of instances: half a GPU; and a vCPU a job, two at least (code)"},
+    [PARAMETER_LOAD] = {"load", 0, 0, 1, "backlog|arrivals",
+                        "to be divided: arrivals and what no buffer took (derived), or arrivals"},
     [PARAMETER_TICK] = {"tick_s", 1, 0.001, 3600, NULL, "the scaler's period (code)"},
     [PARAMETER_INACTIVE] = {"inactive_ticks", 30, 1, 1e6, NULL,
                             "ticks that a retired instance is kept (assumed)"},
@@ -99,8 +106,8 @@ static const struct parameter infless_parameters[PARAMETER_COUNT] = {
     [PARAMETER_KEEP_ALIVE] = {"keep_alive", 0, 0, 1, "lsth|fixed",
                               "of containers without an instance: LSTH (notes), or 600 s"},
     [PARAMETER_BIN] = {"lsth_bin_s", 60, 0.001, 86400, NULL, "bin of its histograms (recall)"},
-    [PARAMETER_LONG] = {"lsth_long_s", 86400, 1, 1e8, NULL, "its long window (assumed)"},
-    [PARAMETER_SHORT] = {"lsth_short_s", 3600, 1, 1e8, NULL, "its short window (assumed)"},
+    [PARAMETER_WINDOW] = {"lsth_window_s", 86400, 1, 1e8, NULL,
+                          "its long window; the short one is 1/24 of it (assumed)"},
     [PARAMETER_GAMMA] = {"lsth_gamma", 0.5, 0, 1, NULL, "weight of its long window (notes)"},
 };
 
@@ -217,13 +224,13 @@ static void fill_pools(struct infless *self, const struct platform *platform, bo
             used = pool_fill(self, platform, platform_queue_function(platform, q), q, q + 1, used);
 }
 
-/* Which configurations may be used: those that the cluster can run, up to a share of a GPU. */
-static void allow(const struct infless *self, uint32_t function, double max_share, bool *allowed)
+/* Configurations that the cluster can run; where there are limits, with half a GPU at most. */
+static void allow(const struct infless *self, uint32_t function, int limits, bool *allowed)
 {
     const struct function *spec = &self->workload->functions[function];
     for (size_t i = 0; i < spec->configuration_count; i++)
         allowed[i] = planner_runs(self->planner, function, (uint32_t)i) &&
-                     spec->configurations[i].vgpu <= max_share * self->gpu_units;
+                     (limits == LIMITS_NONE || 2 * spec->configurations[i].vgpu <= self->gpu_units);
 }
 
 /* Writes the pool's candidates to `room`; the limits give way where nothing is left. */
@@ -233,14 +240,12 @@ static void pool_candidates(struct infless *self, struct infless_pool *pool, uin
     const struct function *function = &self->workload->functions[pool->function];
     pool->candidates = room;
     pool->best = infless_best_throughput(&self->rule, function);
-    allow(self, pool->function, self->max_share, allowed);
-    pool->candidate_count =
-        infless_candidates(&self->rule, function, allowed, pool->slo, max_batch, room);
-    if (pool->candidate_count > 0)
-        return;
-    allow(self, pool->function, INFINITY, allowed);
-    pool->candidate_count =
-        infless_candidates(&self->rule, function, allowed, pool->slo, max_batch, room);
+    for (int limits = self->limits; limits >= 0 && pool->candidate_count == 0; limits--) {
+        allow(self, pool->function, limits, allowed);
+        self->rule.batch_threads = limits == LIMITS_REPO;
+        pool->candidate_count =
+            infless_candidates(&self->rule, function, allowed, pool->slo, max_batch, room);
+    }
     if (pool->candidate_count > 0)
         return;
     pool->candidate_count = infless_best_effort(&self->rule, function, allowed, room);
@@ -285,14 +290,15 @@ static bool infless_init(void *state, struct platform *platform, const double *v
         return false;
     set_rule(self, values);
     self->alpha = values[PARAMETER_ALPHA];
-    self->max_share = values[PARAMETER_SHARE];
+    self->limits = (int)values[PARAMETER_LIMITS];
+    self->backlog = (int)values[PARAMETER_LOAD] == 0;
     self->tick = sim_from_s(values[PARAMETER_TICK]);
     self->inactive_ticks = (uint32_t)values[PARAMETER_INACTIVE];
     self->prefer_warm = (int)values[PARAMETER_PLACEMENT] == 0;
     self->use_lsth = (int)values[PARAMETER_KEEP_ALIVE] == 0;
     for (size_t f = 0; f < workload->function_count; f++)
         lsth_init(&self->lsth[f], sim_from_s(values[PARAMETER_BIN]),
-                  sim_from_s(values[PARAMETER_LONG]), sim_from_s(values[PARAMETER_SHORT]),
+                  sim_from_s(values[PARAMETER_WINDOW]), sim_from_s(values[PARAMETER_WINDOW] / 24),
                   values[PARAMETER_GAMMA]);
     fill_pools(self, platform, by_function);
     return fill_candidates(self, (uint32_t)max_batch, error);

@@ -56,10 +56,11 @@ struct infless {
     struct platform *platform; /* of the call in progress, for the cluster's side of the choice */
     struct planner *planner;
     struct infless_rule rule;
-    double alpha, max_share, gpu_units;
+    double alpha, gpu_units;
     sim_time_t tick;
     uint32_t inactive_ticks;
-    bool prefer_warm, use_lsth, ticking;
+    int limits;
+    bool prefer_warm, use_lsth, backlog, ticking;
     struct infless_pool *pools;
     size_t pool_count;
     uint32_t *pool_of;                    /* by queue */

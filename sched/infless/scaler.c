@@ -160,6 +160,14 @@ static void instance_end(struct infless *self, struct platform *platform, uint32
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
+static uint32_t waiting_jobs(const struct infless_pool *pool, const struct platform *platform)
+{
+    uint32_t waiting = 0;
+    for (size_t i = 0; i < pool->queue_count; i++)
+        waiting += platform_queue_length(platform, pool->queues[i]);
+    return waiting;
+}
+
 /* One missing sample is ignored [code]. */
 static void observe(const struct infless *self, struct infless_pool *pool)
 {
@@ -205,21 +213,20 @@ static size_t collect(const struct infless *self, const struct platform *platfor
     return count;
 }
 
-/* Those that have started divide the load; what comes up already counts against the excess. */
+/* Excess is of arrivals, over all instances; those that have started divide arrivals and backlog.
+ */
 static void divide(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
+    const double backlog = self->backlog ? waiting_jobs(pool, platform) / sim_to_s(self->tick) : 0;
     size_t count = collect(self, platform, pool, true);
-    struct infless_split split = infless_divide(self->shares, count, pool->observed, self->alpha);
+    double up = 0;
+    for (size_t i = 0; i < count; i++)
+        up += self->shares[i].bounds.up;
+    const double excess = fmax(pool->observed - up, 0);
+    count = collect(self, platform, pool, false);
+    const struct infless_split split =
+        infless_divide(self->shares, count, pool->observed + backlog, self->alpha);
     platform_charge(platform, count + split.sets);
-    const double excess = split.excess;
-    const size_t started = collect(self, platform, pool, false);
-    if (started < count) {
-        count = started;
-        split = infless_divide(self->shares, count, pool->observed, self->alpha);
-        platform_charge(platform, count + split.sets);
-    } else if (count > 0) {
-        (void)infless_divide(self->shares, count, pool->observed, self->alpha);
-    }
     for (size_t i = 0; i < count; i++)
         self->instances[self->share_ids[i]].rate = self->shares[i].rate;
     const bool more = excess > LEAST_EXCESS * pool->observed;
@@ -304,10 +311,7 @@ static bool make_smallest(struct infless *self, struct platform *platform,
 
 static bool make_any(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
-    double waiting = 0;
-    for (size_t i = 0; i < pool->queue_count; i++)
-        waiting += platform_queue_length(platform, pool->queues[i]);
-    const double rate = fmax(pool->observed, waiting);
+    const double rate = fmax(pool->observed, waiting_jobs(pool, platform));
     const struct infless_choice choice = choose(self, platform, pool, rate, true);
     if (choice.candidate != NULL && instance_make(self, platform, pool, &choice))
         return true;
