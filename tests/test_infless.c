@@ -682,6 +682,7 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
     if (!simulation_run(experiment, &policy, values, &recorder, NULL, &result, &error))
         fail_msg("%s", error.message);
     uint64_t by_batch[5] = {0};
+    uint64_t jobs[5] = {0};
     uint64_t full = 0;
     uint64_t late_hits = 0;
     for (size_t i = 0; i < log->batch_count; i++) {
@@ -689,6 +690,7 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
         assert_true(row->configured_batch <= 4);
         if (row->finished_ns > 5 * SIM_S && row->finished_ns < 20 * SIM_S) {
             by_batch[row->configured_batch]++;
+            jobs[row->configured_batch] += row->jobs;
             full += row->jobs == 4;
         }
         if (row->configured_batch == 4)
@@ -699,10 +701,46 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
                      log->requests[i].finish_ns - log->requests[i].arrival_ns <= 200 * SIM_MS;
     assert_true(by_batch[1] > 0 && by_batch[4] > 0 && full > 0);
     assert_true(late_hits > requests / 2);
+    /* R = 60 within R_min = 1 + 31 and R_max = 20 + 55 leaves 20 - 15 / 43 x 19 for batch 1. */
+    const double share = (double)jobs[1] / (double)(jobs[1] + jobs[4]);
+    assert_true(fabs(share - (20 - 15.0 / 43 * 19) / 60) < 0.03);
     assert_true(most_alive > 1);
     assert_int_equal(counted.created - counted.killed, 1);
     simulation_result_clear(&result);
     experiment_free(experiment);
+    unlink(path);
+    free(json);
+    free(log);
+}
+
+/* Every 65 s: with bins of 10 s a container is due after 60 s and kept to 70 s. */
+static void a_regular_caller_meets_a_container_that_was_started_for_it(void **state)
+{
+    (void)state;
+    enum { REGULAR = 30 };
+    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    FILE *trace = fdopen(file, "w");
+    assert_non_null(trace);
+    fprintf(trace, "time_ms,application\n");
+    for (int i = 0; i < REGULAR; i++)
+        fprintf(trace, "%d,one\n", 65000 * i);
+    fclose(trace);
+    char *json = malloc(WORLD_BYTES);
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(json);
+    assert_non_null(log);
+    world_resnet(json, path, REGULAR);
+    struct policy policy = watch();
+    struct simulation_result result = {0};
+    run_well(json, &policy, "lsth_bin_s", 10, log, &result);
+    /* Ten gaps are known after 650 s, when the first containers are gone, too. */
+    assert_in_range(counted.prewarms, REGULAR - 12, REGULAR - 10);
+    assert_int_equal(counted.created, REGULAR);
+    for (size_t i = 0; i < REGULAR; i++)
+        assert_true(log->requests[i].finish_ns - log->requests[i].arrival_ns <= 200 * SIM_MS);
+    simulation_result_clear(&result);
     unlink(path);
     free(json);
     free(log);
@@ -721,6 +759,7 @@ int main(void)
         cmocka_unit_test(lsth_expects_a_regular_caller_just_in_time),
         cmocka_unit_test(every_world_runs_to_its_end_and_again_to_the_same_bytes),
         cmocka_unit_test(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again),
+        cmocka_unit_test(a_regular_caller_meets_a_container_that_was_started_for_it),
     };
     return cmocka_run_group_tests_name("infless", tests, NULL, NULL);
 }

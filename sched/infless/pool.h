@@ -48,6 +48,7 @@ struct infless_pool {
     double wanted;     /* rate that new instances are to serve */
     bool first;        /* none has been made for it yet */
     size_t cursor;     /* of the round robin */
+    double least_rate; /* of its instances' rates above 0; 0: not known */
     bool ticked, full, starving, queued;
 };
 
@@ -104,6 +105,12 @@ uint32_t infless_oldest_queue(const struct infless_pool *pool, const struct plat
 static inline uint32_t infless_index(const struct infless *self, const struct infless_pool *pool)
 {
     return (uint32_t)(pool - self->pools);
+}
+
+static inline void infless_rates_changed(struct infless_pool *pool)
+{
+    pool->least_rate = 0;
+    pool->full = false;
 }
 
 #endif

@@ -65,6 +65,21 @@ static void reactivate(struct infless *self, const struct platform *platform,
         return;
     self->instances[best].rate = self->instances[best].candidate.bounds.up;
     self->instances[best].idle_ticks = 0;
+    infless_rates_changed(&self->pools[self->instances[best].pool]);
+}
+
+/* Of those that have a share. */
+static double least_rate(const struct infless *self, struct infless_pool *pool)
+{
+    if (pool->least_rate > 0)
+        return pool->least_rate;
+    double least = INFINITY;
+    for (size_t i = 0; i < pool->instance_count; i++) {
+        const double rate = self->instances[pool->instances[i]].rate;
+        least = rate > 0 && rate < least ? rate : least;
+    }
+    pool->least_rate = least;
+    return least;
 }
 
 /* Deficit round robin: a turn is worth an instance's rate over the least rate, so every turn is
@@ -72,11 +87,7 @@ static void reactivate(struct infless *self, const struct platform *platform,
 static uint32_t next_instance(struct infless *self, const struct platform *platform,
                               struct infless_pool *pool)
 {
-    double least = INFINITY;
-    for (size_t i = 0; i < pool->instance_count; i++) {
-        const double rate = self->instances[pool->instances[i]].rate;
-        least = rate > 0 && rate < least ? rate : least;
-    }
+    const double least = least_rate(self, pool);
     for (size_t turn = 0; turn <= pool->instance_count; turn++) {
         const uint32_t id = pool->instances[pool->cursor];
         struct infless_instance *instance = &self->instances[id];

@@ -107,7 +107,7 @@ static bool instance_make(struct infless *self, struct platform *platform,
                                                     .rate = choice->candidate->bounds.up,
                                                     .rings = SIM_FOREVER};
     pool->instances[pool->instance_count++] = id;
-    pool->full = false;
+    infless_rates_changed(pool);
     self->function_count[pool->function]++;
     self->counters.created++;
     if (pool->starving) {
@@ -148,6 +148,7 @@ static void instance_end(struct infless *self, struct platform *platform, uint32
             *link = self->instances[id].next_due;
             break;
         }
+    infless_rates_changed(pool);
     self->instances[id].pool = SIM_NONE;
     self->instances[id].due = false;
     self->function_count[pool->function]--;
@@ -232,7 +233,7 @@ static void divide(struct infless *self, struct platform *platform, struct infle
     const bool more = excess > LEAST_EXCESS * pool->observed;
     pool->wanted = more ? excess : 0;
     pool->first = true;
-    pool->full = false;
+    infless_rates_changed(pool);
     self->counters.overloads += more;
     self->counters.retiring += split.regime == INFLESS_RETIRED && pool->instance_count > 0;
 }
