@@ -1,0 +1,145 @@
+#include "sched/infless/estimator.h"
+
+#include <math.h>
+
+/* Of GPU time or free resources: below this a share counts as this [code: 1.001 - utilisation]. */
+static const double LEAST_SHARE = 0.001;
+
+static double whole(enum infless_form form, double rate)
+{
+    return form == INFLESS_REPO && rate >= 1 ? floor(rate) : rate;
+}
+
+bool infless_bound(enum infless_form form, uint32_t batch, sim_time_t time, sim_time_t slo,
+                   struct infless_bounds *bounds)
+{
+    if (time > (batch == 1 ? slo : slo / 2))
+        return false;
+    const double up = whole(form, batch / sim_to_s(time));
+    const double low = batch == 1 ? fmin(1, up) : whole(form, batch / sim_to_s(slo - time));
+    *bounds = (struct infless_bounds){.low = low, .up = up, .timeout = slo - time};
+    return true;
+}
+
+static sim_time_t predicted(const struct infless_rule *rule, sim_time_t time)
+{
+    return (sim_time_t)ceil((double)time * (1 + rule->margin));
+}
+
+static bool threads_allowed(const struct infless_rule *rule, const struct configuration *one)
+{
+    const uint16_t most = one->batch > 2 ? one->batch : 2;
+    return !rule->batch_threads || one->vcpu <= most;
+}
+
+static struct infless_candidate candidate_of(const struct infless_rule *rule,
+                                             const struct function *function, size_t index)
+{
+    const struct configuration *one = &function->configurations[index];
+    return (struct infless_candidate){.configuration = (uint32_t)index,
+                                      .batch = one->batch,
+                                      .vcpu = one->vcpu,
+                                      .vgpu = one->vgpu,
+                                      .time = predicted(rule, one->time)};
+}
+
+size_t infless_candidates(const struct infless_rule *rule, const struct function *function,
+                          const bool *allowed, sim_time_t slo, uint32_t max_batch,
+                          struct infless_candidate *candidates)
+{
+    size_t count = 0;
+    for (size_t i = function->configuration_count; i-- > 0;) {
+        const struct configuration *one = &function->configurations[i];
+        if ((allowed != NULL && !allowed[i]) || one->batch > max_batch ||
+            !threads_allowed(rule, one))
+            continue;
+        candidates[count] = candidate_of(rule, function, i);
+        count += infless_bound(rule->form, one->batch, candidates[count].time, slo,
+                               &candidates[count].bounds);
+    }
+    return count;
+}
+
+bool infless_best_effort(const struct infless_rule *rule, const struct function *function,
+                         const bool *allowed, struct infless_candidate *candidate)
+{
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < function->configuration_count; i++) {
+        const struct configuration *one = &function->configurations[i];
+        if ((allowed == NULL || allowed[i]) && one->batch == 1 &&
+            (best == SIZE_MAX || one->time < function->configurations[best].time))
+            best = i;
+    }
+    if (best == SIZE_MAX)
+        return false;
+    *candidate = candidate_of(rule, function, best);
+    return infless_bound(rule->form, 1, candidate->time, candidate->time, &candidate->bounds);
+}
+
+double infless_best_throughput(const struct infless_rule *rule, const struct function *function)
+{
+    double best = 0;
+    for (size_t i = 0; i < function->configuration_count; i++) {
+        const struct configuration *one = &function->configurations[i];
+        const double need = rule->vcpu_weight * one->vcpu + rule->unit_weight * one->vgpu;
+        best = fmax(best, one->batch / sim_to_s(one->time) / need);
+    }
+    return best;
+}
+
+static double paper_efficiency(const struct infless_rule *rule,
+                               const struct infless_candidate *candidate,
+                               const struct infless_slot *slot)
+{
+    const double need = rule->vcpu_weight * candidate->vcpu + rule->unit_weight * candidate->vgpu;
+    const bool total = rule->form == INFLESS_PAPER_TOTAL;
+    const double open = rule->vcpu_weight * (total ? slot->vcpus : slot->free_vcpus) +
+                        rule->unit_weight * (total ? slot->units : slot->free_units);
+    return candidate->bounds.up / need / fmax(1 - need / open, LEAST_SHARE);
+}
+
+static double repo_efficiency(const struct infless_rule *rule,
+                              const struct infless_candidate *candidate,
+                              const struct infless_slot *slot, double best)
+{
+    const double vcpus = slot->free_vcpus - candidate->vcpu + LEAST_SHARE * slot->vcpus;
+    const double units = slot->free_units - candidate->vgpu + LEAST_SHARE * slot->units;
+    const double left = rule->vcpu_weight * vcpus + rule->unit_weight * units;
+    const double all = rule->vcpu_weight * slot->vcpus + rule->unit_weight * slot->units;
+    return candidate->bounds.up / best / (left / all);
+}
+
+double infless_efficiency(const struct infless_rule *rule,
+                          const struct infless_candidate *candidate,
+                          const struct infless_slot *slot, double best)
+{
+    return rule->form != INFLESS_REPO ? paper_efficiency(rule, candidate, slot)
+                                      : repo_efficiency(rule, candidate, slot, best);
+}
+
+struct infless_choice infless_choose(const struct infless_rule *rule,
+                                     const struct infless_candidate *candidates, size_t count,
+                                     double best, double rate, bool any_rate,
+                                     const struct infless_cluster *cluster)
+{
+    struct infless_choice choice = {.candidate = NULL};
+    double greatest = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct infless_candidate *here = &candidates[i];
+        if (choice.candidate != NULL && here->batch < choice.candidate->batch)
+            break;
+        if (here->bounds.low > rate && !(any_rate && here->batch == 1))
+            continue;
+        struct infless_slot slot;
+        choice.looked++;
+        if (!cluster->fullest(cluster->context, here, &slot))
+            continue;
+        const double efficiency = infless_efficiency(rule, here, &slot, best);
+        if (choice.candidate != NULL && efficiency <= greatest)
+            continue;
+        greatest = efficiency;
+        choice.candidate = here;
+        choice.slot = slot;
+    }
+    return choice;
+}

@@ -1,0 +1,446 @@
+/* INFless (Yang et al., ASPLOS'22: "INFless: A Native Serverless System for Low-Latency,
+ * High-Throughput Inference"), as a scaler of long-lived instances.
+ *
+ * For the grades of evidence, the choice of configurations and places, and the division of load,
+ * see estimator.h, regimes.h and lsth.h. Here: what the loop around them does.
+ *
+ * Once a second [code] each deployment's arrivals of that second are its rate R. Its instances
+ * share it; an excess above 3 % [code] asks for instances until it is served; one that has been
+ * without a share for `inactive_ticks` ticks in a row goes [code; number assumed]. A single second
+ * without arrivals is ignored [code]. Jobs are routed by deficit round robin with the instances'
+ * rates [derived; the repository draws at random], into the instances' buffers. A batch starts when
+ * the instance is idle and its buffer is full, or its oldest job has waited s - t.
+ *
+ * Porting assumptions [derived unless marked otherwise]:
+ * - A deployment is a function, shared by all applications that use it (`pool`: or one of each
+ *   stage of each application). INFless knows no workflow: every stage has a share of the SLO
+ *   (`split`), and a deployment's s is the least of its stages' shares.
+ * - Predictions are the profile's nominal times, inflated by 10 % [notes]. They know neither noise,
+ *   interference, transfers nor decision time.
+ * - beta, of vCPUs and vGPUs: their prices, or 64 GFLOPS a vCPU and 14200 a GPU [code].
+ * - Instances hold a share of one GPU always (quota 100), and any of the profile's configurations
+ *   will do, those without a GPU included. The repository's candidates have half a GPU at most, and
+ *   as many vCPUs as the batch has jobs, two at least [code]: `limits`, which give way for a
+ *   function of which none within them meets the SLO or runs on the cluster. Without them the
+ *   metric likes instances that fill a GPU, for they leave no fragment.
+ * - A buffer takes one batch. Jobs that find none open wait in their queue, which is regime 1's
+ *   virtual instance; an instance that starts counts against the excess but takes no jobs. While
+ *   jobs wait so, they count as load to be divided, so that no instance retires (`load`): the
+ *   repository's instances hold any number of requests and serve them before they go. They make no
+ *   excess.
+ * - An excess below 1/s, which the bound r_low = 1 of batch 1 would leave unserved, gets an
+ *   instance of batch 1, and an SLO that nothing meets the fastest configuration of batch 1.
+ * - Where a deployment has no instance, its first job asks for one at once (the repository keeps
+ *   one instance, of role "prewarm", and turns it over to work).
+ * - Slots with an idle container of the function come first (`placement`), for a cold start takes
+ *   seconds here.
+ * - Where the cluster is full, a deployment that has none may take an idle instance of another
+ *   whose oldest work is younger, a retired one first; it makes do with its smallest configuration.
+ *   Otherwise a shortage is counted, and the next tick tries again.
+ * - LSTH rules the containers that ended instances leave behind: kept until the last invocation
+ *   plus the keep-alive window; where there is a prewarm window they go at once, and a container is
+ *   started when it ends. Before ten gaps are known they are kept for 600 s.
+ * - One unit of decision time is one candidate for which a slot was sought, one set of instances
+ *   looked at, or one job routed.
+ */
+#include "sched/policy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/infless/pool.h"
+
+static const sim_time_t UNKNOWN_KEEP_ALIVE = 600 * SIM_S;
+static const double VCPU_GFLOPS = 64, GPU_GFLOPS = 14200;
+
+enum { TIMER_TICK = 0 };
+
+enum parameter_index {
+    PARAMETER_EFFICIENCY,
+    PARAMETER_POOL,
+    PARAMETER_SPLIT,
+    PARAMETER_BETA,
+    PARAMETER_ALPHA,
+    PARAMETER_MARGIN,
+    PARAMETER_LIMITS,
+    PARAMETER_LOAD,
+    PARAMETER_TICK,
+    PARAMETER_INACTIVE,
+    PARAMETER_MAX_BATCH,
+    PARAMETER_PLACEMENT,
+    PARAMETER_KEEP_ALIVE,
+    PARAMETER_BIN,
+    PARAMETER_WINDOW,
+    PARAMETER_GAMMA,
+    PARAMETER_COUNT
+};
+
+enum { POOL_FUNCTION, POOL_APPLICATION };
+enum { BETA_PRICE, BETA_FLOPS };
+enum { LIMITS_NONE, LIMITS_HALF_GPU, LIMITS_REPO };
+
+static const struct parameter infless_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_EFFICIENCY] =
+        {"efficiency", INFLESS_PAPER, 0, 2, "paper|repo|paper-total",
+         "rate per resource over the rest (notes), or the repository's (code)"},
+    [PARAMETER_POOL] = {"pool", POOL_FUNCTION, 0, 1, "function|application",
+                        "a deployment for each function, or for each stage of each application"},
+    [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 1, "proportional|equal",
+                         "a stage's share of the SLO: by mean latency (derived)"},
+    [PARAMETER_BETA] = {"beta", BETA_PRICE, 0, 1, "price|flops",
+                        "weight of vCPUs to vGPUs: prices (derived), or 64 to 14200 a GPU (code)"},
+    [PARAMETER_ALPHA] = {"alpha", 0.8, 0, 1, NULL,
+                         "instances retire below this part of their interval of rates (code)"},
+    [PARAMETER_MARGIN] = {"margin", 0.1, 0, 10, NULL, "inflation of predicted times (notes)"},
+    [PARAMETER_LIMITS] = {"limits", LIMITS_NONE, 0, 2, "none|half-gpu|repo",
+                          "of instances: half a GPU; and a vCPU a job, two at least (code)"},
+    [PARAMETER_LOAD] = {"load", 0, 0, 1, "backlog|arrivals",
+                        "to be divided: arrivals and what no buffer took (derived), or arrivals"},
+    [PARAMETER_TICK] = {"tick_s", 1, 0.001, 3600, NULL, "the scaler's period (code)"},
+    [PARAMETER_INACTIVE] = {"inactive_ticks", 30, 1, 1e6, NULL,
+                            "ticks that a retired instance is kept (assumed)"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs in a batch"},
+    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "warm|fullest",
+                             "slots with an idle container first (derived), or the fullest (code)"},
+    [PARAMETER_KEEP_ALIVE] = {"keep_alive", 0, 0, 1, "lsth|fixed",
+                              "of containers without an instance: LSTH (notes), or 600 s"},
+    [PARAMETER_BIN] = {"lsth_bin_s", 60, 0.001, 86400, NULL, "bin of its histograms (recall)"},
+    [PARAMETER_WINDOW] = {"lsth_window_s", 86400, 1, 1e8, NULL,
+                          "its long window; the short one is 1/24 of it (assumed)"},
+    [PARAMETER_GAMMA] = {"lsth_gamma", 0.5, 0, 1, NULL, "weight of its long window (notes)"},
+};
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+static void infless_finish(void *state)
+{
+    struct infless *self = state;
+    for (size_t i = 0; self->pools != NULL && i < self->pool_count; i++)
+        free(self->pools[i].instances);
+    planner_destroy(self->planner);
+    free(self->pools);
+    free(self->pool_of);
+    free(self->queues);
+    free(self->candidates);
+    free(self->instances);
+    free(self->ring);
+    free(self->shares);
+    free(self->share_ids);
+    free(self->lsth);
+    free(self->function_count);
+    free(self->vcpus);
+    free(self->units);
+    memset(self, 0, sizeof *self);
+}
+
+/* Totals of each invoker; returns the units of the first GPU there is. */
+static double fill_invokers(struct infless *self)
+{
+    uint32_t invoker = 0;
+    uint16_t units = 0;
+    for (size_t g = 0; g < self->workload->cluster.group_count; g++) {
+        const struct invoker_group *group = &self->workload->cluster.groups[g];
+        const uint16_t here = group->gpu_count > 0 ? group->gpus[0].units : 0;
+        units = units == 0 ? here : units;
+        for (uint32_t i = 0; i < group->count; i++, invoker++) {
+            self->vcpus[invoker] = group->vcpus;
+            self->units[invoker] = here;
+        }
+    }
+    return units;
+}
+
+static void set_rule(struct infless *self, const double *values)
+{
+    const struct cluster_spec *cluster = &self->workload->cluster;
+    const double units = fill_invokers(self);
+    self->gpu_units = units;
+    self->rule = (struct infless_rule){.form = (enum infless_form)values[PARAMETER_EFFICIENCY],
+                                       .margin = values[PARAMETER_MARGIN],
+                                       .vcpu_weight = cluster->vcpu_hour_usd,
+                                       .unit_weight = cluster->vgpu_hour_usd};
+    /* Without prices nothing has a weight. */
+    if ((int)values[PARAMETER_BETA] == BETA_PRICE && cluster->vcpu_hour_usd > 0 &&
+        cluster->vgpu_hour_usd > 0)
+        return;
+    self->rule.vcpu_weight = VCPU_GFLOPS;
+    self->rule.unit_weight = units > 0 ? GPU_GFLOPS / units : GPU_GFLOPS;
+}
+
+static bool pools_allocate(struct infless *self, bool by_function, size_t *candidates)
+{
+    const struct workload *workload = self->workload;
+    *candidates = 0;
+    for (size_t a = 0; a < workload->application_count; a++)
+        for (size_t s = 0; s < workload->applications[a].stage_count; s++)
+            *candidates += workload->functions[workload->applications[a].stages[s].function]
+                               .configuration_count;
+    const size_t most = by_function ? workload->function_count : workload->queue_count;
+    self->pools = calloc(most + 1, sizeof *self->pools);
+    self->ring = calloc(most + 1, sizeof *self->ring);
+    self->pool_of = calloc((size_t)workload->queue_count + 1, sizeof *self->pool_of);
+    self->queues = calloc((size_t)workload->queue_count + 1, sizeof *self->queues);
+    self->candidates = calloc(*candidates + 1, sizeof *self->candidates);
+    self->lsth = calloc(workload->function_count + 1, sizeof *self->lsth);
+    self->function_count = calloc(workload->function_count + 1, sizeof *self->function_count);
+    self->vcpus = calloc((size_t)workload->cluster.invoker_count + 1, sizeof *self->vcpus);
+    self->units = calloc((size_t)workload->cluster.invoker_count + 1, sizeof *self->units);
+    return self->pools != NULL && self->ring != NULL && self->pool_of != NULL &&
+           self->queues != NULL && self->candidates != NULL && self->lsth != NULL &&
+           self->function_count != NULL && self->vcpus != NULL && self->units != NULL;
+}
+
+/* Queues of `function`, from `first` on up to `end`, make a pool. */
+static size_t pool_fill(struct infless *self, const struct platform *platform, uint32_t function,
+                        uint32_t first, uint32_t end, size_t used)
+{
+    struct infless_pool *pool = &self->pools[self->pool_count];
+    *pool = (struct infless_pool){
+        .function = function, .queues = &self->queues[used], .slo = SIM_FOREVER, .due = SIM_NONE};
+    for (uint32_t q = first; q < end; q++) {
+        if (platform_queue_function(platform, q) != function)
+            continue;
+        const uint32_t a = platform_queue_application(platform, q);
+        const sim_time_t slo = self->workload->applications[a].slo;
+        const sim_time_t budget = planner_budget(self->planner, q, slo);
+        pool->slo = budget < pool->slo ? budget : pool->slo;
+        self->pool_of[q] = (uint32_t)self->pool_count;
+        self->queues[used + pool->queue_count++] = q;
+    }
+    self->pool_count += pool->queue_count > 0;
+    return used + pool->queue_count;
+}
+
+static void fill_pools(struct infless *self, const struct platform *platform, bool by_function)
+{
+    const uint32_t queues = self->workload->queue_count;
+    size_t used = 0;
+    if (by_function)
+        for (uint32_t f = 0; f < self->workload->function_count; f++)
+            used = pool_fill(self, platform, f, 0, queues, used);
+    else
+        for (uint32_t q = 0; q < queues; q++)
+            used = pool_fill(self, platform, platform_queue_function(platform, q), q, q + 1, used);
+}
+
+/* Configurations that the cluster can run; where there are limits, with half a GPU at most. */
+static void allow(const struct infless *self, uint32_t function, int limits, bool *allowed)
+{
+    const struct function *spec = &self->workload->functions[function];
+    for (size_t i = 0; i < spec->configuration_count; i++)
+        allowed[i] = planner_runs(self->planner, function, (uint32_t)i) &&
+                     (limits == LIMITS_NONE || 2 * spec->configurations[i].vgpu <= self->gpu_units);
+}
+
+/* Writes the pool's candidates to `room`; the limits give way where nothing is left. */
+static void pool_candidates(struct infless *self, struct infless_pool *pool, uint32_t max_batch,
+                            bool *allowed, struct infless_candidate *room)
+{
+    const struct function *function = &self->workload->functions[pool->function];
+    pool->candidates = room;
+    pool->best = infless_best_throughput(&self->rule, function);
+    for (int limits = self->limits; limits >= 0 && pool->candidate_count == 0; limits--) {
+        allow(self, pool->function, limits, allowed);
+        self->rule.batch_threads = limits == LIMITS_REPO;
+        pool->candidate_count =
+            infless_candidates(&self->rule, function, allowed, pool->slo, max_batch, room);
+    }
+    if (pool->candidate_count > 0)
+        return;
+    pool->candidate_count = infless_best_effort(&self->rule, function, allowed, room);
+    self->counters.best_effort++;
+}
+
+static bool fill_candidates(struct infless *self, uint32_t max_batch, struct error *error)
+{
+    struct infless_candidate *room = self->candidates;
+    size_t most = 1;
+    for (size_t f = 0; f < self->workload->function_count; f++) {
+        const size_t here = self->workload->functions[f].configuration_count;
+        most = here > most ? here : most;
+    }
+    bool *allowed = calloc(most, sizeof *allowed);
+    if (allowed == NULL)
+        return error_run(error, "policy infless: out of memory");
+    for (size_t p = 0; p < self->pool_count; p++) {
+        pool_candidates(self, &self->pools[p], max_batch, allowed, room);
+        room += self->pools[p].candidate_count;
+    }
+    free(allowed);
+    return true;
+}
+
+static bool infless_init(void *state, struct platform *platform, const double *values,
+                         struct error *error)
+{
+    struct infless *self = state;
+    const struct workload *workload = platform_workload(platform);
+    const double max_batch = values[PARAMETER_MAX_BATCH];
+    const bool by_function = (int)values[PARAMETER_POOL] == POOL_FUNCTION;
+    self->workload = workload;
+    if (max_batch != floor(max_batch))
+        return error_input(error, "policy.params.max_batch is %g; give a whole number", max_batch);
+    size_t candidates = 0;
+    if (!pools_allocate(self, by_function, &candidates))
+        return error_run(error, "policy infless: out of memory");
+    self->planner = planner_create(workload, (uint32_t)max_batch,
+                                   (enum planner_split)values[PARAMETER_SPLIT], error);
+    if (self->planner == NULL)
+        return false;
+    set_rule(self, values);
+    self->alpha = values[PARAMETER_ALPHA];
+    self->limits = (int)values[PARAMETER_LIMITS];
+    self->backlog = (int)values[PARAMETER_LOAD] == 0;
+    self->tick = sim_from_s(values[PARAMETER_TICK]);
+    self->inactive_ticks = (uint32_t)values[PARAMETER_INACTIVE];
+    self->prefer_warm = (int)values[PARAMETER_PLACEMENT] == 0;
+    self->use_lsth = (int)values[PARAMETER_KEEP_ALIVE] == 0;
+    for (size_t f = 0; f < workload->function_count; f++)
+        lsth_init(&self->lsth[f], sim_from_s(values[PARAMETER_BIN]),
+                  sim_from_s(values[PARAMETER_WINDOW]), sim_from_s(values[PARAMETER_WINDOW] / 24),
+                  values[PARAMETER_GAMMA]);
+    fill_pools(self, platform, by_function);
+    return fill_candidates(self, (uint32_t)max_batch, error);
+}
+
+/* ---- What the platform tells ----------------------------------------------------------------- */
+
+static void infless_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    struct infless *self = state;
+    struct infless_pool *pool = &self->pools[self->pool_of[queue]];
+    pool->arrivals++;
+    lsth_observe(&self->lsth[pool->function], platform_now(platform));
+    infless_touch(self, pool);
+    if (!self->ticking)
+        platform_set_timer(platform, platform_now(platform) + self->tick, TIMER_TICK);
+    self->ticking = true;
+}
+
+static bool ours(const struct infless *self, uint32_t id)
+{
+    return id < self->instance_room && self->instances[id].pool != SIM_NONE;
+}
+
+static void instance_free(struct infless *self, uint32_t id)
+{
+    if (!ours(self, id))
+        return;
+    self->pools[self->instances[id].pool].full = false;
+    self->freed = true;
+    infless_due(self, id);
+}
+
+static void infless_on_finish(void *state, struct platform *platform,
+                              const struct finished_batch *batch)
+{
+    (void)platform;
+    instance_free(state, batch->instance);
+}
+
+static void infless_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
+{
+    (void)platform;
+    instance_free(state, instance);
+}
+
+/* A container for when the next invocation is expected, where the smallest candidate would fit. */
+static void prewarm(struct infless *self, struct platform *platform, uint32_t function)
+{
+    if (self->function_count[function] > 0 || platform_warm_total(platform, function) > 0)
+        return;
+    const uint32_t smallest = planner_smallest(self->planner, function, 1);
+    const uint32_t invoker = platform_best_fit(platform, function, smallest, false);
+    if (invoker != SIM_NONE && platform_prewarm(platform, function, invoker))
+        self->counters.prewarms++;
+}
+
+static void infless_on_timer(void *state, struct platform *platform, uint32_t id)
+{
+    struct infless *self = state;
+    if (id == TIMER_TICK) {
+        for (size_t p = 0; p < self->pool_count; p++) {
+            self->pools[p].ticked = true;
+            infless_touch(self, &self->pools[p]);
+        }
+        self->freed = true;
+        platform_set_timer(platform, platform_now(platform) + self->tick, TIMER_TICK);
+    } else if ((id & INFLESS_TIMER_PREWARM) != 0) {
+        prewarm(self, platform, id & ~INFLESS_TIMER_PREWARM);
+    } else if (ours(self, id - 1)) {
+        self->instances[id - 1].rings = SIM_FOREVER;
+        infless_due(self, id - 1);
+    }
+}
+
+static sim_time_t infless_keep_alive(void *state, struct platform *platform, uint32_t function,
+                                     uint32_t invoker)
+{
+    struct infless *self = state;
+    const sim_time_t now = platform_now(platform);
+    sim_time_t before = 0;
+    sim_time_t keep_alive = 0;
+    (void)invoker;
+    if (!self->use_lsth || !lsth_windows(&self->lsth[function], now, &before, &keep_alive))
+        return UNKNOWN_KEEP_ALIVE;
+    const sim_time_t last = self->lsth[function].last;
+    if (now < last + before || now > last + keep_alive)
+        return 0;
+    return last + keep_alive - now;
+}
+
+/* ---- Deciding -------------------------------------------------------------------------------- */
+
+static bool pool_step(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    if (pool->ticked && infless_scale(self, platform, pool))
+        return true;
+    if (infless_grow(self, platform, pool))
+        return true;
+    if (pool->instance_count == 0 && infless_oldest_queue(pool, platform) != SIM_NONE)
+        return infless_first(self, platform, pool);
+    return infless_route(self, platform, pool);
+}
+
+/* One step of one pool; those in which there was nothing to do are passed. */
+static bool infless_decide(void *state, struct platform *platform)
+{
+    struct infless *self = state;
+    if (self->starving > 0 && self->freed && infless_relieve(self, platform))
+        return true;
+    while (self->ring_count > 0) {
+        struct infless_pool *pool = &self->pools[self->ring[self->ring_head]];
+        pool->queued = false;
+        self->ring_head = (self->ring_head + 1) % self->pool_count;
+        self->ring_count--;
+        if (pool_step(self, platform, pool)) {
+            infless_touch(self, pool);
+            return true;
+        }
+    }
+    return false;
+}
+
+void infless_count(const void *state, struct infless_counters *counters)
+{
+    *counters = ((const struct infless *)state)->counters;
+}
+
+extern const struct policy policy_infless;
+const struct policy policy_infless = {
+    .abi = POLICY_ABI,
+    .name = "infless",
+    .summary = "INFless: instances of many batch sizes that follow the load, greedily packed",
+    .parameters = infless_parameters,
+    .parameter_count = PARAMETER_COUNT,
+    .state_bytes = sizeof(struct infless),
+    .init = infless_init,
+    .on_ready = infless_on_ready,
+    .on_finish = infless_on_finish,
+    .on_instance_ready = infless_on_instance_ready,
+    .on_timer = infless_on_timer,
+    .decide = infless_decide,
+    .keep_alive = infless_keep_alive,
+    .finish = infless_finish,
+};

@@ -1,0 +1,168 @@
+#include <math.h>
+
+#include "sched/infless/pool.h"
+
+void infless_touch(struct infless *self, struct infless_pool *pool)
+{
+    if (pool->queued)
+        return;
+    pool->queued = true;
+    self->ring[(self->ring_head + self->ring_count++) % self->pool_count] =
+        infless_index(self, pool);
+}
+
+void infless_due(struct infless *self, uint32_t id)
+{
+    struct infless_instance *instance = &self->instances[id];
+    struct infless_pool *pool = &self->pools[instance->pool];
+    if (!instance->due) {
+        instance->due = true;
+        instance->next_due = pool->due;
+        pool->due = id;
+    }
+    infless_touch(self, pool);
+}
+
+uint32_t infless_oldest_queue(const struct infless_pool *pool, const struct platform *platform)
+{
+    uint32_t oldest = SIM_NONE;
+    sim_time_t ready = SIM_FOREVER;
+    for (size_t i = 0; i < pool->queue_count; i++) {
+        if (platform_queue_length(platform, pool->queues[i]) == 0)
+            continue;
+        const sim_time_t here = platform_job(platform, pool->queues[i], 0).ready;
+        if (here < ready) {
+            ready = here;
+            oldest = pool->queues[i];
+        }
+    }
+    return oldest;
+}
+
+/* A buffer takes one batch, and none before the instance has started. */
+static bool has_room(const struct infless *self, const struct platform *platform, uint32_t id)
+{
+    const struct instance_view view = platform_instance(platform, id);
+    return view.state != INSTANCE_STARTING && view.buffered < self->instances[id].candidate.batch;
+}
+
+/* All are retired, and there is work again: the one that needs least load. */
+static void reactivate(struct infless *self, const struct platform *platform,
+                       const struct infless_pool *pool)
+{
+    uint32_t best = SIM_NONE;
+    for (size_t i = 0; i < pool->instance_count; i++) {
+        const uint32_t id = pool->instances[i];
+        if (self->instances[id].rate > 0 &&
+            platform_instance(platform, id).state != INSTANCE_STARTING)
+            return;
+        if (platform_instance(platform, id).state != INSTANCE_STARTING &&
+            (best == SIM_NONE ||
+             self->instances[id].candidate.bounds.low < self->instances[best].candidate.bounds.low))
+            best = id;
+    }
+    if (best == SIM_NONE)
+        return;
+    self->instances[best].rate = self->instances[best].candidate.bounds.up;
+    self->instances[best].idle_ticks = 0;
+    infless_rates_changed(&self->pools[self->instances[best].pool]);
+}
+
+/* Of those that have a share. */
+static double least_rate(const struct infless *self, struct infless_pool *pool)
+{
+    if (pool->least_rate > 0)
+        return pool->least_rate;
+    double least = INFINITY;
+    for (size_t i = 0; i < pool->instance_count; i++) {
+        const double rate = self->instances[pool->instances[i]].rate;
+        least = rate > 0 && rate < least ? rate : least;
+    }
+    pool->least_rate = least;
+    return least;
+}
+
+/* Deficit round robin: a turn is worth an instance's rate over the least rate, so every turn is
+ * worth a job. SIM_NONE where all buffers are full. */
+static uint32_t next_instance(struct infless *self, const struct platform *platform,
+                              struct infless_pool *pool)
+{
+    const double least = least_rate(self, pool);
+    for (size_t turn = 0; turn <= pool->instance_count; turn++) {
+        const uint32_t id = pool->instances[pool->cursor];
+        struct infless_instance *instance = &self->instances[id];
+        if (instance->rate > 0 && has_room(self, platform, id)) {
+            if (instance->deficit >= 1) {
+                instance->deficit--;
+                return id;
+            }
+        } else {
+            instance->deficit = 0;
+        }
+        pool->cursor = (pool->cursor + 1) % pool->instance_count;
+        struct infless_instance *next = &self->instances[pool->instances[pool->cursor]];
+        next->deficit += next->rate / least;
+    }
+    return SIM_NONE;
+}
+
+/* Starts the batch of an idle instance where its buffer is full or its time has come. */
+static bool launch_due(struct infless *self, struct platform *platform, uint32_t id)
+{
+    struct infless_instance *instance = &self->instances[id];
+    const struct infless_candidate *candidate = &instance->candidate;
+    const struct instance_view view = platform_instance(platform, id);
+    if (view.state != INSTANCE_IDLE || view.buffered == 0)
+        return false;
+    const bool full = view.buffered >= candidate->batch;
+    const sim_time_t closes =
+        platform_buffered_job(platform, id, 0).ready + candidate->bounds.timeout;
+    if (!full && platform_now(platform) < closes) {
+        if (instance->rings != closes)
+            platform_set_timer(platform, closes, id + 1);
+        instance->rings = closes;
+        return false;
+    }
+    const struct configuration *one =
+        &self->workload->functions[view.function].configurations[view.configuration];
+    self->counters.late += !full;
+    self->pools[instance->pool].full = false;
+    platform_explain(platform, instance->alternatives, one->cost_usd, candidate->time);
+    return platform_launch(platform, id, full ? candidate->batch : view.buffered);
+}
+
+static bool launch_all_due(struct infless *self, struct platform *platform,
+                           struct infless_pool *pool)
+{
+    bool acted = false;
+    while (pool->due != SIM_NONE) {
+        const uint32_t id = pool->due;
+        pool->due = self->instances[id].next_due;
+        self->instances[id].due = false;
+        acted |= launch_due(self, platform, id);
+    }
+    return acted;
+}
+
+bool infless_route(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    bool acted = launch_all_due(self, platform, pool);
+    if (pool->instance_count == 0 || pool->full)
+        return acted;
+    uint32_t queue = infless_oldest_queue(pool, platform);
+    if (queue != SIM_NONE)
+        reactivate(self, platform, pool);
+    while (queue != SIM_NONE) {
+        const uint32_t id = next_instance(self, platform, pool);
+        pool->full = id == SIM_NONE;
+        if (pool->full || !platform_route(platform, queue, id))
+            break;
+        platform_charge(platform, 1);
+        acted = true;
+        infless_due(self, id);
+        if (platform_instance(platform, id).buffered >= self->instances[id].candidate.batch)
+            launch_all_due(self, platform, pool);
+        queue = infless_oldest_queue(pool, platform);
+    }
+    return launch_all_due(self, platform, pool) || acted;
+}

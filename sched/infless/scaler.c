@@ -1,0 +1,407 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/infless/pool.h"
+
+/* Of the rate: a smaller excess makes no instances [code]. */
+static const double LEAST_EXCESS = 0.03;
+
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+/* The GPU of `invoker` with the least free that takes the candidate. */
+static void fullest_gpu(const struct infless *self, uint32_t function,
+                        const struct infless_candidate *candidate, struct infless_slot *slot)
+{
+    const struct platform *platform = self->platform;
+    uint32_t least = UINT32_MAX;
+    slot->gpu = SIM_NONE;
+    slot->free_units = platform_free_vgpus(platform, slot->invoker);
+    if (candidate->vgpu == 0)
+        return;
+    for (uint32_t g = 0; g < platform_gpu_count(platform, slot->invoker); g++) {
+        const uint32_t here = platform_gpu_free(platform, slot->invoker, g);
+        if (here >= least || !platform_instance_fits(platform, function, candidate->configuration,
+                                                     100, slot->invoker, g))
+            continue;
+        least = here;
+        slot->gpu = g;
+        slot->free_units = here / 100.0;
+    }
+}
+
+struct slot_search {
+    const struct infless *self;
+    uint32_t function;
+};
+
+/* A slot with an idle container of the function, else, or where containers do not matter, any; of
+ * these the one with the fewest free units, then vCPUs. */
+static bool fullest_slot(void *context, const struct infless_candidate *candidate,
+                         struct infless_slot *slot)
+{
+    const struct slot_search *search = context;
+    const struct infless *self = search->self;
+    struct platform *platform = self->platform;
+    uint32_t invoker = SIM_NONE;
+    if (self->prefer_warm)
+        invoker = platform_best_fit(platform, search->function, candidate->configuration, true);
+    const bool warm = invoker != SIM_NONE;
+    if (!warm)
+        invoker = platform_best_fit(platform, search->function, candidate->configuration, false);
+    if (invoker == SIM_NONE)
+        return false;
+    *slot = (struct infless_slot){.invoker = invoker,
+                                  .gpu = SIM_NONE,
+                                  .free_vcpus = platform_free_vcpus(platform, invoker),
+                                  .free_units = platform_free_vgpus(platform, invoker),
+                                  .vcpus = self->vcpus[invoker],
+                                  .units = self->units[invoker]};
+    /* An idle container is on a GPU already; the platform finds it. */
+    if (!warm)
+        fullest_gpu(self, search->function, candidate, slot);
+    return true;
+}
+
+/* ---- Instances of a pool --------------------------------------------------------------------- */
+
+static bool room_for(struct infless *self, struct infless_pool *pool, uint32_t id)
+{
+    if (pool->instance_count == pool->instance_room) {
+        const size_t room = pool->instance_room > 0 ? 2 * pool->instance_room : 8;
+        uint32_t *grown = realloc(pool->instances, room * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        pool->instances = grown;
+        pool->instance_room = room;
+    }
+    if (id >= self->instance_room) {
+        uint32_t room = self->instance_room > 0 ? self->instance_room : 64;
+        while (room <= id)
+            room *= 2;
+        struct infless_instance *grown = realloc(self->instances, room * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        for (uint32_t i = self->instance_room; i < room; i++)
+            grown[i] = (struct infless_instance){.pool = SIM_NONE};
+        self->instances = grown;
+        self->instance_room = room;
+    }
+    return true;
+}
+
+static bool instance_make(struct infless *self, struct platform *platform,
+                          struct infless_pool *pool, const struct infless_choice *choice)
+{
+    const uint32_t id = platform_create(platform, pool->function, choice->candidate->configuration,
+                                        100, choice->slot.invoker, choice->slot.gpu);
+    if (id == SIM_NONE)
+        return false;
+    if (!room_for(self, pool, id)) {
+        (void)platform_kill(platform, id);
+        return false;
+    }
+    self->instances[id] = (struct infless_instance){.pool = infless_index(self, pool),
+                                                    .candidate = *choice->candidate,
+                                                    .alternatives = choice->looked,
+                                                    .rate = choice->candidate->bounds.up,
+                                                    .rings = SIM_FOREVER};
+    pool->instances[pool->instance_count++] = id;
+    infless_rates_changed(pool);
+    self->function_count[pool->function]++;
+    self->counters.created++;
+    if (pool->starving) {
+        pool->starving = false;
+        self->starving--;
+    }
+    infless_due(self, id);
+    return true;
+}
+
+/* When the last instance has gone, LSTH says when a container should be there again. */
+static void prewarm_later(struct infless *self, struct platform *platform, uint32_t function)
+{
+    sim_time_t prewarm = 0;
+    sim_time_t keep_alive = 0;
+    const sim_time_t now = platform_now(platform);
+    if (!self->use_lsth || self->function_count[function] > 0 ||
+        !lsth_windows(&self->lsth[function], now, &prewarm, &keep_alive))
+        return;
+    const sim_time_t due = self->lsth[function].last + prewarm;
+    if (prewarm > 0 && due > now)
+        platform_set_timer(platform, due, INFLESS_TIMER_PREWARM | function);
+}
+
+/* Its buffer is empty and it is not at work. */
+static void instance_end(struct infless *self, struct platform *platform, uint32_t id)
+{
+    struct infless_pool *pool = &self->pools[self->instances[id].pool];
+    size_t at = 0;
+    while (pool->instances[at] != id)
+        at++;
+    memmove(&pool->instances[at], &pool->instances[at + 1],
+            (--pool->instance_count - at) * sizeof *pool->instances);
+    if (pool->cursor > at || pool->cursor == pool->instance_count)
+        pool->cursor = pool->cursor > 0 ? pool->cursor - 1 : 0;
+    for (uint32_t *link = &pool->due; *link != SIM_NONE; link = &self->instances[*link].next_due)
+        if (*link == id) {
+            *link = self->instances[id].next_due;
+            break;
+        }
+    infless_rates_changed(pool);
+    self->instances[id].pool = SIM_NONE;
+    self->instances[id].due = false;
+    self->function_count[pool->function]--;
+    self->counters.killed++;
+    self->freed = true;
+    if (platform_kill(platform, id))
+        prewarm_later(self, platform, pool->function);
+    infless_touch(self, pool);
+}
+
+/* ---- Rates ----------------------------------------------------------------------------------- */
+
+static uint32_t waiting_jobs(const struct infless_pool *pool, const struct platform *platform)
+{
+    uint32_t waiting = 0;
+    for (size_t i = 0; i < pool->queue_count; i++)
+        waiting += platform_queue_length(platform, pool->queues[i]);
+    return waiting;
+}
+
+/* One missing sample is ignored [code]. */
+static void observe(const struct infless *self, struct infless_pool *pool)
+{
+    const bool missing = pool->arrivals == 0 && !pool->missed;
+    if (!missing)
+        pool->observed = (double)pool->arrivals / sim_to_s(self->tick);
+    pool->missed = missing;
+    pool->arrivals = 0;
+}
+
+static bool share_scratch(struct infless *self, size_t count)
+{
+    if (count <= self->share_room)
+        return true;
+    struct infless_share *shares = realloc(self->shares, 2 * count * sizeof *shares);
+    if (shares != NULL)
+        self->shares = shares;
+    uint32_t *ids = realloc(self->share_ids, 2 * count * sizeof *ids);
+    if (ids != NULL)
+        self->share_ids = ids;
+    if (shares == NULL || ids == NULL)
+        return false;
+    self->share_room = 2 * count;
+    return true;
+}
+
+/* The pool's instances, without those that have not started unless `all`. */
+static size_t collect(const struct infless *self, const struct platform *platform,
+                      const struct infless_pool *pool, bool all)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pool->instance_count; i++) {
+        const uint32_t id = pool->instances[i];
+        const struct infless_candidate *candidate = &self->instances[id].candidate;
+        if (!all && platform_instance(platform, id).state == INSTANCE_STARTING)
+            continue;
+        self->share_ids[count] = id;
+        self->shares[count++] =
+            (struct infless_share){.bounds = candidate->bounds,
+                                   .need = self->rule.vcpu_weight * candidate->vcpu +
+                                           self->rule.unit_weight * candidate->vgpu};
+    }
+    return count;
+}
+
+/* Excess is of arrivals, over all instances; those that have started divide arrivals and backlog.
+ */
+static void divide(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    const double backlog = self->backlog ? waiting_jobs(pool, platform) / sim_to_s(self->tick) : 0;
+    size_t count = collect(self, platform, pool, true);
+    double up = 0;
+    for (size_t i = 0; i < count; i++)
+        up += self->shares[i].bounds.up;
+    const double excess = fmax(pool->observed - up, 0);
+    count = collect(self, platform, pool, false);
+    const struct infless_split split =
+        infless_divide(self->shares, count, pool->observed + backlog, self->alpha);
+    platform_charge(platform, count + split.sets);
+    for (size_t i = 0; i < count; i++)
+        self->instances[self->share_ids[i]].rate = self->shares[i].rate;
+    const bool more = excess > LEAST_EXCESS * pool->observed;
+    pool->wanted = more ? excess : 0;
+    pool->first = true;
+    infless_rates_changed(pool);
+    self->counters.overloads += more;
+    self->counters.retiring += split.regime == INFLESS_RETIRED && pool->instance_count > 0;
+}
+
+bool infless_scale(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    pool->ticked = false;
+    observe(self, pool);
+    if (!share_scratch(self, pool->instance_count + 1))
+        return false;
+    divide(self, platform, pool);
+    bool killed = false;
+    for (size_t i = pool->instance_count; i-- > 0;) {
+        const uint32_t id = pool->instances[i];
+        struct infless_instance *instance = &self->instances[id];
+        const struct instance_view view = platform_instance(platform, id);
+        instance->idle_ticks = instance->rate > 0 ? 0 : instance->idle_ticks + 1;
+        if (instance->idle_ticks < self->inactive_ticks || view.state != INSTANCE_IDLE ||
+            view.buffered > 0)
+            continue;
+        instance_end(self, platform, id);
+        killed = true;
+    }
+    return killed;
+}
+
+/* ---- New instances --------------------------------------------------------------------------- */
+
+static struct infless_choice choose(struct infless *self, struct platform *platform,
+                                    const struct infless_pool *pool, double rate, bool any_rate)
+{
+    struct slot_search search = {self, pool->function};
+    const struct infless_cluster cluster = {&search, fullest_slot};
+    self->platform = platform;
+    const struct infless_choice choice = infless_choose(
+        &self->rule, pool->candidates, pool->candidate_count, pool->best, rate, any_rate, &cluster);
+    platform_charge(platform, choice.looked);
+    return choice;
+}
+
+bool infless_grow(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    if (!(pool->wanted > 0) || self->starving > 0)
+        return false;
+    const struct infless_choice choice = choose(self, platform, pool, pool->wanted, pool->first);
+    if (choice.candidate == NULL || !instance_make(self, platform, pool, &choice)) {
+        self->counters.shortages += choice.looked > 0;
+        pool->wanted = 0;
+        return false;
+    }
+    pool->wanted -= choice.candidate->bounds.up;
+    pool->first = false;
+    return true;
+}
+
+/* The smallest configuration, for want of room for any that is of use. */
+static bool make_smallest(struct infless *self, struct platform *platform,
+                          struct infless_pool *pool)
+{
+    const struct function *function = &self->workload->functions[pool->function];
+    const uint32_t index = planner_smallest(self->planner, pool->function, 1);
+    const struct configuration *one = &function->configurations[index];
+    struct infless_candidate smallest = {.configuration = index,
+                                         .batch = 1,
+                                         .vcpu = one->vcpu,
+                                         .vgpu = one->vgpu,
+                                         .time = one->time};
+    (void)infless_bound(self->rule.form, 1, one->time, one->time, &smallest.bounds);
+    struct infless_choice choice = {.candidate = &smallest, .looked = 1};
+    struct slot_search search = {self, pool->function};
+    self->platform = platform;
+    platform_charge(platform, 1);
+    return fullest_slot(&search, &smallest, &choice.slot) &&
+           instance_make(self, platform, pool, &choice);
+}
+
+static bool make_any(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    const double rate = fmax(pool->observed, waiting_jobs(pool, platform));
+    const struct infless_choice choice = choose(self, platform, pool, rate, true);
+    if (choice.candidate != NULL && instance_make(self, platform, pool, &choice))
+        return true;
+    return make_smallest(self, platform, pool);
+}
+
+/* ---- Where the cluster is full --------------------------------------------------------------- */
+
+static sim_time_t oldest_wait(const struct infless_pool *pool, const struct platform *platform)
+{
+    const uint32_t queue = infless_oldest_queue(pool, platform);
+    return queue != SIM_NONE ? platform_job(platform, queue, 0).ready : SIM_FOREVER;
+}
+
+static struct infless_pool *hungriest(const struct infless *self, const struct platform *platform)
+{
+    struct infless_pool *found = NULL;
+    sim_time_t since = SIM_FOREVER;
+    for (size_t i = 0; i < self->pool_count; i++) {
+        struct infless_pool *pool = &self->pools[i];
+        const sim_time_t here = pool->starving ? oldest_wait(pool, platform) : SIM_FOREVER;
+        if (here < since) {
+            since = here;
+            found = pool;
+        }
+    }
+    return found;
+}
+
+/* Since when there has been work for the instance, in its buffer or in its pool's queues. */
+static sim_time_t work_since(const struct infless *self, const struct platform *platform,
+                             uint32_t id, uint32_t buffered)
+{
+    const sim_time_t waits = oldest_wait(&self->pools[self->instances[id].pool], platform);
+    if (buffered == 0)
+        return waits;
+    const sim_time_t ready = platform_buffered_job(platform, id, 0).ready;
+    return ready < waits ? ready : waits;
+}
+
+/* An idle instance whose work has come later: a retired one, else of the largest pool. */
+static uint32_t spare_instance(const struct infless *self, struct platform *platform,
+                               sim_time_t since)
+{
+    uint32_t best = SIM_NONE;
+    size_t most = 0;
+    for (size_t p = 0; p < self->pool_count; p++) {
+        const struct infless_pool *pool = &self->pools[p];
+        platform_charge(platform, pool->instance_count);
+        for (size_t i = pool->instance_count; i-- > 0;) {
+            const uint32_t id = pool->instances[i];
+            const struct instance_view view = platform_instance(platform, id);
+            if (view.state != INSTANCE_IDLE ||
+                work_since(self, platform, id, view.buffered) <= since)
+                continue;
+            const size_t rank = self->instances[id].rate > 0 ? pool->instance_count : SIZE_MAX;
+            if (best == SIM_NONE || rank > most) {
+                best = id;
+                most = rank;
+            }
+        }
+    }
+    return best;
+}
+
+bool infless_relieve(struct infless *self, struct platform *platform)
+{
+    struct infless_pool *pool = hungriest(self, platform);
+    self->freed = false;
+    if (pool == NULL)
+        return false;
+    if (make_any(self, platform, pool))
+        return true;
+    const uint32_t spare = spare_instance(self, platform, oldest_wait(pool, platform));
+    if (spare == SIM_NONE || !platform_return(platform, spare))
+        return false;
+    instance_end(self, platform, spare);
+    self->counters.reclaimed++;
+    return true;
+}
+
+bool infless_first(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    if (pool->starving)
+        return false;
+    if (self->starving == 0 && make_any(self, platform, pool))
+        return true;
+    self->counters.shortages++;
+    pool->starving = true;
+    self->starving++;
+    return infless_relieve(self, platform);
+}

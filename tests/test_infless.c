@@ -1,0 +1,765 @@
+/* INFless: bounds, regimes and configurations against the published vectors and enumeration; the
+ * policy in the simulator. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/infless/infless.h"
+#include "sched/infless/lsth.h"
+#include "sched/infless/regimes.h"
+#include "sched/registry.h"
+#include "tests/worlds.h"
+
+enum { TABLE_MAX = 128, SLOTS = 6, SHARES_MAX = 40, WORLDS = 25, GAPS_MAX = 4000 };
+
+static const char TABLE[] = "traces/profiles/raw/infless/infless_profiles_clean.csv";
+
+/* ---- The authors' measurements --------------------------------------------------------------- */
+
+struct table {
+    struct configuration rows[TABLE_MAX];
+    struct function function;
+};
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct configuration *a = left;
+    const struct configuration *b = right;
+    if (a->batch != b->batch)
+        return a->batch < b->batch ? -1 : 1;
+    if (a->vcpu != b->vcpu)
+        return a->vcpu < b->vcpu ? -1 : 1;
+    return (a->vgpu > b->vgpu) - (a->vgpu < b->vgpu);
+}
+
+/* One model of the repository's table: vCPUs are threads, units hundredths of a GPU. Time-outs and
+ * the 9999 sentinel are no configurations. */
+static void table_load(struct table *table, const char *model)
+{
+    FILE *file = fopen(TABLE, "r");
+    char line[160];
+    assert_non_null(file);
+    memset(table, 0, sizeof *table);
+    table->function.configurations = table->rows;
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *rest = strchr(line, ',');
+        assert_non_null(rest);
+        *rest++ = '\0';
+        if (strcmp(line, model) != 0)
+            continue;
+        double values[5];
+        for (size_t i = 0; i < 5; i++) {
+            values[i] = strtod(rest, &rest);
+            rest += *rest == ',';
+        }
+        if (values[4] > 0)
+            continue;
+        assert_true(table->function.configuration_count < TABLE_MAX);
+        table->rows[table->function.configuration_count++] =
+            (struct configuration){.vcpu = (uint16_t)values[0],
+                                   .vgpu = (uint16_t)values[1],
+                                   .batch = (uint16_t)values[2],
+                                   .time = sim_from_ms(values[3])};
+    }
+    fclose(file);
+    assert_true(table->function.configuration_count > 0);
+    qsort(table->rows, table->function.configuration_count, sizeof *table->rows, compare_rows);
+}
+
+/* ---- Slots given by the test ----------------------------------------------------------------- */
+
+struct slots {
+    const struct infless_rule *rule;
+    struct infless_slot slot[SLOTS];
+    size_t count;
+};
+
+static bool slot_fits(const struct infless_slot *slot, const struct infless_candidate *candidate)
+{
+    return candidate->vcpu <= slot->free_vcpus && candidate->vgpu <= slot->free_units;
+}
+
+static bool slots_fullest(void *context, const struct infless_candidate *candidate,
+                          struct infless_slot *slot)
+{
+    const struct slots *slots = context;
+    double least = INFINITY;
+    for (size_t i = 0; i < slots->count; i++) {
+        const struct infless_slot *here = &slots->slot[i];
+        const double left = slots->rule->vcpu_weight * here->free_vcpus +
+                            slots->rule->unit_weight * here->free_units;
+        if (!slot_fits(here, candidate) || left >= least)
+            continue;
+        least = left;
+        *slot = *here;
+    }
+    return isfinite(least);
+}
+
+static struct infless_choice choose_from(struct slots *slots, const struct function *function,
+                                         double slo_ms, double rate,
+                                         struct infless_candidate *candidates, size_t *count)
+{
+    const struct infless_cluster cluster = {slots, slots_fullest};
+    *count =
+        infless_candidates(slots->rule, function, NULL, sim_from_ms(slo_ms), 65535, candidates);
+    return infless_choose(slots->rule, candidates, *count,
+                          infless_best_throughput(slots->rule, function), rate, false, &cluster);
+}
+
+/* ---- Bounds and configurations --------------------------------------------------------------- */
+
+static void bounds_are_those_of_the_notes_and_the_code(void **state)
+{
+    (void)state;
+    struct infless_bounds bounds;
+    assert_true(infless_bound(INFLESS_PAPER, 4, 50 * SIM_MS, 200 * SIM_MS, &bounds));
+    assert_true(fabs(bounds.low - 4 / 0.15) < 1e-9);
+    assert_true(fabs(bounds.up - 80) < 1e-9);
+    assert_int_equal(bounds.timeout, 150 * SIM_MS);
+    assert_true(infless_bound(INFLESS_REPO, 4, 50 * SIM_MS, 200 * SIM_MS, &bounds));
+    assert_true(bounds.low == 26 && bounds.up == 80);
+    assert_true(infless_bound(INFLESS_PAPER, 4, 100 * SIM_MS, 200 * SIM_MS, &bounds));
+    assert_true(bounds.low == bounds.up);
+    assert_false(infless_bound(INFLESS_PAPER, 4, 101 * SIM_MS, 200 * SIM_MS, &bounds));
+    assert_true(infless_bound(INFLESS_PAPER, 1, 200 * SIM_MS, 200 * SIM_MS, &bounds));
+    assert_true(bounds.low == 1 && bounds.up == 5);
+    assert_false(infless_bound(INFLESS_PAPER, 1, 201 * SIM_MS, 200 * SIM_MS, &bounds));
+    assert_true(infless_bound(INFLESS_REPO, 1, 1600 * SIM_MS, 2000 * SIM_MS, &bounds));
+    assert_true(bounds.low == 0.625 && bounds.up == 0.625);
+}
+
+static void check_documented(const char *model, double slo_ms, struct configuration expected,
+                             double low, double up)
+{
+    static struct table table;
+    static struct infless_candidate candidates[TABLE_MAX];
+    const struct infless_rule rule = {
+        .form = INFLESS_REPO, .vcpu_weight = 64, .unit_weight = 142, .batch_threads = true};
+    struct slots slots = {
+        .rule = &rule,
+        .slot = {{.free_vcpus = 20, .free_units = 100, .vcpus = 20, .units = 100}},
+        .count = 1};
+    size_t count = 0;
+    table_load(&table, model);
+    const struct infless_choice choice =
+        choose_from(&slots, &table.function, slo_ms, 1000, candidates, &count);
+    assert_non_null(choice.candidate);
+    assert_int_equal(choice.candidate->batch, expected.batch);
+    assert_int_equal(choice.candidate->vcpu, expected.vcpu);
+    assert_int_equal(choice.candidate->vgpu, expected.vgpu);
+    if (up > 0) {
+        assert_true(choice.candidate->bounds.low == low);
+        assert_true(choice.candidate->bounds.up == up);
+    }
+}
+
+static void the_repository_s_table_gives_the_documented_configurations(void **state)
+{
+    (void)state;
+    check_documented("resnet-50", 200, (struct configuration){.batch = 4, .vcpu = 4, .vgpu = 50},
+                     31, 55);
+    check_documented("ssd", 200, (struct configuration){.batch = 1, .vcpu = 2, .vgpu = 50}, 0, 0);
+    check_documented("mobilenet", 200, (struct configuration){.batch = 2, .vcpu = 2, .vgpu = 50}, 0,
+                     0);
+    check_documented("resnet-50", 350, (struct configuration){.batch = 16, .vcpu = 16, .vgpu = 50},
+                     91, 91);
+}
+
+/* The greatest efficiency over all candidates of the largest batch that has one, and all slots. */
+static double enumerate(const struct slots *slots, const struct function *function,
+                        const struct infless_candidate *candidates, size_t count, double rate,
+                        uint16_t *batch)
+{
+    const double best = infless_best_throughput(slots->rule, function);
+    double greatest = 0;
+    *batch = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t s = 0; s < slots->count; s++) {
+            if (candidates[i].bounds.low > rate || candidates[i].batch < *batch ||
+                !slot_fits(&slots->slot[s], &candidates[i]))
+                continue;
+            const double here =
+                infless_efficiency(slots->rule, &candidates[i], &slots->slot[s], best);
+            greatest = candidates[i].batch > *batch ? here : fmax(greatest, here);
+            *batch = candidates[i].batch;
+        }
+    return greatest;
+}
+
+static void the_choice_is_the_best_of_all_candidates_and_slots(void **state)
+{
+    (void)state;
+    static struct table table;
+    static struct infless_candidate candidates[TABLE_MAX];
+    static const char *const models[] = {"resnet-50", "ssd", "mobilenet", "catdog"};
+    struct random_stream stream;
+    size_t placed = 0;
+    for (uint64_t n = 0; n < 600; n++) {
+        random_stream_open(&stream, 11, RANDOM_TEST, n, 0);
+        const struct infless_rule rule = {.form = (enum infless_form)(n % 3),
+                                          .margin = 0.1,
+                                          .vcpu_weight = 64,
+                                          .unit_weight = 142,
+                                          .batch_threads = n % 2 == 0};
+        struct slots slots = {.rule = &rule, .count = 1 + gsl_rng_uniform_int(&stream.rng, SLOTS)};
+        for (size_t s = 0; s < slots.count; s++)
+            slots.slot[s] =
+                (struct infless_slot){.invoker = (uint32_t)s,
+                                      .free_vcpus = (double)gsl_rng_uniform_int(&stream.rng, 21),
+                                      .free_units = (double)gsl_rng_uniform_int(&stream.rng, 101),
+                                      .vcpus = 20,
+                                      .units = 100};
+        table_load(&table, models[n / 3 % 4]);
+        const double rate = 100 * gsl_rng_uniform(&stream.rng);
+        size_t count = 0;
+        const struct infless_choice choice =
+            choose_from(&slots, &table.function, 60 + 600 * gsl_rng_uniform(&stream.rng), rate,
+                        candidates, &count);
+        uint16_t batch = 0;
+        const double greatest = enumerate(&slots, &table.function, candidates, count, rate, &batch);
+        assert_int_equal(choice.candidate != NULL, batch > 0);
+        if (choice.candidate == NULL)
+            continue;
+        placed++;
+        const double best = infless_best_throughput(&rule, &table.function);
+        assert_int_equal(choice.candidate->batch, batch);
+        assert_true(slot_fits(&choice.slot, choice.candidate));
+        assert_true(infless_efficiency(&rule, choice.candidate, &choice.slot, best) >=
+                    greatest * (1 - 1e-12));
+    }
+    assert_true(placed > 200);
+}
+
+/* ---- Regimes --------------------------------------------------------------------------------- */
+
+static struct infless_share share_of(double low, double up, double need)
+{
+    return (struct infless_share){.bounds = {.low = low, .up = up}, .need = need};
+}
+
+static void rates_follow_the_three_regimes(void **state)
+{
+    (void)state;
+    struct infless_share shares[2] = {share_of(20, 60, 1), share_of(10, 20, 1)};
+    struct infless_split split = infless_divide(shares, 2, 100, 0.8);
+    assert_int_equal(split.regime, INFLESS_EXCESS);
+    assert_true(split.excess == 20 && shares[0].rate == 60 && shares[1].rate == 20);
+    /* R_min 30, R_max 80: regime 2 from 70. */
+    split = infless_divide(shares, 2, 75, 0.8);
+    assert_int_equal(split.regime, INFLESS_SHARED);
+    assert_true(fabs(shares[0].rate - 56) < 1e-9 && fabs(shares[1].rate - 19) < 1e-9);
+    split = infless_divide(shares, 2, 70, 0.8);
+    assert_int_equal(split.regime, INFLESS_SHARED);
+    assert_true(fabs(shares[0].rate - 52) < 1e-9 && fabs(shares[1].rate - 18) < 1e-9);
+    split = infless_divide(shares, 2, 58, 0.8);
+    assert_int_equal(split.regime, INFLESS_RETIRED);
+    assert_int_equal(split.quality, 0);
+    assert_true(fabs(shares[0].rate - 58) < 1e-9 && shares[1].rate == 0);
+    /* 25 is too much for the second and 5 / 40 of the first's interval: class 3; with both at 30 it
+     * is below their least. */
+    split = infless_divide(shares, 2, 25, 0.8);
+    assert_int_equal(split.quality, 3);
+    assert_true(fabs(shares[0].rate - 25) < 1e-9 && shares[1].rate == 0);
+    /* 5: below every bound; the least stays. Nothing: all go. */
+    split = infless_divide(shares, 2, 5, 0.8);
+    assert_int_equal(split.quality, 4);
+    assert_true(shares[0].rate == 0 && shares[1].rate > 0);
+    infless_divide(shares, 2, 0, 0.8);
+    assert_true(shares[0].rate == 0 && shares[1].rate == 0);
+    split = infless_divide(shares, 0, 7, 0.8);
+    assert_int_equal(split.regime, INFLESS_EXCESS);
+    assert_true(split.excess == 7);
+}
+
+/* By the text: where R lies in the interval of the set, or 4. */
+static uint32_t quality_of_set(const struct infless_share *shares, size_t count, uint32_t set,
+                               double rate, double *need)
+{
+    static const double loads[] = {0.8, 0.4, 0.2, 0};
+    double low = 0;
+    double up = 0;
+    *need = 0;
+    for (size_t i = 0; i < count; i++) {
+        low += (set >> i & 1u) != 0 ? shares[i].bounds.low : 0;
+        up += (set >> i & 1u) != 0 ? shares[i].bounds.up : 0;
+        *need += (set >> i & 1u) != 0 ? shares[i].need : 0;
+    }
+    const double slack = 1e-9 * up;
+    if (rate < low - slack || rate > up + slack)
+        return 4;
+    for (uint32_t i = 0; i < 4; i++)
+        if (rate >= low + loads[i] * (up - low) - slack)
+            return i;
+    return 3;
+}
+
+static size_t random_shares(struct random_stream *stream, struct infless_share *shares, size_t most)
+{
+    static const double batches[] = {1, 2, 4, 8};
+    const size_t count = 1 + gsl_rng_uniform_int(&stream->rng, most);
+    for (size_t i = 0; i < count; i++) {
+        const double t = 0.02 * (1 + (double)gsl_rng_uniform_int(&stream->rng, 5));
+        const double b = batches[gsl_rng_uniform_int(&stream->rng, 4)];
+        shares[i] = share_of(b == 1 ? 1 : b / (0.2 - t), b / t, b + 1 / t);
+    }
+    return count;
+}
+
+static void check_rates(const struct infless_share *shares, size_t count, double rate)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += shares[i].rate;
+        if (shares[i].rate > 0) {
+            assert_true(shares[i].rate >= shares[i].bounds.low * (1 - 1e-9));
+            assert_true(shares[i].rate <= shares[i].bounds.up * (1 + 1e-9));
+        }
+    }
+    assert_true(fabs(sum - rate) <= 1e-6 * rate);
+}
+
+static void who_retires_is_as_good_as_any_subset(void **state)
+{
+    (void)state;
+    struct infless_share shares[10];
+    struct random_stream stream;
+    size_t seen[5] = {0};
+    for (uint64_t n = 0; n < 1500; n++) {
+        random_stream_open(&stream, 12, RANDOM_TEST, n, 0);
+        const size_t count = random_shares(&stream, shares, 10);
+        double up = 0;
+        for (size_t i = 0; i < count; i++)
+            up += shares[i].bounds.up;
+        const double rate = up * gsl_rng_uniform(&stream.rng) * gsl_rng_uniform(&stream.rng);
+        const struct infless_split split = infless_divide(shares, count, rate, 0.8);
+        if (split.regime != INFLESS_RETIRED)
+            continue;
+        uint32_t kept = 0;
+        for (size_t i = 0; i < count; i++)
+            kept |= (uint32_t)(shares[i].rate > 0) << i;
+        uint32_t best = 4;
+        double least = INFINITY;
+        double need = 0;
+        for (uint32_t set = 1; set < UINT32_C(1) << count; set++) {
+            const uint32_t here = quality_of_set(shares, count, set, rate, &need);
+            if (here < best || (here == best && need < least)) {
+                best = here;
+                least = need;
+            }
+        }
+        assert_int_equal(split.quality, best);
+        seen[best]++;
+        assert_int_equal(quality_of_set(shares, count, kept, rate, &need), best);
+        if (best == 4) {
+            assert_int_equal(__builtin_popcount(kept), 1);
+            continue;
+        }
+        assert_true(need <= least * (1 + 1e-9));
+        check_rates(shares, count, rate);
+    }
+    for (size_t i = 0; i < 5; i++)
+        assert_true(seen[i] > 0);
+}
+
+static void many_kinds_retire_one_by_one_and_still_carry_the_load(void **state)
+{
+    (void)state;
+    struct infless_share shares[SHARES_MAX];
+    struct random_stream stream;
+    size_t good = 0;
+    for (uint64_t n = 0; n < 300; n++) {
+        random_stream_open(&stream, 13, RANDOM_TEST, n, 0);
+        double up = 0;
+        for (size_t i = 0; i < SHARES_MAX; i++) {
+            const double most = 10 + 50 * gsl_rng_uniform(&stream.rng);
+            shares[i] = share_of(most * gsl_rng_uniform(&stream.rng), most,
+                                 1 + gsl_rng_uniform(&stream.rng));
+            up += most;
+        }
+        const double rate = up * (0.1 + 0.4 * gsl_rng_uniform(&stream.rng));
+        const struct infless_split split = infless_divide(shares, SHARES_MAX, rate, 0.8);
+        assert_int_equal(split.regime, INFLESS_RETIRED);
+        assert_true(split.sets < 100);
+        if (split.quality < 4)
+            check_rates(shares, SHARES_MAX, rate);
+        good += split.quality == 0;
+    }
+    assert_true(good > 250);
+}
+
+/* ---- LSTH ------------------------------------------------------------------------------------ */
+
+struct gap {
+    sim_time_t end, length;
+};
+
+static int compare_bins(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left;
+    const int64_t b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The bin of the percentile by sorting what lies in the last 16 slices of the window. */
+static double bin_of(const struct gap *gaps, size_t count, sim_time_t now, sim_time_t bin,
+                     sim_time_t window, double p, size_t *seen)
+{
+    static int64_t bins[GAPS_MAX];
+    const sim_time_t slice = window / LSTH_SLICES;
+    *seen = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t here = gaps[i].length / bin;
+        if (gaps[i].end / slice > now / slice - LSTH_SLICES)
+            bins[(*seen)++] = here < LSTH_BINS ? here : LSTH_BINS - 1;
+    }
+    if (*seen == 0)
+        return 0;
+    qsort(bins, *seen, sizeof *bins, compare_bins);
+    const double rank = fmax(1, ceil(p * (double)*seen - 1e-9));
+    return (double)bins[(size_t)rank - 1];
+}
+
+static void lsth_mixes_the_percentiles_of_both_windows(void **state)
+{
+    (void)state;
+    static struct gap gaps[GAPS_MAX];
+    static struct lsth lsth;
+    struct random_stream stream;
+    const sim_time_t bin = 2 * SIM_S;
+    const sim_time_t windows[2] = {1600 * SIM_S, 320 * SIM_S};
+    random_stream_open(&stream, 14, RANDOM_TEST, 0, 0);
+    lsth_init(&lsth, bin, windows[0], windows[1], 0.3);
+    sim_time_t now = 0;
+    size_t count = 0;
+    lsth_observe(&lsth, now);
+    while (count < GAPS_MAX) {
+        const double mean_s = count / 500 % 2 == 0 ? 1 : 30;
+        const sim_time_t gap = sim_from_s(-mean_s * log1p(-gsl_rng_uniform(&stream.rng)));
+        now += gap;
+        gaps[count++] = (struct gap){now, gap};
+        lsth_observe(&lsth, now);
+        if (count % 37 != 0)
+            continue;
+        sim_time_t prewarm = 0;
+        sim_time_t keep = 0;
+        const sim_time_t then = now + (sim_time_t)(count % 5) * 100 * SIM_S;
+        size_t in_long = 0;
+        size_t in_short = 0;
+        double long_bins[2];
+        double short_bins[2];
+        for (size_t i = 0; i < 2; i++) {
+            const double p = i == 0 ? 0.05 : 0.99;
+            long_bins[i] = bin_of(gaps, count, then, bin, windows[0], p, &in_long);
+            short_bins[i] = bin_of(gaps, count, then, bin, windows[1], p, &in_short);
+            short_bins[i] = in_short > 0 ? short_bins[i] : long_bins[i];
+        }
+        /* A copy, since asking about later times lets the windows slide. */
+        struct lsth copy = lsth;
+        const bool known = lsth_windows(&copy, then, &prewarm, &keep);
+        assert_int_equal(known, in_long >= LSTH_LEAST_GAPS);
+        if (!known)
+            continue;
+        assert_int_equal(prewarm,
+                         llround((0.3 * long_bins[0] + 0.7 * short_bins[0]) * (double)bin));
+        assert_int_equal(
+            keep, llround((0.3 * (long_bins[1] + 1) + 0.7 * (short_bins[1] + 1)) * (double)bin));
+    }
+}
+
+static void lsth_expects_a_regular_caller_just_in_time(void **state)
+{
+    (void)state;
+    static struct lsth lsth;
+    sim_time_t prewarm = 0;
+    sim_time_t keep = 0;
+    lsth_init(&lsth, 60 * SIM_S, 86400 * SIM_S, 3600 * SIM_S, 0.5);
+    for (int i = 0; i <= 10; i++) {
+        assert_false(lsth_windows(&lsth, i * 600 * SIM_S, &prewarm, &keep));
+        lsth_observe(&lsth, i * 630 * SIM_S);
+    }
+    assert_true(lsth_windows(&lsth, 6300 * SIM_S, &prewarm, &keep));
+    assert_int_equal(prewarm, 600 * SIM_S);
+    assert_int_equal(keep, 660 * SIM_S);
+}
+
+/* ---- In the simulator ------------------------------------------------------------------------ */
+
+/* What is seen of a run from within: a policy's functions have no other context. */
+static struct infless_counters counted; // NOLINT
+static uint64_t most_alive;             // NOLINT
+static const struct policy *inner;      // NOLINT
+
+static bool watched_decide(void *state, struct platform *platform)
+{
+    const bool more = inner->decide(state, platform);
+    infless_count(state, &counted);
+    const uint64_t alive = counted.created - counted.killed;
+    most_alive = alive > most_alive ? alive : most_alive;
+    return more;
+}
+
+static struct policy watch(void)
+{
+    struct error error = {0};
+    inner = policy_find("infless", &error);
+    if (inner == NULL) {
+        fail_msg("%s", error.message);
+        abort(); /* fail_msg does not return; analysers do not know */
+    }
+    struct policy watched = *inner;
+    watched.decide = watched_decide;
+    counted = (struct infless_counters){0};
+    most_alive = 0;
+    return watched;
+}
+
+/* An SLO that leaves time for batches to fill. */
+static void relax(char *json)
+{
+    char *factor = strstr(json, "\"slo\":{\"factor\":");
+    assert_non_null(factor);
+    factor += strlen("\"slo\":{\"factor\":");
+    assert_true(factor[1] == '.' && factor[4] == '}');
+    *factor = '6';
+}
+
+/* Whole GPUs only. */
+static void make_exclusive(char *json)
+{
+    char *sharing = strstr(json, "\"mps\"");
+    assert_non_null(sharing);
+    const size_t more = strlen("\"exclusive\"") - strlen("\"mps\"");
+    assert_true(strlen(json) + more < WORLD_BYTES);
+    memmove(sharing + more, sharing, strlen(sharing) + 1);
+    memcpy(sharing, "\"exclusive\"", strlen("\"exclusive\""));
+}
+
+static void every_world_runs_to_its_end_and_again_to_the_same_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        double value;
+    } variants[] = {{NULL, 0},       {"efficiency", 1}, {"efficiency", 2},
+                    {"pool", 1},     {"max_batch", 1},  {"inactive_ticks", 1},
+                    {"tick_s", 0.1}, {"split", 1},      {"limits", 2},
+                    {"limits", 1},   {"load", 1},       {"lsth_bin_s", 0.05},
+                    {"beta", 1},     {"placement", 1},  {"keep_alive", 1}};
+    struct log *log = malloc(2 * sizeof *log);
+    char *json = malloc(WORLD_BYTES);
+    assert_non_null(log);
+    assert_non_null(json);
+    uint64_t reclaimed = 0;
+    uint64_t largest = 0;
+    for (uint64_t world = 0; world < WORLDS; world++)
+        for (size_t v = world % 2; v < sizeof variants / sizeof *variants; v += 2) {
+            struct policy policy = watch();
+            world_random(json, world, world % 3 == 0);
+            if (world % 2 == 0)
+                relax(json);
+            if (world % 5 == 4)
+                make_exclusive(json);
+            for (int again = 0; again < 2; again++) {
+                struct simulation_result result = {0};
+                run_well(json, &policy, variants[v].key, variants[v].value, &log[again], &result);
+                world_check_conserved(&log[again], &result, 400);
+                assert_int_equal(result.overall.dropped, 0);
+                simulation_result_clear(&result);
+            }
+            assert_int_equal(log[0].batch_count, log[1].batch_count);
+            assert_memory_equal(log[0].requests, log[1].requests,
+                                log[0].request_count * sizeof *log[0].requests);
+            for (size_t i = 0; i < log[0].batch_count; i++) {
+                const struct batch_row *row = &log[0].batches[i];
+                assert_true(row->jobs >= 1 && row->jobs <= row->configured_batch);
+                assert_int_equal(row->finished_ns, log[1].batches[i].finished_ns);
+                largest = row->jobs > largest ? row->jobs : largest;
+            }
+            reclaimed += counted.reclaimed;
+        }
+    /* Some worlds are too small for an instance of each function, some fill batches. */
+    assert_true(reclaimed > 0);
+    assert_true(largest > 1);
+    free(json);
+    free(log);
+}
+
+/* An invoker like one socket of the authors' and resnet-50 as they measured it; a second later 60
+ * requests per second, much later 2. */
+static void world_resnet(char json[WORLD_BYTES], const char *trace, unsigned requests)
+{
+    static const uint16_t batches[] = {1, 2, 4};
+    static const uint16_t vcpus[] = {2, 4};
+    static struct table table;
+    table_load(&table, "resnet-50");
+    json[0] = '\0';
+    world_add(json, "{\"name\":\"resnet\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":20,"
+                    "\"memory_mb\":65536,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","
+                    "\"units\":100,\"memory_mb\":11000}]}],\"price\":{\"vcpu_hour_usd\":3.6,"
+                    "\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":[{\"name\":\"resnet-50\","
+                    "\"model\":\"resnet-50\",\"input_bytes\":0}]},\"profile\":{\"device\":\"test\","
+                    "\"evidence\":\"measured\",\"source\":\"INFless\",\"licence\":\"GPL-3.0\","
+                    "\"unit\":100,\"functions\":{\"resnet-50\":{\"grid\":{\"batch\":[1,2,4],"
+                    "\"vcpu\":[2,4],\"vgpu\":[10,20,30,40,50]},\"latency_ms\":[");
+    for (size_t b = 0; b < 3; b++) {
+        world_add(json, b > 0 ? ",[" : "[");
+        for (size_t c = 0; c < 2; c++)
+            for (uint16_t g = 10; g <= 50; g = (uint16_t)(g + 10)) {
+                const struct configuration key = {.batch = batches[b], .vcpu = vcpus[c], .vgpu = g};
+                const struct configuration *row =
+                    bsearch(&key, table.rows, table.function.configuration_count,
+                            sizeof *table.rows, compare_rows);
+                world_add(json, "%s", g > 10 ? "," : c > 0 ? ",[" : "[");
+                if (row != NULL)
+                    world_add(json, "%.3f", sim_to_ms(row->time));
+                else
+                    world_add(json, "null");
+                world_add(json, "%s", g == 50 ? "]" : "");
+            }
+        world_add(json, "]");
+    }
+    world_add(json,
+              "],\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":1000,\"cv\":0},"
+              "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":1000,"
+              "\"bandwidth_share\":0}}},\"applications\":[{\"name\":\"one\","
+              "\"stages\":[{\"name\":\"a\",\"function\":\"resnet-50\"}]}],\"arrivals\":{"
+              "\"process\":\"trace\",\"file\":\"%s\"},\"slo\":{\"ms\":200},\"platform\":{"
+              "\"prewarm\":\"none\","
+              "\"interference\":false,\"initial\":{\"resnet-50\":8}},\"requests\":%u,"
+              "\"warmup_requests\":0,\"seed\":3}",
+              trace, requests);
+}
+
+/* 60 per second for 20 s, then 2 per second for 60 s. Returns how many. */
+static unsigned write_trace(char *path)
+{
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    FILE *stream = fdopen(file, "w");
+    assert_non_null(stream);
+    fprintf(stream, "time_ms,application\n");
+    unsigned count = 0;
+    for (double ms = 0; ms < 80000; ms += ms < 20000 ? 1000.0 / 60 : 500, count++)
+        fprintf(stream, "%.3f,one\n", ms);
+    fclose(stream);
+    return count;
+}
+
+static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    const unsigned requests = write_trace(path);
+    char *json = malloc(WORLD_BYTES);
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(json);
+    assert_non_null(log);
+    world_resnet(json, path, requests);
+    struct policy policy = watch();
+    const struct {
+        const char *key;
+        double value;
+    } wanted[] = {{"efficiency", INFLESS_REPO}, {"margin", 0}, {"beta", 1}, {"limits", 2}};
+    struct experiment *experiment = load(json);
+    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
+    double values[VALUES_MAX] = {0};
+    policy_values(&policy, NULL, 0, values);
+    for (size_t i = 0; i < policy.parameter_count; i++)
+        for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
+            if (strcmp(policy.parameters[i].name, wanted[w].key) == 0)
+                values[i] = wanted[w].value;
+    memset(log, 0, sizeof *log);
+    struct simulation_result result = {0};
+    struct error error = {0};
+    if (!simulation_run(experiment, &policy, values, &recorder, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    uint64_t by_batch[5] = {0};
+    uint64_t jobs[5] = {0};
+    uint64_t full = 0;
+    uint64_t late_hits = 0;
+    for (size_t i = 0; i < log->batch_count; i++) {
+        const struct batch_row *row = &log->batches[i];
+        assert_true(row->configured_batch <= 4);
+        if (row->finished_ns > 5 * SIM_S && row->finished_ns < 20 * SIM_S) {
+            by_batch[row->configured_batch]++;
+            jobs[row->configured_batch] += row->jobs;
+            full += row->jobs == 4;
+        }
+        if (row->configured_batch == 4)
+            assert_true(row->vcpu == 4 && row->vgpu == 50);
+    }
+    for (size_t i = 0; i < log->request_count; i++)
+        late_hits += log->requests[i].arrival_ns > 5 * SIM_S &&
+                     log->requests[i].finish_ns - log->requests[i].arrival_ns <= 200 * SIM_MS;
+    assert_true(by_batch[1] > 0 && by_batch[4] > 0 && full > 0);
+    assert_true(late_hits > requests / 2);
+    /* R = 60 within R_min = 1 + 31 and R_max = 20 + 55 leaves 20 - 15 / 43 x 19 for batch 1. */
+    const double share = (double)jobs[1] / (double)(jobs[1] + jobs[4]);
+    assert_true(fabs(share - (20 - 15.0 / 43 * 19) / 60) < 0.03);
+    assert_true(most_alive > 1);
+    assert_int_equal(counted.created - counted.killed, 1);
+    simulation_result_clear(&result);
+    experiment_free(experiment);
+    unlink(path);
+    free(json);
+    free(log);
+}
+
+/* Every 65 s: with bins of 10 s a container is due after 60 s and kept to 70 s. */
+static void a_regular_caller_meets_a_container_that_was_started_for_it(void **state)
+{
+    (void)state;
+    enum { REGULAR = 30 };
+    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    FILE *trace = fdopen(file, "w");
+    assert_non_null(trace);
+    fprintf(trace, "time_ms,application\n");
+    for (int i = 0; i < REGULAR; i++)
+        fprintf(trace, "%d,one\n", 65000 * i);
+    fclose(trace);
+    char *json = malloc(WORLD_BYTES);
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(json);
+    assert_non_null(log);
+    world_resnet(json, path, REGULAR);
+    struct policy policy = watch();
+    struct simulation_result result = {0};
+    run_well(json, &policy, "lsth_bin_s", 10, log, &result);
+    /* Ten gaps are known after 650 s, when the first containers are gone, too. */
+    assert_in_range(counted.prewarms, REGULAR - 12, REGULAR - 10);
+    assert_int_equal(counted.created, REGULAR);
+    for (size_t i = 0; i < REGULAR; i++)
+        assert_true(log->requests[i].finish_ns - log->requests[i].arrival_ns <= 200 * SIM_MS);
+    simulation_result_clear(&result);
+    unlink(path);
+    free(json);
+    free(log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_are_those_of_the_notes_and_the_code),
+        cmocka_unit_test(the_repository_s_table_gives_the_documented_configurations),
+        cmocka_unit_test(the_choice_is_the_best_of_all_candidates_and_slots),
+        cmocka_unit_test(rates_follow_the_three_regimes),
+        cmocka_unit_test(who_retires_is_as_good_as_any_subset),
+        cmocka_unit_test(many_kinds_retire_one_by_one_and_still_carry_the_load),
+        cmocka_unit_test(lsth_mixes_the_percentiles_of_both_windows),
+        cmocka_unit_test(lsth_expects_a_regular_caller_just_in_time),
+        cmocka_unit_test(every_world_runs_to_its_end_and_again_to_the_same_bytes),
+        cmocka_unit_test(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again),
+        cmocka_unit_test(a_regular_caller_meets_a_container_that_was_started_for_it),
+    };
+    return cmocka_run_group_tests_name("infless", tests, NULL, NULL);
+}
