@@ -7,7 +7,8 @@
 
 extern const struct policy policy_esg, policy_fifo, policy_edf, policy_sjf, policy_min_config,
     policy_max_config, policy_llf, policy_least_loaded, policy_power_of_two, policy_openwhisk,
-    policy_clockwork, policy_grandslam, policy_clipper, policy_orion, policy_aquatope;
+    policy_clockwork, policy_grandslam, policy_clipper, policy_orion, policy_aquatope,
+    policy_fast_gshare;
 
 /* One line a policy. */
 /* clang-format off */
@@ -27,6 +28,7 @@ static const struct policy *const policies[] = {
     &policy_clipper,
     &policy_orion,
     &policy_aquatope,
+    &policy_fast_gshare,
 };
 /* clang-format on */
 
