@@ -20,10 +20,14 @@
  *   against routing on arrival [recall: the gateway's]. Oldest first over the function's queues. Of
  *   the idle pods the one of the highest RPR takes as many as its batch holds, at once (`fill`
  *   "launch"); "wait": only when full or when its time comes to meet the budget.
- * - Jobs that wait when the scaler looks are wanted served within one period: they count to the
+ * - Jobs that wait when the scaler looks are wanted served within one window: they count to the
  *   rate (`backlog`), since here nobody gives up and no gateway drops them.
- * - The first request of a function makes a pod of the highest RPR at once, and one pod stays
- *   (`min_pods`; OpenFaaS keeps one replica).
+ * - The first request of a function makes a pod of the highest RPR [code] at once, and one pod
+ *   stays (`min_pods`; OpenFaaS keeps one replica).
+ * - Capacity is the profile's, as in the paper: neither interference nor noise is in it, and what
+ *   is added covers the rate and no more, so that pods work close to all the time. `headroom` is
+ *   not the paper's; it shows what that costs. The trend (last 30 s to the 30 s before) that the
+ *   repository has commented out is left out.
  * - Where the pods wanted fit nowhere, the next in RPR are tried: in the paper they would stay
  *   pending. A function without any pod takes what else fits, though it be too slow ("makeshift":
  *   it counts nothing, and goes when others carry the load); then it has pods killed that serve
@@ -45,6 +49,7 @@
 
 enum parameter_index {
     PARAMETER_PERIOD,
+    PARAMETER_WINDOW,
     PARAMETER_HYSTERESIS,
     PARAMETER_QUOTAS,
     PARAMETER_ELASTIC,
@@ -57,16 +62,21 @@ enum parameter_index {
     PARAMETER_MIN_PODS,
     PARAMETER_BACKLOG,
     PARAMETER_FILL,
+    PARAMETER_RESIDUAL,
+    PARAMETER_HEADROOM,
     PARAMETER_COUNT
 };
 
 enum { ON, OFF };
 enum { POOL_FUNCTION, POOL_APPLICATION };
 enum { FILL_LAUNCH, FILL_WAIT };
+enum { RESIDUAL_COVER, RESIDUAL_BEST };
 
 static const struct parameter fast_gshare_parameters[PARAMETER_COUNT] = {
     [PARAMETER_PERIOD] = {"period_s", 10, 0.1, 3600, NULL,
-                          "between looks of the scaler, and its window (code)"},
+                          "between looks of the scaler (code; an older revision: 2)"},
+    [PARAMETER_WINDOW] = {"window_s", 10, 0.1, 3600, NULL,
+                          "over which it sees the rate, in whole periods (code)"},
     [PARAMETER_HYSTERESIS] = {"hysteresis", 0.2, 0, 1, NULL,
                               "of the capacity, either way, without scaling (code)"},
     [PARAMETER_QUOTAS] = {"quotas", ON, 0, 1, "on|off",
@@ -74,7 +84,7 @@ static const struct parameter fast_gshare_parameters[PARAMETER_COUNT] = {
     [PARAMETER_ELASTIC] = {"elastic", ON, 0, 1, "on|off",
                            "lend time that nobody requested to pods at work (code)"},
     [PARAMETER_LIMIT] = {"limit", 100, 20, 100, NULL,
-                         "per cent of time up to which time is lent (assumed)"},
+                         "per cent of time up to which time is lent (code)"},
     [PARAMETER_FIT] = {"fit", RECTANGLE_BEST_AREA, 0, 1, "area|short-side",
                        "which free rectangle takes a pod (recall: the best by area)"},
     [PARAMETER_POOL] = {"pool", POOL_FUNCTION, 0, 1, "function|application",
@@ -92,6 +102,10 @@ static const struct parameter fast_gshare_parameters[PARAMETER_COUNT] = {
                            "jobs that wait count to the rate (derived)"},
     [PARAMETER_FILL] = {"fill", FILL_LAUNCH, 0, 1, "launch|wait",
                         "a batch not full: launched at once, or when its time comes (derived)"},
+    [PARAMETER_RESIDUAL] = {"residual", RESIDUAL_COVER, 0, 1, "cover|best",
+                            "pod for the rest: smallest (recall), or most efficient (code)"},
+    [PARAMETER_HEADROOM] = {"headroom", 0, 0, 10, NULL,
+                            "added to the rate, as a part of it; the paper has none (derived)"},
 };
 
 struct fast_gshare {
@@ -105,7 +119,9 @@ struct fast_gshare {
     sim_time_t *budget; /* of each queue's stage */
     uint32_t *dirty;    /* a ring of deployments to be served */
     size_t dirty_first, dirty_count;
-    size_t scaling; /* steps left of the scaler's look: all downs, then all ups */
+    size_t look_count; /* of a window */
+    size_t looked;     /* looks so far */
+    size_t scaling;    /* steps left of the scaler's look: all downs, then all ups */
     bool ticking, moved;
     struct fast_gshare_counters counters;
 };
@@ -120,6 +136,7 @@ static void fast_gshare_finish(void *state)
         scaler_points_clear(&deployment->points);
         free(deployment->queues);
         free(deployment->pods);
+        free(deployment->looks);
         queue_order_destroy(deployment->idle);
     }
     free(self->deployments);
@@ -147,6 +164,9 @@ static bool deployment_init(struct fast_gshare *self, struct deployment *deploym
     const size_t all = sizeof quotas / sizeof *quotas;
     const bool on = self->values[PARAMETER_QUOTAS] == ON && all_mps(&self->workload->cluster);
     sim_time_t budget = SIM_FOREVER;
+    deployment->looks = calloc(self->look_count, sizeof *deployment->looks);
+    if (deployment->looks == NULL)
+        return error_run(error, "policy fast-gshare: out of memory");
     for (size_t i = 0; i < deployment->queue_count; i++) {
         const sim_time_t own = self->budget[deployment->queues[i]];
         budget = own < budget ? own : budget;
@@ -214,6 +234,8 @@ static bool fast_gshare_init(void *state, struct platform *platform, const doubl
     self->workload = workload;
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         self->values[i] = values[i];
+    self->look_count =
+        (size_t)fmax(ceil(values[PARAMETER_WINDOW] / values[PARAMETER_PERIOD] - 1e-9), 1);
     const bool elastic = values[PARAMETER_ELASTIC] == ON && values[PARAMETER_QUOTAS] == ON &&
                          all_mps(&workload->cluster);
     const size_t queues = (size_t)workload->queue_count + 1;
@@ -299,6 +321,7 @@ static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_
         return;
     }
     self->scaling = 2 * self->deployment_count;
+    self->looked++;
     platform_set_timer(platform,
                        platform_now(platform) + sim_from_s(self->values[PARAMETER_PERIOD]), TICK);
 }
@@ -336,7 +359,19 @@ static double wanted_of(const struct fast_gshare *self, const struct platform *p
 {
     const double backlog =
         self->values[PARAMETER_BACKLOG] == ON ? waiting(platform, deployment) : 0;
-    return deployment->rate + backlog / self->values[PARAMETER_PERIOD];
+    return deployment->rate * (1 + self->values[PARAMETER_HEADROOM]) +
+           backlog / self->values[PARAMETER_WINDOW];
+}
+
+static void measure(const struct fast_gshare *self, struct deployment *deployment)
+{
+    uint64_t *oldest = &deployment->looks[self->looked % self->look_count];
+    const size_t seen = self->looked < self->look_count ? self->looked : self->look_count;
+    deployment->in_window += deployment->arrivals - *oldest;
+    *oldest = deployment->arrivals;
+    deployment->arrivals = 0;
+    deployment->rate =
+        (double)deployment->in_window / ((double)seen * self->values[PARAMETER_PERIOD]);
 }
 
 /* The pods marked by scaler_shrink; those that are makeshift besides where others carry the load.
@@ -420,8 +455,10 @@ static void scale_up(struct fast_gshare *self, struct platform *platform, uint32
     if (scaler_direction(wanted, capacity, self->values[PARAMETER_HYSTERESIS]) <= 0)
         return;
     double gap = wanted - capacity;
-    const struct scaler_growth growth = scaler_grow(points, gap);
     const struct scaler_point *best = scaler_best(points);
+    struct scaler_growth growth = scaler_grow(points, gap);
+    if (self->values[PARAMETER_RESIDUAL] == RESIDUAL_BEST && growth.residual != SCALER_NONE)
+        growth.residual = (size_t)(best - points->points);
     bool room = true;
     size_t made = 0;
     platform_charge(platform, points->count);
@@ -445,8 +482,7 @@ static void scale_step(struct fast_gshare *self, struct platform *platform)
     const uint32_t index = (uint32_t)(step % self->deployment_count);
     struct deployment *deployment = &self->deployments[index];
     if (step < self->deployment_count) {
-        deployment->rate = (double)deployment->arrivals / self->values[PARAMETER_PERIOD];
-        deployment->arrivals = 0;
+        measure(self, deployment);
         scale_down(self, platform, deployment);
         return;
     }
@@ -498,7 +534,7 @@ static uint32_t find_spare(const struct fast_gshare *self, struct platform *plat
         for (uint32_t i = 0; i < deployment->pod_count; i++) {
             const uint32_t id = deployment->pods[i];
             const struct pod *pod = &self->pods.pods[id];
-            if (pod->ready && !pod->busy &&
+            if (pod->ready && !pod->busy && !pod->draining &&
                 (oldest == SIM_NONE || pod->serial < self->pods.pods[oldest].serial))
                 oldest = id;
         }
@@ -588,14 +624,19 @@ static void claim_clear(struct fast_gshare *self, struct platform *platform, uin
     pods_drain(&self->pods, platform, best);
 }
 
-/* Makes the deployment's first pod, or sees to it that one can be made. */
+/* Makes the deployment's first pod, or sees to it that one can be made. What was tried in vain is
+ * not tried again before a pod is gone. */
 static void bootstrap(struct fast_gshare *self, struct platform *platform, uint32_t index)
 {
     struct deployment *deployment = &self->deployments[index];
-    if (deployment->tried == self->pods.releases && deployment->claim == SIM_NONE)
-        return;
-    while (!create_any(self, platform, index)) {
-        uint32_t spare = deployment->claim == SIM_NONE ? find_spare(self, platform) : SIM_NONE;
+    while (deployment->tried != self->pods.releases) {
+        if (create_any(self, platform, index)) {
+            claim_release(self, deployment);
+            return;
+        }
+        deployment->tried = self->pods.releases;
+        const uint32_t spare =
+            deployment->claim == SIM_NONE ? find_spare(self, platform) : SIM_NONE;
         if (spare != SIM_NONE) {
             self->counters.cleared++;
             pods_drain(&self->pods, platform, spare);
@@ -603,15 +644,11 @@ static void bootstrap(struct fast_gshare *self, struct platform *platform, uint3
         }
         if (deployment->claim == SIM_NONE)
             claim_invoker(self, platform, index);
-        const uint64_t releases = self->pods.releases;
         if (deployment->claim != SIM_NONE)
             claim_clear(self, platform, deployment->claim);
-        if (releases == self->pods.releases) {
-            deployment->tried = releases;
-            return;
-        }
     }
-    claim_release(self, deployment);
+    if (deployment->claim != SIM_NONE)
+        claim_clear(self, platform, deployment->claim);
 }
 
 /* ---- Serving --------------------------------------------------------------------------------- */

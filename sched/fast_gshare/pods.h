@@ -6,9 +6,10 @@
  * [recall]); an idle container of the function decides where two fit alike, and among the first
  * GPUs without pods [derived]. Memory and vCPUs must fit as well: the platform is asked.
  *
- * Lending [code: a pod's limit may exceed its request; the fluid form derived]: while it works, a
- * pod may use time that nobody requested on its GPU, by tokens_fluid over the working pods; what an
- * idle or starting pod requested stays reserved. What is lent is taken back before a pod is placed.
+ * Lending [code: the auto-scaler gives every pod a limit of all the time, whatever it requests; the
+ * fluid form derived]: while it works, a pod may use time that nobody requested on its GPU, by
+ * tokens_fluid over the working pods; what an idle or starting pod requested stays reserved. What
+ * is lent is taken back before a pod is placed.
  */
 #ifndef ESGSIM_SCHED_FAST_GSHARE_PODS_H
 #define ESGSIM_SCHED_FAST_GSHARE_PODS_H
@@ -41,7 +42,9 @@ struct deployment {
     uint32_t pod_count, pod_room;
     struct queue_order *idle; /* slots of the pods that can take jobs, highest RPR first */
     uint64_t arrivals;        /* jobs since the scaler's last look */
-    double rate;              /* jobs/s in the window before that */
+    uint64_t *looks;          /* arrivals between its last looks, a ring; owned by the policy */
+    uint64_t in_window;       /* their sum */
+    double rate;              /* jobs/s over the window, at the last look */
     uint32_t claim;           /* invoker that is being cleared for its first pod; SIM_NONE */
     uint64_t tried;           /* pods.releases when no pod could be made; UINT64_MAX: never */
     sim_time_t timer;         /* a timer is set for then; SIM_FOREVER: none */
