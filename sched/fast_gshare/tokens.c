@@ -101,6 +101,7 @@ struct claim {
     bool below;   /* its request is not met */
     double unmet; /* fraction of it */
     sim_time_t used;
+    sim_time_t since; /* it has been without a token */
 };
 
 static struct claim claim_of(const struct tokens *tokens, size_t pod)
@@ -108,14 +109,18 @@ static struct claim claim_of(const struct tokens *tokens, size_t pod)
     const double due = tokens->holders[pod].pod.request * (double)tokens->window;
     const sim_time_t used = tokens_used(tokens, pod);
     const double unmet = (due - (double)used) / due;
-    return (struct claim){unmet > 0, unmet, used};
+    return (struct claim){unmet > 0, unmet, used, tokens->holders[pod].until};
 }
 
 static bool goes_before(struct claim a, struct claim b)
 {
     if (a.below != b.below)
         return a.below;
-    return a.below ? a.unmet > b.unmet : a.used < b.used;
+    if (a.below && (a.unmet > b.unmet || a.unmet < b.unmet))
+        return a.unmet > b.unmet;
+    if (!a.below && a.used != b.used)
+        return a.used < b.used;
+    return a.since < b.since;
 }
 
 /* The first in order among those that may have a token and fit. */

@@ -3,8 +3,9 @@
  * The token scheduler [code: KontonGu/ST-vGPU, fast_scheduler]: over a sliding window of 40 ms a
  * pod is to have at least request × window and at most limit × window of token time, and while it
  * holds a token it uses its share of the SMs. Whenever one may be granted, the pods below their
- * request come first, by the larger unmet fraction of it, then the others by the least used; each
- * is granted a slice of request × window as long as the shares of all holders are within the GPU.
+ * request come first, by the larger unmet fraction of it, then the others by the least used
+ * (ties: who waits longest [derived]); each is granted a slice of request × window as long as the
+ * shares of all holders are within the GPU.
  *
  * The fluid limit [derived] replaces tokens in the simulator: each working pod proceeds at rate
  * ρ ∈ [request, limit] of its share's speed, Σ share × ρ within the GPU. Every pod has its request,
