@@ -132,7 +132,7 @@ static uint32_t random_step(struct rectangles *plane, struct grid *grid, gsl_rng
     const uint32_t h = 1 + pick(rng, grid->height);
     const enum rectangle_rule rule =
         pick(rng, 2) == 0 ? RECTANGLE_BEST_AREA : RECTANGLE_BEST_SHORT_SIDE;
-    struct rectangle_fit fit;
+    struct rectangle_fit fit = {0};
     const bool found = rectangles_find(plane, w, h, rule, &fit);
     check_fit(plane, grid, w, h, rule, found, &fit);
     if (found) {
@@ -175,7 +175,7 @@ static void a_pod_goes_to_the_rectangle_that_it_fills_best(void **state)
 {
     (void)state;
     struct rectangles plane;
-    struct rectangle_fit fit;
+    struct rectangle_fit fit = {0};
     assert_true(rectangles_init(&plane, 100, 7));
     assert_true(rectangles_place(&plane, (struct rectangle){0, 0, 60, 4}, 1));
     assert_int_equal(plane.free_count, 2);

@@ -116,6 +116,7 @@ struct fast_gshare {
     struct deployment *deployments;
     size_t deployment_count;
     uint32_t *of_queue; /* deployment of each queue */
+    uint32_t *place;    /* of each queue in its deployment's list */
     sim_time_t *budget; /* of each queue's stage */
     uint32_t *dirty;    /* a ring of deployments to be served */
     size_t dirty_first, dirty_count;
@@ -138,9 +139,11 @@ static void fast_gshare_finish(void *state)
         free(deployment->pods);
         free(deployment->looks);
         queue_order_destroy(deployment->idle);
+        queue_order_destroy(deployment->order);
     }
     free(self->deployments);
     free(self->of_queue);
+    free(self->place);
     free(self->budget);
     free(self->dirty);
     pods_clear(&self->pods);
@@ -165,7 +168,8 @@ static bool deployment_init(struct fast_gshare *self, struct deployment *deploym
     const bool on = self->values[PARAMETER_QUOTAS] == ON && all_mps(&self->workload->cluster);
     sim_time_t budget = SIM_FOREVER;
     deployment->looks = calloc(self->look_count, sizeof *deployment->looks);
-    if (deployment->looks == NULL)
+    deployment->order = queue_order_create((uint32_t)deployment->queue_count);
+    if (deployment->looks == NULL || deployment->order == NULL)
         return error_run(error, "policy fast-gshare: out of memory");
     for (size_t i = 0; i < deployment->queue_count; i++) {
         const sim_time_t own = self->budget[deployment->queues[i]];
@@ -205,6 +209,7 @@ static bool deployments_init(struct fast_gshare *self, struct error *error)
             if (queues == NULL)
                 return error_run(error, "policy fast-gshare: out of memory");
             deployment->queues = queues;
+            self->place[queue] = (uint32_t)deployment->queue_count;
             queues[deployment->queue_count++] = queue;
             self->of_queue[queue] = (uint32_t)(deployment - self->deployments);
             self->budget[queue] = planner_budget(self->planner, queue, application->slo);
@@ -243,11 +248,12 @@ static bool fast_gshare_init(void *state, struct platform *platform, const doubl
                                    (enum planner_split)values[PARAMETER_SPLIT], error);
     self->deployments = calloc(queues, sizeof *self->deployments);
     self->of_queue = calloc(queues, sizeof *self->of_queue);
+    self->place = calloc(queues, sizeof *self->place);
     self->budget = calloc(queues, sizeof *self->budget);
     self->dirty = calloc(queues, sizeof *self->dirty);
     bool done = self->planner != NULL;
-    if (done && (self->deployments == NULL || self->of_queue == NULL || self->budget == NULL ||
-                 self->dirty == NULL))
+    if (done && (self->deployments == NULL || self->of_queue == NULL || self->place == NULL ||
+                 self->budget == NULL || self->dirty == NULL))
         done = error_run(error, "policy fast-gshare: out of memory");
     done = done && pods_init(&self->pods, workload, (enum rectangle_rule)values[PARAMETER_FIT],
                              elastic ? (uint32_t)values[PARAMETER_LIMIT] : 0, error);
@@ -256,6 +262,17 @@ static bool fast_gshare_init(void *state, struct platform *platform, const doubl
     if (!done)
         fast_gshare_finish(self);
     return done;
+}
+
+/* The queue's oldest job is another now: its place in the order of its deployment. */
+static void refresh(struct fast_gshare *self, const struct platform *platform, uint32_t queue)
+{
+    struct deployment *deployment = &self->deployments[self->of_queue[queue]];
+    if (platform_queue_length(platform, queue) == 0)
+        queue_order_remove(deployment->order, self->place[queue]);
+    else
+        queue_order_set(deployment->order, self->place[queue],
+                        (struct queue_rank){platform_job(platform, queue, 0).ready, queue});
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -277,6 +294,8 @@ static void fast_gshare_on_ready(void *state, struct platform *platform, uint32_
             platform, platform_now(platform) + sim_from_s(self->values[PARAMETER_PERIOD]), TICK);
     }
     self->deployments[self->of_queue[queue]].arrivals++;
+    self->deployments[self->of_queue[queue]].waiting++;
+    refresh(self, platform, queue);
     mark(self, self->of_queue[queue]);
 }
 
@@ -328,14 +347,6 @@ static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_
 
 /* ---- The scaler's look ----------------------------------------------------------------------- */
 
-static uint32_t waiting(const struct platform *platform, const struct deployment *deployment)
-{
-    uint32_t jobs = 0;
-    for (size_t i = 0; i < deployment->queue_count; i++)
-        jobs += platform_queue_length(platform, deployment->queues[i]);
-    return jobs;
-}
-
 static bool is_makeshift(const struct deployment *deployment, uint32_t point)
 {
     return deployment->points.feasible > 0 ? point >= deployment->points.feasible
@@ -354,11 +365,9 @@ static double capacity_of(const struct fast_gshare *self, const struct deploymen
     return capacity;
 }
 
-static double wanted_of(const struct fast_gshare *self, const struct platform *platform,
-                        const struct deployment *deployment)
+static double wanted_of(const struct fast_gshare *self, const struct deployment *deployment)
 {
-    const double backlog =
-        self->values[PARAMETER_BACKLOG] == ON ? waiting(platform, deployment) : 0;
+    const double backlog = self->values[PARAMETER_BACKLOG] == ON ? deployment->waiting : 0;
     return deployment->rate * (1 + self->values[PARAMETER_HEADROOM]) +
            backlog / self->values[PARAMETER_WINDOW];
 }
@@ -380,7 +389,7 @@ static void scale_down(struct fast_gshare *self, struct platform *platform,
                        struct deployment *deployment)
 {
     const double capacity = capacity_of(self, deployment);
-    const double wanted = wanted_of(self, platform, deployment);
+    const double wanted = wanted_of(self, deployment);
     struct scaler_pod *pods = calloc((size_t)deployment->pod_count + 1, sizeof *pods);
     size_t count = 0;
     platform_charge(platform, deployment->pod_count);
@@ -451,7 +460,7 @@ static void scale_up(struct fast_gshare *self, struct platform *platform, uint32
     struct deployment *deployment = &self->deployments[index];
     const struct scaler_points *points = &deployment->points;
     const double capacity = capacity_of(self, deployment);
-    const double wanted = wanted_of(self, platform, deployment);
+    const double wanted = wanted_of(self, deployment);
     if (scaler_direction(wanted, capacity, self->values[PARAMETER_HYSTERESIS]) <= 0)
         return;
     double gap = wanted - capacity;
@@ -607,7 +616,7 @@ static void claim_clear(struct fast_gshare *self, struct platform *platform, uin
         if (!pod->ready || (pod->busy && !pod->served))
             continue;
         const struct deployment *owner = &self->deployments[pod->deployment];
-        const bool unused = !pod->busy && waiting(platform, owner) == 0;
+        const bool unused = !pod->busy && owner->waiting == 0;
         if (!unused && !pod->served)
             continue;
         const uint64_t worth = (unused ? UINT64_C(1) << 32 : 0) + owner->pod_count;
@@ -653,25 +662,7 @@ static void bootstrap(struct fast_gshare *self, struct platform *platform, uint3
 
 /* ---- Serving --------------------------------------------------------------------------------- */
 
-/* Of the deployment's queues that with the oldest job; SIM_NONE where nothing waits. */
-static uint32_t oldest_queue(const struct platform *platform, const struct deployment *deployment)
-{
-    uint32_t best = SIM_NONE;
-    sim_time_t ready = 0;
-    for (size_t i = 0; i < deployment->queue_count; i++) {
-        const uint32_t queue = deployment->queues[i];
-        if (platform_queue_length(platform, queue) == 0)
-            continue;
-        const sim_time_t own = platform_job(platform, queue, 0).ready;
-        if (best == SIM_NONE || own < ready) {
-            best = queue;
-            ready = own;
-        }
-    }
-    return best;
-}
-
-/* The instant from which a batch that is not full does not wait any longer. */
+/* The instant from which a batch that is not full does not wait any longer. O(queues). */
 static sim_time_t latest_start(const struct fast_gshare *self, const struct platform *platform,
                                const struct deployment *deployment, sim_time_t time)
 {
@@ -702,14 +693,18 @@ static void reap(struct fast_gshare *self, struct platform *platform, struct dep
 }
 
 static void launch(struct fast_gshare *self, struct platform *platform,
-                   const struct deployment *deployment, uint32_t id, uint32_t jobs)
+                   struct deployment *deployment, uint32_t id, uint32_t jobs)
 {
     struct pod *pod = &self->pods.pods[id];
     const struct scaler_point *point = &deployment->points.points[pod->point];
     const struct function *function = &self->workload->functions[deployment->function];
-    for (uint32_t i = 0; i < jobs; i++)
-        if (!platform_route(platform, oldest_queue(platform, deployment), id))
+    for (uint32_t i = 0; i < jobs; i++) {
+        const uint32_t queue = deployment->queues[queue_order_first(deployment->order, NULL)];
+        if (!platform_route(platform, queue, id))
             return;
+        deployment->waiting--;
+        refresh(self, platform, queue);
+    }
     platform_charge(platform, jobs);
     platform_explain(platform, deployment->pod_count,
                      function->configurations[point->configuration].cost_usd, point->time);
@@ -724,7 +719,7 @@ static void launch(struct fast_gshare *self, struct platform *platform,
 static bool serve_one(struct fast_gshare *self, struct platform *platform, uint32_t index)
 {
     struct deployment *deployment = &self->deployments[index];
-    const uint32_t jobs = waiting(platform, deployment);
+    const uint32_t jobs = deployment->waiting;
     const uint32_t slot = jobs > 0 ? queue_order_first(deployment->idle, NULL) : SIM_NONE;
     if (slot == SIM_NONE)
         return false;
@@ -749,7 +744,7 @@ static void serve(struct fast_gshare *self, struct platform *platform, uint32_t 
     struct deployment *deployment = &self->deployments[index];
     if (deployment->reap)
         reap(self, platform, deployment);
-    const bool jobs = waiting(platform, deployment) > 0;
+    const bool jobs = deployment->waiting > 0;
     if (jobs && deployment->pod_count == 0)
         bootstrap(self, platform, index);
     if (deployment->claim != SIM_NONE && (!jobs || deployment->pod_count > 0))

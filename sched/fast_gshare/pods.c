@@ -202,7 +202,7 @@ static void choice_consider(struct pods *pods, struct platform *platform, uint32
     struct plane *plane = &pods->planes[gpu];
     const uint32_t function = pods->deployments[deployment].function;
     const uint32_t claim = pods->claims[plane->invoker];
-    struct rectangle_fit fit;
+    struct rectangle_fit fit = {0};
     platform_charge(platform, plane->rectangles.free_count + 1);
     if ((claim != SIM_NONE && claim != deployment) ||
         !rectangles_find(&plane->rectangles, point->quota, point->share, pods->rule, &fit))

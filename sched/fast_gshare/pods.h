@@ -37,6 +37,8 @@ struct deployment {
     uint32_t function;
     uint32_t *queues; /* owned */
     size_t queue_count;
+    uint32_t waiting;          /* jobs in them */
+    struct queue_order *order; /* of those with jobs, by place in the list: oldest job first */
     struct scaler_points points;
     uint32_t *pods; /* instances; owned */
     uint32_t pod_count, pod_room;
