@@ -498,6 +498,23 @@ static void check_pod(struct platform *platform, const struct pods *pods, uint32
     seen.lent += pod->quota > point->quota;
 }
 
+/* Who works has what the fluid gives, in whole per cents; who does not, the request. */
+static void check_lent(const struct pods *pods, const struct rectangles *plane)
+{
+    struct token_pod token[8 * QUOTAS];
+    double rates[8 * QUOTAS];
+    assert_true(plane->used_count <= sizeof rates / sizeof *rates);
+    for (size_t i = 0; i < plane->used_count; i++) {
+        const struct pod *pod = &pods->pods[plane->used[i].owner];
+        const double request = plane->used[i].place.width / 100.0;
+        const double limit = fmax(request, pod->busy ? pods->limit / 100.0 : 0);
+        token[i] = (struct token_pod){plane->used[i].place.height, request, limit};
+    }
+    assert_true(tokens_fluid(plane->height, token, plane->used_count, rates));
+    for (size_t i = 0; i < plane->used_count; i++)
+        assert_int_equal(pods->pods[plane->used[i].owner].quota, floor(rates[i] * 100 + 1e-6));
+}
+
 /* Planes hold what the platform holds, hundredth by hundredth. */
 static void check_planes(struct platform *platform, const void *state)
 {
@@ -521,6 +538,7 @@ static void check_planes(struct platform *platform, const void *state)
                     place->y >= other->y + other->height || other->y >= place->y + place->height);
             }
         }
+        check_lent(pods, on);
         seen.together += on->used_count > 1;
         assert_int_equal(held + platform_gpu_free(platform, plane->invoker, plane->which),
                          100 * on->height);
