@@ -5,32 +5,32 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const struct policy policy_esg, policy_fifo, policy_edf, policy_sjf, policy_min_config,
-    policy_max_config, policy_llf, policy_least_loaded, policy_power_of_two, policy_openwhisk,
-    policy_clockwork, policy_grandslam, policy_clipper, policy_orion, policy_aquatope,
-    policy_infless;
-
-/* One line a policy. */
+/* One line a policy: its structure is policy_NAME. */
 /* clang-format off */
-static const struct policy *const policies[] = {
-    &policy_esg,
-    &policy_fifo,
-    &policy_edf,
-    &policy_sjf,
-    &policy_min_config,
-    &policy_max_config,
-    &policy_llf,
-    &policy_least_loaded,
-    &policy_power_of_two,
-    &policy_openwhisk,
-    &policy_clockwork,
-    &policy_grandslam,
-    &policy_clipper,
-    &policy_orion,
-    &policy_aquatope,
-    &policy_infless,
-};
+#define POLICIES(ROW) \
+    ROW(esg) \
+    ROW(infless) \
+    ROW(fast_gshare) \
+    ROW(orion) \
+    ROW(aquatope) \
+    ROW(fifo) \
+    ROW(edf) \
+    ROW(sjf) \
+    ROW(llf) \
+    ROW(min_config) \
+    ROW(max_config) \
+    ROW(least_loaded) \
+    ROW(power_of_two) \
+    ROW(openwhisk) \
+    ROW(clockwork) \
+    ROW(grandslam) \
+    ROW(clipper)
 /* clang-format on */
+
+#define DECLARE(name) extern const struct policy policy_##name;
+#define ADDRESS(name) &policy_##name,
+POLICIES(DECLARE)
+static const struct policy *const policies[] = {POLICIES(ADDRESS)};
 
 enum { POLICY_COUNT = sizeof policies / sizeof *policies, LIST_LENGTH = 512, NAMES_MAX = 64 };
 

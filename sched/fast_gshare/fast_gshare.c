@@ -1,0 +1,800 @@
+/* FaST-GShare (ICPP'23, "FaST-GShare: Enabling Efficient Spatio-Temporal GPU Sharing in Serverless
+ * Computing for Deep Learning Inference"), as a scaler of pods with a share of a GPU for a quota of
+ * time.
+ *
+ * Evidence: [code] read in the authors' public repositories (KontonGu/FaST-GShare @ 788828f,
+ * FaST-GShare-Autoscaler @ f3e88c7, ST-vGPU @ 609db28), [recall] from memory of the paper,
+ * [derived] our porting. The repositories' auto-scaler is a stub in parts: what is here is the
+ * paper's.
+ *
+ * Every 10 s [code] the scaler compares each function's request rate over the last 10 s [code] with
+ * what its pods can do and adds or takes pods (scaler.h). Pods are placed by maximal rectangles and
+ * may be lent time that nobody requested (pods.h, rectangles.h, tokens.h).
+ *
+ * Porting assumptions, beside those of scaler.h and pods.h, all [derived] unless said otherwise:
+ * - The paper's functions stand alone. Here a function has one deployment for all the queues that
+ *   run it (`pool` "application": one for each application), its SLO is the least stage budget
+ *   among them, and the end-to-end SLO is split by mean latency (`split`). Nothing is planned for a
+ *   request as a whole and nothing is re-planned when it is late.
+ * - A job waits in its queue until a pod is idle: the least expected wait there is, at no loss
+ *   against routing on arrival [recall: the gateway's]. Oldest first over the function's queues. Of
+ *   the idle pods the one of the highest RPR takes as many as its batch holds, at once (`fill`
+ *   "launch"); "wait": only when full or when its time comes to meet the budget.
+ * - Jobs that wait when the scaler looks are wanted served within one window: they count to the
+ *   rate (`backlog`), since here nobody gives up and no gateway drops them.
+ * - The first request of a function makes a pod of the highest RPR [code] at once, and one pod
+ *   stays (`min_pods`; OpenFaaS keeps one replica).
+ * - Capacity is the profile's, as in the paper: neither interference nor noise is in it, and what
+ *   is added covers the rate and no more, so that pods work close to all the time. `headroom` is
+ *   not the paper's; it shows what that costs. The trend (last 30 s to the 30 s before) that the
+ *   repository has commented out is left out.
+ * - Where the pods wanted fit nowhere, the next in RPR are tried: in the paper they would stay
+ *   pending. A function without any pod takes what else fits, though it be too slow ("makeshift":
+ *   it counts nothing, and goes when others carry the load); then it has pods killed that serve
+ *   functions nobody asked for in the last window; then an invoker is cleared for it pod by pod,
+ *   each having served at least a batch. So every function is served in the end.
+ * - GPUs under MIG, or held exclusively, have no time quotas: where the cluster has one, all quotas
+ *   are 100 %.
+ * - Model sharing [recall: pods of a function on a GPU share its weights] is not in the platform's
+ *   memory model, nor is the profiler: the profile is known.
+ * - Decision time: a unit for each job taken up, for each pod looked at when scaling down, for each
+ *   free rectangle and GPU when placing.
+ */
+#include "sched/fast_gshare/fast_gshare.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define TICK SIM_NONE
+
+enum parameter_index {
+    PARAMETER_PERIOD,
+    PARAMETER_WINDOW,
+    PARAMETER_HYSTERESIS,
+    PARAMETER_QUOTAS,
+    PARAMETER_ELASTIC,
+    PARAMETER_LIMIT,
+    PARAMETER_FIT,
+    PARAMETER_POOL,
+    PARAMETER_SPLIT,
+    PARAMETER_BOUND,
+    PARAMETER_MAX_BATCH,
+    PARAMETER_MIN_PODS,
+    PARAMETER_BACKLOG,
+    PARAMETER_FILL,
+    PARAMETER_RESIDUAL,
+    PARAMETER_HEADROOM,
+    PARAMETER_COUNT
+};
+
+enum { ON, OFF };
+enum { POOL_FUNCTION, POOL_APPLICATION };
+enum { FILL_LAUNCH, FILL_WAIT };
+enum { RESIDUAL_COVER, RESIDUAL_BEST };
+
+static const struct parameter fast_gshare_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_PERIOD] = {"period_s", 10, 0.1, 3600, NULL,
+                          "between looks of the scaler (code; an older revision: 2)"},
+    [PARAMETER_WINDOW] = {"window_s", 10, 0.1, 3600, NULL,
+                          "over which it sees the rate, in whole periods (code)"},
+    [PARAMETER_HYSTERESIS] = {"hysteresis", 0.2, 0, 1, NULL,
+                              "of the capacity, either way, without scaling (code)"},
+    [PARAMETER_QUOTAS] = {"quotas", ON, 0, 1, "on|off",
+                          "pods of 20, 40 … 100 % of the time, or only 100 (code)"},
+    [PARAMETER_ELASTIC] = {"elastic", ON, 0, 1, "on|off",
+                           "lend time that nobody requested to pods at work (code)"},
+    [PARAMETER_LIMIT] = {"limit", 100, 20, 100, NULL,
+                         "per cent of time up to which time is lent (code)"},
+    [PARAMETER_FIT] = {"fit", RECTANGLE_BEST_AREA, 0, 1, "area|short-side",
+                       "which free rectangle takes a pod (recall: the best by area)"},
+    [PARAMETER_POOL] = {"pool", POOL_FUNCTION, 0, 1, "function|application",
+                        "who shares pods: all that run a function, or one application's (derived)"},
+    [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 1, "proportional|equal",
+                         "a stage's share of the SLO: by mean latency (derived)"},
+    [PARAMETER_BOUND] =
+        {"bound", 1, 0.05, 1, NULL,
+         "of a stage's budget for executing alone; half of it in batches (derived)"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL,
+                             "most jobs in a batch, RPR picks; 1: the paper's pods (derived)"},
+    [PARAMETER_MIN_PODS] = {"min_pods", 1, 0, 1000, NULL,
+                            "kept once a function was asked for (derived)"},
+    [PARAMETER_BACKLOG] = {"backlog", ON, 0, 1, "on|off",
+                           "jobs that wait count to the rate (derived)"},
+    [PARAMETER_FILL] = {"fill", FILL_LAUNCH, 0, 1, "launch|wait",
+                        "a batch not full: launched at once, or when its time comes (derived)"},
+    [PARAMETER_RESIDUAL] = {"residual", RESIDUAL_COVER, 0, 1, "cover|best",
+                            "pod for the rest: smallest (recall), or most efficient (code)"},
+    [PARAMETER_HEADROOM] = {"headroom", 0, 0, 10, NULL,
+                            "added to the rate, as a part of it; the paper has none (derived)"},
+};
+
+struct fast_gshare {
+    const struct workload *workload;
+    double values[PARAMETER_COUNT];
+    struct planner *planner;
+    struct pods pods;
+    struct deployment *deployments;
+    size_t deployment_count;
+    uint32_t *of_queue; /* deployment of each queue */
+    uint32_t *place;    /* of each queue in its deployment's list */
+    sim_time_t *budget; /* of each queue's stage */
+    uint32_t *dirty;    /* a ring of deployments to be served */
+    size_t dirty_first, dirty_count;
+    size_t look_count; /* of a window */
+    size_t looked;     /* looks so far */
+    size_t scaling;    /* steps left of the scaler's look: all downs, then all ups */
+    bool ticking, moved;
+    struct fast_gshare_counters counters;
+};
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+static void fast_gshare_finish(void *state)
+{
+    struct fast_gshare *self = state;
+    for (size_t d = 0; self->deployments != NULL && d < self->deployment_count; d++) {
+        struct deployment *deployment = &self->deployments[d];
+        scaler_points_clear(&deployment->points);
+        free(deployment->queues);
+        free(deployment->pods);
+        free(deployment->looks);
+        queue_order_destroy(deployment->idle);
+        queue_order_destroy(deployment->order);
+    }
+    free(self->deployments);
+    free(self->of_queue);
+    free(self->place);
+    free(self->budget);
+    free(self->dirty);
+    pods_clear(&self->pods);
+    planner_destroy(self->planner);
+    *self = (struct fast_gshare){0};
+}
+
+static bool all_mps(const struct cluster_spec *cluster)
+{
+    for (size_t g = 0; g < cluster->group_count; g++)
+        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
+            if (cluster->groups[g].gpus[i].sharing != SHARING_MPS)
+                return false;
+    return true;
+}
+
+static bool deployment_init(struct fast_gshare *self, struct deployment *deployment,
+                            struct error *error)
+{
+    static const uint32_t quotas[] = {20, 40, 60, 80, 100};
+    const size_t all = sizeof quotas / sizeof *quotas;
+    const bool on = self->values[PARAMETER_QUOTAS] == ON && all_mps(&self->workload->cluster);
+    sim_time_t budget = SIM_FOREVER;
+    deployment->looks = calloc(self->look_count, sizeof *deployment->looks);
+    deployment->order = queue_order_create((uint32_t)deployment->queue_count);
+    if (deployment->looks == NULL || deployment->order == NULL)
+        return error_run(error, "policy fast-gshare: out of memory");
+    for (size_t i = 0; i < deployment->queue_count; i++) {
+        const sim_time_t own = self->budget[deployment->queues[i]];
+        budget = own < budget ? own : budget;
+    }
+    return scaler_points_fill(&deployment->points, self->workload, self->planner,
+                              deployment->function, budget, self->values[PARAMETER_BOUND],
+                              (uint32_t)self->values[PARAMETER_MAX_BATCH],
+                              on ? quotas : quotas + all - 1, on ? all : 1, error);
+}
+
+/* The deployment for a function of one application, made where there is none. */
+static struct deployment *deployment_for(struct fast_gshare *self, uint32_t function, size_t first)
+{
+    for (size_t d = first; d < self->deployment_count; d++)
+        if (self->deployments[d].function == function)
+            return &self->deployments[d];
+    struct deployment *deployment = &self->deployments[self->deployment_count++];
+    *deployment = (struct deployment){
+        .function = function, .claim = SIM_NONE, .tried = UINT64_MAX, .timer = SIM_FOREVER};
+    return deployment;
+}
+
+static bool deployments_init(struct fast_gshare *self, struct error *error)
+{
+    const struct workload *workload = self->workload;
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        const size_t first =
+            self->values[PARAMETER_POOL] == POOL_APPLICATION ? self->deployment_count : 0;
+        for (uint32_t s = 0; s < application->stage_count; s++) {
+            const uint32_t queue = application->first_queue + s;
+            struct deployment *deployment =
+                deployment_for(self, application->stages[s].function, first);
+            uint32_t *queues =
+                realloc(deployment->queues, (deployment->queue_count + 1) * sizeof *queues);
+            if (queues == NULL)
+                return error_run(error, "policy fast-gshare: out of memory");
+            deployment->queues = queues;
+            self->place[queue] = (uint32_t)deployment->queue_count;
+            queues[deployment->queue_count++] = queue;
+            self->of_queue[queue] = (uint32_t)(deployment - self->deployments);
+            self->budget[queue] = planner_budget(self->planner, queue, application->slo);
+        }
+    }
+    for (size_t d = 0; d < self->deployment_count; d++)
+        if (!deployment_init(self, &self->deployments[d], error))
+            return false;
+    return true;
+}
+
+static bool whole(const double *values, enum parameter_index index, struct error *error)
+{
+    return values[index] == floor(values[index]) ||
+           error_input(error, "policy.params.%s is %g; give a whole number",
+                       fast_gshare_parameters[index].name, values[index]);
+}
+
+static bool fast_gshare_init(void *state, struct platform *platform, const double *values,
+                             struct error *error)
+{
+    struct fast_gshare *self = state;
+    const struct workload *workload = platform_workload(platform);
+    if (!whole(values, PARAMETER_MAX_BATCH, error) || !whole(values, PARAMETER_MIN_PODS, error) ||
+        !whole(values, PARAMETER_LIMIT, error))
+        return false;
+    self->workload = workload;
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        self->values[i] = values[i];
+    self->look_count =
+        (size_t)fmax(ceil(values[PARAMETER_WINDOW] / values[PARAMETER_PERIOD] - 1e-9), 1);
+    const bool elastic = values[PARAMETER_ELASTIC] == ON && values[PARAMETER_QUOTAS] == ON &&
+                         all_mps(&workload->cluster);
+    const size_t queues = (size_t)workload->queue_count + 1;
+    self->planner = planner_create(workload, (uint32_t)values[PARAMETER_MAX_BATCH],
+                                   (enum planner_split)values[PARAMETER_SPLIT], error);
+    self->deployments = calloc(queues, sizeof *self->deployments);
+    self->of_queue = calloc(queues, sizeof *self->of_queue);
+    self->place = calloc(queues, sizeof *self->place);
+    self->budget = calloc(queues, sizeof *self->budget);
+    self->dirty = calloc(queues, sizeof *self->dirty);
+    bool done = self->planner != NULL;
+    if (done && (self->deployments == NULL || self->of_queue == NULL || self->place == NULL ||
+                 self->budget == NULL || self->dirty == NULL))
+        done = error_run(error, "policy fast-gshare: out of memory");
+    done = done && pods_init(&self->pods, workload, (enum rectangle_rule)values[PARAMETER_FIT],
+                             elastic ? (uint32_t)values[PARAMETER_LIMIT] : 0, error);
+    done = done && deployments_init(self, error);
+    self->pods.deployments = self->deployments;
+    if (!done)
+        fast_gshare_finish(self);
+    return done;
+}
+
+/* The queue's oldest job is another now: its place in the order of its deployment. */
+static void refresh(struct fast_gshare *self, const struct platform *platform, uint32_t queue)
+{
+    struct deployment *deployment = &self->deployments[self->of_queue[queue]];
+    if (platform_queue_length(platform, queue) == 0)
+        queue_order_remove(deployment->order, self->place[queue]);
+    else
+        queue_order_set(deployment->order, self->place[queue],
+                        (struct queue_rank){platform_job(platform, queue, 0).ready, queue});
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static void mark(struct fast_gshare *self, uint32_t index)
+{
+    if (self->deployments[index].dirty)
+        return;
+    self->deployments[index].dirty = true;
+    self->dirty[(self->dirty_first + self->dirty_count++) % self->deployment_count] = index;
+}
+
+static void fast_gshare_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    struct fast_gshare *self = state;
+    if (!self->ticking) {
+        self->ticking = true;
+        platform_set_timer(
+            platform, platform_now(platform) + sim_from_s(self->values[PARAMETER_PERIOD]), TICK);
+    }
+    self->deployments[self->of_queue[queue]].arrivals++;
+    self->deployments[self->of_queue[queue]].waiting++;
+    refresh(self, platform, queue);
+    mark(self, self->of_queue[queue]);
+}
+
+/* The pod has become idle: its deployment may use it, or who clears its invoker take it. */
+static void pod_idle(struct fast_gshare *self, uint32_t id)
+{
+    const struct pod *pod = &self->pods.pods[id];
+    if (pod->draining)
+        self->deployments[pod->deployment].reap = true;
+    pods_rank(&self->pods, id);
+    mark(self, pod->deployment);
+    if (self->pods.claims[pod->invoker] != SIM_NONE)
+        mark(self, self->pods.claims[pod->invoker]);
+}
+
+static void fast_gshare_on_finish(void *state, struct platform *platform,
+                                  const struct finished_batch *batch)
+{
+    struct fast_gshare *self = state;
+    struct pod *pod = &self->pods.pods[batch->instance];
+    (void)platform;
+    pod->busy = false;
+    pod->served = true;
+    pods_touch(&self->pods, pod->gpu);
+    pod_idle(self, batch->instance);
+}
+
+static void fast_gshare_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
+{
+    struct fast_gshare *self = state;
+    (void)platform;
+    self->pods.pods[instance].ready = true;
+    pod_idle(self, instance);
+}
+
+static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_t id)
+{
+    struct fast_gshare *self = state;
+    if (id != TICK) {
+        self->deployments[id].timer = SIM_FOREVER;
+        mark(self, id);
+        return;
+    }
+    self->scaling = 2 * self->deployment_count;
+    self->looked++;
+    platform_set_timer(platform,
+                       platform_now(platform) + sim_from_s(self->values[PARAMETER_PERIOD]), TICK);
+}
+
+/* ---- The scaler's look ----------------------------------------------------------------------- */
+
+static bool is_makeshift(const struct deployment *deployment, uint32_t point)
+{
+    return deployment->points.feasible > 0 ? point >= deployment->points.feasible
+                                           : point != deployment->points.fastest;
+}
+
+/* Jobs per second of the pods that are to stay. */
+static double capacity_of(const struct fast_gshare *self, const struct deployment *deployment)
+{
+    double capacity = 0;
+    for (uint32_t i = 0; i < deployment->pod_count; i++) {
+        const struct pod *pod = &self->pods.pods[deployment->pods[i]];
+        if (!pod->draining && !is_makeshift(deployment, pod->point))
+            capacity += deployment->points.points[pod->point].throughput;
+    }
+    return capacity;
+}
+
+static double wanted_of(const struct fast_gshare *self, const struct deployment *deployment)
+{
+    const double backlog = self->values[PARAMETER_BACKLOG] == ON ? deployment->waiting : 0;
+    return deployment->rate * (1 + self->values[PARAMETER_HEADROOM]) +
+           backlog / self->values[PARAMETER_WINDOW];
+}
+
+static void measure(const struct fast_gshare *self, struct deployment *deployment)
+{
+    uint64_t *oldest = &deployment->looks[self->looked % self->look_count];
+    const size_t seen = self->looked < self->look_count ? self->looked : self->look_count;
+    deployment->in_window += deployment->arrivals - *oldest;
+    *oldest = deployment->arrivals;
+    deployment->arrivals = 0;
+    deployment->rate =
+        (double)deployment->in_window / ((double)seen * self->values[PARAMETER_PERIOD]);
+}
+
+/* The pods marked by scaler_shrink; those that are makeshift besides where others carry the load.
+ */
+static void scale_down(struct fast_gshare *self, struct platform *platform,
+                       struct deployment *deployment)
+{
+    const double capacity = capacity_of(self, deployment);
+    const double wanted = wanted_of(self, deployment);
+    struct scaler_pod *pods = calloc((size_t)deployment->pod_count + 1, sizeof *pods);
+    size_t count = 0;
+    platform_charge(platform, deployment->pod_count);
+    for (uint32_t i = 0; pods != NULL && i < deployment->pod_count; i++) {
+        const uint32_t id = deployment->pods[i];
+        const struct pod *pod = &self->pods.pods[id];
+        const struct scaler_point *point = &deployment->points.points[pod->point];
+        if (pod->draining)
+            continue;
+        const bool makeshift = is_makeshift(deployment, pod->point);
+        if (makeshift && !(capacity > 0 && capacity >= wanted))
+            continue;
+        pods[count++] = (struct scaler_pod){.rpr = makeshift ? 0 : point->rpr,
+                                            .throughput = makeshift ? 0 : point->throughput,
+                                            .created = pod->serial,
+                                            .id = id};
+    }
+    const int direction = scaler_direction(wanted, capacity, self->values[PARAMETER_HYSTERESIS]);
+    const double surplus = direction < 0 ? capacity - wanted : 0;
+    const size_t removed =
+        scaler_shrink(pods, count, surplus, (size_t)self->values[PARAMETER_MIN_PODS]);
+    for (size_t i = 0; i < count; i++)
+        if (pods[i].remove)
+            pods_drain(&self->pods, platform, pods[i].id);
+    self->counters.downs += removed > 0;
+    self->moved = self->moved || removed > 0;
+    free(pods);
+}
+
+static bool create(struct fast_gshare *self, struct platform *platform, uint32_t index,
+                   size_t point, bool *room)
+{
+    const uint32_t id = pods_create(&self->pods, platform, index, (uint32_t)point, room);
+    if (id == SIM_NONE)
+        return false;
+    self->counters.created++;
+    self->counters.makeshift += is_makeshift(&self->deployments[index], (uint32_t)point);
+    self->moved = true;
+    mark(self, index);
+    return true;
+}
+
+/* The points from the first on, each as often as it fits, until `gap` is covered. What had no room
+ * on any plane spares the question for what is as wide and as high. Returns what is left. */
+static double create_others(struct fast_gshare *self, struct platform *platform, uint32_t index,
+                            double gap)
+{
+    const struct scaler_points *points = &self->deployments[index].points;
+    uint32_t no_room[101]; /* by quota: the least share that had none */
+    for (uint32_t q = 0; q <= 100; q++)
+        no_room[q] = UINT32_MAX;
+    for (size_t i = 0; i < points->feasible && gap > 0; i++) {
+        const struct scaler_point *point = &points->points[i];
+        bool room = true;
+        for (uint32_t q = 0; q <= point->quota && room; q++)
+            room = point->share < no_room[q];
+        platform_charge(platform, 1);
+        while (room && gap > 0 && create(self, platform, index, i, &room))
+            gap -= point->throughput;
+        if (!room && point->share < no_room[point->quota])
+            no_room[point->quota] = point->share;
+    }
+    return gap;
+}
+
+static void scale_up(struct fast_gshare *self, struct platform *platform, uint32_t index)
+{
+    struct deployment *deployment = &self->deployments[index];
+    const struct scaler_points *points = &deployment->points;
+    const double capacity = capacity_of(self, deployment);
+    const double wanted = wanted_of(self, deployment);
+    if (scaler_direction(wanted, capacity, self->values[PARAMETER_HYSTERESIS]) <= 0)
+        return;
+    double gap = wanted - capacity;
+    const struct scaler_point *best = scaler_best(points);
+    struct scaler_growth growth = scaler_grow(points, gap);
+    if (self->values[PARAMETER_RESIDUAL] == RESIDUAL_BEST && growth.residual != SCALER_NONE)
+        growth.residual = (size_t)(best - points->points);
+    bool room = true;
+    size_t made = 0;
+    platform_charge(platform, points->count);
+    while (made < growth.count &&
+           create(self, platform, index, (size_t)(best - points->points), &room)) {
+        gap -= best->throughput;
+        made++;
+    }
+    if (made == growth.count &&
+        (growth.residual == SCALER_NONE || create(self, platform, index, growth.residual, &room)))
+        gap = 0;
+    if (gap > 0)
+        gap = create_others(self, platform, index, gap);
+    self->counters.ups++;
+    self->counters.refused += gap > 0;
+}
+
+static void scale_step(struct fast_gshare *self, struct platform *platform)
+{
+    const size_t step = 2 * self->deployment_count - self->scaling--;
+    const uint32_t index = (uint32_t)(step % self->deployment_count);
+    struct deployment *deployment = &self->deployments[index];
+    if (step < self->deployment_count) {
+        measure(self, deployment);
+        scale_down(self, platform, deployment);
+        return;
+    }
+    deployment->tried = UINT64_MAX;
+    scale_up(self, platform, index);
+    mark(self, index);
+}
+
+/* ---- A function without a pod ---------------------------------------------------------------- */
+
+static bool create_any(struct fast_gshare *self, struct platform *platform, uint32_t index)
+{
+    const struct deployment *deployment = &self->deployments[index];
+    const struct scaler_points *points = &deployment->points;
+    bool room;
+    for (size_t i = 0; i < points->feasible; i++)
+        if (create(self, platform, index, i, &room))
+            return true;
+    if (create(self, platform, index, points->fastest, &room))
+        return true;
+    /* Too slow, all of them: the fastest that fits. */
+    size_t best = SCALER_NONE;
+    sim_time_t after = 0;
+    for (size_t tries = points->feasible; tries < points->count; tries++) {
+        best = SCALER_NONE;
+        for (size_t i = points->feasible; i < points->count; i++)
+            if (points->points[i].time > after &&
+                (best == SCALER_NONE || points->points[i].time < points->points[best].time))
+                best = i;
+        platform_charge(platform, points->count);
+        if (best == SCALER_NONE)
+            return false;
+        if (create(self, platform, index, best, &room))
+            return true;
+        after = points->points[best].time;
+    }
+    return false;
+}
+
+/* A pod that is idle and whose queues nobody asked for lately; SIM_NONE. */
+static uint32_t find_spare(const struct fast_gshare *self, struct platform *platform)
+{
+    uint32_t oldest = SIM_NONE;
+    for (size_t d = 0; d < self->deployment_count; d++) {
+        const struct deployment *deployment = &self->deployments[d];
+        if (deployment->rate > 0 || deployment->arrivals > 0)
+            continue;
+        platform_charge(platform, deployment->pod_count);
+        for (uint32_t i = 0; i < deployment->pod_count; i++) {
+            const uint32_t id = deployment->pods[i];
+            const struct pod *pod = &self->pods.pods[id];
+            if (pod->ready && !pod->busy && !pod->draining &&
+                (oldest == SIM_NONE || pod->serial < self->pods.pods[oldest].serial))
+                oldest = id;
+        }
+    }
+    return oldest;
+}
+
+static bool could_run(const struct invoker_group *group, const struct function *function,
+                      const struct configuration *spec)
+{
+    if (spec->vcpu > group->vcpus || function->host_memory_mb > group->memory_mb)
+        return false;
+    bool runs = spec->vgpu == 0;
+    for (size_t g = 0; g < group->gpu_count && !runs; g++)
+        runs = gpu_allows(&group->gpus[g], spec->vgpu) &&
+               gpu_holds(&group->gpus[g], spec->vgpu, spec->gpu_memory_mb);
+    return runs;
+}
+
+/* Could the invoker, empty, run some point of the deployment. */
+static bool could_serve(const struct fast_gshare *self, const struct deployment *deployment,
+                        uint32_t invoker)
+{
+    const struct cluster_spec *cluster = &self->workload->cluster;
+    const struct function *function = &self->workload->functions[deployment->function];
+    size_t group = 0;
+    for (uint32_t first = 0; invoker - first >= cluster->groups[group].count; group++)
+        first += cluster->groups[group].count;
+    for (size_t i = 0; i < deployment->points.count; i++)
+        if (could_run(&cluster->groups[group], function,
+                      &function->configurations[deployment->points.points[i].configuration]))
+            return true;
+    return false;
+}
+
+static void claim_invoker(struct fast_gshare *self, struct platform *platform, uint32_t index)
+{
+    struct deployment *deployment = &self->deployments[index];
+    for (uint32_t which = 0; which < self->workload->cluster.invoker_count; which++) {
+        const uint32_t invoker = platform_home(platform, deployment->function, which);
+        platform_charge(platform, 1);
+        if (self->pods.claims[invoker] != SIM_NONE || !could_serve(self, deployment, invoker))
+            continue;
+        self->pods.claims[invoker] = index;
+        deployment->claim = invoker;
+        return;
+    }
+}
+
+static void claim_release(struct fast_gshare *self, struct deployment *deployment)
+{
+    if (deployment->claim != SIM_NONE)
+        self->pods.claims[deployment->claim] = SIM_NONE;
+    deployment->claim = SIM_NONE;
+}
+
+/* Drains one pod of the claimed invoker unless one is being drained: an idle one, else one that has
+ * served, of the deployment with the most pods. */
+static void claim_clear(struct fast_gshare *self, struct platform *platform, uint32_t invoker)
+{
+    uint32_t best = SIM_NONE;
+    uint64_t best_worth = 0;
+    platform_charge(platform, self->pods.pod_room);
+    for (uint32_t id = 0; id < self->pods.pod_room; id++) {
+        const struct pod *pod = &self->pods.pods[id];
+        if (!pod->alive || pod->invoker != invoker)
+            continue;
+        if (pod->draining)
+            return;
+        if (!pod->ready || (pod->busy && !pod->served))
+            continue;
+        const struct deployment *owner = &self->deployments[pod->deployment];
+        const bool unused = !pod->busy && owner->waiting == 0;
+        if (!unused && !pod->served)
+            continue;
+        const uint64_t worth = (unused ? UINT64_C(1) << 32 : 0) + owner->pod_count;
+        if (best == SIM_NONE || worth > best_worth) {
+            best = id;
+            best_worth = worth;
+        }
+    }
+    if (best == SIM_NONE)
+        return;
+    self->counters.cleared++;
+    self->moved = true;
+    mark(self, self->pods.pods[best].deployment);
+    pods_drain(&self->pods, platform, best);
+}
+
+/* Makes the deployment's first pod, or sees to it that one can be made. What was tried in vain is
+ * not tried again before a pod is gone. */
+static void bootstrap(struct fast_gshare *self, struct platform *platform, uint32_t index)
+{
+    struct deployment *deployment = &self->deployments[index];
+    while (deployment->tried != self->pods.releases) {
+        if (create_any(self, platform, index)) {
+            claim_release(self, deployment);
+            return;
+        }
+        deployment->tried = self->pods.releases;
+        const uint32_t spare =
+            deployment->claim == SIM_NONE ? find_spare(self, platform) : SIM_NONE;
+        if (spare != SIM_NONE) {
+            self->counters.cleared++;
+            pods_drain(&self->pods, platform, spare);
+            continue;
+        }
+        if (deployment->claim == SIM_NONE)
+            claim_invoker(self, platform, index);
+        if (deployment->claim != SIM_NONE)
+            claim_clear(self, platform, deployment->claim);
+    }
+    if (deployment->claim != SIM_NONE)
+        claim_clear(self, platform, deployment->claim);
+}
+
+/* ---- Serving --------------------------------------------------------------------------------- */
+
+/* The instant from which a batch that is not full does not wait any longer. O(queues). */
+static sim_time_t latest_start(const struct fast_gshare *self, const struct platform *platform,
+                               const struct deployment *deployment, sim_time_t time)
+{
+    sim_time_t latest = SIM_FOREVER;
+    for (size_t i = 0; i < deployment->queue_count; i++) {
+        const uint32_t queue = deployment->queues[i];
+        if (platform_queue_length(platform, queue) == 0)
+            continue;
+        const sim_time_t own = platform_job(platform, queue, 0).ready + self->budget[queue] - time;
+        latest = own < latest ? own : latest;
+    }
+    return latest;
+}
+
+static void reap(struct fast_gshare *self, struct platform *platform, struct deployment *deployment)
+{
+    deployment->reap = false;
+    for (uint32_t i = deployment->pod_count; i-- > 0;) {
+        const uint32_t id = deployment->pods[i];
+        if (self->pods.pods[id].draining && !self->pods.pods[id].busy) {
+            const uint32_t claim = self->pods.claims[self->pods.pods[id].invoker];
+            pods_kill(&self->pods, platform, id);
+            self->moved = true;
+            if (claim != SIM_NONE)
+                mark(self, claim);
+        }
+    }
+}
+
+static void launch(struct fast_gshare *self, struct platform *platform,
+                   struct deployment *deployment, uint32_t id, uint32_t jobs)
+{
+    struct pod *pod = &self->pods.pods[id];
+    const struct scaler_point *point = &deployment->points.points[pod->point];
+    const struct function *function = &self->workload->functions[deployment->function];
+    for (uint32_t i = 0; i < jobs; i++) {
+        const uint32_t queue = deployment->queues[queue_order_first(deployment->order, NULL)];
+        if (!platform_route(platform, queue, id))
+            return;
+        deployment->waiting--;
+        refresh(self, platform, queue);
+    }
+    platform_charge(platform, jobs);
+    platform_explain(platform, deployment->pod_count,
+                     function->configurations[point->configuration].cost_usd, point->time);
+    pod->busy = true;
+    pods_rank(&self->pods, id);
+    pods_touch(&self->pods, pod->gpu);
+    self->moved = true;
+    (void)platform_launch(platform, id, jobs);
+}
+
+/* One batch of the deployment, if there is one to launch: true where it was. */
+static bool serve_one(struct fast_gshare *self, struct platform *platform, uint32_t index)
+{
+    struct deployment *deployment = &self->deployments[index];
+    const uint32_t jobs = deployment->waiting;
+    const uint32_t slot = jobs > 0 ? queue_order_first(deployment->idle, NULL) : SIM_NONE;
+    if (slot == SIM_NONE)
+        return false;
+    const uint32_t id = deployment->pods[slot];
+    const struct scaler_point *point = &deployment->points.points[self->pods.pods[id].point];
+    if (jobs < point->batch && self->values[PARAMETER_FILL] == FILL_WAIT) {
+        const sim_time_t latest = latest_start(self, platform, deployment, point->time);
+        if (latest > platform_now(platform)) {
+            if (latest < deployment->timer) {
+                deployment->timer = latest;
+                platform_set_timer(platform, latest, index);
+            }
+            return false;
+        }
+    }
+    launch(self, platform, deployment, id, jobs < point->batch ? jobs : point->batch);
+    return true;
+}
+
+static void serve(struct fast_gshare *self, struct platform *platform, uint32_t index)
+{
+    struct deployment *deployment = &self->deployments[index];
+    if (deployment->reap)
+        reap(self, platform, deployment);
+    const bool jobs = deployment->waiting > 0;
+    if (jobs && deployment->pod_count == 0)
+        bootstrap(self, platform, index);
+    if (deployment->claim != SIM_NONE && (!jobs || deployment->pod_count > 0))
+        claim_release(self, deployment);
+    if (deployment->pod_count > 0 && serve_one(self, platform, index))
+        mark(self, index);
+}
+
+static bool fast_gshare_decide(void *state, struct platform *platform)
+{
+    struct fast_gshare *self = state;
+    self->moved = false;
+    while (!self->moved && self->scaling > 0)
+        scale_step(self, platform);
+    while (!self->moved && self->dirty_count > 0) {
+        const uint32_t index = self->dirty[self->dirty_first];
+        self->dirty_first = (self->dirty_first + 1) % self->deployment_count;
+        self->dirty_count--;
+        self->deployments[index].dirty = false;
+        serve(self, platform, index);
+    }
+    pods_lend(&self->pods, platform);
+    return self->moved;
+}
+
+const struct pods *fast_gshare_pods(const void *state, size_t *deployment_count)
+{
+    const struct fast_gshare *self = state;
+    *deployment_count = self->deployment_count;
+    return &self->pods;
+}
+
+void fast_gshare_count(const void *state, struct fast_gshare_counters *counters)
+{
+    *counters = ((const struct fast_gshare *)state)->counters;
+}
+
+extern const struct policy policy_fast_gshare;
+const struct policy policy_fast_gshare = {
+    .abi = POLICY_ABI,
+    .name = "fast-gshare",
+    .summary = "pods of a GPU share for a quota of time, of the most throughput for what they hold",
+    .parameters = fast_gshare_parameters,
+    .parameter_count = PARAMETER_COUNT,
+    .state_bytes = sizeof(struct fast_gshare),
+    .init = fast_gshare_init,
+    .on_ready = fast_gshare_on_ready,
+    .on_finish = fast_gshare_on_finish,
+    .on_instance_ready = fast_gshare_on_instance_ready,
+    .on_timer = fast_gshare_on_timer,
+    .decide = fast_gshare_decide,
+    .finish = fast_gshare_finish,
+};

@@ -1,0 +1,198 @@
+#include "sched/fast_gshare/rectangles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool overlap(struct rectangle a, struct rectangle b)
+{
+    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
+           b.y < a.y + a.height;
+}
+
+static bool contains(struct rectangle outer, struct rectangle inner)
+{
+    return outer.x <= inner.x && inner.x + inner.width <= outer.x + outer.width &&
+           outer.y <= inner.y && inner.y + inner.height <= outer.y + outer.height;
+}
+
+static bool push(struct rectangle **list, size_t *count, size_t *room, struct rectangle one)
+{
+    if (*count == *room) {
+        const size_t more = *room > 0 ? 2 * *room : 8;
+        struct rectangle *grown = realloc(*list, more * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        *list = grown;
+        *room = more;
+    }
+    (*list)[(*count)++] = one;
+    return true;
+}
+
+bool rectangles_init(struct rectangles *plane, uint32_t width, uint32_t height)
+{
+    *plane = (struct rectangles){.width = width, .height = height};
+    return push(&plane->free, &plane->free_count, &plane->free_room,
+                (struct rectangle){0, 0, width, height});
+}
+
+void rectangles_clear(struct rectangles *plane)
+{
+    free(plane->free);
+    free(plane->used);
+    *plane = (struct rectangles){0};
+}
+
+static bool better(const struct rectangle_fit *a, const struct rectangle_fit *b)
+{
+    if (a->leftover != b->leftover)
+        return a->leftover < b->leftover;
+    if (a->second != b->second)
+        return a->second < b->second;
+    return a->place.y != b->place.y ? a->place.y < b->place.y : a->place.x < b->place.x;
+}
+
+bool rectangles_find(const struct rectangles *plane, uint32_t width, uint32_t height,
+                     enum rectangle_rule rule, struct rectangle_fit *fit)
+{
+    bool found = false;
+    for (size_t i = 0; i < plane->free_count; i++) {
+        const struct rectangle *room = &plane->free[i];
+        if (width > room->width || height > room->height)
+            continue;
+        const uint64_t area = (uint64_t)room->width * room->height - (uint64_t)width * height;
+        const uint32_t across = room->width - width;
+        const uint32_t along = room->height - height;
+        const uint64_t side = across < along ? across : along;
+        const bool by_area = rule == RECTANGLE_BEST_AREA;
+        const struct rectangle_fit here = {
+            {room->x, room->y, width, height}, by_area ? area : side, by_area ? side : area};
+        if (!found || better(&here, fit))
+            *fit = here;
+        found = true;
+    }
+    return found;
+}
+
+/* The at most four maximal empty rectangles that `taken` leaves of `room`. */
+static size_t split(struct rectangle room, struct rectangle taken, struct rectangle parts[4])
+{
+    const uint32_t right = room.x + room.width;
+    const uint32_t top = room.y + room.height;
+    const uint32_t taken_right = taken.x + taken.width;
+    const uint32_t taken_top = taken.y + taken.height;
+    size_t count = 0;
+    if (taken.x > room.x)
+        parts[count++] = (struct rectangle){room.x, room.y, taken.x - room.x, room.height};
+    if (taken_right < right)
+        parts[count++] = (struct rectangle){taken_right, room.y, right - taken_right, room.height};
+    if (taken.y > room.y)
+        parts[count++] = (struct rectangle){room.x, room.y, room.width, taken.y - room.y};
+    if (taken_top < top)
+        parts[count++] = (struct rectangle){room.x, taken_top, room.width, top - taken_top};
+    return count;
+}
+
+/* Drops what lies within another; of equals the first stays. */
+static size_t prune(struct rectangle *list, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool within = false;
+        for (size_t j = 0; j < count && !within; j++)
+            within = j != i && contains(list[j], list[i]) && (j < i || !contains(list[i], list[j]));
+        if (!within)
+            list[kept++] = list[i];
+        else
+            /* What the one that was dropped contained, its container contains as well. */
+            list[i] = (struct rectangle){0};
+    }
+    return kept;
+}
+
+/* The free list of `*list` without `taken`. */
+static bool subtract(struct rectangle **list, size_t *count, size_t *room, struct rectangle taken)
+{
+    struct rectangle *split_list = NULL;
+    size_t split_count = 0;
+    size_t split_room = 0;
+    bool done = true;
+    for (size_t i = 0; done && i < *count; i++) {
+        struct rectangle parts[4] = {(*list)[i]};
+        const size_t part_count = overlap((*list)[i], taken) ? split((*list)[i], taken, parts) : 1;
+        for (size_t p = 0; done && p < part_count; p++)
+            done = push(&split_list, &split_count, &split_room, parts[p]);
+    }
+    if (!done) {
+        free(split_list);
+        return false;
+    }
+    free(*list);
+    *list = split_list;
+    *room = split_room;
+    *count = prune(split_list, split_count);
+    return true;
+}
+
+bool rectangles_place(struct rectangles *plane, struct rectangle place, uint32_t owner)
+{
+    bool is_free = false;
+    for (size_t i = 0; i < plane->free_count && !is_free; i++)
+        is_free = contains(plane->free[i], place);
+    if (!is_free || place.width == 0 || place.height == 0)
+        return false;
+    if (plane->used_count == plane->used_room) {
+        const size_t more = plane->used_room > 0 ? 2 * plane->used_room : 8;
+        struct rectangle_owned *grown = realloc(plane->used, more * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        plane->used = grown;
+        plane->used_room = more;
+    }
+    if (!subtract(&plane->free, &plane->free_count, &plane->free_room, place))
+        return false;
+    plane->used[plane->used_count++] = (struct rectangle_owned){place, owner};
+    return true;
+}
+
+bool rectangles_remove(struct rectangles *plane, uint32_t owner)
+{
+    size_t at = 0;
+    while (at < plane->used_count && plane->used[at].owner != owner)
+        at++;
+    if (at == plane->used_count)
+        return false;
+    struct rectangle *list = NULL;
+    size_t count = 0;
+    size_t room = 0;
+    bool done = push(&list, &count, &room, (struct rectangle){0, 0, plane->width, plane->height});
+    for (size_t i = 0; done && i < plane->used_count; i++)
+        done = i == at || subtract(&list, &count, &room, plane->used[i].place);
+    if (!done) {
+        free(list);
+        return false;
+    }
+    free(plane->free);
+    plane->free = list;
+    plane->free_count = count;
+    plane->free_room = room;
+    plane->used_count--;
+    memmove(&plane->used[at], &plane->used[at + 1], (plane->used_count - at) * sizeof *plane->used);
+    return true;
+}
+
+const struct rectangle *rectangles_of(const struct rectangles *plane, uint32_t owner)
+{
+    for (size_t i = 0; i < plane->used_count; i++)
+        if (plane->used[i].owner == owner)
+            return &plane->used[i].place;
+    return NULL;
+}
+
+uint64_t rectangles_used_area(const struct rectangles *plane)
+{
+    uint64_t area = 0;
+    for (size_t i = 0; i < plane->used_count; i++)
+        area += (uint64_t)plane->used[i].place.width * plane->used[i].place.height;
+    return area;
+}
