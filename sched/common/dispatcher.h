@@ -31,7 +31,8 @@ enum { DISPATCHER_PARAMETER_COUNT = 4 };
 /* Row of the policies that split the SLO over stages. */
 #define DISPATCHER_SPLIT_PARAMETER                                                                 \
     {                                                                                              \
-        "split", 0, 0, 1, "proportional|equal", "a stage's share of the SLO: by mean latency"      \
+        "split", 0, 0, 2, "proportional|equal|dominator",                                          \
+            "a stage's share of the SLO: by mean latency, even, or as ESG splits it"               \
     }
 
 /* A policy's two functions; `state` is its own, which begins with the dispatcher. */

@@ -13,7 +13,9 @@
 
 #include "sched/esg/frontier.h"
 #include "sched/esg/search.h"
-#include "sched/esg/slo.h"
+#include "sched/common/slo.h"
+
+_Static_assert((int)SLO_MAX_GROUP == (int)SEARCH_MAX_STAGES, "one search plans a group");
 
 enum { HOME_PROBES = 4, FRONTIER_POINTS = 1 << 21 };
 
@@ -23,14 +25,13 @@ enum parameter_index {
     PARAMETER_METHOD,
     PARAMETER_RECHECK_LIMIT,
     PARAMETER_INFEASIBLE,
-    PARAMETER_DISTRIBUTION,
+    PARAMETER_SPLIT,
     PARAMETER_HEADROOM,
     PARAMETER_COUNT
 };
 
 enum { METHOD_ASTAR, METHOD_FRONTIER };
 enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST };
-enum { DISTRIBUTION_DOMINATOR, DISTRIBUTION_EQUAL };
 
 static const struct parameter esg_parameters[PARAMETER_COUNT] = {
     [PARAMETER_K] = {"k", 5, 1, SEARCH_MAX_K, NULL, "candidates kept by a search (assumed)"},
@@ -42,8 +43,8 @@ static const struct parameter esg_parameters[PARAMETER_COUNT] = {
                                  "rechecks before the minimum configuration (assumed)"},
     [PARAMETER_INFEASIBLE] = {"infeasible", INFEASIBLE_FASTEST, 0, 1, "fastest|cheapest",
                               "what runs when nothing meets the deadline (assumed)"},
-    [PARAMETER_DISTRIBUTION] = {"distribution", DISTRIBUTION_DOMINATOR, 0, 1, "dominator|equal",
-                                "SLO by normalised length, or the same for every stage of a path"},
+    [PARAMETER_SPLIT] = {"split", SLO_DOMINATOR, 0, 2, "proportional|equal|dominator",
+                         "a stage's share of the SLO; dominator: the paper's (published)"},
     [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
                             "share of the SLO that plans leave unused (assumed)"},
 };
@@ -78,7 +79,8 @@ struct esg_function {
 struct esg {
     size_t k;
     size_t group_size;
-    int method, infeasible, distribution;
+    int method, infeasible;
+    enum slo_split split;
     uint32_t recheck_limit;
     double headroom;
     size_t function_count, application_count;
@@ -152,12 +154,12 @@ static bool esg_init_function(struct esg_function *function, const struct worklo
     return true;
 }
 
-static double esg_mean_time(const struct esg *esg, const struct search_table *table)
+static double esg_mean_time(const struct search_table *table)
 {
     double sum = 0;
     for (size_t i = 0; i < table->count; i++)
         sum += (double)table->time[i];
-    return esg->distribution == DISTRIBUTION_EQUAL ? 1.0 : sum / (double)table->count;
+    return sum / (double)table->count;
 }
 
 static bool esg_init_application(struct esg *esg, struct esg_application *planned,
@@ -170,7 +172,7 @@ static bool esg_init_application(struct esg *esg, struct esg_application *planne
     for (size_t s = 0; done && s < count; s++) {
         planned->tables[s] = esg->functions[application->stages[s].function].table;
         done = planned->tables[s] != NULL;
-        mean_time[s] = done ? esg_mean_time(esg, planned->tables[s]) : 0;
+        mean_time[s] = done ? esg_mean_time(planned->tables[s]) : 0;
     }
     if (done && esg->method == METHOD_FRONTIER) {
         planned->set = frontier_build(application, planned->tables, FRONTIER_POINTS, error);
@@ -178,7 +180,7 @@ static bool esg_init_application(struct esg *esg, struct esg_application *planne
         return planned->set != NULL;
     }
     if (done)
-        planned->plan = slo_plan_create(application, mean_time, esg->group_size);
+        planned->plan = slo_plan_create(application, mean_time, esg->group_size, esg->split);
     free(mean_time);
     return planned->plan != NULL || error_run(error, "policy esg: out of memory");
 }
@@ -208,7 +210,7 @@ static bool esg_init(void *state, struct platform *platform, const double *value
     esg->method = (int)values[PARAMETER_METHOD];
     esg->recheck_limit = (uint32_t)values[PARAMETER_RECHECK_LIMIT];
     esg->infeasible = (int)values[PARAMETER_INFEASIBLE];
-    esg->distribution = (int)values[PARAMETER_DISTRIBUTION];
+    esg->split = (enum slo_split)values[PARAMETER_SPLIT];
     esg->headroom = values[PARAMETER_HEADROOM];
     bool done = esg_allocate(esg, workload) || error_run(error, "policy esg: out of memory");
     for (size_t f = 0; done && f < esg->function_count; f++)
