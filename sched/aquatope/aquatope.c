@@ -93,7 +93,7 @@ static const struct parameter aquatope_parameters[PARAMETER_COUNT] = {
                           "deviations added to the mean (assumed; 0: the released code)"},
     [PARAMETER_ALPHA] = {"pool_alpha", 0.3, 0.001, 1, NULL,
                          "weight of the last interval; stands for an LSTM (assumed)"},
-    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 2, PLACEMENT_CHOICES,
+    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 3, PLACEMENT_CHOICES,
                              "invokers asked first, warm before cold (assumed)"},
     [PARAMETER_HEAD_OF_LINE] = {"head_of_line", 1, 0, 1, "strict|skip",
                                 "where the first queue's batch does not fit (assumed)"},

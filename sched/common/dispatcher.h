@@ -22,7 +22,7 @@ enum { DISPATCHER_PARAMETER_COUNT = 4 };
 /* Rows of a parameter table; `batch` is the default of max_batch. */
 #define DISPATCHER_PARAMETERS(batch)                                                                \
     {"max_batch", (batch), 1, 65535, NULL, "most jobs in a batch; 1: no batching"},                 \
-        {"placement", 0, 0, 2, PLACEMENT_CHOICES, "invokers asked first, warm before cold"},        \
+        {"placement", 0, 0, 3, PLACEMENT_CHOICES, "invokers asked first, warm before cold"},        \
         {"containers", 0, 0, 1, "start|reuse", "where no idle container fits: start one, or wait"}, \
     {                                                                                               \
         "head_of_line", 0, 0, 1, "strict|skip", "where the first queue's batch does not fit"        \

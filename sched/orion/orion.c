@@ -96,7 +96,7 @@ static const struct parameter orion_parameters[PARAMETER_COUNT] = {
                            "start containers for the input's median time (notes)"},
     [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
                             "share of the SLO that plans leave unused (assumed)"},
-    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 2, PLACEMENT_CHOICES,
+    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 3, PLACEMENT_CHOICES,
                              "invokers asked first, warm before cold (derived)"},
 };
 
