@@ -8,11 +8,13 @@
  * Porting assumptions [derived]:
  * - The objective is the stage's share of the application's SLO, against the batch's execution time
  *   (waiting and cold starts are not the batch's size's doing).
+ * - `max_batch` is no bound by default: what bounds a batch is latency.
  * - Batches have the sizes of the profile, so a cap between two allows the lower; a batch is full
  * if it has as many jobs as the cap allows.
  * - Clipper's containers have one size, a GPU to each [recall]. `vgpu` is the share that a batch
  *   holds alone, 0, the default, a whole GPU; each function has the largest share up to that, with
- *   the vCPUs of its fastest configuration, as under "clockwork".
+ *   the vCPUs of its fastest configuration, as under "clockwork". To choose a smaller share would
+ * take a rule for sizes, which Clipper has none of: `vgpu` sets one for all.
  * - Queues are served in order of arrival; with a batch delay a queue that waits for more jobs does
  *   not hold up the others, whatever `head_of_line` says: Clipper's queues are one a model.
  */
@@ -25,7 +27,7 @@
 struct clipper {
     struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
     struct batch_table table;
-    double *cap; /* by function, 1..max_batch */
+    double *cap; /* by function, 1..its largest batch */
     double increase;
     double decrease;
     sim_time_t delay;
@@ -88,7 +90,10 @@ static void clipper_on_finish(void *state, struct platform *platform,
     const sim_time_t objective =
         planner_budget(self->dispatcher.planner, batch->queue,
                        platform_workload(platform)->applications[application].slo);
-    double *cap = &self->cap[platform_queue_function(platform, batch->queue)];
+    const uint32_t function = platform_queue_function(platform, batch->queue);
+    const struct batches_of_function *row = &self->table.functions[function];
+    const double largest = row->levels[row->level_count - 1].batch;
+    double *cap = &self->cap[function];
     dispatcher_on_finish(state, platform, batch);
     if (batch->execution > objective)
         *cap *= self->decrease;
@@ -96,8 +101,8 @@ static void clipper_on_finish(void *state, struct platform *platform,
         *cap += self->increase;
     if (*cap < 1)
         *cap = 1;
-    if (*cap > self->dispatcher.max_batch)
-        *cap = self->dispatcher.max_batch;
+    if (*cap > largest)
+        *cap = largest;
 }
 
 static void clipper_finish(void *state)
@@ -147,7 +152,7 @@ static bool clipper_init(void *state, struct platform *platform, const double *v
 }
 
 static const struct parameter clipper_parameters[] = {
-    DISPATCHER_PARAMETERS(8),
+    DISPATCHER_PARAMETERS(65535),
     DISPATCHER_SPLIT_PARAMETER,
     {"increase", 1, 0, 1000, NULL, "added to the cap after a full batch in time (assumed)"},
     {"decrease", 0.9, 0, 1, NULL, "times the cap after a batch that was late [recall]"},

@@ -6,6 +6,7 @@
  * that could not make it even alone is dropped at once, so that no time is spent on the lost.
  *
  * Porting assumptions [derived]:
+ * - Batches of at most 16, as the paper's models were compiled for [recall].
  * - `vgpu`: the share that one batch holds alone; 0, the default, is a whole GPU as in the paper.
  *   Each function has the largest share up to that; vCPUs are those of the fastest configuration.
  * - A request passes several stages, Clockwork's models know one. "In time" is: this batch's
@@ -263,7 +264,7 @@ static bool clockwork_init(void *state, struct platform *platform, const double 
 }
 
 static const struct parameter clockwork_parameters[] = {
-    DISPATCHER_PARAMETERS(8),
+    DISPATCHER_PARAMETERS(16),
     DISPATCHER_SPLIT_PARAMETER,
     {"vgpu", 0, 0, 65535, NULL, "the share that a batch holds alone; 0: a whole GPU [recall]"},
     {"reserve", 0, 0, 1, "share|rest", "kept for later stages: their shares, or their fastest way"},

@@ -5,6 +5,7 @@
  * its members allows; stages are served in the order of slack.
  *
  * Porting assumptions [derived]:
+ * - `max_batch` is no bound by default: what bounds a batch is slack.
  * - A job's stage deadline is set as it becomes ready: ready + (deadline - ready) x the stage's
  * time / the longest way from there on, so what earlier stages left unused, or overran, is shared
  * out anew. A stage's time is its mean latency over the configurations (`split`).
@@ -103,7 +104,7 @@ static bool grandslam_init(void *state, struct platform *platform, const double 
 }
 
 static const struct parameter grandslam_parameters[] = {
-    DISPATCHER_PARAMETERS(8),
+    DISPATCHER_PARAMETERS(65535),
     DISPATCHER_SPLIT_PARAMETER,
 };
 

@@ -2,9 +2,7 @@
  *
  * Decides the invoker alone: the one with the fewest running batches among those with room
  * (Winston, Journal of Applied Probability 14, 1977: joining the shortest queue is optimal for like
- * servers and exponential service) [recall]. A heap of the invokers by running batches is brought
- * up to date for the one invoker that a dispatch or a finish concerns, so that no decision scans
- * them all.
+ * servers and exponential service) [recall]. No decision scans all invokers: see load_index.h.
  *
  * Porting assumptions [derived]:
  * - The platform's invokers hold no queues, so load is the batches that hold resources there, and a
@@ -14,51 +12,15 @@
  * - Order and configuration are those of "fifo": requests in order of arrival, one static
  *   configuration a stage. Parameter `placement` is without effect.
  */
-#include <stdlib.h>
-
 #include "sched/common/arrival_plan.h"
+#include "sched/common/load_index.h"
 
 struct least_loaded {
     struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
-    struct queue_order *invokers; /* by running batches */
-    uint32_t *passed;             /* scratch: invokers without room */
-    uint32_t chosen;              /* the last answer of place, SIM_NONE where none */
+    struct load_index *loads;
+    uint32_t chosen; /* the last answer of place, SIM_NONE where none */
     bool ignore_warm;
 };
-
-static void refile(const struct least_loaded *state, const struct platform *platform,
-                   uint32_t invoker)
-{
-    queue_order_set(state->invokers, invoker,
-                    (struct queue_rank){platform_running_batches(platform, invoker), 0});
-}
-
-/* Takes the least loaded out until one has room, then files them again: as many steps as there are
- * fuller-packed invokers of less load, most often none. */
-static uint32_t least_with_room(struct least_loaded *state, struct platform *platform,
-                                uint32_t function, uint32_t configuration, bool warm)
-{
-    if (platform_best_fit(platform, function, configuration, warm) == SIM_NONE)
-        return SIM_NONE;
-    uint32_t found = SIM_NONE;
-    uint32_t passed = 0;
-    while (found == SIM_NONE) {
-        const uint32_t invoker = queue_order_first(state->invokers, NULL);
-        if (invoker == SIM_NONE)
-            break;
-        if (warm ? platform_fits_warm(platform, function, configuration, invoker)
-                 : platform_fits(platform, function, configuration, invoker)) {
-            found = invoker;
-            break;
-        }
-        queue_order_remove(state->invokers, invoker);
-        state->passed[passed++] = invoker;
-    }
-    platform_charge(platform, passed);
-    while (passed > 0)
-        refile(state, platform, state->passed[--passed]);
-    return found;
-}
 
 static uint32_t least_loaded_place(void *state, struct platform *platform, uint32_t queue,
                                    uint32_t configuration, bool warm_only)
@@ -67,9 +29,9 @@ static uint32_t least_loaded_place(void *state, struct platform *platform, uint3
     const uint32_t function = platform_queue_function(platform, queue);
     self->chosen = SIM_NONE;
     if (warm_only || (!self->ignore_warm && platform_warm_total(platform, function) > 0))
-        self->chosen = least_with_room(self, platform, function, configuration, true);
+        self->chosen = load_index_least(self->loads, platform, function, configuration, true);
     if (self->chosen == SIM_NONE && !warm_only)
-        self->chosen = least_with_room(self, platform, function, configuration, false);
+        self->chosen = load_index_least(self->loads, platform, function, configuration, false);
     return self->chosen;
 }
 
@@ -77,17 +39,14 @@ static void least_loaded_finish(void *state)
 {
     struct least_loaded *self = state;
     dispatcher_finish(&self->dispatcher);
-    queue_order_destroy(self->invokers);
-    free(self->passed);
-    self->invokers = NULL;
-    self->passed = NULL;
+    load_index_destroy(self->loads);
+    self->loads = NULL;
 }
 
 static bool least_loaded_init(void *state, struct platform *platform, const double *values,
                               struct error *error)
 {
     struct least_loaded *self = state;
-    const uint32_t invokers = platform_workload(platform)->cluster.invoker_count;
     const double *own = values + DISPATCHER_PARAMETER_COUNT;
     if (!dispatcher_init(&self->dispatcher, platform,
                          (struct dispatch_rule){arrival_plan_rank, arrival_plan_configure}, values,
@@ -96,22 +55,20 @@ static bool least_loaded_init(void *state, struct platform *platform, const doub
     self->dispatcher.place = least_loaded_place;
     self->chosen = SIM_NONE;
     self->ignore_warm = own[1] > 0;
-    self->invokers = queue_order_create(invokers);
-    self->passed = calloc((size_t)invokers + 1, sizeof *self->passed);
-    if (self->invokers == NULL || self->passed == NULL) {
+    self->loads = load_index_create(platform);
+    if (self->loads == NULL) {
         least_loaded_finish(self);
-        return error_run(error, "out of memory for an index of %u invokers", invokers);
+        return error_run(error, "out of memory for an index of the cluster's invokers");
     }
-    for (uint32_t i = 0; i < invokers; i++)
-        refile(self, platform, i);
     return true;
 }
 
 static void least_loaded_on_finish(void *state, struct platform *platform,
                                    const struct finished_batch *batch)
 {
+    const struct least_loaded *self = state;
     dispatcher_on_finish(state, platform, batch);
-    refile(state, platform, batch->invoker);
+    load_index_update(self->loads, platform, batch->invoker);
 }
 
 static bool least_loaded_decide(void *state, struct platform *platform)
@@ -119,7 +76,7 @@ static bool least_loaded_decide(void *state, struct platform *platform)
     struct least_loaded *self = state;
     const bool more = dispatcher_decide(self, platform);
     if (self->chosen != SIM_NONE)
-        refile(self, platform, self->chosen);
+        load_index_update(self->loads, platform, self->chosen);
     self->chosen = SIM_NONE;
     return more;
 }

@@ -9,9 +9,11 @@
  * - The two are different invokers, drawn uniformly; the n-th question of a run draws from the
  *   policy's random stream n, so that a run is repeatable. Ties go to the first draw.
  * - Where one of the two has an idle container of the function and the other has not, the other is
- *   no choice, nor is one without room. Where neither has room the batch goes where it fits best,
- *   since it cannot queue at an invoker: without that a batch that only one invoker in a thousand
- *   could take would wait on luck.
+ *   no choice: a queue of the theory has no cold starts, which cost more here than any load, and
+ *   every other policy looks for a warm container first. `warm` "ignore" leaves that out. Nor is
+ * one without room a choice. Where neither has room the batch goes where it fits best, since it
+ * cannot queue at an invoker: without that a batch that only one invoker in a thousand could take
+ * would wait on luck.
  * - Order and configuration are those of "fifo". Parameter `placement` is without effect.
  */
 #include "sched/common/arrival_plan.h"
@@ -20,6 +22,7 @@
 struct power_of_two {
     struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
     uint64_t questions;           /* answered so far; names the next random stream */
+    bool ignore_warm;
 };
 
 static bool has_room(const struct platform *platform, uint32_t function, uint32_t configuration,
@@ -63,12 +66,15 @@ static uint32_t power_of_two_place(void *state, struct platform *platform, uint3
                                    uint32_t configuration, bool warm_only)
 {
     const uint32_t function = platform_queue_function(platform, queue);
+    struct power_of_two *self = state;
     /* Nothing is drawn for a batch that has to wait. */
     if (platform_best_fit(platform, function, configuration, warm_only) == SIM_NONE)
         return SIM_NONE;
     uint32_t drawn[2];
-    draw_two(state, platform, drawn);
-    uint32_t invoker = better_of(platform, drawn, function, configuration, true);
+    draw_two(self, platform, drawn);
+    uint32_t invoker = SIM_NONE;
+    if (warm_only || !self->ignore_warm)
+        invoker = better_of(platform, drawn, function, configuration, true);
     if (invoker == SIM_NONE && !warm_only)
         invoker = better_of(platform, drawn, function, configuration, false);
     if (invoker == SIM_NONE)
@@ -80,17 +86,20 @@ static bool power_of_two_init(void *state, struct platform *platform, const doub
                               struct error *error)
 {
     struct power_of_two *self = state;
+    const double *own = values + DISPATCHER_PARAMETER_COUNT;
     if (!dispatcher_init(&self->dispatcher, platform,
                          (struct dispatch_rule){arrival_plan_rank, arrival_plan_configure}, values,
-                         (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
+                         (enum planner_split)own[0], error))
         return false;
     self->dispatcher.place = power_of_two_place;
+    self->ignore_warm = own[1] > 0;
     return true;
 }
 
 static const struct parameter power_of_two_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
+    {"warm", 0, 0, 1, "prefer|ignore", "a drawn invoker with an idle container before the other"},
 };
 
 extern const struct policy policy_power_of_two;

@@ -359,9 +359,8 @@ static void least_loaded_picks_a_minimum_of_all_with_room(void **state)
     assert_true(look_worlds("least-loaded", "head_of_line", 1, WORLDS, check_least_loaded) > 1000);
 }
 
-static void check_better_of_two(struct look *look, struct platform *platform, bool more)
+static void check_better(struct look *look, struct platform *platform, bool warm_first)
 {
-    (void)more;
     if (!look->dispatched)
         return;
     const uint32_t function = queue_function(look->workload, look->chosen.queue);
@@ -375,7 +374,7 @@ static void check_better_of_two(struct look *look, struct platform *platform, bo
         return;
     uint32_t second = (uint32_t)gsl_rng_uniform_int(&stream.rng, count - 1);
     second += second >= first;
-    for (int warm = 1; warm >= 0; warm--) {
+    for (int warm = warm_first; warm >= 0; warm--) {
         const bool a = look->fits[warm][function][configuration][first];
         const bool b = look->fits[warm][function][configuration][second];
         if (!a && !b)
@@ -390,9 +389,22 @@ static void check_better_of_two(struct look *look, struct platform *platform, bo
     assert_true(look->fits[0][function][configuration][chosen]);
 }
 
+static void check_better_of_two(struct look *look, struct platform *platform, bool more)
+{
+    (void)more;
+    check_better(look, platform, true);
+}
+
+static void check_better_of_two_by_load(struct look *look, struct platform *platform, bool more)
+{
+    (void)more;
+    check_better(look, platform, false);
+}
+
 static void power_of_two_picks_the_better_of_its_two_draws(void **state)
 {
     (void)state;
+    assert_true(look_worlds("power-of-two", "warm", 1, WORLDS, check_better_of_two_by_load) > 1000);
     assert_true(look_worlds("power-of-two", NULL, 0, WORLDS, check_better_of_two) > 1000);
 }
 
@@ -707,6 +719,23 @@ static void clipper_caps_batches_as_computed_by_hand(void **state)
     free(log);
 }
 
+/* With time for any batch the cap rises to the profile's largest, 5. */
+static void clipper_raises_its_cap_to_the_largest_batch_there_is(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    struct simulation_result result = {0};
+    uint32_t most = 0;
+    run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "100000", "2000"),
+             policy_find("clipper", NULL), NULL, 0, log, &result);
+    for (size_t i = 0; i < log->batch_count; i++)
+        most = log->batches[i].jobs > most ? log->batches[i].jobs : most;
+    assert_int_equal(most, 5);
+    simulation_result_clear(&result);
+    free(log);
+}
+
 /* Alone, the first is a full batch and raises the cap to 2; every later one waits for company. */
 static void clipper_delays_a_batch_below_the_cap_and_no_longer_than_told(void **state)
 {
@@ -737,6 +766,7 @@ int main(void)
         cmocka_unit_test(clockwork_loads_a_model_that_no_container_has),
         cmocka_unit_test(grandslam_batches_as_many_as_the_slack_allows_least_slack_first),
         cmocka_unit_test(clipper_caps_batches_as_computed_by_hand),
+        cmocka_unit_test(clipper_raises_its_cap_to_the_largest_batch_there_is),
         cmocka_unit_test(clipper_delays_a_batch_below_the_cap_and_no_longer_than_told),
     };
     return cmocka_run_group_tests_name("classics", tests, NULL, NULL);

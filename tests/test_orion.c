@@ -539,7 +539,7 @@ static void random_worlds_are_served_whole_and_forgotten(void **state)
     static const struct {
         const char *key;
         double value;
-    } variants[] = {{NULL, 0},     {"method", 1},     {"bundle", 1},    {"charge", 1},
+    } variants[] = {{NULL, 0},     {"method", 1},     {"bundle", 0},    {"charge", 1},
                     {"target", 1}, {"prewarm", 1},    {"cutoff", 1},    {"evaluation_units", 1000},
                     {"bins", 16},  {"headroom", 0.9}, {"max_batch", 1}, {"placement", 2}};
     static struct log log;
@@ -578,6 +578,22 @@ static void random_worlds_are_served_whole_and_forgotten(void **state)
     }
     assert_true(prewarms > 0);
     assert_true(misses > 0);
+}
+
+/* At a trickle no two jobs ever wait together, so that whoever counts on a second one is wrong. */
+static void absent_jobs_are_counted_on_only_when_told(void **state)
+{
+    (void)state;
+    static struct log log;
+    char json[4096];
+    (void)snprintf(json, sizeof json, WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
+    struct simulation_result result = {0};
+    run(json, NULL, 0, &log, &result);
+    assert_int_equal(counted.misses, 0);
+    simulation_result_clear(&result);
+    run(json, "bundle", 0, &log, &result);
+    assert_true(counted.misses > 0);
+    simulation_result_clear(&result);
 }
 
 /* 100 ms of f, then g, whose container takes 60 ms to start and none is there. */
@@ -660,6 +676,7 @@ int main(void)
         cmocka_unit_test(bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost),
         cmocka_unit_test(requests_are_found_until_removed_and_no_longer),
         cmocka_unit_test(random_worlds_are_served_whole_and_forgotten),
+        cmocka_unit_test(absent_jobs_are_counted_on_only_when_told),
         cmocka_unit_test(container_is_ready_when_its_input_arrives),
         cmocka_unit_test(search_time_is_charged_and_the_second_time_only_when_told),
     };

@@ -6,7 +6,8 @@
 
 #include <cmocka.h>
 
-#include "sched/esg/slo.h"
+#include "sched/common/planner.h"
+#include "sched/common/slo.h"
 #include "tests/random_dag.h"
 
 enum { PATH_LIMIT = 20000 };
@@ -134,7 +135,7 @@ static void quotas_along_every_path_of_random_dags_sum_to_the_slo(void **unused)
         for (size_t s = 0; s < dag.application.stage_count; s++)
             mean[s] = 1 + 1000 * test_uniform(&state);
         size_t group_size = 1 + test_below(&state, 4);
-        struct slo_plan *plan = slo_plan_create(&dag.application, mean, group_size);
+        struct slo_plan *plan = slo_plan_create(&dag.application, mean, group_size, SLO_DOMINATOR);
         assert_non_null(plan);
         size_t before = forced;
         check_plan(&dag.application, plan, group_size, &forced);
@@ -159,7 +160,7 @@ static void in_series_parallel_dags_quotas_lead_to_the_deadlines(void **unused)
         test_dag_series_parallel(&dag, &state, 30);
         for (size_t s = 0; s < dag.application.stage_count; s++)
             mean[s] = 1 + 1000 * test_uniform(&state);
-        struct slo_plan *plan = slo_plan_create(&dag.application, mean, 1);
+        struct slo_plan *plan = slo_plan_create(&dag.application, mean, 1, SLO_DOMINATOR);
         for (size_t s = 0; s < dag.application.stage_count; s++) {
             const struct stage *stage = &dag.application.stages[s];
             double start = stage->after_count > 0 ? plan->stages[stage->after[0]].own_deadline : 0;
@@ -176,7 +177,7 @@ static void a_chain_is_split_by_anl_and_cut_into_groups(void **unused)
     double total = 319 + 86 + 1047 + 293 + 147;
     struct test_dag dag;
     test_dag_chain(&dag, 5);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     assert_int_equal(plan->group_count, 2);
     for (size_t s = 0; s < 5; s++) {
         assert_near(plan->stages[s].quota, mean[s] / total);
@@ -195,7 +196,7 @@ static void the_three_stage_applications_are_one_group_each(void **unused)
         struct test_dag dag;
         double total = means[a][0] + means[a][1] + means[a][2];
         test_dag_chain(&dag, 3);
-        struct slo_plan *plan = slo_plan_create(&dag.application, means[a], 3);
+        struct slo_plan *plan = slo_plan_create(&dag.application, means[a], 3, SLO_DOMINATOR);
         assert_int_equal(plan->group_count, 1);
         for (size_t s = 0; s < 3; s++) {
             assert_near(plan->stages[s].quota, means[a][s] / total);
@@ -211,7 +212,7 @@ static void a_diamond_gives_each_branch_the_super_node_of_the_longest(void **unu
     static const double mean[4] = {1, 2, 5, 2}; /* chain: 1, max(2, 5), 2 */
     struct test_dag dag;
     test_dag_diamond(&dag, 2);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     static const double quota[4] = {0.125, 0.625, 0.625, 0.25};
     static const double deadline[4] = {0.125, 0.75, 0.75, 1};
     for (size_t s = 0; s < 4; s++) {
@@ -236,7 +237,7 @@ static void a_nested_fork_is_split_from_the_inside_out(void **unused)
     static const double deadline[8] = {0.2, 0.3, 0.7, 0.7, 0.8, 0.8, 0.8, 1};
     struct test_dag dag;
     test_dag_edges(&dag, 8, edges, sizeof edges / sizeof edges[0]);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 8; s++) {
         assert_near(plan->stages[s].quota, quota[s]);
         assert_near(plan->stages[s].deadline_fraction, deadline[s]);
@@ -252,7 +253,7 @@ static void a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline(void 
     static const double mean[3] = {1, 2, 1};
     struct test_dag dag;
     test_dag_edges(&dag, 3, edges, 3);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     assert_near(plan->stages[0].quota, 0.5);
     assert_near(plan->stages[1].quota, 0.0);
     assert_near(plan->stages[2].quota, 0.5);
@@ -271,12 +272,172 @@ static void several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes(void
     static const double quota[4] = {0.75, 0.75, 0.25, 0.25};
     struct test_dag dag;
     test_dag_edges(&dag, 4, edges, 4);
-    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
     for (size_t s = 0; s < 4; s++) {
         assert_near(plan->stages[s].quota, quota[s]);
         assert_int_equal(plan->stages[s].dominator, SIM_NONE);
     }
     slo_plan_destroy(plan);
+}
+
+/* ---- The three rules, and the planner that hands them to the other policies -------------------
+ */
+
+/* Largest sum of budgets along a path from stage s on. */
+static sim_time_t longest_budget(const struct application *application,
+                                 const struct planner *planner, size_t s, sim_time_t slo)
+{
+    const struct stage *stage = &application->stages[s];
+    sim_time_t most = 0;
+    for (size_t i = 0; i < stage->next_count; i++) {
+        const sim_time_t here = longest_budget(application, planner, stage->next[i], slo);
+        most = here > most ? here : most;
+    }
+    return most + planner_budget(planner, (uint32_t)s, slo);
+}
+
+/* A DAG whose stages have a function each, of one configuration. */
+struct split_world {
+    struct test_dag dag;
+    struct configuration configurations[TEST_DAG_MOST];
+    struct function functions[TEST_DAG_MOST];
+    double mean[TEST_DAG_MOST];
+    struct gpu_spec gpu;
+    struct invoker_group group;
+    struct workload workload;
+};
+
+static void split_world_fill(struct split_world *world, uint64_t *state)
+{
+    static char name[] = "f";
+    struct application *application = &world->dag.application;
+    const size_t count = application->stage_count;
+    world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
+    world->group =
+        (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
+    for (size_t s = 0; s < count; s++) {
+        world->configurations[s] = (struct configuration){
+            .batch = 1, .vcpu = 1, .vgpu = 1, .time = 1 + (sim_time_t)test_below(state, 1000)};
+        world->functions[s] = (struct function){
+            .name = name, .configurations = &world->configurations[s], .configuration_count = 1};
+        world->mean[s] = (double)world->configurations[s].time;
+    }
+    world->workload = (struct workload){.functions = world->functions,
+                                        .function_count = count,
+                                        .applications = application,
+                                        .application_count = 1,
+                                        .queue_count = (uint32_t)count,
+                                        .cluster = {.groups = &world->group, .group_count = 1}};
+}
+
+/* Kept to, a split leaves each stage what planner_budget gives it. */
+static void check_budget_left(const struct split_world *world, const struct planner *planner,
+                              enum planner_split split, sim_time_t slo)
+{
+    const struct application *application = &world->dag.application;
+    struct slo_plan *plan = slo_plan_create(application, world->mean, 1, (enum slo_split)split);
+    assert_non_null(plan);
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const struct slo_stage *planned = &plan->stages[s];
+        const sim_time_t budget = planner_budget(planner, s, slo);
+        const sim_time_t left = planner_budget_left(planner, s, slo);
+        assert_true(budget > 0 && budget <= left && left <= slo);
+        assert_true(planned->slot <= planned->own_deadline + 1e-12);
+        assert_near((double)budget / (double)slo, planned->slot);
+        if (application->stages[s].next_count == 0)
+            assert_int_equal(left, slo); /* nothing after it: all that is left is its own */
+        if (split == PLANNER_DOMINATOR) {
+            const double start = planned->own_deadline - planned->slot;
+            const sim_time_t slack = (sim_time_t)((double)slo * (1 - start));
+            const sim_time_t on_time = planner_budget_left(planner, s, slack);
+            assert_near((double)on_time / (double)slo, planned->slot);
+        }
+    }
+    slo_plan_destroy(plan);
+}
+
+static void budgets_of_every_split_sum_to_the_slo(void **unused)
+{
+    (void)unused;
+    static const enum planner_split splits[] = {PLANNER_PROPORTIONAL, PLANNER_EQUAL,
+                                                PLANNER_DOMINATOR};
+    const sim_time_t slo = INT64_C(1000000000000);
+    struct split_world *world = malloc(sizeof *world);
+    assert_non_null(world);
+    uint64_t state = 13;
+    for (size_t n = 0; n < 600; n++) {
+        if (n % 2 == 0)
+            test_dag_series_parallel(&world->dag, &state, 4 + test_below(&state, 26));
+        else
+            test_dag_random(&world->dag, &state, 1 + test_below(&state, 12));
+        split_world_fill(world, &state);
+        for (size_t k = 0; k < 3; k++) {
+            struct error error = {0};
+            struct planner *planner = planner_create(&world->workload, 1, splits[k], &error);
+            assert_non_null(planner);
+            sim_time_t most = 0;
+            for (size_t s = 0; s < world->dag.application.stage_count; s++) {
+                if (world->dag.application.stages[s].after_count > 0)
+                    continue;
+                const sim_time_t here = longest_budget(&world->dag.application, planner, s, slo);
+                most = here > most ? here : most;
+            }
+            /* A budget is a whole number of ns, rounded down. */
+            assert_in_range(most, slo - 1000, slo + 1);
+            check_budget_left(world, planner, splits[k], slo);
+            planner_destroy(planner);
+        }
+    }
+    free(world);
+}
+
+/* Unlike the others' budgets, ESG's use up the SLO on every path. */
+static void the_dominator_split_gives_a_planner_the_quotas_of_esg(void **unused)
+{
+    (void)unused;
+    struct split_world *world = malloc(sizeof *world);
+    assert_non_null(world);
+    uint64_t state = 14;
+    for (size_t n = 0; n < 300; n++) {
+        test_dag_series_parallel(&world->dag, &state, 4 + test_below(&state, 26));
+        split_world_fill(world, &state);
+        struct error error = {0};
+        struct planner *planner = planner_create(&world->workload, 1, PLANNER_DOMINATOR, &error);
+        struct slo_plan *plan =
+            slo_plan_create(&world->dag.application, world->mean, 3, SLO_DOMINATOR);
+        assert_non_null(planner);
+        assert_non_null(plan);
+        for (uint32_t s = 0; s < plan->stage_count; s++)
+            assert_near((double)planner_budget(planner, s, SIM_S * 1000) / (double)(SIM_S * 1000),
+                        plan->stages[s].quota);
+        planner_destroy(planner);
+        slo_plan_destroy(plan);
+    }
+    free(world);
+}
+
+/* 0 -> {1 -> 2, 3} -> 4: where a short branch lies beside a long one, the rules differ. */
+static void the_rules_differ_beside_a_longer_branch(void **unused)
+{
+    (void)unused;
+    static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {2, 4}, {0, 3}, {3, 4}};
+    static const double mean[5] = {1, 4, 2, 1, 1};
+    static const double quota[3][5] = {{0.125, 0.5, 0.25, 1.0 / 3, 0.125},
+                                       {0.25, 0.25, 0.25, 1.0 / 3, 0.25},
+                                       {0.125, 0.5, 0.25, 0.75, 0.125}};
+    static const double of_rest[3][5] = {{0.125, 4.0 / 7, 2.0 / 3, 0.5, 1},
+                                         {0.25, 1.0 / 3, 0.5, 0.5, 1},
+                                         {0.125, 4.0 / 7, 2.0 / 3, 6.0 / 7, 1}};
+    for (size_t k = 0; k < 3; k++) {
+        struct test_dag dag;
+        test_dag_edges(&dag, 5, edges, 5);
+        struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, (enum slo_split)k);
+        for (size_t s = 0; s < 5; s++) {
+            assert_near(plan->stages[s].slot, quota[k][s]);
+            assert_near(plan->stages[s].slot_of_rest, of_rest[k][s]);
+        }
+        slo_plan_destroy(plan);
+    }
 }
 
 int main(void)
@@ -290,6 +451,9 @@ int main(void)
         cmocka_unit_test(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes),
         cmocka_unit_test(in_series_parallel_dags_quotas_lead_to_the_deadlines),
         cmocka_unit_test(quotas_along_every_path_of_random_dags_sum_to_the_slo),
+        cmocka_unit_test(budgets_of_every_split_sum_to_the_slo),
+        cmocka_unit_test(the_dominator_split_gives_a_planner_the_quotas_of_esg),
+        cmocka_unit_test(the_rules_differ_beside_a_longer_branch),
     };
     return cmocka_run_group_tests_name("slo", tests, NULL, NULL);
 }

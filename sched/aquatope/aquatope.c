@@ -26,7 +26,9 @@
  *   are within a few per cent of the cheapest, and on a full cluster they strand GPU units.
  * - Samples know the profile's noise and interference model, with co-runners drawn at random; the
  *   constraint is on a percentile of the sampled latencies, since a QoS target is one; 100
- *   executions an evaluation, so that the 95th is more than the worst of a few.
+ *   executions an evaluation, so that the 95th is more than the worst of a few. This is generous:
+ *   tuning costs no simulated time, and 70 evaluations [code] of 100 executions are a long
+ * campaign.
  * - One plan per workflow, used for every request. Where fewer jobs wait than the plan's batch,
  *   those there run at once: in the plan's container with the batch they make ("shrink"), or in the
  *   plan's own configuration, paid in full ("pad").
@@ -93,7 +95,7 @@ static const struct parameter aquatope_parameters[PARAMETER_COUNT] = {
                           "deviations added to the mean (assumed; 0: the released code)"},
     [PARAMETER_ALPHA] = {"pool_alpha", 0.3, 0.001, 1, NULL,
                          "weight of the last interval; stands for an LSTM (assumed)"},
-    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 2, PLACEMENT_CHOICES,
+    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 3, PLACEMENT_CHOICES,
                              "invokers asked first, warm before cold (assumed)"},
     [PARAMETER_HEAD_OF_LINE] = {"head_of_line", 1, 0, 1, "strict|skip",
                                 "where the first queue's batch does not fit (assumed)"},

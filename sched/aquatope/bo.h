@@ -17,7 +17,8 @@
  * - A batch is chosen one by one, each with the ones before it observed at their expected values,
  *   which leaves the means and lowers the variances.
  * - The cheapest feasible choice is the cheapest by the model's mean, not by its own one sample,
- *   which among near equals picks the luckiest.
+ *   which among near equals picks the luckiest. The code may take the observed one because it never
+ *   samples a choice twice and so calls its noise the truth; Letham et al. choose by the model.
  * - Outliers are judged anew every round on all evaluations, so that none is lost for good by an
  *   early, poor model. The interval is in standard deviations, where the code passes the variance,
  *   and compares like with like.

@@ -22,7 +22,7 @@ enum { DISPATCHER_PARAMETER_COUNT = 4 };
 /* Rows of a parameter table; `batch` is the default of max_batch. */
 #define DISPATCHER_PARAMETERS(batch)                                                                \
     {"max_batch", (batch), 1, 65535, NULL, "most jobs in a batch; 1: no batching"},                 \
-        {"placement", 0, 0, 2, PLACEMENT_CHOICES, "invokers asked first, warm before cold"},        \
+        {"placement", 0, 0, 3, PLACEMENT_CHOICES, "invokers asked first, warm before cold"},        \
         {"containers", 0, 0, 1, "start|reuse", "where no idle container fits: start one, or wait"}, \
     {                                                                                               \
         "head_of_line", 0, 0, 1, "strict|skip", "where the first queue's batch does not fit"        \
@@ -31,7 +31,8 @@ enum { DISPATCHER_PARAMETER_COUNT = 4 };
 /* Row of the policies that split the SLO over stages. */
 #define DISPATCHER_SPLIT_PARAMETER                                                                 \
     {                                                                                              \
-        "split", 0, 0, 1, "proportional|equal", "a stage's share of the SLO: by mean latency"      \
+        "split", 0, 0, 2, "proportional|equal|dominator",                                          \
+            "a stage's share of the SLO: by mean latency, even, or as ESG splits it"               \
     }
 
 /* A policy's two functions; `state` is its own, which begins with the dispatcher. */

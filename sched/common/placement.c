@@ -1,7 +1,7 @@
 #include "sched/common/placement.h"
 
 /* A join of many branches would otherwise make one decision cost as much as its fan-in. */
-enum { PREDECESSORS_ASKED = 4 };
+enum { PREDECESSORS_ASKED = 4, HOME_PROBES = 4 };
 
 static bool fits(const struct platform *platform, uint32_t function, uint32_t configuration,
                  uint32_t invoker, bool warm)
@@ -36,9 +36,69 @@ uint32_t placement_choose(struct platform *platform, uint32_t queue, uint32_t co
 {
     const uint32_t function = platform_queue_function(platform, queue);
     uint32_t invoker = SIM_NONE;
+    if (rule == PLACEMENT_ESG)
+        return placement_esg(platform, queue, configuration, PLACEMENT_NEAR, NULL, warm_only);
     if (platform_warm_total(platform, function) > 0)
         invoker = choose(platform, queue, configuration, rule, true);
     if (invoker == SIM_NONE && !warm_only)
         invoker = choose(platform, queue, configuration, rule, false);
+    return invoker;
+}
+
+/* An invoker that ran a predecessor of the oldest job and fits: the first, or the least loaded. */
+static uint32_t esg_predecessor(const struct platform *platform, uint32_t queue, uint32_t function,
+                                uint32_t configuration, bool least, bool warm)
+{
+    uint32_t found = SIM_NONE;
+    for (uint32_t which = 0; found == SIM_NONE || least; which++) {
+        const uint32_t invoker = platform_predecessor_invoker(platform, queue, which);
+        if (invoker == SIM_NONE)
+            break;
+        if (fits(platform, function, configuration, invoker, warm) &&
+            (found == SIM_NONE || platform_running_batches(platform, invoker) <
+                                      platform_running_batches(platform, found)))
+            found = invoker;
+    }
+    return found;
+}
+
+static uint32_t esg_any(struct platform *platform, uint32_t function, uint32_t configuration,
+                        struct load_index *loads, bool warm)
+{
+    return loads != NULL ? load_index_least(loads, platform, function, configuration, warm)
+                         : platform_best_fit(platform, function, configuration, warm);
+}
+
+static uint32_t esg_home(const struct platform *platform, uint32_t function, uint32_t configuration)
+{
+    const uint32_t count = platform_workload(platform)->cluster.invoker_count;
+    for (uint32_t which = 0; which < HOME_PROBES && which < count; which++) {
+        const uint32_t home = platform_home(platform, function, which);
+        if (platform_fits(platform, function, configuration, home))
+            return home;
+    }
+    return SIM_NONE;
+}
+
+uint32_t placement_esg(struct platform *platform, uint32_t queue, uint32_t configuration,
+                       enum placement_preference preference, struct load_index *loads,
+                       bool warm_only)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const bool near = preference == PLACEMENT_NEAR;
+    const bool least = loads != NULL;
+    uint32_t invoker = SIM_NONE;
+    if (near)
+        invoker = esg_predecessor(platform, queue, function, configuration, least, true);
+    if (invoker == SIM_NONE && (preference != PLACEMENT_ANY || warm_only))
+        invoker = esg_any(platform, function, configuration, loads, true);
+    if (invoker != SIM_NONE || warm_only)
+        return invoker;
+    if (near)
+        invoker = esg_predecessor(platform, queue, function, configuration, least, false);
+    if (near && invoker == SIM_NONE)
+        invoker = esg_home(platform, function, configuration);
+    if (invoker == SIM_NONE)
+        invoker = esg_any(platform, function, configuration, loads, false);
     return invoker;
 }

@@ -19,8 +19,8 @@ struct surface {
 };
 
 struct share {
-    double of_slo;   /* mean latency / longest path through the stage */
-    double of_slack; /* mean latency / longest path from the stage on */
+    double of_slo;
+    double of_slack;
 };
 
 struct planner {
@@ -167,43 +167,24 @@ static bool surface_build(struct planner *planner, uint32_t index, uint32_t max_
     return done;
 }
 
-static double stage_length(const struct planner *planner, const struct stage *stage,
-                           enum planner_split split)
-{
-    const double mean = planner->surfaces[stage->function].mean_time;
-    return split == PLANNER_EQUAL || !(mean > 0) ? 1 : mean;
-}
-
-/* Longest path before each stage (forwards) and after it (backwards), in topological order. */
 static bool shares_fill(struct planner *planner, const struct application *application,
                         enum planner_split split)
 {
     const size_t count = application->stage_count;
-    double *before = calloc(2 * count + 1, sizeof *before);
-    if (before == NULL)
+    double *mean_time = calloc(count + 1, sizeof *mean_time);
+    if (mean_time == NULL)
         return false;
-    double *after = before + count;
     for (size_t s = 0; s < count; s++) {
-        const struct stage *stage = &application->stages[s];
-        for (size_t i = 0; i < stage->after_count; i++) {
-            const uint32_t p = stage->after[i];
-            const double length = before[p] + stage_length(planner, &application->stages[p], split);
-            before[s] = length > before[s] ? length : before[s];
-        }
+        const double mean = planner->surfaces[application->stages[s].function].mean_time;
+        mean_time[s] = mean > 0 ? mean : 1;
     }
-    for (size_t s = count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const uint32_t n = stage->next[i];
-            const double length = after[n] + stage_length(planner, &application->stages[n], split);
-            after[s] = length > after[s] ? length : after[s];
-        }
-        const double own = stage_length(planner, stage, split);
+    struct slo_plan *plan = slo_plan_create(application, mean_time, 1, (enum slo_split)split);
+    for (size_t s = 0; plan != NULL && s < count; s++)
         planner->shares[application->first_queue + s] =
-            (struct share){own / (before[s] + own + after[s]), own / (own + after[s])};
-    }
-    free(before);
-    return true;
+            (struct share){plan->stages[s].slot, plan->stages[s].slot_of_rest};
+    free(mean_time);
+    slo_plan_destroy(plan);
+    return plan != NULL;
 }
 
 static bool planner_fill(struct planner *planner, uint32_t max_batch, enum planner_split split,

@@ -1,20 +1,26 @@
 /* Which configuration for a stage: what several policies ask of a latency surface.
  *
- * Two ideas. A stage's budget is the share of the SLO that its mean latency has of the longest path
- * through it, so that the budgets along every source-sink path sum to no more than the SLO,
- * whatever the DAG. And for each bound on the batch the configurations worth having form a
- * staircase (longer, but cheaper per job), built once, so that a decision is a binary search.
+ * Two ideas. A stage's budget is its slot of the SLO by one of the rules of slo.h, so that the
+ * budgets along every source-sink path sum to no more than the SLO, whatever the DAG. And for each
+ * bound on the batch the configurations worth having form a staircase (longer, but cheaper per
+ * job), built once, so that a decision is a binary search.
  *
  * Configurations that no invoker of the cluster could run even when empty are left out.
  */
 #ifndef ESGSIM_SCHED_COMMON_PLANNER_H
 #define ESGSIM_SCHED_COMMON_PLANNER_H
 
+#include "sched/common/slo.h"
 #include "sim/error.h"
 #include "workloads/workload.h"
 
-/* How an SLO is split over stages: by mean latency over configurations, or evenly. */
-enum planner_split { PLANNER_PROPORTIONAL, PLANNER_EQUAL };
+/* How an SLO is split over stages (slo.h): by mean latency over configurations, evenly, or as ESG
+ * does. */
+enum planner_split {
+    PLANNER_PROPORTIONAL = SLO_PROPORTIONAL,
+    PLANNER_EQUAL = SLO_EQUAL,
+    PLANNER_DOMINATOR = SLO_DOMINATOR
+};
 
 struct planner;
 
@@ -31,7 +37,8 @@ bool planner_runs(const struct planner *planner, uint32_t function, uint32_t con
 /* The stage's share of a whole request's `slo`. */
 sim_time_t planner_budget(const struct planner *planner, uint32_t queue, sim_time_t slo);
 
-/* The stage's share of `slack`, the time left for it and all stages after it; may be negative. */
+/* The stage's share of `slack`, the time left for it and all stages after it; may be negative. On a
+ * schedule that keeps to the split it is planner_budget. */
 sim_time_t planner_budget_left(const struct planner *planner, uint32_t queue, sim_time_t slack);
 
 /* Index of the configuration of `function` that costs least per job among those of batch <= `jobs`

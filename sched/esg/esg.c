@@ -5,17 +5,27 @@
  * oldest job (ESG_1Q), and place the first of them that fits. Nothing is remembered from one stage
  * to the next: the plan is redone from the state at hand, and deadlines are absolute, so slack
  * carries over.
+ *
+ * What each of these is worth: every idea has a parameter that takes it away, the default being the
+ * paper's. `sharing` off: only whole GPUs. `batching` off: batches of 1. `redistribution` off: a
+ * stage's budget is its own quota of the SLO, fixed when the request arrives, whatever earlier
+ * stages left or overran; stages are then planned one by one, by either method. `locality`: "warm"
+ * ranks invokers by idle containers alone, "off" not at all. `split`: the SLO's by other rules.
+ * `placement` "spread" (ours): the least loaded invoker of a rank, not the best fit.
  */
 #include "sched/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/placement.h"
+#include "sched/common/slo.h"
 #include "sched/esg/frontier.h"
 #include "sched/esg/search.h"
-#include "sched/esg/slo.h"
 
-enum { HOME_PROBES = 4, FRONTIER_POINTS = 1 << 21 };
+_Static_assert((int)SLO_MAX_GROUP == (int)SEARCH_MAX_STAGES, "one search plans a group");
+
+enum { FRONTIER_POINTS = 1 << 21 };
 
 enum parameter_index {
     PARAMETER_K,
@@ -23,14 +33,18 @@ enum parameter_index {
     PARAMETER_METHOD,
     PARAMETER_RECHECK_LIMIT,
     PARAMETER_INFEASIBLE,
-    PARAMETER_DISTRIBUTION,
+    PARAMETER_SPLIT,
     PARAMETER_HEADROOM,
+    PARAMETER_SHARING,
+    PARAMETER_BATCHING,
+    PARAMETER_REDISTRIBUTION,
+    PARAMETER_LOCALITY,
+    PARAMETER_PLACEMENT,
     PARAMETER_COUNT
 };
 
 enum { METHOD_ASTAR, METHOD_FRONTIER };
 enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST };
-enum { DISTRIBUTION_DOMINATOR, DISTRIBUTION_EQUAL };
 
 static const struct parameter esg_parameters[PARAMETER_COUNT] = {
     [PARAMETER_K] = {"k", 5, 1, SEARCH_MAX_K, NULL, "candidates kept by a search (assumed)"},
@@ -42,10 +56,19 @@ static const struct parameter esg_parameters[PARAMETER_COUNT] = {
                                  "rechecks before the minimum configuration (assumed)"},
     [PARAMETER_INFEASIBLE] = {"infeasible", INFEASIBLE_FASTEST, 0, 1, "fastest|cheapest",
                               "what runs when nothing meets the deadline (assumed)"},
-    [PARAMETER_DISTRIBUTION] = {"distribution", DISTRIBUTION_DOMINATOR, 0, 1, "dominator|equal",
-                                "SLO by normalised length, or the same for every stage of a path"},
+    [PARAMETER_SPLIT] = {"split", SLO_DOMINATOR, 0, 2, "proportional|equal|dominator",
+                         "a stage's share of the SLO; dominator: the paper's (published)"},
     [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
                             "share of the SLO that plans leave unused (assumed)"},
+    [PARAMETER_SHARING] = {"sharing", 1, 0, 1, "off|on", "off: whole GPUs only (on: published)"},
+    [PARAMETER_BATCHING] = {"batching", 1, 0, 1, "off|on", "off: batches of 1 (on: secondary)"},
+    [PARAMETER_REDISTRIBUTION] = {"redistribution", 1, 0, 1, "off|on",
+                                  "off: stages keep the quotas of the start (on: secondary)"},
+    [PARAMETER_LOCALITY] =
+        {"locality", PLACEMENT_NEAR, 0, 2, "off|warm|on",
+         "invokers ranked by data and warmth, by warmth, or not (on: secondary)"},
+    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "best-fit|spread",
+                             "of one rank: the best fit (secondary), or the least loaded"},
 };
 
 /* What dispatch tries for one queue, and how often it has failed. */
@@ -78,11 +101,16 @@ struct esg_function {
 struct esg {
     size_t k;
     size_t group_size;
-    int method, infeasible, distribution;
+    int method, infeasible;
+    enum slo_split split;
     uint32_t recheck_limit;
     double headroom;
+    struct search_limits limits;
+    bool redistribution;
+    enum placement_preference locality;
+    struct load_index *loads; /* NULL: best fit */
     size_t function_count, application_count;
-    uint32_t queue_count, invoker_count;
+    uint32_t queue_count;
     struct esg_function *functions;
     struct esg_application *applications;
     struct esg_queue *queues;
@@ -115,6 +143,7 @@ static void esg_finish(void *state)
     free(esg->functions);
     free(esg->queues);
     free(esg->list);
+    load_index_destroy(esg->loads);
     search_workspace_destroy(esg->workspace);
     memset(esg, 0, sizeof *esg);
 }
@@ -127,10 +156,10 @@ static bool configuration_smaller(const struct configuration *a, const struct co
 }
 
 static bool esg_init_function(struct esg_function *function, const struct workload *workload,
-                              size_t index, struct error *error)
+                              size_t index, const struct search_limits *limits, struct error *error)
 {
     const struct configuration *configurations = workload->functions[index].configurations;
-    struct search_table *table = search_table_create_placeable(workload, index, error);
+    struct search_table *table = search_table_create_within(workload, index, limits, error);
     function->table = table;
     if (table == NULL)
         return false;
@@ -152,12 +181,12 @@ static bool esg_init_function(struct esg_function *function, const struct worklo
     return true;
 }
 
-static double esg_mean_time(const struct esg *esg, const struct search_table *table)
+static double esg_mean_time(const struct search_table *table)
 {
     double sum = 0;
     for (size_t i = 0; i < table->count; i++)
         sum += (double)table->time[i];
-    return esg->distribution == DISTRIBUTION_EQUAL ? 1.0 : sum / (double)table->count;
+    return sum / (double)table->count;
 }
 
 static bool esg_init_application(struct esg *esg, struct esg_application *planned,
@@ -170,15 +199,16 @@ static bool esg_init_application(struct esg *esg, struct esg_application *planne
     for (size_t s = 0; done && s < count; s++) {
         planned->tables[s] = esg->functions[application->stages[s].function].table;
         done = planned->tables[s] != NULL;
-        mean_time[s] = done ? esg_mean_time(esg, planned->tables[s]) : 0;
+        mean_time[s] = done ? esg_mean_time(planned->tables[s]) : 0;
     }
-    if (done && esg->method == METHOD_FRONTIER) {
+    if (done && esg->method == METHOD_FRONTIER && esg->redistribution) {
         planned->set = frontier_build(application, planned->tables, FRONTIER_POINTS, error);
         free(mean_time);
         return planned->set != NULL;
     }
     if (done)
-        planned->plan = slo_plan_create(application, mean_time, esg->group_size);
+        planned->plan = slo_plan_create(application, mean_time,
+                                        esg->redistribution ? esg->group_size : 1, esg->split);
     free(mean_time);
     return planned->plan != NULL || error_run(error, "policy esg: out of memory");
 }
@@ -188,7 +218,6 @@ static bool esg_allocate(struct esg *esg, const struct workload *workload)
     esg->function_count = workload->function_count;
     esg->application_count = workload->application_count;
     esg->queue_count = workload->queue_count;
-    esg->invoker_count = workload->cluster.invoker_count;
     esg->functions = calloc(esg->function_count, sizeof *esg->functions);
     esg->applications = calloc(esg->application_count, sizeof *esg->applications);
     esg->queues = calloc(esg->queue_count, sizeof *esg->queues);
@@ -208,11 +237,22 @@ static bool esg_init(void *state, struct platform *platform, const double *value
     esg->method = (int)values[PARAMETER_METHOD];
     esg->recheck_limit = (uint32_t)values[PARAMETER_RECHECK_LIMIT];
     esg->infeasible = (int)values[PARAMETER_INFEASIBLE];
-    esg->distribution = (int)values[PARAMETER_DISTRIBUTION];
+    esg->split = (enum slo_split)values[PARAMETER_SPLIT];
     esg->headroom = values[PARAMETER_HEADROOM];
-    bool done = esg_allocate(esg, workload) || error_run(error, "policy esg: out of memory");
+    esg->limits =
+        (struct search_limits){.max_batch = values[PARAMETER_BATCHING] > 0 ? UINT32_MAX : 1,
+                               .whole_gpu = !(values[PARAMETER_SHARING] > 0)};
+    esg->redistribution = values[PARAMETER_REDISTRIBUTION] > 0;
+    esg->locality = (enum placement_preference)values[PARAMETER_LOCALITY];
+    bool done = esg_allocate(esg, workload);
+    if (done && values[PARAMETER_PLACEMENT] > 0) {
+        esg->loads = load_index_create(platform);
+        done = esg->loads != NULL;
+    }
+    if (!done)
+        error_run(error, "policy esg: out of memory");
     for (size_t f = 0; done && f < esg->function_count; f++)
-        done = esg_init_function(&esg->functions[f], workload, f, error);
+        done = esg_init_function(&esg->functions[f], workload, f, &esg->limits, error);
     for (size_t a = 0; done && a < esg->application_count; a++)
         done = esg_init_application(esg, &esg->applications[a], &workload->applications[a], error);
     if (!done)
@@ -257,7 +297,7 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
                            const struct esg_queue *queue)
 {
     bool found;
-    if (esg->method == METHOD_FRONTIER) {
+    if (planned->set != NULL) {
         found = frontier_search(planned->set, stage, queue->budget, queue->length, esg->k,
                                 &esg->result);
     } else {
@@ -282,11 +322,13 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
     return esg->result.expansions > 0 ? esg->result.expansions : 1;
 }
 
-/* Time from now to the deadline that the oldest job's plans must meet. */
+/* Time from now to the deadline that the oldest job's plans must meet, or its stage's quota. */
 static sim_time_t esg_budget(const struct esg *esg, const struct esg_application *planned,
                              uint32_t stage, const struct job_view *job, sim_time_t now)
 {
     double slo = (double)job->slo * (1 - esg->headroom);
+    if (!esg->redistribution)
+        return (sim_time_t)(slo * planned->plan->stages[stage].slot);
     if (esg->method == METHOD_ASTAR)
         slo *= planned->plan->stages[stage].deadline_fraction;
     return job->arrival + (sim_time_t)slo - now;
@@ -325,53 +367,24 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
 /* ---- ESG_Dispatch -------------------------------------------------------------------------------
  */
 
-/* An invoker that ran a predecessor of the oldest job and fits; SIM_NONE where none does. */
-static uint32_t esg_local(const struct platform *platform, uint32_t queue, uint32_t function,
-                          uint32_t configuration, bool warm)
-{
-    for (uint32_t which = 0;; which++) {
-        uint32_t invoker = platform_predecessor_invoker(platform, queue, which);
-        if (invoker == SIM_NONE)
-            return SIM_NONE;
-        if (warm ? platform_fits_warm(platform, function, configuration, invoker)
-                 : platform_fits(platform, function, configuration, invoker))
-            return invoker;
-    }
-}
-
-/* Ran the predecessor and warm > warm > ran the predecessor > home > any. */
-static uint32_t esg_place(const struct esg *esg, struct platform *platform, uint32_t queue,
-                          uint32_t function, uint32_t configuration)
-{
-    uint32_t invoker = esg_local(platform, queue, function, configuration, true);
-    if (invoker == SIM_NONE)
-        invoker = platform_best_fit(platform, function, configuration, true);
-    if (invoker == SIM_NONE)
-        invoker = esg_local(platform, queue, function, configuration, false);
-    for (uint32_t which = 0;
-         invoker == SIM_NONE && which < HOME_PROBES && which < esg->invoker_count; which++) {
-        uint32_t home = platform_home(platform, function, which);
-        if (platform_fits(platform, function, configuration, home))
-            invoker = home;
-    }
-    if (invoker == SIM_NONE)
-        invoker = platform_best_fit(platform, function, configuration, false);
-    return invoker;
-}
-
 static bool esg_try(const struct esg *esg, struct platform *platform, uint32_t queue,
                     uint16_t configuration, double cost, sim_time_t time)
 {
     uint32_t function = platform_queue_function(platform, queue);
-    uint32_t invoker = esg_place(esg, platform, queue, function, configuration);
+    uint32_t invoker =
+        placement_esg(platform, queue, configuration, esg->locality, esg->loads, false);
     if (invoker == SIM_NONE)
         return false;
     uint32_t batch =
         platform_workload(platform)->functions[function].configurations[configuration].batch;
     uint32_t length = platform_queue_length(platform, queue);
     platform_explain(platform, (uint32_t)esg->queues[queue].candidate_count, cost, time);
-    return platform_dispatch(platform, queue, length < batch ? length : batch, configuration,
-                             invoker);
+    if (!platform_dispatch(platform, queue, length < batch ? length : batch, configuration,
+                           invoker))
+        return false;
+    if (esg->loads != NULL)
+        load_index_update(esg->loads, platform, invoker);
+    return true;
 }
 
 static bool esg_try_candidates(const struct esg *esg, struct platform *platform, uint32_t queue)
@@ -466,8 +479,8 @@ static void esg_on_finish(void *state, struct platform *platform,
                           const struct finished_batch *batch)
 {
     struct esg *esg = state;
-    (void)platform;
-    (void)batch;
+    if (esg->loads != NULL)
+        load_index_update(esg->loads, platform, batch->invoker);
     esg->freed = true;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/esg/dominators.h"
+#include "sched/common/dominators.h"
 #include "sched/esg/pareto.h"
 
 /* Most combinations enumerated for one region that is not series-parallel. */

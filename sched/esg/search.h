@@ -42,6 +42,17 @@ struct search_table *search_table_create(const struct configuration *configurati
  * none, ERROR_RUN when out of memory. */
 struct search_table *search_table_create_placeable(const struct workload *workload, size_t function,
                                                    struct error *error);
+
+/* What a policy may use of a cluster. */
+struct search_limits {
+    uint32_t max_batch; /* >= 1 */
+    bool whole_gpu;     /* only shares that are all units of a GPU of the cluster, or none of one */
+};
+
+/* The same, of the configurations within `limits`. */
+struct search_table *search_table_create_within(const struct workload *workload, size_t function,
+                                                const struct search_limits *limits,
+                                                struct error *error);
 void search_table_destroy(struct search_table *table);
 
 struct search_problem {

@@ -73,8 +73,11 @@ struct search_table *search_table_create(const struct configuration *configurati
 }
 
 static bool configuration_placeable(const struct cluster_spec *cluster,
-                                    const struct configuration *configuration)
+                                    const struct configuration *configuration,
+                                    const struct search_limits *limits)
 {
+    if (configuration->batch > limits->max_batch)
+        return false;
     for (size_t i = 0; i < cluster->group_count; i++) {
         const struct invoker_group *group = &cluster->groups[i];
         if (group->count == 0 || configuration->vcpu > group->vcpus)
@@ -83,7 +86,8 @@ static bool configuration_placeable(const struct cluster_spec *cluster,
             return true;
         for (size_t j = 0; j < group->gpu_count; j++)
             if (gpu_allows(&group->gpus[j], configuration->vgpu) &&
-                configuration->gpu_memory_mb <= group->gpus[j].memory_mb)
+                configuration->gpu_memory_mb <= group->gpus[j].memory_mb &&
+                (!limits->whole_gpu || configuration->vgpu == group->gpus[j].units))
                 return true;
     }
     return false;
@@ -92,19 +96,30 @@ static bool configuration_placeable(const struct cluster_spec *cluster,
 struct search_table *search_table_create_placeable(const struct workload *workload, size_t function,
                                                    struct error *error)
 {
+    const struct search_limits none = {.max_batch = UINT32_MAX};
+    return search_table_create_within(workload, function, &none, error);
+}
+
+struct search_table *search_table_create_within(const struct workload *workload, size_t function,
+                                                const struct search_limits *limits,
+                                                struct error *error)
+{
     const struct function *f = &workload->functions[function];
     struct sort_key *keys = malloc(f->configuration_count * sizeof *keys);
     struct search_table *table = NULL;
     size_t count = 0;
     if (keys != NULL) {
         for (size_t i = 0; i < f->configuration_count; i++)
-            if (configuration_placeable(&workload->cluster, &f->configurations[i]))
+            if (configuration_placeable(&workload->cluster, &f->configurations[i], limits))
                 keys[count++] = sort_key_of(&f->configurations[i], i);
         if (count == 0) {
             (void)error_input(error,
-                              "function '%s': none of its configurations fits an empty invoker; "
+                              "function '%s': none of its configurations%s fits an empty invoker; "
                               "give the cluster more vCPUs, GPU units or GPU memory",
-                              f->name);
+                              f->name,
+                              limits->whole_gpu || limits->max_batch < UINT32_MAX
+                                  ? " that the policy allows"
+                                  : "");
             free(keys);
             return NULL;
         }

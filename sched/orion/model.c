@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/esg/dominators.h"
+#include "sched/common/dominators.h"
 #include "sched/esg/search.h"
 
 /* ---- Ladders --------------------------------------------------------------------------------- */

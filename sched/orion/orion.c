@@ -14,8 +14,11 @@
  *
  * Bundling. Orion puts k parallel invocations in one VM [code]; here a bundle is a batch [derived].
  * Jobs that wait behind the head when it is planned join its plan, so that they can stay together
- * through the later stages [derived]; nobody waits for a batch to fill. Where fewer jobs are there
- * than planned, these run with the planned vCPUs and vGPUs: a pre-planned configuration miss.
+ * through the later stages [derived]; nobody waits for a batch to fill. Orion divides the workers
+ * of a fan-out, whose number it knows, and never counts on absent ones [code]: so `bundle`
+ * "queued", the default, plans batches of at most the jobs that wait. "any" counts on full batches
+ * of every size, which is what ESG's authors hold against Orion [recall]: where fewer jobs are
+ * there than planned, these run with the planned vCPUs and vGPUs, a pre-planned configuration miss.
  *
  * Right-prewarming. A stage's container is started one mean cold start before the stage's input is
  * due by the plan's median [notes: the simple equivalent of the repository's delay search], unless
@@ -28,10 +31,12 @@
  * between the workers of one stage, which no stage here has]. No percentile is interpolated between
  * sizes: every configuration has its own. Transfers, queueing and interference are not in the model
  * [derived: nor in ESG's]. The target of a plan is the workflow's SLO, whatever it has waited
- * already [code]. Queues are taken round robin, a batch that fits nowhere waits and lets others
- * pass [derived]. One unit of decision time is what ESG_1Q pays for a node; a percentile, which
- * takes some convolutions, is taken for 100 nodes, so that the default cut-off is 10 ms where a
- * node is 100 ns [assumed].
+ * already [code: sizes belong to the workflow, not to a request]. Queues are taken round robin, a
+ * batch that fits nowhere waits and lets others pass [derived]. One unit of decision time is what
+ * ESG_1Q pays for a node; a percentile, which takes some convolutions of 512 bins, some 10^5
+ * multiply-adds each, is taken for 100 nodes, 10 us where a node is 100 ns: what an evaluation
+ * takes on one core of today, so that Orion pays by the same clock as ESG; the default cut-off is
+ * then 10 ms, the middle of 1, 10 and 100 [assumed].
  */
 #include "sched/policy.h"
 
@@ -87,8 +92,8 @@ static const struct parameter orion_parameters[PARAMETER_COUNT] = {
                          "decision cost of one plan's percentile, in node expansions (assumed)"},
     [PARAMETER_CHARGE] = {"charge", CHARGE_EACH, 0, 1, "each|first",
                           "each bundle's search (recall), or only the first of the same target"},
-    [PARAMETER_BUNDLE] = {"bundle", BUNDLE_ANY, 0, 1, "any|queued",
-                          "largest batch planned: any, or the jobs that wait (derived)"},
+    [PARAMETER_BUNDLE] = {"bundle", BUNDLE_QUEUED, 0, 1, "any|queued",
+                          "largest batch planned: the jobs that wait (code), or any (recall)"},
     [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs in a batch"},
     [PARAMETER_BINS] = {"bins", 512, 16, 8192, NULL,
                         "bins of the latency distributions to an SLO (derived; code: 100 ms)"},
@@ -96,7 +101,7 @@ static const struct parameter orion_parameters[PARAMETER_COUNT] = {
                            "start containers for the input's median time (notes)"},
     [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
                             "share of the SLO that plans leave unused (assumed)"},
-    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 2, PLACEMENT_CHOICES,
+    [PARAMETER_PLACEMENT] = {"placement", 0, 0, 3, PLACEMENT_CHOICES,
                              "invokers asked first, warm before cold (derived)"},
 };
 

@@ -7,7 +7,8 @@
 
 #include <cjson/cJSON.h>
 
-#include "sched/esg/slo.h"
+#include "sched/common/slo.h"
+#include "sched/esg/search.h"
 #include "sim/cli/find.h"
 #include "workloads/experiment.h"
 
@@ -78,7 +79,7 @@ static struct slo_plan *make_plan(const struct workload *workload,
         search_table_destroy(table);
     }
     if (mean_time != NULL)
-        plan = slo_plan_create(application, mean_time, group_size);
+        plan = slo_plan_create(application, mean_time, group_size, SLO_DOMINATOR);
     if (plan == NULL)
         (void)error_run(error, "slo: out of memory");
     free(mean_time);

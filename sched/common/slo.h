@@ -1,4 +1,9 @@
-/* Dominator-based SLO distribution (ESG, HPDC'24): from one end-to-end SLO to a deadline a stage.
+/* SLO distribution: from one end-to-end SLO to a share of it, and a deadline, for every stage.
+ *
+ * Three rules, for any policy. SLO_PROPORTIONAL (as GrandSLAm, EuroSys'19, splits it) and
+ * SLO_EQUAL: a stage's share is its length over that of the longest path through it, length being
+ * mean latency or 1, so that a path's shares sum to no more than the SLO, and a longest path's to
+ * all of it. SLO_DOMINATOR is ESG's (HPDC'24):
  *
  * ANL(f), the average normalised length, is the mean latency of f over its configurations divided
  * by the sum of these means over the application. The dominator tree of the DAG finds its
@@ -24,10 +29,17 @@
  * for b): it rises along every edge and gives every stage time of its own. Where nothing is forced,
  * as in every series-parallel graph without such short cuts, the two are one.
  */
-#ifndef ESGSIM_SCHED_ESG_SLO_H
-#define ESGSIM_SCHED_ESG_SLO_H
+#ifndef ESGSIM_SCHED_COMMON_SLO_H
+#define ESGSIM_SCHED_COMMON_SLO_H
 
-#include "sched/esg/search.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "workloads/workload.h"
+
+enum { SLO_MAX_GROUP = 16 }; /* most stages of a group */
+
+enum slo_split { SLO_PROPORTIONAL, SLO_EQUAL, SLO_DOMINATOR };
 
 struct slo_stage {
     double anl;
@@ -35,9 +47,12 @@ struct slo_stage {
     uint32_t post_dominator;  /* immediate post-dominator; SIM_NONE likewise */
     uint32_t group;           /* stages planned together share a group */
     double quota;             /* the stage's own share of the SLO (its group's, split by ANL) */
+    double slot;              /* from the latest own_deadline before it to its own; > 0 where a mean
+                                 time is; the quota wherever no DAG's shape forces that to 0 */
+    double slot_of_rest;      /* its slot's share of what is left at the slot's start */
     double own_deadline;      /* done by arrival + SLO × this, were it alone in its group */
     double deadline_fraction; /* its group must be done by arrival + SLO × this */
-    uint32_t chain[SEARCH_MAX_STAGES]; /* this stage and those after it in its group, in order */
+    uint32_t chain[SLO_MAX_GROUP]; /* this stage and those after it in its group, in order */
     size_t chain_length;
 };
 
@@ -47,11 +62,11 @@ struct slo_plan {
     struct slo_stage *stages;
 };
 
-/* `mean_time[s]` is the mean latency over the configurations of stage s's function. `group_size`
- * 1..SEARCH_MAX_STAGES. NULL when out of memory. Any DAG, non-series-parallel ones, several sources
- * and several sinks included. */
+/* `mean_time[s]` > 0 is the mean latency over the configurations of stage s's function.
+ * `group_size` 1..SLO_MAX_GROUP. NULL when out of memory. Any DAG, non-series-parallel ones,
+ * several sources and several sinks included. Slots along every path sum to no more than 1. */
 struct slo_plan *slo_plan_create(const struct application *application, const double *mean_time,
-                                 size_t group_size);
+                                 size_t group_size, enum slo_split split);
 void slo_plan_destroy(struct slo_plan *plan);
 
 #endif

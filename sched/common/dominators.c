@@ -1,4 +1,4 @@
-#include "sched/esg/dominators.h"
+#include "sched/common/dominators.h"
 
 /* The closest common ancestor of a and b in the tree built so far, in which parents have smaller
  * numbers than their children. */

@@ -5,8 +5,8 @@
  * (sink). Stages are in topological order, so one pass settles each (Cooper, Harvey, Kennedy: "A
  * simple, fast dominance algorithm", 2001, which needs no iteration on a DAG).
  */
-#ifndef ESGSIM_SCHED_ESG_DOMINATORS_H
-#define ESGSIM_SCHED_ESG_DOMINATORS_H
+#ifndef ESGSIM_SCHED_COMMON_DOMINATORS_H
+#define ESGSIM_SCHED_COMMON_DOMINATORS_H
 
 #include "workloads/workload.h"
 

@@ -1,9 +1,10 @@
-#include "sched/esg/slo.h"
+#include "sched/common/slo.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/esg/dominators.h"
+#include "sched/common/dominators.h"
 
 /* ---- The graph of junctions
  * ----------------------------------------------------------------------
@@ -457,14 +458,70 @@ static void plan_group(struct slo_plan *plan, const struct application *applicat
     }
 }
 
-struct slo_plan *slo_plan_create(const struct application *application, const double *mean_time,
-                                 size_t group_size)
+/* The dominators, quotas and own deadlines of ESG's rule. */
+static bool plan_dominator(struct slo_plan *plan, const struct application *application)
 {
-    size_t count = application->stage_count;
-    struct slo_plan *plan = calloc(1, sizeof *plan);
+    const size_t count = plan->stage_count;
     double *potential = malloc((2 * count + 2) * sizeof *potential);
+    bool done = potential != NULL &&
+                plan_potential(application, plan->stages, junctions_contract_all, potential);
+    for (size_t s = 0; done && s < count; s++)
+        plan->stages[s].quota = potential[2 * s + 1] - potential[2 * s];
+    done = done && plan_potential(application, plan->stages, junctions_contract_safely, potential);
+    for (size_t s = 0; done && s < count; s++) {
+        struct slo_stage *planned = &plan->stages[s];
+        const struct stage *stage = &application->stages[s];
+        double start = 0;
+        planned->own_deadline = potential[2 * s + 1];
+        for (size_t i = 0; i < stage->after_count; i++)
+            start = fmax(start, plan->stages[stage->after[i]].own_deadline);
+        planned->slot = planned->own_deadline - start;
+        planned->slot_of_rest = start < 1 ? planned->slot / (1 - start) : 1;
+    }
+    free(potential);
+    return done;
+}
+
+/* A stage's length over that of the longest path through it. */
+static bool plan_longest_path(struct slo_plan *plan, const struct application *application,
+                              const double *mean_time)
+{
+    const size_t count = plan->stage_count;
+    double *before = calloc(2 * count + 1, sizeof *before);
+    if (before == NULL)
+        return false;
+    double *after = before + count;
+    for (size_t s = 0; s < count; s++) {
+        const struct stage *stage = &application->stages[s];
+        for (size_t i = 0; i < stage->after_count; i++) {
+            const uint32_t p = stage->after[i];
+            before[s] = fmax(before[s], before[p] + (mean_time != NULL ? mean_time[p] : 1));
+        }
+    }
+    for (size_t s = count; s-- > 0;) {
+        const struct stage *stage = &application->stages[s];
+        struct slo_stage *planned = &plan->stages[s];
+        const double own = mean_time != NULL ? mean_time[s] : 1;
+        for (size_t i = 0; i < stage->next_count; i++) {
+            const uint32_t n = stage->next[i];
+            after[s] = fmax(after[s], after[n] + (mean_time != NULL ? mean_time[n] : 1));
+        }
+        planned->slot = own / (before[s] + own + after[s]);
+        planned->slot_of_rest = own / (own + after[s]);
+        planned->quota = planned->slot;
+        planned->own_deadline = (before[s] + own) / (before[s] + own + after[s]);
+    }
+    free(before);
+    return true;
+}
+
+struct slo_plan *slo_plan_create(const struct application *application, const double *mean_time,
+                                 size_t group_size, enum slo_split split)
+{
+    const size_t count = application->stage_count;
+    struct slo_plan *plan = calloc(1, sizeof *plan);
     uint32_t *tree = malloc(count * sizeof *tree);
-    bool done = plan != NULL && potential != NULL && tree != NULL;
+    bool done = plan != NULL && tree != NULL;
     if (done) {
         plan->stage_count = count;
         plan->stages = calloc(count, sizeof *plan->stages);
@@ -478,19 +535,12 @@ struct slo_plan *slo_plan_create(const struct application *application, const do
         post_dominators_find(application, tree);
         for (size_t s = 0; s < count; s++)
             plan->stages[s].post_dominator = tree[s];
-        done = plan_potential(application, plan->stages, junctions_contract_all, potential);
+        done = split == SLO_DOMINATOR
+                   ? plan_dominator(plan, application)
+                   : plan_longest_path(plan, application, split == SLO_EQUAL ? NULL : mean_time);
     }
-    if (done) {
-        for (size_t s = 0; s < count; s++)
-            plan->stages[s].quota = potential[2 * s + 1] - potential[2 * s];
-        done = plan_potential(application, plan->stages, junctions_contract_safely, potential);
-    }
-    if (done) {
-        for (size_t s = 0; s < count; s++)
-            plan->stages[s].own_deadline = potential[2 * s + 1];
+    if (done)
         plan_group(plan, application, group_size);
-    }
-    free(potential);
     free(tree);
     if (!done) {
         slo_plan_destroy(plan);

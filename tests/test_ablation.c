@@ -1,0 +1,382 @@
+/* What takes ESG's ideas away one at a time, and its dispatch, shared with other policies, against
+ * a scan of all invokers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sched/common/placement.h"
+#include "sched/common/planner.h"
+#include "sched/registry.h"
+#include "tests/worlds.h"
+
+enum { WORLDS = 25, OFF = 0, WARM = 1, SPREAD = 1 };
+
+/* ---- Placement against a scan ---------------------------------------------------------------- */
+
+struct probe {
+    struct load_index *loads;
+    struct random_stream stream;
+    uint32_t cursor;
+    uint32_t answers; /* compared, and not SIM_NONE */
+};
+
+static uint32_t probe_answers;
+
+static bool probe_init(void *state, struct platform *platform, const double *values,
+                       struct error *error)
+{
+    struct probe *probe = state;
+    (void)values;
+    (void)error;
+    random_stream_open(&probe->stream, platform_seed(platform), RANDOM_TEST, 5, 0);
+    probe->loads = load_index_create(platform);
+    assert_non_null(probe->loads);
+    return true;
+}
+
+static void probe_finish(void *state)
+{
+    struct probe *probe = state;
+    load_index_destroy(probe->loads);
+    probe->loads = NULL;
+    probe_answers += probe->answers;
+}
+
+static void probe_on_finish(void *state, struct platform *platform,
+                            const struct finished_batch *batch)
+{
+    const struct probe *probe = state;
+    load_index_update(probe->loads, platform, batch->invoker);
+}
+
+static bool ran_predecessor(const struct platform *platform, uint32_t queue, uint32_t invoker)
+{
+    for (uint32_t which = 0;; which++) {
+        const uint32_t ran = platform_predecessor_invoker(platform, queue, which);
+        if (ran == SIM_NONE || ran == invoker)
+            return ran == invoker;
+    }
+}
+
+static bool is_home(const struct platform *platform, uint32_t function, uint32_t invoker)
+{
+    const uint32_t count = platform_workload(platform)->cluster.invoker_count;
+    for (uint32_t which = 0; which < 4 && which < count; which++)
+        if (platform_home(platform, function, which) == invoker)
+            return true;
+    return false;
+}
+
+/* ESG_Dispatch's rank of an invoker, by its definition; UINT32_MAX: it does not fit. */
+static uint32_t rank_of(const struct platform *platform, uint32_t queue, uint32_t configuration,
+                        uint32_t invoker, enum placement_preference preference, bool warm_only)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const bool warm = platform_fits_warm(platform, function, configuration, invoker);
+    const bool near = ran_predecessor(platform, queue, invoker);
+    if (!(warm_only ? warm : platform_fits(platform, function, configuration, invoker)))
+        return UINT32_MAX;
+    if (preference == PLACEMENT_ANY)
+        return 4;
+    if (preference == PLACEMENT_WARM)
+        return warm ? 1 : 4;
+    if (warm)
+        return near ? 0 : 1;
+    if (near)
+        return 2;
+    return is_home(platform, function, invoker) ? 3 : 4;
+}
+
+/* Batches there, or what is free there: the less the better, by either rule. */
+static uint64_t key_of(const struct platform *platform, uint32_t invoker, bool spread)
+{
+    return spread ? platform_running_batches(platform, invoker)
+                  : (uint64_t)platform_free_vgpus(platform, invoker) << 32 |
+                        platform_free_vcpus(platform, invoker);
+}
+
+static void check_place(struct probe *probe, struct platform *platform, uint32_t queue,
+                        uint32_t configuration, enum placement_preference preference, bool spread,
+                        bool warm_only)
+{
+    const uint32_t count = platform_workload(platform)->cluster.invoker_count;
+    const uint32_t chosen = placement_esg(platform, queue, configuration, preference,
+                                          spread ? probe->loads : NULL, warm_only);
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t rank = rank_of(platform, queue, configuration, i, preference, warm_only);
+        best = rank < best ? rank : best;
+    }
+    assert_int_equal(chosen == SIM_NONE, best == UINT32_MAX);
+    if (chosen == SIM_NONE)
+        return;
+    probe->answers++;
+    assert_int_equal(rank_of(platform, queue, configuration, chosen, preference, warm_only), best);
+    /* By best fit a predecessor is the first that fits, and a home the first of the walk. */
+    if (best == 3 || (!spread && (best == 0 || best == 2)))
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        if (rank_of(platform, queue, configuration, i, preference, warm_only) == best)
+            assert_true(key_of(platform, chosen, spread) <= key_of(platform, i, spread));
+}
+
+static bool probe_decide(void *state, struct platform *platform)
+{
+    struct probe *probe = state;
+    const struct workload *workload = platform_workload(platform);
+    const uint32_t queue = platform_next_queue(platform, probe->cursor);
+    if (queue == SIM_NONE)
+        return false;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const struct function *spec = &workload->functions[function];
+    const uint32_t configuration =
+        (uint32_t)gsl_rng_uniform_int(&probe->stream.rng, spec->configuration_count);
+    for (uint32_t preference = 0; preference < 3; preference++)
+        for (uint32_t rule = 0; rule < 4; rule++)
+            check_place(probe, platform, queue, configuration,
+                        (enum placement_preference)preference, rule / 2 == 1, rule % 2 == 1);
+    assert_int_equal(placement_choose(platform, queue, configuration, PLACEMENT_ESG, false),
+                     placement_esg(platform, queue, configuration, PLACEMENT_NEAR, NULL, false));
+    const bool spread = gsl_rng_uniform_int(&probe->stream.rng, 2) > 0;
+    const uint32_t invoker = placement_esg(platform, queue, configuration, PLACEMENT_NEAR,
+                                           spread ? probe->loads : NULL, false);
+    if (invoker == SIM_NONE)
+        return false;
+    const uint32_t length = platform_queue_length(platform, queue);
+    const uint32_t batch = spec->configurations[configuration].batch;
+    probe->cursor = (queue + 1) % workload->queue_count;
+    if (!platform_dispatch(platform, queue, length < batch ? length : batch, configuration,
+                           invoker))
+        return false;
+    load_index_update(probe->loads, platform, invoker);
+    return platform_next_queue(platform, 0) != SIM_NONE;
+}
+
+static const struct policy probe_policy = {
+    .abi = POLICY_ABI,
+    .name = "probe",
+    .state_bytes = sizeof(struct probe),
+    .init = probe_init,
+    .on_finish = probe_on_finish,
+    .decide = probe_decide,
+    .finish = probe_finish,
+};
+
+static void placement_equals_a_scan_of_all_invokers_by_its_definition(void **unused)
+{
+    (void)unused;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    probe_answers = 0;
+    for (uint64_t n = 0; n < WORLDS; n++) {
+        char json[WORLD_BYTES];
+        struct simulation_result result = {0};
+        world_random(json, n, false);
+        run_well(json, &probe_policy, NULL, 0, log, &result);
+        world_check_conserved(log, &result, 400);
+        simulation_result_clear(&result);
+    }
+    print_message("%u placements\n", probe_answers);
+    assert_true(probe_answers > 100000);
+    free(log);
+}
+
+/* ---- ESG without one of its ideas ------------------------------------------------------------ */
+
+static void check_variant(const struct log *log, const char *key, double value)
+{
+    for (size_t i = 0; i < log->batch_count; i++) {
+        const struct batch_row *batch = &log->batches[i];
+        if (strcmp(key, "batching") == 0)
+            assert_true(batch->jobs == 1 && batch->configured_batch == 1);
+        if (strcmp(key, "sharing") != 0)
+            continue;
+        assert_int_equal(batch->vgpu, 4);
+        assert_true(batch->slowdown < 1.0001); /* times are whole ns */
+        for (size_t j = 0; j < i; j++) {
+            const struct batch_row *other = &log->batches[j];
+            assert_true(other->invoker != batch->invoker || other->gpu != batch->gpu ||
+                        other->finished_ns <= batch->dispatched_ns ||
+                        batch->finished_ns <= other->dispatched_ns);
+        }
+    }
+    (void)value;
+}
+
+static void every_variant_of_esg_serves_all_within_the_cluster(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *key;
+        double value;
+    } variants[] = {{"sharing", OFF},     {"batching", OFF},    {"redistribution", OFF},
+                    {"locality", OFF},    {"locality", WARM},   {"split", SLO_PROPORTIONAL},
+                    {"split", SLO_EQUAL}, {"placement", SPREAD}};
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    const struct policy *esg = policy_find("esg", NULL);
+    for (uint64_t n = 0; n < WORLDS; n++)
+        for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+            char json[WORLD_BYTES];
+            struct simulation_result result = {0};
+            world_random(json, n, false);
+            run_well(json, esg, variants[v].key, variants[v].value, log, &result);
+            world_check_conserved(log, &result, 400);
+            check_variant(log, variants[v].key, variants[v].value);
+            simulation_result_clear(&result);
+        }
+    free(log);
+}
+
+/* Configurations of a stage's batches under one policy; how many different ones. */
+static size_t configurations_of(const struct log *log, uint32_t queue, uint32_t *vcpu,
+                                uint32_t *vgpu)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < log->batch_count; i++) {
+        const struct batch_row *batch = &log->batches[i];
+        if (batch->queue != queue || (count > 0 && batch->vcpu == *vcpu && batch->vgpu == *vgpu))
+            continue;
+        *vcpu = batch->vcpu;
+        *vgpu = batch->vgpu;
+        count++;
+    }
+    return count;
+}
+
+/* The smaller a share the cheaper, at a price in time. */
+#define SHARES                                                                                     \
+    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
+    "\"licence\":\"none\",\"unit\":4,\"functions\":{"                                              \
+    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"                \
+    "[[[80,48,30]]],\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100," \
+    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5},"                            \
+    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"                \
+    "[[[40,24,15]]],\"cold_start_ms\":{\"mean\":200,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100," \
+    "\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"                           \
+    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
+
+/* A chain at a trickle: nothing waits, so that budgets alone decide. */
+static const char trickle[] =
+    "{\"name\":\"trickle\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":8,"
+    "\"memory_mb\":4000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
+    "\"memory_mb\":4000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
+    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\"},"
+    "{\"name\":\"g\",\"model\":\"g\"}]}," SHARES ","
+    "\"applications\":[{\"name\":\"chain\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"},"
+    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]},"
+    "{\"name\":\"c\",\"function\":\"f\",\"after\":[\"b\"]}]}],"
+    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":1000,\"high_ms\":1100},"
+    "\"slo\":{\"factor\":0.75},\"platform\":{\"prewarm\":\"none\",\"noise\":{\"cv\":0.4},"
+    "\"initial\":{\"f\":8,\"g\":8}},\"requests\":300,\"warmup_requests\":0,\"seed\":3}";
+
+static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void **unused)
+{
+    (void)unused;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    struct experiment *experiment = load(trickle);
+    struct error error = {0};
+    struct planner *planner =
+        planner_create(&experiment->workload, 65535, PLANNER_DOMINATOR, &error);
+    assert_non_null(planner);
+    const struct policy *esg = policy_find("esg", NULL);
+    struct simulation_result result = {0};
+    run_well(trickle, esg, "redistribution", OFF, log, &result);
+    simulation_result_clear(&result);
+    for (uint32_t queue = 0; queue < 3; queue++) {
+        const uint32_t function = experiment->workload.applications[0].stages[queue].function;
+        const sim_time_t budget =
+            planner_budget(planner, queue, experiment->workload.applications[0].slo);
+        const struct configuration *wanted =
+            &experiment->workload.functions[function]
+                 .configurations[planner_cheapest(planner, function, 1, budget)];
+        uint32_t vcpu = 0, vgpu = 0;
+        assert_int_equal(configurations_of(log, queue, &vcpu, &vgpu), 1);
+        assert_int_equal(vcpu, wanted->vcpu);
+        assert_int_equal(vgpu, wanted->vgpu);
+    }
+    /* With it, what the noise of the first stages leaves or takes moves the later ones' plans. */
+    uint32_t vcpu = 0, vgpu = 0;
+    run_well(trickle, esg, NULL, 0, log, &result);
+    simulation_result_clear(&result);
+    assert_true(configurations_of(log, 2, &vcpu, &vgpu) > 1);
+    planner_destroy(planner);
+    experiment_free(experiment);
+    free(log);
+}
+
+/* Jobs of later stages that ran where the first did. */
+static size_t stayed(const struct log *log)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < log->batch_count; i++)
+        for (size_t j = 0; j < i; j++)
+            count += log->batches[i].stage > 0 && log->batches[j].stage == 0 &&
+                     log->batches[j].first_request == log->batches[i].first_request &&
+                     log->batches[j].invoker == log->batches[i].invoker;
+    return count;
+}
+
+static void locality_keeps_a_request_where_its_data_is(void **unused)
+{
+    (void)unused;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    const struct policy *esg = policy_find("esg", NULL);
+    struct simulation_result near = {0}, warm = {0};
+    run_well(trickle, esg, NULL, 0, log, &near);
+    assert_int_equal(stayed(log), 600);
+    assert_true(near.overall.transfer_ms_mean == 0);
+    run_well(trickle, esg, "placement", SPREAD, log, &warm);
+    assert_int_equal(stayed(log), 600);
+    simulation_result_clear(&near);
+    simulation_result_clear(&warm);
+    free(log);
+}
+
+/* Two single-stage requests at a time on four empty invokers: packed on one, or spread. */
+static void spreading_gives_co_runners_gpus_of_their_own(void **unused)
+{
+    (void)unused;
+    static const char pairs[] =
+        "{\"name\":\"pairs\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":8,"
+        "\"memory_mb\":4000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,"
+        "\"memory_mb\":4000}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"
+        "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\"}]}," SHARES ","
+        "\"applications\":[{\"name\":\"one\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],"
+        "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":40,\"high_ms\":41},"
+        "\"slo\":{\"factor\":3},\"platform\":{\"prewarm\":\"none\",\"initial\":{\"f\":8}},"
+        "\"requests\":300,\"warmup_requests\":0,\"seed\":3}";
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    const struct policy *esg = policy_find("esg", NULL);
+    struct simulation_result packed = {0}, spread = {0};
+    run_well(pairs, esg, NULL, 0, log, &packed);
+    double slowest = 1;
+    for (size_t i = 0; i < log->batch_count; i++)
+        slowest = fmax(slowest, log->batches[i].slowdown);
+    assert_true(slowest > 1.4); /* one co-runner: 1.5 */
+    run_well(pairs, esg, "placement", SPREAD, log, &spread);
+    for (size_t i = 0; i < log->batch_count; i++)
+        assert_true(log->batches[i].slowdown < 1.0001);
+    assert_true(spread.overall.cost_per_request_usd < packed.overall.cost_per_request_usd);
+    simulation_result_clear(&packed);
+    simulation_result_clear(&spread);
+    free(log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(placement_equals_a_scan_of_all_invokers_by_its_definition),
+        cmocka_unit_test(every_variant_of_esg_serves_all_within_the_cluster),
+        cmocka_unit_test(without_redistribution_every_stage_keeps_the_plan_of_its_quota),
+        cmocka_unit_test(locality_keeps_a_request_where_its_data_is),
+        cmocka_unit_test(spreading_gives_co_runners_gpus_of_their_own),
+    };
+    return cmocka_run_group_tests_name("ablation", tests, NULL, NULL);
+}
