@@ -539,7 +539,7 @@ static void random_worlds_are_served_whole_and_forgotten(void **state)
     static const struct {
         const char *key;
         double value;
-    } variants[] = {{NULL, 0},     {"method", 1},     {"bundle", 0},    {"charge", 1},
+    } variants[] = {{NULL, 0},     {"method", 1},     {"bundle", 1},    {"charge", 1},
                     {"target", 1}, {"prewarm", 1},    {"cutoff", 1},    {"evaluation_units", 1000},
                     {"bins", 16},  {"headroom", 0.9}, {"max_batch", 1}, {"placement", 2}};
     static struct log log;
@@ -588,10 +588,10 @@ static void absent_jobs_are_counted_on_only_when_told(void **state)
     char json[4096];
     (void)snprintf(json, sizeof json, WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
     struct simulation_result result = {0};
-    run(json, NULL, 0, &log, &result);
+    run(json, "bundle", 1, &log, &result);
     assert_int_equal(counted.misses, 0);
     simulation_result_clear(&result);
-    run(json, "bundle", 0, &log, &result);
+    run(json, NULL, 0, &log, &result);
     assert_true(counted.misses > 0);
     simulation_result_clear(&result);
 }

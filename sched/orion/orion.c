@@ -14,11 +14,13 @@
  *
  * Bundling. Orion puts k parallel invocations in one VM [code]; here a bundle is a batch [derived].
  * Jobs that wait behind the head when it is planned join its plan, so that they can stay together
- * through the later stages [derived]; nobody waits for a batch to fill. Orion divides the workers
- * of a fan-out, whose number it knows, and never counts on absent ones [code]: so `bundle`
- * "queued", the default, plans batches of at most the jobs that wait. "any" counts on full batches
- * of every size, which is what ESG's authors hold against Orion [recall]: where fewer jobs are
- * there than planned, these run with the planned vCPUs and vGPUs, a pre-planned configuration miss.
+ * through the later stages [derived]; nobody waits for a batch to fill. How large
+ * a bundle a plan may count on is open. `bundle` "any", the default, is how ESG's authors ran Orion
+ * and what they hold against it [recall]: it counts on full batches of every size, and where fewer
+ * jobs are there than planned, these run with the planned vCPUs and vGPUs, a pre-planned
+ * configuration miss. "queued" plans batches of at most the jobs that wait: Orion itself divides
+ * the workers of a fan-out, whose number it knows [code]. Neither is better everywhere: reports
+ * that compare with Orion should show both.
  *
  * Right-prewarming. A stage's container is started one mean cold start before the stage's input is
  * due by the plan's median [notes: the simple equivalent of the repository's delay search], unless
@@ -34,9 +36,9 @@
  * already [code: sizes belong to the workflow, not to a request]. Queues are taken round robin, a
  * batch that fits nowhere waits and lets others pass [derived]. One unit of decision time is what
  * ESG_1Q pays for a node; a percentile, which takes some convolutions of 512 bins, some 10^5
- * multiply-adds each, is taken for 100 nodes, 10 us where a node is 100 ns: what an evaluation
- * takes on one core of today, so that Orion pays by the same clock as ESG; the default cut-off is
- * then 10 ms, the middle of 1, 10 and 100 [assumed].
+ * multiply-adds each, is taken for 100 nodes, 10 us where a node is 100 ns: about what an
+ * evaluation takes on one core of today, so that Orion pays by the same clock as ESG; the default
+ * cut-off is then 10 ms, the middle of 1, 10 and 100 [assumed].
  */
 #include "sched/policy.h"
 
@@ -92,8 +94,8 @@ static const struct parameter orion_parameters[PARAMETER_COUNT] = {
                          "decision cost of one plan's percentile, in node expansions (assumed)"},
     [PARAMETER_CHARGE] = {"charge", CHARGE_EACH, 0, 1, "each|first",
                           "each bundle's search (recall), or only the first of the same target"},
-    [PARAMETER_BUNDLE] = {"bundle", BUNDLE_QUEUED, 0, 1, "any|queued",
-                          "largest batch planned: the jobs that wait (code), or any (recall)"},
+    [PARAMETER_BUNDLE] = {"bundle", BUNDLE_ANY, 0, 1, "any|queued",
+                          "largest batch planned: any (recall), or the jobs that wait (code)"},
     [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs in a batch"},
     [PARAMETER_BINS] = {"bins", 512, 16, 8192, NULL,
                         "bins of the latency distributions to an SLO (derived; code: 100 ms)"},
