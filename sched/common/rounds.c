@@ -15,6 +15,14 @@ struct server {
     enum server_state state;
     uint32_t previous, next;       /* of its list, asleep */
     uint32_t queue, configuration; /* of the batch, busy */
+    sim_time_t dispatched;
+    bool warm;
+};
+
+/* Of a queue: what its warm batches spent between dispatch and execution. */
+struct overhead {
+    sim_time_t sum;
+    uint64_t count;
 };
 
 /* A list of sleeping servers for each queue (servers with only that slot), for the spare ones and
@@ -32,6 +40,7 @@ struct rounds {
     uint32_t *shared_first; /* by queue: where its servers of several slots begin in `shared` */
     uint32_t *shared;
     bool *planned; /* by queue */
+    struct overhead *overheads;
     bool *waiting; /* by queue: in `orphans` */
     uint32_t *orphans, orphan_head, orphan_count;
     uint32_t *runnable, runnable_head, runnable_count;
@@ -119,12 +128,13 @@ struct rounds *rounds_create(const struct workload *workload, struct rounds_rule
         rounds->of_invoker = calloc((size_t)rounds->invoker_count + 1, sizeof(uint32_t));
         rounds->shared_first = calloc(queues, sizeof *rounds->shared_first);
         rounds->planned = calloc(queues, sizeof *rounds->planned);
+        rounds->overheads = calloc(queues, sizeof *rounds->overheads);
         rounds->waiting = calloc(queues, sizeof *rounds->waiting);
         rounds->orphans = calloc(queues, sizeof *rounds->orphans);
     }
     if (rounds == NULL || rounds->asleep == NULL || rounds->of_invoker == NULL ||
-        rounds->shared_first == NULL || rounds->planned == NULL || rounds->waiting == NULL ||
-        rounds->orphans == NULL) {
+        rounds->shared_first == NULL || rounds->overheads == NULL || rounds->planned == NULL ||
+        rounds->waiting == NULL || rounds->orphans == NULL) {
         rounds_destroy(rounds);
         error_run(error, "out of memory for the rounds of %u queues", workload->queue_count);
         return NULL;
@@ -144,6 +154,7 @@ void rounds_destroy(struct rounds *rounds)
     free(rounds->shared_first);
     free(rounds->shared);
     free(rounds->planned);
+    free(rounds->overheads);
     free(rounds->waiting);
     free(rounds->orphans);
     free(rounds->runnable);
@@ -248,6 +259,12 @@ bool rounds_end(struct rounds *rounds, const struct platform *platform, struct e
     return true;
 }
 
+sim_time_t rounds_overhead(const struct rounds *rounds, uint32_t queue)
+{
+    const struct overhead *overhead = &rounds->overheads[queue];
+    return overhead->count > 0 ? overhead->sum / (sim_time_t)overhead->count : 0;
+}
+
 bool rounds_serves(const struct rounds *rounds, uint32_t queue)
 {
     return rounds->planned[queue];
@@ -305,6 +322,10 @@ void rounds_on_finish(struct rounds *rounds, const struct finished_batch *batch)
         const bool its = !found && server->state == SERVER_BUSY && server->queue == batch->queue &&
                          server->configuration == batch->configuration;
         found = found || its;
+        if (its && server->warm) {
+            rounds->overheads[batch->queue].sum += batch->started - server->dispatched;
+            rounds->overheads[batch->queue].count++;
+        }
         if (its || server->state == SERVER_BLOCKED)
             server_run(rounds, i);
     }
@@ -330,8 +351,9 @@ static uint32_t batch_jobs(const struct rounds *rounds, struct platform *platfor
     uint32_t expected = length < slot->batch ? length : slot->batch;
     if (rounds->rule.rest == NULL || expected == 0)
         return expected;
-    const sim_time_t now = platform_now(platform);
-    sim_time_t finish = now + ladder_time(slot->ladder, expected) + rounds->rule.rest[queue];
+    const sim_time_t after =
+        platform_now(platform) + rounds_overhead(rounds, queue) + rounds->rule.rest[queue];
+    sim_time_t finish = after + ladder_time(slot->ladder, expected);
     uint32_t kept = 0;
     while (kept < expected) {
         if (platform_job(platform, queue, kept).deadline >= finish) {
@@ -345,7 +367,7 @@ static uint32_t batch_jobs(const struct rounds *rounds, struct platform *platfor
         if (length < expected) {
             expected = length;
             if (expected > 0)
-                finish = now + ladder_time(slot->ladder, expected) + rounds->rule.rest[queue];
+                finish = after + ladder_time(slot->ladder, expected);
         }
     }
     return expected;
@@ -364,6 +386,8 @@ static enum outcome slot_serve(const struct rounds *rounds, struct platform *pla
     const uint32_t configuration = slot->ladder->configuration[ladder_step(slot->ladder, jobs)];
     if (!platform_fits(platform, function, configuration, server->invoker))
         return OUTCOME_NO_ROOM;
+    server->warm = platform_fits_warm(platform, function, configuration, server->invoker);
+    server->dispatched = platform_now(platform);
     if (!platform_dispatch(platform, slot->queue, jobs, configuration, server->invoker))
         return OUTCOME_NOTHING;
     server->state = SERVER_BUSY;

@@ -53,6 +53,10 @@ bool rounds_end(struct rounds *rounds, const struct platform *platform, struct e
 /* Has the queue a slot? */
 bool rounds_serves(const struct rounds *rounds, uint32_t queue);
 
+/* Mean time for which a batch of the queue held its resources before it executed, of those on warm
+ * containers so far; 0 before the first. With early drop it counts as part of a batch's time. */
+sim_time_t rounds_overhead(const struct rounds *rounds, uint32_t queue);
+
 /* The policy functions of the same names call these. rounds_wake: every server looks again. */
 void rounds_on_ready(struct rounds *rounds, uint32_t queue);
 void rounds_on_finish(struct rounds *rounds, const struct finished_batch *batch);

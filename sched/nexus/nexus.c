@@ -33,7 +33,10 @@
  *   that squishy packing takes, residual load included [derived].
  * - A node gets the plan's share whose functions it served most of before; containers of what it is
  *   to serve are started at once and kept, others for `keep_s` [derived].
- * - Transfers, cold starts, noise and decision time are in no prediction. Planning is charged as
+ * - l(b) is the profile's time and, measured while running, the mean time for which a batch holds
+ *   its GPU before it executes (input transfer, decision): Nexus profiles what a batch occupies a
+ *   GPU for, and a plan that fills GPUs cannot leave it out [derived]. Cold starts and noise are in
+ *   no prediction. Planning is charged as
  *   decision time (sums and merges compared), although Nexus plans beside the request path.
  */
 #include "sched/policy.h"
@@ -48,6 +51,7 @@
 enum { TIMER_PLAN, TIMER_RETRY };
 enum { SPLIT_DP, SPLIT_PROPORTIONAL, SPLIT_EQUAL };
 enum { COST_THROUGHPUT, COST_PACKED };
+enum { OVERHEAD_MEASURED, OVERHEAD_NONE };
 enum { SCALINGS = 8 };
 
 static const double least_rate = 0.1;
@@ -61,6 +65,7 @@ enum parameter_index {
     PARAMETER_COST,
     PARAMETER_STEPS,
     PARAMETER_RESIDUAL,
+    PARAMETER_OVERHEAD,
     PARAMETER_DROP,
     PARAMETER_EPOCH,
     PARAMETER_MIN_EPOCH,
@@ -77,8 +82,10 @@ static const struct parameter nexus_parameters[PARAMETER_COUNT] = {
     [PARAMETER_COST] = {"split_cost", COST_THROUGHPUT, 0, 1, "throughput|packed",
                         "GPUs counted by the split: rate / throughput (code), or as packed"},
     [PARAMETER_STEPS] = {"split_steps", 100, 4, 1000, NULL, "parts of the SLO in the split"},
-    [PARAMETER_RESIDUAL] = {"residual", SQUISHY_PAPER, 0, 1, "paper|code",
+    [PARAMETER_RESIDUAL] = {"residual", SQUISHY_CODE, 0, 1, "paper|code",
                             "batch of a residual load: l(b)+b/r (recall) or l(b)+(b-1)/r <= SLO"},
+    [PARAMETER_OVERHEAD] = {"overhead", OVERHEAD_MEASURED, 0, 1, "measured|none",
+                            "what a batch's time in the plan has beside execution (derived)"},
     [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
                         "give up what the coming batch would finish too late (code)"},
     [PARAMETER_EPOCH] = {"epoch_s", 30, 0.1, 86400, NULL, "oldest a plan may be (code)"},
@@ -261,7 +268,7 @@ static bool nexus_orphan(const void *context, uint32_t queue, uint32_t invoker, 
 {
     const struct nexus *nexus = context;
     const struct squishy_session *session = &nexus->sessions[queue];
-    const uint32_t batch = squishy_saturating_batch(session->ladder, session->slo);
+    const uint32_t batch = squishy_saturating_batch(session);
     (void)invoker;
     *slot = slot_of(nexus, queue, batch > 0 ? batch : 1);
     return runs_on(nexus, nexus->nodes[size].group, queue);
@@ -320,27 +327,32 @@ static bool nexus_init(void *state, struct platform *platform, const double *val
 
 /* ---- Budgets --------------------------------------------------------------------------------- */
 
-static double best_throughput(const struct ladder *ladder, sim_time_t slo)
+static double best_throughput(const struct squishy_session *session)
 {
+    const struct ladder *ladder = session->ladder;
     double most = 0;
-    for (size_t i = 0; i < ladder->count && 2 * ladder->time[i] <= slo; i++)
-        most = fmax(most, (double)ladder->batch[i] / sim_to_s(ladder->time[i]));
+    for (size_t i = 0; i < ladder->count; i++) {
+        const sim_time_t time = ladder->time[i] + session->overhead;
+        if (2 * time > session->slo)
+            break;
+        most = fmax(most, (double)ladder->batch[i] / sim_to_s(time));
+    }
     return most;
 }
 
 static double packed_gpus(const struct squishy_session *session, enum squishy_rule rule)
 {
-    const uint32_t batch = squishy_saturating_batch(session->ladder, session->slo);
+    const uint32_t batch = squishy_saturating_batch(session);
     if (batch == 0)
         return (double)INFINITY;
-    const double throughput = (double)batch / sim_to_s(ladder_time(session->ladder, batch));
+    const double throughput = (double)batch / sim_to_s(squishy_time(session, batch));
     const double whole = floor(session->rate / throughput);
     const double left = session->rate - whole * throughput;
     uint32_t part = 0;
     sim_time_t duty = 0;
     if (!(left > 0) || !squishy_residual(session, left, rule, &part, &duty))
         return whole + (left > 0 ? 1 : 0);
-    return whole + (double)ladder_time(session->ladder, part) / (double)duty;
+    return whole + (double)squishy_time(session, part) / (double)duty;
 }
 
 static void cost_fill(struct nexus *nexus, const struct application *application, size_t steps)
@@ -353,7 +365,7 @@ static void cost_fill(struct nexus *nexus, const struct application *application
             const double gpus =
                 nexus->values[PARAMETER_COST] == COST_PACKED
                     ? packed_gpus(&session, (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL])
-                    : session.rate / best_throughput(session.ladder, session.slo);
+                    : session.rate / best_throughput(&session);
             least = gpus < least ? gpus : least;
             nexus->cost[s * (steps + 1) + k] = least;
         }
@@ -392,6 +404,8 @@ static bool rates_take(struct nexus *nexus, sim_time_t now)
         const double rate = (double)nexus->arrived[q] / elapsed;
         nexus->sessions[q].rate = rate > least_rate ? rate : least_rate;
         nexus->arrived[q] = 0;
+        if (nexus->values[PARAMETER_OVERHEAD] == OVERHEAD_MEASURED)
+            nexus->sessions[q].overhead = rounds_overhead(nexus->rounds, q);
         left = left || nexus->sessions[q].rate < rate_low * nexus->served[q] ||
                nexus->sessions[q].rate > rate_high * nexus->served[q];
     }

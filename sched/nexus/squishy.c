@@ -27,10 +27,18 @@ struct packing {
     size_t merged_count;
 };
 
-uint32_t squishy_saturating_batch(const struct ladder *ladder, sim_time_t slo)
+sim_time_t squishy_time(const struct squishy_session *session, uint32_t jobs)
 {
+    const sim_time_t time = ladder_time(session->ladder, jobs);
+    return time < SIM_FOREVER ? time + session->overhead : SIM_FOREVER;
+}
+
+uint32_t squishy_saturating_batch(const struct squishy_session *session)
+{
+    const struct ladder *ladder = session->ladder;
     uint32_t batch = 0;
-    for (size_t i = 0; i < ladder->count && 2 * ladder->time[i] <= slo; i++)
+    for (size_t i = 0;
+         i < ladder->count && 2 * (ladder->time[i] + session->overhead) <= session->slo; i++)
         batch = ladder->batch[i];
     return batch;
 }
@@ -47,18 +55,21 @@ bool squishy_residual(const struct squishy_session *session, double rate, enum s
                       uint32_t *batch, sim_time_t *duty)
 {
     const struct ladder *ladder = session->ladder;
-    size_t chosen = ladder->count;
-    for (size_t i = 0; i < ladder->count && ladder->time[i] <= session->slo; i++) {
+    sim_time_t time = 0;
+    *batch = 0;
+    for (size_t i = 0; i < ladder->count; i++) {
+        const sim_time_t here = ladder->time[i] + session->overhead;
         const double gathered = (double)ladder->batch[i] - (rule == SQUISHY_CODE ? 1 : 0);
-        if (i == 0 || (double)ladder->time[i] + gathered / rate * (double)SIM_S <=
-                          (double)session->slo * (1 + 1e-12))
-            chosen = i;
+        const double latest = (double)here + gathered / rate * (double)SIM_S;
+        if (here > session->slo || (i > 0 && latest > (double)session->slo * (1 + 1e-12)))
+            break;
+        *batch = ladder->batch[i];
+        time = here;
     }
-    if (chosen == ladder->count)
+    if (*batch == 0)
         return false;
-    *batch = ladder->batch[chosen];
-    *duty = residual_duty(*batch, ladder->time[chosen], rate, session->slo);
-    return *duty > 0 && ladder->time[chosen] <= *duty;
+    *duty = residual_duty(*batch, time, rate, session->slo);
+    return *duty > 0 && time <= *duty;
 }
 
 /* ceil(d r), as a step of the ladder; `time` is its. */
@@ -67,7 +78,8 @@ static uint32_t squeezed(const struct squishy_session *session, double rate, sim
 {
     const double jobs = ceil(sim_to_s(duty) * rate - rounding);
     const size_t step = ladder_step(session->ladder, jobs > 1 ? (uint32_t)jobs : 1);
-    *time = step < session->ladder->count ? session->ladder->time[step] : SIM_FOREVER;
+    *time = step < session->ladder->count ? session->ladder->time[step] + session->overhead
+                                          : SIM_FOREVER;
     return step < session->ladder->count ? session->ladder->batch[step] : 0;
 }
 
@@ -99,10 +111,10 @@ static bool session_split(struct packing *packing, uint32_t index, enum squishy_
                           size_t node_limit)
 {
     const struct squishy_session *session = &packing->sessions[index];
-    const uint32_t batch = squishy_saturating_batch(session->ladder, session->slo);
+    const uint32_t batch = squishy_saturating_batch(session);
     if (batch == 0 || !(session->rate > 0))
         return true;
-    const sim_time_t time = ladder_time(session->ladder, batch);
+    const sim_time_t time = squishy_time(session, batch);
     const double throughput = (double)batch / sim_to_s(time);
     double whole = floor(session->rate / throughput + rounding);
     if (whole > (double)node_limit)
@@ -112,7 +124,7 @@ static bool session_split(struct packing *packing, uint32_t index, enum squishy_
     if (left > throughput * rounding) {
         if (squishy_residual(session, left, rule, &residual.batch, &residual.duty)) {
             residual.occupancy =
-                (double)ladder_time(session->ladder, residual.batch) / (double)residual.duty;
+                (double)squishy_time(session, residual.batch) / (double)residual.duty;
             packing->residuals[packing->residual_count++] = residual;
         } else {
             whole++;

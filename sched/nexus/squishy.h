@@ -22,6 +22,8 @@ struct squishy_session {
     const struct ladder *ladder; /* of a whole GPU (share) */
     double rate;                 /* jobs a second, >= 0 */
     sim_time_t slo;
+    sim_time_t
+        overhead; /* l(b) is this and the ladder's time: what else a batch holds the GPU for */
 };
 
 struct squishy_share {
@@ -47,7 +49,10 @@ struct squishy_plan {
 };
 
 /* B: the largest batch with 2 l(B) <= slo; 0 where there is none. */
-uint32_t squishy_saturating_batch(const struct ladder *ladder, sim_time_t slo);
+uint32_t squishy_saturating_batch(const struct squishy_session *session);
+
+/* l(b) of `jobs`; SIM_FOREVER where they are too many. */
+sim_time_t squishy_time(const struct squishy_session *session, uint32_t jobs);
 
 /* Batch and duty cycle of a residual load `rate` > 0. False where no duty cycle serves it in time
  * that its own execution fits into. */
