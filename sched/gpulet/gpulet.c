@@ -24,13 +24,14 @@
  *   partition before it executes [derived; the authors add a measured batching overhead], ×
  * `margin` [code: 1.1].
  * - A batch starts on whichever of its task's gpu-lets is free first; theirs are fed by weights
- *   [derived]. No job is dropped [code]; early_drop "on" lends Nexus's rule [derived].
+ *   [derived].
  * - Until the first plan, one second after the first job, and for a task without a gpu-let, any
  *   free GPU or partition serves the queue, planned ones at the end of a round; plans are then made
  *   after 2, 4, … seconds [derived: theirs is told the rates].
  * - Where a plan leaves a task with less than 85 % of its rate, which they report as a failure, all
- *   rates are scaled down by one factor until none is [derived]. Without early drop the queues of
- *   an overloaded cluster grow.
+ *   rates are scaled down by one factor until none is; gpu-lets that stay empty then serve all
+ *   tasks as they can, and Nexus's early drop sheds what is too much [derived]. Theirs drops
+ *   nothing [code], early_drop "off": the queues of an overloaded cluster then grow without end.
  * - All GPUs of the first one's units are planned for; others serve what has no gpu-let. Where an
  *   invoker has several GPUs the platform chooses among them [derived].
  * - A new plan takes effect at once, batches that run are left to end; containers of what is new on
@@ -81,8 +82,8 @@ static const struct parameter gpulet_parameters[PARAMETER_COUNT] = {
                                 "that the plan allows for between two gpu-lets (derived)"},
     [PARAMETER_SLACK] = {"slack", 1e-6, 0, 1e6, NULL,
                          "jobs a second that may be left unplanned (derived; code: 15)"},
-    [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "off|on",
-                        "give up what the coming batch would finish too late (derived)"},
+    [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
+                        "give up what the coming batch would finish too late (derived; code: off)"},
     [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
                         "idle containers are kept where they are not planned (assumed)"},
 };
@@ -113,6 +114,7 @@ struct gpulets {
     struct rounds *rounds;
     sim_time_t since;
     sim_time_t interval; /* to the next plan */
+    bool scaled;         /* the plan is for less than the rates */
     bool due;
 };
 
@@ -336,7 +338,7 @@ static bool set_up(struct gpulets *self, struct error *error)
         queues_fill(self, &workload->applications[a]);
     const struct rounds_rule rule = {.orphan = gpulet_orphan,
                                      .context = self,
-                                     .rest = self->values[PARAMETER_DROP] > 0 ? self->rest : NULL,
+                                     .rest = self->values[PARAMETER_DROP] > 0 ? NULL : self->rest,
                                      .retry_timer = TIMER_RETRY};
     self->rounds = rounds_create(workload, rule, error);
     if (self->rounds == NULL)
@@ -432,6 +434,7 @@ static bool plan_make(struct gpulets *self, struct gpulet_plan *plan, struct err
             return false;
         work += plan->work;
         plan->work = work;
+        self->scaled = factor < 1;
         if ((plan->complete && factor >= 1) || i > SCALINGS)
             return true;
         low = plan->complete ? factor : low;
@@ -460,6 +463,12 @@ static bool let_install(struct gpulets *self, struct platform *platform, const s
         return true;
     if (!rounds_add_server(self->rounds, gpu->invoker, let->units, error))
         return false;
+    for (uint32_t q = 0; self->scaled && let->count == 0 && q < self->workload->queue_count; q++) {
+        struct rounds_slot slot;
+        if (gpulet_orphan(self, q, gpu->invoker, let->units, &slot) &&
+            !rounds_add_slot(self->rounds, slot, error))
+            return false;
+    }
     for (size_t s = 0; s < let->count; s++) {
         const struct gpulet_share *share = &let->shares[s];
         const size_t part = gpulet_part(world, let->units);

@@ -521,7 +521,8 @@ static bool contains(const struct gpulet *let, uint32_t task)
 }
 
 /* The task's largest batch in the time that others leave on a gpu-let; the duty cycle becomes what
- * gathers it, the others' batches follow. */
+ * gathers it, the others' batches follow. A task that gathers less than one job in a duty cycle
+ * gets a slot of one in each. */
 static bool share_time(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which,
                        uint32_t task, double rate)
 {
@@ -533,7 +534,8 @@ static bool share_time(const struct gpulet_world *world, struct gpulet_gpu *gpu,
         struct gpulet_gpu trial = *gpu;
         struct gpulet *shared = &trial.lets[which];
         const uint32_t batch = ladder->batch[step];
-        const double duty = batch / rate * (double)SIM_S;
+        const double gather = batch / rate * (double)SIM_S;
+        const double duty = batch == 1 && gather > let->duty ? let->duty : gather;
         const double own = gpulet_latency(world, gpu, which, task, batch);
         if (duty > let->duty || duty + own >= (double)spec->slo || own / duty >= 1 - let->occupancy)
             continue;
@@ -546,7 +548,7 @@ static bool share_time(const struct gpulet_world *world, struct gpulet_gpu *gpu,
             good = at < theirs->count;
             share->batch = good ? theirs->batch[at] : 0;
         }
-        shared->shares[shared->count++] = (struct gpulet_share){task, batch, rate};
+        shared->shares[shared->count++] = (struct gpulet_share){.task = task, .batch = batch};
         shared->duty = duty;
         const double work = good ? work_of(world, &trial, which) : (double)INFINITY;
         good = good && work <= duty;

@@ -12,8 +12,9 @@
  * Where we differ [derived]: a partition on which not even two batches of one fit the SLO is left
  * out of the knee and of the residual where a larger one can do it (as coded such a task fails); a
  * neighbour is asked L + duty <= SLO (as coded its duty is added twice and its own time is not);
- * batches are steps of the profile; the 15 jobs a second that are ignored as coded, where rates are
- * hundreds, are `slack`.
+ * a task too slow to gather one job in a gpu-let's duty cycle may still share its time, with a slot
+ * of one job (as coded it is passed over); batches are steps of the profile; the 15 jobs a second
+ * that are ignored as coded, where rates are hundreds, are `slack`.
  */
 #ifndef ESGSIM_SCHED_GPULET_PLAN_H
 #define ESGSIM_SCHED_GPULET_PLAN_H
