@@ -520,49 +520,70 @@ static bool contains(const struct gpulet *let, uint32_t task)
     return false;
 }
 
-/* The task's largest batch in the time that others leave on a gpu-let; the duty cycle becomes what
- * gathers it, the others' batches follow. A task that gathers less than one job in a duty cycle
- * gets a slot of one in each. */
+/* The others' batches for a duty cycle; false where one is larger than any there is. */
+static bool others_follow(const struct gpulet_world *world, struct gpulet *let, double duty)
+{
+    const size_t part = gpulet_part(world, let->units);
+    for (size_t i = 0; i < let->count; i++) {
+        struct gpulet_share *share = &let->shares[i];
+        const struct ladder *ladder = &world->tasks[share->task].ladders[part];
+        const double jobs = ceil(share->rate * duty / (double)SIM_S - 1e-6);
+        const size_t step = ladder_step(ladder, jobs > 1 ? (uint32_t)jobs : 1);
+        if (step == ladder->count)
+            return false;
+        share->batch = ladder->batch[step];
+    }
+    return true;
+}
+
+static double least_slo(const struct gpulet_world *world, const struct gpulet *let)
+{
+    double least = (double)INFINITY;
+    for (size_t i = 0; i < let->count; i++)
+        least = fmin(least, (double)world->tasks[let->shares[i].task].slo);
+    return least;
+}
+
+/* A batch of the task beside what a gpu-let has. The duty cycle becomes what gathers the batch; a
+ * `slot` is for a task that gathers less than one job in any, of which the longest that keeps all
+ * in time is taken. */
+static bool share_batch(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which,
+                        struct gpulet_share share, double duty, bool slot)
+{
+    struct gpulet_gpu trial = *gpu;
+    struct gpulet *let = &trial.lets[which];
+    if (!others_follow(world, let, duty))
+        return false;
+    let->shares[let->count++] = share;
+    const double work = work_of(world, &trial, which);
+    const double most = least_slo(world, let) - work;
+    let->duty = slot && most < duty ? most : duty;
+    if (let->duty > most || work > let->duty)
+        return false;
+    let->occupancy = work / let->duty;
+    for (size_t i = 0; i < let->count; i++)
+        let->shares[i].rate = let->shares[i].batch / let->duty * (double)SIM_S;
+    if (!adjust(world, &trial))
+        return false;
+    *gpu = trial;
+    return true;
+}
+
+/* The task's largest batch in the time that others leave on a gpu-let. */
 static bool share_time(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which,
                        uint32_t task, double rate)
 {
-    struct gpulet *let = &gpu->lets[which];
-    const struct gpulet_task *spec = &world->tasks[task];
-    const size_t part = gpulet_part(world, let->units);
-    const struct ladder *ladder = &spec->ladders[part];
+    const struct gpulet *let = &gpu->lets[which];
+    const struct ladder *ladder = &world->tasks[task].ladders[gpulet_part(world, let->units)];
     for (size_t step = ladder->count; step-- > 0;) {
-        struct gpulet_gpu trial = *gpu;
-        struct gpulet *shared = &trial.lets[which];
         const uint32_t batch = ladder->batch[step];
         const double gather = batch / rate * (double)SIM_S;
-        const double duty = batch == 1 && gather > let->duty ? let->duty : gather;
-        const double own = gpulet_latency(world, gpu, which, task, batch);
-        if (duty > let->duty || duty + own >= (double)spec->slo || own / duty >= 1 - let->occupancy)
+        const bool slot = batch == 1 && gather > let->duty;
+        if (!slot && gather > let->duty)
             continue;
-        bool good = true;
-        for (size_t i = 0; i < let->count && good; i++) {
-            struct gpulet_share *share = &shared->shares[i];
-            const struct ladder *theirs = &world->tasks[share->task].ladders[part];
-            const double jobs = ceil(share->rate * duty / (double)SIM_S - 1e-6);
-            const size_t at = ladder_step(theirs, jobs > 1 ? (uint32_t)jobs : 1);
-            good = at < theirs->count;
-            share->batch = good ? theirs->batch[at] : 0;
-        }
-        shared->shares[shared->count++] = (struct gpulet_share){.task = task, .batch = batch};
-        shared->duty = duty;
-        const double work = good ? work_of(world, &trial, which) : (double)INFINITY;
-        good = good && work <= duty;
-        for (size_t i = 0; i < shared->count && good; i++) {
-            good = work + duty <= (double)world->tasks[shared->shares[i].task].slo;
-            shared->shares[i].rate = shared->shares[i].batch / duty * (double)SIM_S;
-        }
-        if (!good)
-            continue;
-        shared->occupancy = work / duty;
-        if (!adjust(world, &trial))
-            continue;
-        *gpu = trial;
-        return true;
+        const struct gpulet_share share = {.task = task, .batch = batch};
+        if (share_batch(world, gpu, which, share, slot ? let->duty : gather, slot))
+            return true;
     }
     return false;
 }
