@@ -360,6 +360,8 @@ static uint32_t batch_jobs(const struct rounds *rounds, struct platform *platfor
             kept++;
             continue;
         }
+        if (slot->overflow)
+            return kept;
         platform_charge(platform, 1);
         if (!platform_drop(platform, queue, kept))
             return 0;

@@ -22,6 +22,8 @@ struct rounds_slot {
     uint32_t queue;
     uint32_t batch;              /* most jobs in one round */
     const struct ladder *ladder; /* the caller's; outlives the plan */
+    bool overflow; /* served beside servers of its own: takes only what it finishes in time, drops
+                    * nothing */
 };
 
 struct rounds;

@@ -29,9 +29,10 @@
  *   free GPU or partition serves the queue, planned ones at the end of a round; plans are then made
  *   after 2, 4, … seconds [derived: theirs is told the rates].
  * - Where a plan leaves a task with less than 85 % of its rate, which they report as a failure, all
- *   rates are scaled down by one factor until none is; gpu-lets that stay empty then serve all
- *   tasks as they can, and Nexus's early drop sheds what is too much [derived]. Theirs drops
- *   nothing [code], early_drop "off": the queues of an overloaded cluster then grow without end.
+ *   rates are scaled down by one factor until none is; gpu-lets that stay empty then serve what
+ *   of all tasks they can in time, and Nexus's early drop sheds what is too much [derived]. Theirs
+ * drops nothing [code], early_drop "off": the queues of an overloaded cluster then grow without
+ * end.
  * - All GPUs of the first one's units are planned for; others serve what has no gpu-let. Where an
  *   invoker has several GPUs the platform chooses among them [derived].
  * - A new plan takes effect at once, batches that run are left to end; containers of what is new on
@@ -309,7 +310,7 @@ static bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker,
     uint32_t batch = 1;
     for (size_t i = 0; i < ladder->count && 2 * ladder->time[i] <= task->slo; i++)
         batch = ladder->batch[i];
-    *slot = (struct rounds_slot){queue, batch, ladder};
+    *slot = (struct rounds_slot){.queue = queue, .batch = batch, .ladder = ladder};
     const size_t function = (size_t)(task->ladders - self->ladders) / self->part_count;
     size_t low = 0;
     for (size_t high = self->gpu_count; high - low > 1;) {
@@ -456,8 +457,8 @@ static void share_load(struct gpulets *self, struct platform *platform, uint32_t
 }
 
 static bool let_install(struct gpulets *self, struct platform *platform, const struct gpu *gpu,
-                        const struct gpulet *let, const struct gpulet_world *world,
-                        struct error *error)
+                        const struct gpulet *let, const struct gpulet_plan *plan,
+                        const struct gpulet_world *world, struct error *error)
 {
     if (let->units == 0)
         return true;
@@ -465,15 +466,18 @@ static bool let_install(struct gpulets *self, struct platform *platform, const s
         return false;
     for (uint32_t q = 0; self->scaled && let->count == 0 && q < self->workload->queue_count; q++) {
         struct rounds_slot slot;
-        if (gpulet_orphan(self, q, gpu->invoker, let->units, &slot) &&
-            !rounds_add_slot(self->rounds, slot, error))
+        if (!gpulet_orphan(self, q, gpu->invoker, let->units, &slot))
+            continue;
+        slot.overflow = plan->served[q] > 0;
+        if (!rounds_add_slot(self->rounds, slot, error))
             return false;
     }
     for (size_t s = 0; s < let->count; s++) {
         const struct gpulet_share *share = &let->shares[s];
         const size_t part = gpulet_part(world, let->units);
-        const struct rounds_slot slot = {share->task, share->batch,
-                                         &self->tasks[share->task].ladders[part]};
+        const struct rounds_slot slot = {.queue = share->task,
+                                         .batch = share->batch,
+                                         .ladder = &self->tasks[share->task].ladders[part]};
         if (!rounds_add_slot(self->rounds, slot, error))
             return false;
         share_load(self, platform, gpu->invoker, share->task);
@@ -495,7 +499,7 @@ static bool plan_install(struct gpulets *self, struct platform *platform,
         const struct gpulet_gpu whole = {.lets = {{.units = gpu->units}}};
         const struct gpulet_gpu *planned = gpu->planned ? &plan->gpus[next++] : &whole;
         for (size_t i = 0; i < GPULETS_PER_GPU; i++)
-            if (!let_install(self, platform, gpu, &planned->lets[i], &world, error))
+            if (!let_install(self, platform, gpu, &planned->lets[i], plan, &world, error))
                 return false;
     }
     for (size_t i = 0; i < cells; i++)

@@ -379,7 +379,7 @@ static bool task_place(struct maker *maker, uint32_t task)
 {
     enum { WISHES = 256 };
     const struct gpulet_world *world = maker->world;
-    struct wish wishes[WISHES];
+    struct wish wishes[WISHES] = {0};
     size_t count = 0;
     double rate = world->tasks[task].rate;
     while (count < WISHES && rate > world->slack) {

@@ -252,7 +252,8 @@ static bool allocate(struct nexus *nexus, uint32_t vgpu, struct error *error)
 
 static struct rounds_slot slot_of(const struct nexus *nexus, uint32_t queue, uint32_t batch)
 {
-    return (struct rounds_slot){queue, batch, nexus->sessions[queue].ladder};
+    return (struct rounds_slot){
+        .queue = queue, .batch = batch, .ladder = nexus->sessions[queue].ladder};
 }
 
 static bool runs_on(const struct nexus *nexus, const struct invoker_group *group, uint32_t queue)
@@ -419,7 +420,7 @@ static bool plan_make(struct nexus *nexus, struct squishy_plan *plan, struct err
     const size_t queues = nexus->workload->queue_count;
     const enum squishy_rule rule = (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL];
     double applied = 1;
-    double low = 0;
+    double low = 0; /* fits */
     double high = 1;
     double factor = 1;
     uint64_t work = 0;
