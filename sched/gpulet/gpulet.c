@@ -424,8 +424,7 @@ static bool plan_make(struct gpulets *self, struct gpulet_plan *plan, struct err
                                        .slack = self->values[PARAMETER_SLACK],
                                        .slowdown = interferes ? slowdown : NULL,
                                        .context = self};
-    double low = 0;
-    double high = 1;
+    double range[2] = {0, 1}; /* a factor that fits, one that does not */
     double factor = 1;
     uint64_t work = 0;
     for (int i = 0;; i++) {
@@ -438,9 +437,9 @@ static bool plan_make(struct gpulets *self, struct gpulet_plan *plan, struct err
         self->scaled = factor < 1;
         if ((plan->complete && factor >= 1) || i > SCALINGS)
             return true;
-        low = plan->complete ? factor : low;
-        high = plan->complete ? high : factor;
-        factor = i < SCALINGS || !(low > 0) ? (low + high) / 2 : low;
+        range[0] = plan->complete ? factor : range[0];
+        range[1] = plan->complete ? range[1] : factor;
+        factor = i < SCALINGS || !(range[0] > 0) ? (range[0] + range[1]) / 2 : range[0];
         gpulet_clear(plan);
     }
 }

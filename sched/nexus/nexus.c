@@ -420,8 +420,7 @@ static bool plan_make(struct nexus *nexus, struct squishy_plan *plan, struct err
     const size_t queues = nexus->workload->queue_count;
     const enum squishy_rule rule = (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL];
     double applied = 1;
-    double low = 0; /* fits */
-    double high = 1;
+    double range[2] = {0, 1}; /* a factor that fits, one that does not */
     double factor = 1;
     uint64_t work = 0;
     for (int i = 0; i <= SCALINGS + 1; i++) {
@@ -438,9 +437,9 @@ static bool plan_make(struct nexus *nexus, struct squishy_plan *plan, struct err
             return false;
         if (done && (factor >= 1 || i > SCALINGS))
             return true;
-        low = done ? factor : low;
-        high = done ? high : factor;
-        factor = i < SCALINGS ? (low + high) / 2 : low;
+        range[0] = done ? factor : range[0];
+        range[1] = done ? range[1] : factor;
+        factor = i < SCALINGS ? (range[0] + range[1]) / 2 : range[0];
         squishy_clear(plan);
         plan->work = work;
     }

@@ -117,7 +117,7 @@ static double levels_split(struct table *table, const struct application *applic
         row_fill(table, l, below, work);
         memcpy(below, &table->best[l * width], width * sizeof *below);
     }
-    size_t own[WORKLOAD_MAX_STAGES];
+    size_t own[WORKLOAD_MAX_STAGES] = {0};
     size_t left = width - 1;
     for (size_t l = 0; l < count; l++) {
         own[l] = table->own[l * width + left];
@@ -131,8 +131,8 @@ static double levels_split(struct table *table, const struct application *applic
 /* Each stage's part of the longest path of least budgets through it. */
 static void stretch(const struct application *application, const double *least, double *share)
 {
-    double before[WORKLOAD_MAX_STAGES];
-    double after[WORKLOAD_MAX_STAGES];
+    double before[WORKLOAD_MAX_STAGES] = {0};
+    double after[WORKLOAD_MAX_STAGES] = {0};
     for (size_t s = 0; s < application->stage_count; s++) {
         const struct stage *stage = &application->stages[s];
         before[s] = 0;
