@@ -8,7 +8,7 @@
 extern const struct policy policy_esg, policy_fifo, policy_edf, policy_sjf, policy_min_config,
     policy_max_config, policy_llf, policy_least_loaded, policy_power_of_two, policy_openwhisk,
     policy_clockwork, policy_grandslam, policy_clipper, policy_orion, policy_aquatope,
-    policy_infless;
+    policy_infless, policy_nexus, policy_gpulet;
 
 /* One line a policy. */
 /* clang-format off */
@@ -29,6 +29,8 @@ static const struct policy *const policies[] = {
     &policy_orion,
     &policy_aquatope,
     &policy_infless,
+    &policy_nexus,
+    &policy_gpulet,
 };
 /* clang-format on */
 
