@@ -24,6 +24,8 @@
     ROW(openwhisk) \
     ROW(clockwork) \
     ROW(grandslam) \
+    ROW(nexus) \
+    ROW(gpulet) \
     ROW(clipper)
 /* clang-format on */
 

@@ -89,7 +89,7 @@ static const struct parameter fast_gshare_parameters[PARAMETER_COUNT] = {
                        "which free rectangle takes a pod (recall: the best by area)"},
     [PARAMETER_POOL] = {"pool", POOL_FUNCTION, 0, 1, "function|application",
                         "who shares pods: all that run a function, or one application's (derived)"},
-    [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 1, "proportional|equal",
+    [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
                          "a stage's share of the SLO: by mean latency (derived)"},
     [PARAMETER_BOUND] =
         {"bound", 1, 0.05, 1, NULL,

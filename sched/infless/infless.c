@@ -86,7 +86,7 @@ static const struct parameter infless_parameters[PARAMETER_COUNT] = {
          "rate per resource over the rest (notes), or the repository's (code)"},
     [PARAMETER_POOL] = {"pool", POOL_FUNCTION, 0, 1, "function|application",
                         "a deployment for each function, or for each stage of each application"},
-    [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 1, "proportional|equal",
+    [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
                          "a stage's share of the SLO: by mean latency (derived)"},
     [PARAMETER_BETA] = {"beta", BETA_PRICE, 0, 1, "price|flops",
                         "weight of vCPUs to vGPUs: prices (derived), or 64 to 14200 a GPU (code)"},

@@ -1,0 +1,593 @@
+/* gpulet (Choi et al., "Serving Heterogeneous Machine Learning Models on Multi-GPU Servers with
+ * Spatio-Temporal Sharing", ATC'22): partitions of GPUs, at most two a GPU, shared in time.
+ *
+ * Evidence: [code] read in the authors' public repository (casys-kaist/glet @ 3c1c2aa), [recall]
+ * from memory of the paper, [derived] our porting. What is planned, and how, is in plan.h; every
+ * `epoch_s` the plan is made again from the rates of that time [code: 20 s]. A gpu-let runs its
+ * tasks' batches one at a time, round after round.
+ *
+ * Porting assumptions:
+ * - A task is an AFW queue; its SLO is the stage's share of the application's, by the split that
+ *   all function-level policies share (`split`) [derived].
+ * - The sizes 20, 40, 50, 60, 80 and 100 % become the nearest shares that any function of the
+ *   workload has on the cluster's GPUs, the larger of two as near: 1, 2, 4 and 7 sevenths under the
+ *   reconstructed profile. A task on a gpu-let has the largest share of its own within that size;
+ *   what a split leaves over is a gpu-let of what it holds [derived].
+ * - vCPUs are those of the fastest configuration that leaves the invoker's other gpu-lets theirs.
+ * - `rate` "p99": a task is planned for the 99th percentile of a Poisson law of its rate, a second
+ *   at a time [code: what the build of the scheduler turns on]; "mean": for the rate.
+ * - Interference is the profile's own model with both tasks' shares in place of the authors' linear
+ *   law of L2 and DRAM use, whose coefficients hold for their GPUs; floor 1.0 as theirs. GPUs under
+ *   MIG, or "interference": "none", have none [derived]. The platform may run without interference;
+ *   the policy then still fears it.
+ * - L is the profile's time and, measured while running, the mean time for which a batch holds its
+ *   partition before it executes [derived; the authors add a measured batching overhead], ×
+ * `margin` [code: 1.1].
+ * - A batch starts on whichever of its task's gpu-lets is free first; theirs are fed by weights
+ *   [derived].
+ * - Until the first plan, one second after the first job, and for a task without a gpu-let, any
+ *   free GPU or partition serves the queue, planned ones at the end of a round; plans are then made
+ *   after 2, 4, … seconds [derived: theirs is told the rates].
+ * - Where a plan leaves a task with less than 85 % of its rate, which they report as a failure, all
+ *   rates are scaled down by one factor until none is; gpu-lets that stay empty then serve what
+ *   of all tasks they can in time, and Nexus's early drop sheds what is too much [derived]. Theirs
+ * drops nothing [code], early_drop "off": the queues of an overloaded cluster then grow without
+ * end.
+ * - All GPUs of the first one's units are planned for; others serve what has no gpu-let. Where an
+ *   invoker has several GPUs the platform chooses among them [derived].
+ * - A new plan takes effect at once, batches that run are left to end; containers of what is new on
+ *   an invoker are started at once and kept, others for `keep_s` [derived: theirs reloads in the
+ *   background].
+ * - Planning is charged as decision time (places and batches looked at).
+ */
+#include "sched/policy.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <gsl/gsl_cdf.h>
+
+#include "sched/common/rounds.h"
+#include "sched/gpulet/plan.h"
+#include "traces/interference.h"
+
+enum { TIMER_PLAN, TIMER_RETRY };
+enum { SIZES = 6, SCALINGS = 8 };
+enum { RATE_P99, RATE_MEAN };
+
+static const double sizes[SIZES] = {0.2, 0.4, 0.5, 0.6, 0.8, 1};
+static const double poisson_most = 550; /* from here on 10 % more than the mean [code] */
+
+enum parameter_index {
+    PARAMETER_MAX_BATCH,
+    PARAMETER_SPLIT,
+    PARAMETER_EPOCH,
+    PARAMETER_RATE,
+    PARAMETER_MARGIN,
+    PARAMETER_INTERFERENCE,
+    PARAMETER_SLACK,
+    PARAMETER_DROP,
+    PARAMETER_KEEP,
+    PARAMETER_COUNT
+};
+
+static const struct parameter gpulet_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs in a batch (code)"},
+    [PARAMETER_SPLIT] = {"split", 0, 0, 1, "proportional|equal",
+                         "a stage's share of the SLO: by mean latency"},
+    [PARAMETER_EPOCH] = {"epoch_s", 20, 0.1, 86400, NULL, "between plans (code)"},
+    [PARAMETER_RATE] = {"rate", RATE_P99, 0, 1, "p99|mean",
+                        "planned for: 99th percentile of a Poisson law (code), or the mean"},
+    [PARAMETER_MARGIN] = {"margin", 1.1, 1, 10, NULL, "safety factor on latencies (code)"},
+    [PARAMETER_INTERFERENCE] = {"interference", 0, 0, 1, "profile|none",
+                                "that the plan allows for between two gpu-lets (derived)"},
+    [PARAMETER_SLACK] = {"slack", 1e-6, 0, 1e6, NULL,
+                         "jobs a second that may be left unplanned (derived; code: 15)"},
+    [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
+                        "give up what the coming batch would finish too late (derived; code: off)"},
+    [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
+                        "idle containers are kept where they are not planned (assumed)"},
+};
+
+/* A GPU, or an invoker without any. */
+struct gpu {
+    uint32_t invoker;
+    const struct invoker_group *group;
+    uint16_t units;
+    bool planned; /* it has the units that plans are for */
+};
+
+struct gpulets {
+    const struct workload *workload;
+    double values[PARAMETER_COUNT];
+    struct planner *planner;
+    uint16_t parts[SIZES];
+    size_t part_count;
+    struct ladder *ladders; /* by function × part */
+    sim_time_t *rest;       /* by queue: the fastest way through the stages after it */
+    struct gpu *gpus;       /* ascending invoker */
+    size_t gpu_count, planned_gpus;
+    bool shared;               /* by MPS: gpu-lets slow one another */
+    uint64_t *arrived;         /* by queue, since `since` */
+    struct gpulet_task *tasks; /* by queue */
+    double *rates;
+    uint8_t *planned; /* by invoker × function */
+    struct rounds *rounds;
+    sim_time_t since;
+    sim_time_t interval; /* to the next plan */
+    bool scaled;         /* the plan is for less than the rates */
+    bool due;
+};
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+static void gpulet_finish(void *state)
+{
+    struct gpulets *self = state;
+    const size_t ladders =
+        self->workload != NULL ? self->workload->function_count * self->part_count : 0;
+    for (size_t i = 0; self->ladders != NULL && i < ladders; i++)
+        ladder_clear(&self->ladders[i]);
+    planner_destroy(self->planner);
+    rounds_destroy(self->rounds);
+    free(self->ladders);
+    free(self->rest);
+    free(self->gpus);
+    free(self->arrived);
+    free(self->tasks);
+    free(self->rates);
+    free(self->planned);
+    *self = (struct gpulets){0};
+}
+
+static bool gpus_fill(struct gpulets *self, struct error *error)
+{
+    const struct cluster_spec *cluster = &self->workload->cluster;
+    size_t count = 0;
+    for (size_t g = 0; g < cluster->group_count; g++)
+        count += cluster->groups[g].count *
+                 (cluster->groups[g].gpu_count > 0 ? cluster->groups[g].gpu_count : 1);
+    self->gpus = calloc(count + 1, sizeof *self->gpus);
+    if (self->gpus == NULL)
+        return error_run(error, "policy gpulet: out of memory for %zu GPUs", count);
+    uint32_t invoker = 0;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        const size_t each = group->gpu_count > 0 ? group->gpu_count : 1;
+        for (uint32_t i = 0; i < group->count; i++, invoker++)
+            for (size_t u = 0; u < each; u++)
+                self->gpus[self->gpu_count++] =
+                    (struct gpu){.invoker = invoker,
+                                 .group = group,
+                                 .units = group->gpu_count > 0 ? group->gpus[u].units : 1};
+    }
+    self->shared = true;
+    for (size_t i = 0; i < self->gpu_count; i++) {
+        const struct gpu *gpu = &self->gpus[i];
+        self->gpus[i].planned = gpu->units == self->gpus[0].units;
+        self->planned_gpus += self->gpus[i].planned;
+        if (gpu->group->gpu_count > 0 && gpu->group->gpus[0].sharing != SHARING_MPS)
+            self->shared = false;
+    }
+    return true;
+}
+
+/* vCPUs that two gpu-lets of every GPU can have at once. */
+static uint16_t vcpus_of_gpulet(const struct cluster_spec *cluster)
+{
+    uint32_t least = UINT16_MAX;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        const size_t gpus = group->gpu_count > 0 ? group->gpu_count : 1;
+        const uint32_t each = group->vcpus / (uint32_t)(gpus * GPULETS_PER_GPU);
+        if (group->count > 0 && each < least)
+            least = each;
+    }
+    return (uint16_t)(least > 0 ? least : 1);
+}
+
+/* The shares, of functions in use, that are nearest to the published sizes. */
+static void parts_fill(struct gpulets *self)
+{
+    const struct workload *workload = self->workload;
+    const uint16_t units = self->gpus[0].units;
+    for (size_t i = 0; i < SIZES; i++) {
+        const double wanted = sizes[i] * units;
+        uint16_t best = 0;
+        for (uint32_t f = 0; f < workload->function_count; f++)
+            for (uint32_t c = 0; c < workload->functions[f].configuration_count; c++) {
+                const struct configuration *here = &workload->functions[f].configurations[c];
+                if (here->batch != 1 || here->vgpu == 0 || here->vgpu > units ||
+                    !planner_runs(self->planner, f, c))
+                    continue;
+                const double far = fabs(here->vgpu - wanted) - fabs(best - wanted);
+                if (best == 0 || far < 0 || (!(far > 0) && here->vgpu > best))
+                    best = here->vgpu;
+            }
+        if (i + 1 == SIZES)
+            best = units;
+        if (best > 0 && (self->part_count == 0 || best > self->parts[self->part_count - 1]))
+            self->parts[self->part_count++] = best;
+    }
+}
+
+/* The function's most units within `most`; its fewest where all exceed it and `any`; -1: none. */
+static int share_within(const struct gpulets *self, uint32_t function, uint16_t most, bool any)
+{
+    const struct function *spec = &self->workload->functions[function];
+    int share = -1;
+    for (uint32_t i = 0; i < spec->configuration_count; i++) {
+        const struct configuration *here = &spec->configurations[i];
+        if (here->batch != 1 || !planner_runs(self->planner, function, i) ||
+            (here->vgpu > most && !any))
+            continue;
+        if (share < 0 ||
+            (here->vgpu <= most ? share > most || here->vgpu > share : here->vgpu < share))
+            share = here->vgpu;
+    }
+    return share;
+}
+
+static bool ladders_fill(struct gpulets *self, struct error *error)
+{
+    const struct workload *workload = self->workload;
+    const uint16_t vcpus = vcpus_of_gpulet(&workload->cluster);
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        for (size_t s = 0; s < application->stage_count; s++) {
+            const uint32_t f = application->stages[s].function;
+            for (size_t p = 0; p < self->part_count; p++) {
+                struct ladder *ladder = &self->ladders[f * self->part_count + p];
+                const int share = share_within(self, f, self->parts[p], p + 1 == self->part_count);
+                if (share >= 0 && ladder->batch == NULL &&
+                    !ladder_fill(ladder, workload, self->planner, f, (uint16_t)share, vcpus,
+                                 (uint32_t)self->values[PARAMETER_MAX_BATCH], error))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+static const struct ladder *ladders_of(const struct gpulets *self, uint32_t function)
+{
+    return &self->ladders[function * self->part_count];
+}
+
+static const struct ladder *whole_ladder(const struct gpulets *self, uint32_t function)
+{
+    return ladders_of(self, function) + self->part_count - 1;
+}
+
+/* Backwards through the topological order, so that what follows a stage is known. */
+static void queues_fill(struct gpulets *self, const struct application *application)
+{
+    for (size_t s = application->stage_count; s-- > 0;) {
+        const struct stage *stage = &application->stages[s];
+        const uint32_t queue = application->first_queue + (uint32_t)s;
+        sim_time_t rest = 0;
+        for (size_t i = 0; i < stage->next_count; i++) {
+            const uint32_t next = stage->next[i];
+            const sim_time_t way = whole_ladder(self, application->stages[next].function)->time[0] +
+                                   self->rest[application->first_queue + next];
+            rest = way > rest ? way : rest;
+        }
+        self->rest[queue] = rest;
+        self->tasks[queue] =
+            (struct gpulet_task){.slo = planner_budget(self->planner, queue, application->slo),
+                                 .ladders = ladders_of(self, stage->function)};
+    }
+}
+
+static bool allocate(struct gpulets *self, struct error *error)
+{
+    const struct workload *workload = self->workload;
+    const size_t queues = (size_t)workload->queue_count + 1;
+    self->ladders = calloc(workload->function_count * self->part_count + 1, sizeof *self->ladders);
+    self->rest = calloc(queues, sizeof *self->rest);
+    self->arrived = calloc(queues, sizeof *self->arrived);
+    self->tasks = calloc(queues, sizeof *self->tasks);
+    self->rates = calloc(queues, sizeof *self->rates);
+    self->planned =
+        calloc((size_t)workload->cluster.invoker_count * workload->function_count + 1, 1);
+    return (self->ladders != NULL && self->rest != NULL && self->arrived != NULL &&
+            self->tasks != NULL && self->rates != NULL && self->planned != NULL) ||
+           error_run(error, "policy gpulet: out of memory for %u queues", workload->queue_count);
+}
+
+/* `size`: units. On the largest part within them, else on the smallest there is. */
+static bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
+                          struct rounds_slot *slot)
+{
+    const struct gpulets *self = context;
+    const struct gpulet_task *task = &self->tasks[queue];
+    const struct ladder *ladder = NULL;
+    for (size_t p = 0; p < self->part_count; p++)
+        if (task->ladders[p].count > 0 && (ladder == NULL || self->parts[p] <= size))
+            ladder = &task->ladders[p];
+    if (ladder == NULL)
+        return false;
+    uint32_t batch = 1;
+    for (size_t i = 0; i < ladder->count && 2 * ladder->time[i] <= task->slo; i++)
+        batch = ladder->batch[i];
+    *slot = (struct rounds_slot){.queue = queue, .batch = batch, .ladder = ladder};
+    const size_t function = (size_t)(task->ladders - self->ladders) / self->part_count;
+    size_t low = 0;
+    for (size_t high = self->gpu_count; high - low > 1;) {
+        const size_t middle = low + (high - low) / 2;
+        if (self->gpus[middle].invoker <= invoker)
+            low = middle;
+        else
+            high = middle;
+    }
+    return ladder_runs_on(
+        self->gpus[low].group,
+        &self->workload->functions[function].configurations[ladder->configuration[0]]);
+}
+
+static bool set_up(struct gpulets *self, struct error *error)
+{
+    const struct workload *workload = self->workload;
+    self->planner = planner_create(workload, (uint32_t)self->values[PARAMETER_MAX_BATCH],
+                                   (enum planner_split)self->values[PARAMETER_SPLIT], error);
+    if (self->planner == NULL || !gpus_fill(self, error))
+        return false;
+    parts_fill(self);
+    if (!allocate(self, error) || !ladders_fill(self, error))
+        return false;
+    for (size_t a = 0; a < workload->application_count; a++)
+        queues_fill(self, &workload->applications[a]);
+    const struct rounds_rule rule = {.orphan = gpulet_orphan,
+                                     .context = self,
+                                     .rest = self->values[PARAMETER_DROP] > 0 ? NULL : self->rest,
+                                     .retry_timer = TIMER_RETRY};
+    self->rounds = rounds_create(workload, rule, error);
+    if (self->rounds == NULL)
+        return false;
+    for (size_t g = 0; g < self->gpu_count; g++)
+        if (!rounds_add_server(self->rounds, self->gpus[g].invoker, self->gpus[g].units, error))
+            return false;
+    return true;
+}
+
+static bool gpulet_init(void *state, struct platform *platform, const double *values,
+                        struct error *error)
+{
+    struct gpulets *self = state;
+    self->workload = platform_workload(platform);
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        self->values[i] = values[i];
+    if (values[PARAMETER_MAX_BATCH] != floor(values[PARAMETER_MAX_BATCH]))
+        return error_input(error, "policy.params.max_batch is %g; give a whole number",
+                           values[PARAMETER_MAX_BATCH]);
+    if (set_up(self, error) && rounds_end(self->rounds, platform, error))
+        return true;
+    gpulet_finish(self);
+    return false;
+}
+
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+/* The rate for which a task is planned. */
+static double rate_planned(const struct gpulets *self, double mean)
+{
+    if (self->values[PARAMETER_RATE] != RATE_P99 || !(mean > 0))
+        return mean;
+    if (mean > poisson_most)
+        return mean * 1.1;
+    unsigned jobs = 1;
+    while (gsl_cdf_poisson_P(jobs, mean) < 0.99)
+        jobs++;
+    return fmax(jobs, mean);
+}
+
+static double slowdown(const void *context, uint32_t own, uint16_t own_units, uint32_t other,
+                       uint16_t other_units)
+{
+    const struct gpulets *self = context;
+    const uint32_t queues[2] = {own, other};
+    const uint16_t units[2] = {own_units, other_units};
+    struct co_runner runners[2];
+    for (size_t i = 0; i < 2; i++) {
+        const size_t f =
+            (size_t)(self->tasks[queues[i]].ladders - self->ladders) / self->part_count;
+        const struct function *function = &self->workload->functions[f];
+        runners[i] = (struct co_runner){.index = function->interference_index,
+                                        .demand = function->bandwidth_share,
+                                        .share = (double)units[i] / self->gpus[0].units};
+    }
+    return interference_slowdown(self->workload->interference, runners, 2, 0);
+}
+
+static void rates_take(struct gpulets *self, sim_time_t now)
+{
+    const double elapsed = sim_to_s(now - self->since);
+    for (uint32_t q = 0; q < self->workload->queue_count; q++) {
+        self->rates[q] = rate_planned(self, (double)self->arrived[q] / elapsed);
+        self->tasks[q].overhead = rounds_overhead(self->rounds, q);
+        self->arrived[q] = 0;
+    }
+    self->since = now;
+}
+
+/* The largest common factor on the rates, of SCALINGS bits, with which the plan is complete. */
+static bool plan_make(struct gpulets *self, struct gpulet_plan *plan, struct error *error)
+{
+    const bool interferes = self->shared && self->workload->interference != NULL &&
+                            self->values[PARAMETER_INTERFERENCE] == 0;
+    const struct gpulet_world world = {.tasks = self->tasks,
+                                       .task_count = self->workload->queue_count,
+                                       .parts = self->parts,
+                                       .part_count = self->part_count,
+                                       .gpu_count = self->planned_gpus,
+                                       .margin = self->values[PARAMETER_MARGIN],
+                                       .slack = self->values[PARAMETER_SLACK],
+                                       .slowdown = interferes ? slowdown : NULL,
+                                       .context = self};
+    double range[2] = {0, 1}; /* a factor that fits, one that does not */
+    double factor = 1;
+    uint64_t work = 0;
+    for (int i = 0;; i++) {
+        for (size_t q = 0; q < world.task_count; q++)
+            self->tasks[q].rate = self->rates[q] * factor;
+        if (!gpulet_make(&world, plan, error))
+            return false;
+        work += plan->work;
+        plan->work = work;
+        self->scaled = factor < 1;
+        if ((plan->complete && factor >= 1) || i > SCALINGS)
+            return true;
+        range[0] = plan->complete ? factor : range[0];
+        range[1] = plan->complete ? range[1] : factor;
+        factor = i < SCALINGS || !(range[0] > 0) ? (range[0] + range[1]) / 2 : range[0];
+        gpulet_clear(plan);
+    }
+}
+
+/* Containers of what is new there. */
+static void share_load(struct gpulets *self, struct platform *platform, uint32_t invoker,
+                       uint32_t queue)
+{
+    const uint32_t f = platform_queue_function(platform, queue);
+    uint8_t *cell = &self->planned[invoker * self->workload->function_count + f];
+    if (*cell == 0 && platform_warm(platform, f, invoker) == 0)
+        (void)platform_prewarm(platform, f, invoker);
+    *cell |= 1;
+}
+
+static bool let_install(struct gpulets *self, struct platform *platform, const struct gpu *gpu,
+                        const struct gpulet *let, const struct gpulet_plan *plan,
+                        const struct gpulet_world *world, struct error *error)
+{
+    if (let->units == 0)
+        return true;
+    if (!rounds_add_server(self->rounds, gpu->invoker, let->units, error))
+        return false;
+    for (uint32_t q = 0; self->scaled && let->count == 0 && q < self->workload->queue_count; q++) {
+        struct rounds_slot slot;
+        if (!gpulet_orphan(self, q, gpu->invoker, let->units, &slot))
+            continue;
+        slot.overflow = plan->served[q] > 0;
+        if (!rounds_add_slot(self->rounds, slot, error))
+            return false;
+    }
+    for (size_t s = 0; s < let->count; s++) {
+        const struct gpulet_share *share = &let->shares[s];
+        const size_t part = gpulet_part(world, let->units);
+        const struct rounds_slot slot = {.queue = share->task,
+                                         .batch = share->batch,
+                                         .ladder = &self->tasks[share->task].ladders[part]};
+        if (!rounds_add_slot(self->rounds, slot, error))
+            return false;
+        share_load(self, platform, gpu->invoker, share->task);
+    }
+    return true;
+}
+
+static bool plan_install(struct gpulets *self, struct platform *platform,
+                         const struct gpulet_plan *plan, struct error *error)
+{
+    const size_t cells = self->workload->cluster.invoker_count * self->workload->function_count;
+    const struct gpulet_world world = {.parts = self->parts, .part_count = self->part_count};
+    size_t next = 0;
+    rounds_begin(self->rounds);
+    for (size_t i = 0; i < cells; i++)
+        self->planned[i] = (uint8_t)(self->planned[i] << 1 & 2);
+    for (size_t g = 0; g < self->gpu_count; g++) {
+        const struct gpu *gpu = &self->gpus[g];
+        const struct gpulet_gpu whole = {.lets = {{.units = gpu->units}}};
+        const struct gpulet_gpu *planned = gpu->planned ? &plan->gpus[next++] : &whole;
+        for (size_t i = 0; i < GPULETS_PER_GPU; i++)
+            if (!let_install(self, platform, gpu, &planned->lets[i], plan, &world, error))
+                return false;
+    }
+    for (size_t i = 0; i < cells; i++)
+        self->planned[i] &= 1;
+    return rounds_end(self->rounds, platform, error);
+}
+
+static void replan(struct gpulets *self, struct platform *platform)
+{
+    const sim_time_t now = platform_now(platform);
+    const sim_time_t epoch = sim_from_s(self->values[PARAMETER_EPOCH]);
+    struct error error = {0};
+    struct gpulet_plan plan = {0};
+    self->due = false;
+    rates_take(self, now);
+    self->interval = 2 * self->interval < epoch ? 2 * self->interval : epoch;
+    platform_set_timer(platform, now + self->interval, TIMER_PLAN);
+    /* Without memory for another plan the last one holds. */
+    if (plan_make(self, &plan, &error)) {
+        platform_charge(platform, plan.work);
+        (void)plan_install(self, platform, &plan, &error);
+    }
+    gpulet_clear(&plan);
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static void gpulet_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    struct gpulets *self = state;
+    if (self->interval == 0) {
+        const sim_time_t epoch = sim_from_s(self->values[PARAMETER_EPOCH]);
+        self->interval = SIM_S < epoch ? SIM_S : epoch;
+        self->since = platform_now(platform);
+        platform_set_timer(platform, self->since + self->interval, TIMER_PLAN);
+    }
+    self->arrived[queue]++;
+    rounds_on_ready(self->rounds, queue);
+}
+
+static void gpulet_on_finish(void *state, struct platform *platform,
+                             const struct finished_batch *batch)
+{
+    struct gpulets *self = state;
+    (void)platform;
+    rounds_on_finish(self->rounds, batch);
+}
+
+static void gpulet_on_timer(void *state, struct platform *platform, uint32_t id)
+{
+    struct gpulets *self = state;
+    (void)platform;
+    if (id == TIMER_PLAN)
+        self->due = true;
+    else
+        rounds_wake(self->rounds);
+}
+
+static bool gpulet_decide(void *state, struct platform *platform)
+{
+    struct gpulets *self = state;
+    if (self->due)
+        replan(self, platform);
+    return rounds_decide(self->rounds, platform);
+}
+
+static sim_time_t gpulet_keep_alive(void *state, struct platform *platform, uint32_t function,
+                                    uint32_t invoker)
+{
+    const struct gpulets *self = state;
+    (void)platform;
+    return self->planned[invoker * self->workload->function_count + function] != 0
+               ? SIM_FOREVER
+               : sim_from_s(self->values[PARAMETER_KEEP]);
+}
+
+extern const struct policy policy_gpulet;
+const struct policy policy_gpulet = {
+    .abi = POLICY_ABI,
+    .name = "gpulet",
+    .summary = "gpulet (ATC'22): at most two partitions a GPU, sized at the knee, shared in time",
+    .parameters = gpulet_parameters,
+    .parameter_count = PARAMETER_COUNT,
+    .state_bytes = sizeof(struct gpulets),
+    .init = gpulet_init,
+    .on_ready = gpulet_on_ready,
+    .on_finish = gpulet_on_finish,
+    .on_timer = gpulet_on_timer,
+    .decide = gpulet_decide,
+    .keep_alive = gpulet_keep_alive,
+    .finish = gpulet_finish,
+};

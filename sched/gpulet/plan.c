@@ -1,0 +1,728 @@
+#include "sched/gpulet/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double gain_least = 1.05;
+static const double served_least = 0.85;
+static const double residual_tolerance = 1.05;
+static const double rounding = 1 + 1e-12;
+
+struct maker {
+    const struct gpulet_world *world;
+    struct gpulet_plan *plan;
+    bool *refused; /* by place, of the gpu-let that is being placed */
+};
+
+/* A gpu-let that a task asks for. */
+struct wish {
+    uint32_t task;
+    size_t part;
+    uint32_t batch;
+    double duty;
+    double rate; /* what is left to serve */
+    bool saturated;
+};
+
+/* ---- Latency --------------------------------------------------------------------------------- */
+
+size_t gpulet_part(const struct gpulet_world *world, uint16_t units)
+{
+    size_t part = world->part_count;
+    for (size_t p = 0; p < world->part_count && world->parts[p] <= units; p++)
+        part = p;
+    return part;
+}
+
+static double latency(const struct gpulet_world *world, uint32_t task, size_t part, uint32_t batch,
+                      double slowdown)
+{
+    if (part == world->part_count)
+        return (double)INFINITY;
+    const struct gpulet_task *spec = &world->tasks[task];
+    const sim_time_t time = ladder_time(&spec->ladders[part], batch);
+    if (time >= SIM_FOREVER)
+        return (double)INFINITY;
+    return ((double)time * slowdown + (double)spec->overhead) * world->margin;
+}
+
+static double slowdown_of(const struct gpulet_world *world, const struct gpulet_gpu *gpu,
+                          size_t which, uint32_t task)
+{
+    const struct gpulet *other = &gpu->lets[1 - which];
+    double most = 1;
+    for (size_t i = 0; world->slowdown != NULL && i < other->count; i++)
+        most = fmax(most, world->slowdown(world->context, task, gpu->lets[which].units,
+                                          other->shares[i].task, other->units));
+    return most;
+}
+
+double gpulet_latency(const struct gpulet_world *world, const struct gpulet_gpu *gpu, size_t which,
+                      uint32_t task, uint32_t batch)
+{
+    return latency(world, task, gpulet_part(world, gpu->lets[which].units), batch,
+                   slowdown_of(world, gpu, which, task));
+}
+
+/* Largest batch with 2 L <= SLO (saturated) or L + b / rate <= SLO; 0: none. */
+static uint32_t most_batch(const struct gpulet_world *world, uint32_t task, size_t part,
+                           double slowdown, bool saturated, double rate)
+{
+    uint32_t most = 0;
+    if (part == world->part_count)
+        return 0;
+    const struct gpulet_task *spec = &world->tasks[task];
+    const struct ladder *ladder = &spec->ladders[part];
+    for (size_t i = 0; i < ladder->count; i++) {
+        const double time = latency(world, task, part, ladder->batch[i], slowdown);
+        const double wait = saturated ? time : ladder->batch[i] / rate * (double)SIM_S;
+        if (time + wait > (double)spec->slo * rounding)
+            break;
+        most = ladder->batch[i];
+    }
+    return most;
+}
+
+/* ---- Sizes ----------------------------------------------------------------------------------- */
+
+double gpulet_saturation(const struct gpulet_world *world, uint32_t task, size_t part,
+                         uint32_t *batch, bool *feasible)
+{
+    *batch = most_batch(world, task, part, 1, true, 0);
+    *feasible = *batch > 0;
+    *batch = *batch > 0 ? *batch : 1;
+    const double time = latency(world, task, part, *batch, 1);
+    return isfinite(time) ? *batch / time * (double)SIM_S : 0;
+}
+
+/* The smallest part on which the task is in time; part_count: none. */
+static size_t first_feasible(const struct gpulet_world *world, uint32_t task)
+{
+    size_t part = 0;
+    while (part < world->part_count && most_batch(world, task, part, 1, true, 0) == 0)
+        part++;
+    return part;
+}
+
+size_t gpulet_knee(const struct gpulet_world *world, uint32_t task)
+{
+    size_t first = first_feasible(world, task);
+    first = first < world->part_count ? first : 0;
+    size_t knee = first;
+    double best = 0;
+    for (size_t p = first; p + 2 < world->part_count; p++) {
+        uint32_t batch;
+        bool feasible;
+        const double low = gpulet_saturation(world, task, p, &batch, &feasible);
+        const double high = gpulet_saturation(world, task, p + 1, &batch, &feasible);
+        if (high < low * gain_least)
+            continue;
+        const double gain = (high - low) / (world->parts[p + 1] - world->parts[p]);
+        if (gain > best) {
+            best = gain;
+            knee = p + 1;
+        }
+    }
+    return knee;
+}
+
+bool gpulet_residual(const struct gpulet_world *world, uint32_t task, double rate, size_t *part,
+                     uint32_t *batch, double *duty)
+{
+    const double slo = (double)world->tasks[task].slo;
+    for (size_t top = gpulet_knee(world, task); top < world->part_count; top++) {
+        *batch = most_batch(world, task, top, 1, false, rate);
+        *duty = *batch / rate * (double)SIM_S;
+        const double alone = latency(world, task, top, 1, 1);
+        if (*batch == 0 && alone < (double)SIM_S / rate && alone < slo) {
+            *batch = 1;
+            *duty = (slo - alone) / world->margin;
+        }
+        if (*batch == 0 || latency(world, task, top, *batch, 1) > *duty * rounding)
+            continue;
+        *part = top;
+        while (*part > 0) {
+            const double time = latency(world, task, *part - 1, *batch, 1);
+            if (time > *duty || time + *duty > slo)
+                break;
+            (*part)--;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* The next gpu-let for what is left of a task's rate; false where there is none to ask for. */
+static bool wish_next(const struct gpulet_world *world, uint32_t task, double rate,
+                      struct wish *wish)
+{
+    bool feasible;
+    *wish = (struct wish){.task = task, .part = gpulet_knee(world, task), .rate = rate};
+    const double most = gpulet_saturation(world, task, wish->part, &wish->batch, &feasible);
+    wish->saturated = feasible && rate > most;
+    wish->duty = latency(world, task, wish->part, wish->batch, 1);
+    if (!wish->saturated &&
+        !gpulet_residual(world, task, rate, &wish->part, &wish->batch, &wish->duty)) {
+        /* Too much to gather and run in one duty cycle: batch after batch [derived]. */
+        if (!feasible)
+            return false;
+        wish->saturated = true;
+    }
+    return true;
+}
+
+/* ---- Interference ---------------------------------------------------------------------------- */
+
+/* A saturated gpu-let beside a new neighbour: the batch shrinks until 2 L <= SLO. */
+static bool adjust_saturated(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which)
+{
+    struct gpulet *let = &gpu->lets[which];
+    struct gpulet_share *share = &let->shares[0];
+    const size_t part = gpulet_part(world, let->units);
+    const uint32_t batch =
+        most_batch(world, share->task, part, slowdown_of(world, gpu, which, share->task), true, 0);
+    if (batch == 0)
+        return false;
+    share->batch = batch < share->batch ? batch : share->batch;
+    let->duty = gpulet_latency(world, gpu, which, share->task, share->batch);
+    share->rate = share->batch / let->duty * (double)SIM_S;
+    return true;
+}
+
+static double work_of(const struct gpulet_world *world, const struct gpulet_gpu *gpu, size_t which)
+{
+    const struct gpulet *let = &gpu->lets[which];
+    double sum = 0;
+    for (size_t i = 0; i < let->count; i++)
+        sum += gpulet_latency(world, gpu, which, let->shares[i].task, let->shares[i].batch);
+    return sum;
+}
+
+static uint32_t batch_below(const struct gpulet_world *world, uint32_t task, size_t part,
+                            uint32_t batch)
+{
+    const struct ladder *ladder = &world->tasks[task].ladders[part];
+    uint32_t below = 0;
+    for (size_t i = 0; i < ladder->count && ladder->batch[i] < batch; i++)
+        below = ladder->batch[i];
+    return below;
+}
+
+/* A residual one: where all its batches and a duty cycle exceed an SLO by more than 5 %, batches
+ * shrink, and the duty cycle with them. */
+static bool adjust_residual(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which)
+{
+    struct gpulet *let = &gpu->lets[which];
+    const size_t part = gpulet_part(world, let->units);
+    const double work = work_of(world, gpu, which);
+    bool good = work <= let->duty * rounding;
+    for (size_t i = 0; i < let->count; i++)
+        good = good && work + let->duty <=
+                           (double)world->tasks[let->shares[i].task].slo * residual_tolerance;
+    if (good) {
+        let->occupancy = let->count > 0 ? work / let->duty : 0;
+        return true;
+    }
+    double least = let->duty;
+    for (size_t i = 0; i < let->count; i++) {
+        struct gpulet_share *share = &let->shares[i];
+        const double slo = (double)world->tasks[share->task].slo;
+        double own = gpulet_latency(world, gpu, which, share->task, share->batch);
+        const double others = work - own;
+        const uint32_t before = share->batch;
+        double duty = let->duty;
+        while (others + own + duty > slo) {
+            share->batch = batch_below(world, share->task, part, share->batch);
+            if (share->batch == 0)
+                return false;
+            own = gpulet_latency(world, gpu, which, share->task, share->batch);
+            duty = let->duty * share->batch / before;
+        }
+        least = duty < least ? duty : least;
+    }
+    let->duty = least;
+    for (size_t i = 0; i < let->count; i++)
+        let->shares[i].rate = let->shares[i].batch / least * (double)SIM_S;
+    let->occupancy = work_of(world, gpu, which) / least;
+    return let->occupancy <= rounding;
+}
+
+static bool adjust(const struct gpulet_world *world, struct gpulet_gpu *gpu)
+{
+    for (size_t i = 0; i < GPULETS_PER_GPU; i++) {
+        if (gpu->lets[i].count == 0)
+            continue;
+        if (!(gpu->lets[i].saturated ? adjust_saturated(world, gpu, i)
+                                     : adjust_residual(world, gpu, i)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Placing --------------------------------------------------------------------------------- */
+
+static double served(const struct maker *maker, uint32_t task)
+{
+    double rate = 0;
+    for (size_t g = 0; g < maker->world->gpu_count; g++)
+        for (size_t i = 0; i < GPULETS_PER_GPU; i++) {
+            const struct gpulet *let = &maker->plan->gpus[g].lets[i];
+            for (size_t s = 0; s < let->count; s++)
+                rate += let->shares[s].task == task ? let->shares[s].rate : 0;
+        }
+    return rate;
+}
+
+static uint16_t whole(const struct gpulet_world *world)
+{
+    return world->parts[world->part_count - 1];
+}
+
+/* The wish on empty let `which` of a GPU that stands for the place; false where it breaks an SLO.
+ * `refit`: the place was there with this size, so that the batch is chosen anew. */
+static bool occupy(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which,
+                   const struct wish *wish, bool refit)
+{
+    struct gpulet *let = &gpu->lets[which];
+    const double slo = (double)world->tasks[wish->task].slo;
+    const size_t part = gpulet_part(world, let->units);
+    uint32_t batch = wish->batch;
+    double duty = wish->duty;
+    if (refit) {
+        const double slowdown = slowdown_of(world, gpu, which, wish->task);
+        batch = most_batch(world, wish->task, part, slowdown, wish->saturated, wish->rate);
+        duty = batch / wish->rate * (double)SIM_S;
+        if (batch == 0 && !wish->saturated) {
+            batch = wish->batch;
+            duty = wish->duty;
+        }
+        if (batch == 0)
+            return false;
+    }
+    const double time = gpulet_latency(world, gpu, which, wish->task, batch);
+    duty = wish->saturated || duty < time ? time : duty;
+    if (time + duty > slo * (wish->saturated ? rounding : residual_tolerance))
+        return false;
+    let->saturated = wish->saturated;
+    let->duty = duty;
+    let->occupancy = let->saturated ? 1 : time / duty;
+    let->count = 1;
+    let->shares[0] = (struct gpulet_share){wish->task, batch, batch / duty * (double)SIM_S};
+    return adjust(world, gpu);
+}
+
+/* Tries the wish there; the GPU is as before where it does not go. */
+static bool place_try(struct maker *maker, size_t gpu, size_t which, const struct wish *wish,
+                      bool split)
+{
+    const struct gpulet_world *world = maker->world;
+    struct gpulet_gpu trial = maker->plan->gpus[gpu];
+    const uint16_t size = world->parts[wish->part];
+    maker->plan->work++;
+    if (split && trial.lets[which].units == whole(world) && size < whole(world)) {
+        trial.lets[which].units = size;
+        trial.lets[1 - which] = (struct gpulet){.units = (uint16_t)(whole(world) - size)};
+    }
+    const bool refit = trial.lets[which].units != size;
+    if (!occupy(world, &trial, which, wish, refit))
+        return false;
+    maker->plan->gpus[gpu] = trial;
+    return true;
+}
+
+/* How badly the place fits: 0 exactly, 1 a whole GPU to be split, else what is too much; -1: no. */
+static int misfit(const struct maker *maker, size_t gpu, size_t which, const struct wish *wish)
+{
+    const struct gpulet *let = &maker->plan->gpus[gpu].lets[which];
+    const uint16_t size = maker->world->parts[wish->part];
+    if (let->units < size || let->units == 0 || let->count > 0 ||
+        maker->refused[gpu * GPULETS_PER_GPU + which])
+        return -1;
+    if (let->units == size)
+        return 0;
+    return let->units == whole(maker->world) ? 1 : 1 + let->units - size;
+}
+
+static bool wish_place(struct maker *maker, const struct wish *wish)
+{
+    const size_t places = maker->world->gpu_count * GPULETS_PER_GPU;
+    for (size_t i = 0; i < places; i++)
+        maker->refused[i] = false;
+    for (;;) {
+        size_t best = places;
+        int least = -1;
+        for (size_t i = 0; i < places && least != 0; i++) {
+            const int fit = misfit(maker, i / GPULETS_PER_GPU, i % GPULETS_PER_GPU, wish);
+            if (fit >= 0 && (least < 0 || fit < least)) {
+                least = fit;
+                best = i;
+            }
+        }
+        maker->plan->work += places;
+        if (best == places)
+            return false;
+        if (place_try(maker, best / GPULETS_PER_GPU, best % GPULETS_PER_GPU, wish, true))
+            return true;
+        maker->refused[best] = true;
+    }
+}
+
+static int compare_wishes(const void *left, const void *right)
+{
+    const struct wish *a = left;
+    const struct wish *b = right;
+    return a->part != b->part ? (a->part > b->part ? -1 : 1) : (int)b->saturated - a->saturated;
+}
+
+/* Best fit for all that the task asks for, the largest first. */
+static bool task_place(struct maker *maker, uint32_t task)
+{
+    enum { WISHES = 256 };
+    const struct gpulet_world *world = maker->world;
+    struct wish wishes[WISHES] = {0};
+    size_t count = 0;
+    double rate = world->tasks[task].rate;
+    while (count < WISHES && rate > world->slack) {
+        if (!wish_next(world, task, rate, &wishes[count]))
+            break;
+        rate -= wishes[count].batch / wishes[count].duty * (double)SIM_S;
+        count++;
+    }
+    qsort(wishes, count, sizeof *wishes, compare_wishes);
+    for (size_t i = 0; i < count; i++)
+        if (!wish_place(maker, &wishes[i]))
+            return false;
+    return true;
+}
+
+/* ---- What finds no place --------------------------------------------------------------------- */
+
+/* The largest empty gpu-let not refused; false where there is none. */
+static bool largest_empty(const struct maker *maker, size_t *place)
+{
+    uint16_t most = 0;
+    for (size_t i = 0; i < maker->world->gpu_count * GPULETS_PER_GPU; i++) {
+        const struct gpulet *let =
+            &maker->plan->gpus[i / GPULETS_PER_GPU].lets[i % GPULETS_PER_GPU];
+        if (let->count == 0 && let->units > most && !maker->refused[i]) {
+            most = let->units;
+            *place = i;
+        }
+    }
+    return most > 0;
+}
+
+/* Onto the sizes that are free, the largest first: saturated while the rate lasts, then residual.
+ */
+static void task_readjust(struct maker *maker, uint32_t task)
+{
+    const struct gpulet_world *world = maker->world;
+    const size_t places = world->gpu_count * GPULETS_PER_GPU;
+    for (size_t i = 0; i < places; i++)
+        maker->refused[i] = false;
+    size_t place = 0;
+    for (double rate = world->tasks[task].rate - served(maker, task);
+         rate > world->slack && largest_empty(maker, &place);
+         rate = world->tasks[task].rate - served(maker, task)) {
+        const size_t gpu = place / GPULETS_PER_GPU;
+        const size_t which = place % GPULETS_PER_GPU;
+        const uint16_t units = maker->plan->gpus[gpu].lets[which].units;
+        struct wish wish;
+        maker->plan->work += places;
+        maker->refused[place] = true;
+        if (!wish_next(world, task, rate, &wish))
+            return;
+        if (units < whole(world)) {
+            /* This size as it is. */
+            bool feasible;
+            wish.part = gpulet_part(world, units);
+            if (wish.part == world->part_count)
+                continue;
+            wish.saturated =
+                rate > gpulet_saturation(world, task, wish.part, &wish.batch, &feasible);
+            wish.duty = wish.batch / rate * (double)SIM_S;
+            const uint32_t batch = most_batch(world, task, wish.part, 1, wish.saturated, rate);
+            if (batch == 0)
+                continue;
+            wish.batch = batch;
+            wish.duty = batch / rate * (double)SIM_S;
+        }
+        (void)place_try(maker, gpu, which, &wish, true);
+    }
+}
+
+/* All residual gpu-lets of the task in one, where one can serve them. */
+static void task_merge(struct maker *maker, uint32_t task)
+{
+    const struct gpulet_world *world = maker->world;
+    double rate = world->tasks[task].rate - served(maker, task);
+    size_t found[64];
+    size_t count = 0;
+    uint16_t units = 0;
+    double least = (double)INFINITY;
+    for (size_t i = 0; i < world->gpu_count * GPULETS_PER_GPU && count < 64; i++) {
+        const struct gpulet *let =
+            &maker->plan->gpus[i / GPULETS_PER_GPU].lets[i % GPULETS_PER_GPU];
+        if (let->count != 1 || let->saturated || let->shares[0].task != task)
+            continue;
+        uint32_t batch;
+        bool feasible;
+        const double most =
+            gpulet_saturation(world, task, gpulet_part(world, let->units), &batch, &feasible);
+        found[count++] = i;
+        rate += let->shares[0].rate;
+        if (most < least) {
+            least = most;
+            units = let->units;
+        }
+    }
+    if (count == 0 || (count == 1 && rate <= least && rate <= world->slack) || least < rate)
+        return;
+    for (size_t f = 0; f < count; f++) {
+        struct gpulet_gpu *gpu = &maker->plan->gpus[found[f] / GPULETS_PER_GPU];
+        const size_t which = found[f] % GPULETS_PER_GPU;
+        if (gpu->lets[which].units != units)
+            continue;
+        struct gpulet_gpu kept = *gpu;
+        struct wish wish = {.task = task, .part = gpulet_part(world, units), .rate = rate};
+        wish.batch = most_batch(world, task, wish.part, 1, false, rate);
+        wish.duty = wish.batch / rate * (double)SIM_S;
+        gpu->lets[which] = (struct gpulet){.units = units};
+        if (wish.batch == 0 || !occupy(world, gpu, which, &wish, false)) {
+            *gpu = kept;
+            continue;
+        }
+        for (size_t other = 0; other < count; other++)
+            if (other != f) {
+                struct gpulet *let = &maker->plan->gpus[found[other] / GPULETS_PER_GPU]
+                                          .lets[found[other] % GPULETS_PER_GPU];
+                *let = (struct gpulet){.units = let->units};
+            }
+        return;
+    }
+}
+
+/* A GPU whose gpu-lets are both empty is whole again. */
+static void gpus_rejoin(struct maker *maker)
+{
+    for (size_t g = 0; g < maker->world->gpu_count; g++) {
+        struct gpulet_gpu *gpu = &maker->plan->gpus[g];
+        if (gpu->lets[0].count == 0 && gpu->lets[1].count == 0)
+            *gpu = (struct gpulet_gpu){.lets = {{.units = whole(maker->world)}}};
+    }
+}
+
+static bool contains(const struct gpulet *let, uint32_t task)
+{
+    for (size_t i = 0; i < let->count; i++)
+        if (let->shares[i].task == task)
+            return true;
+    return false;
+}
+
+/* The others' batches for a duty cycle; false where one is larger than any there is. */
+static bool others_follow(const struct gpulet_world *world, struct gpulet *let, double duty)
+{
+    const size_t part = gpulet_part(world, let->units);
+    for (size_t i = 0; i < let->count; i++) {
+        struct gpulet_share *share = &let->shares[i];
+        const struct ladder *ladder = &world->tasks[share->task].ladders[part];
+        const double jobs = ceil(share->rate * duty / (double)SIM_S - 1e-6);
+        const size_t step = ladder_step(ladder, jobs > 1 ? (uint32_t)jobs : 1);
+        if (step == ladder->count)
+            return false;
+        share->batch = ladder->batch[step];
+    }
+    return true;
+}
+
+static double least_slo(const struct gpulet_world *world, const struct gpulet *let)
+{
+    double least = (double)INFINITY;
+    for (size_t i = 0; i < let->count; i++)
+        least = fmin(least, (double)world->tasks[let->shares[i].task].slo);
+    return least;
+}
+
+/* A batch of the task beside what a gpu-let has. The duty cycle becomes what gathers the batch; a
+ * `slot` is for a task that gathers less than one job in any, of which the longest that keeps all
+ * in time is taken. */
+static bool share_batch(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which,
+                        struct gpulet_share share, double duty, bool slot)
+{
+    struct gpulet_gpu trial = *gpu;
+    struct gpulet *let = &trial.lets[which];
+    if (!others_follow(world, let, duty))
+        return false;
+    let->shares[let->count++] = share;
+    const double work = work_of(world, &trial, which);
+    const double most = least_slo(world, let) - work;
+    let->duty = slot && most < duty ? most : duty;
+    if (let->duty > most || work > let->duty)
+        return false;
+    let->occupancy = work / let->duty;
+    for (size_t i = 0; i < let->count; i++)
+        let->shares[i].rate = let->shares[i].batch / let->duty * (double)SIM_S;
+    if (!adjust(world, &trial))
+        return false;
+    *gpu = trial;
+    return true;
+}
+
+/* The task's largest batch in the time that others leave on a gpu-let. */
+static bool share_time(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which,
+                       uint32_t task, double rate)
+{
+    const struct gpulet *let = &gpu->lets[which];
+    const struct ladder *ladder = &world->tasks[task].ladders[gpulet_part(world, let->units)];
+    for (size_t step = ladder->count; step-- > 0;) {
+        const uint32_t batch = ladder->batch[step];
+        const double gather = batch / rate * (double)SIM_S;
+        const bool slot = batch == 1 && gather > let->duty;
+        if (!slot && gather > let->duty)
+            continue;
+        const struct gpulet_share share = {.task = task, .batch = batch};
+        if (share_batch(world, gpu, which, share, slot ? let->duty : gather, slot))
+            return true;
+    }
+    return false;
+}
+
+/* Beside other tasks on gpu-lets that have time left, the fullest first. */
+static void task_share_time(struct maker *maker, uint32_t task)
+{
+    const struct gpulet_world *world = maker->world;
+    const size_t places = world->gpu_count * GPULETS_PER_GPU;
+    for (size_t i = 0; i < places; i++)
+        maker->refused[i] = false;
+    for (;;) {
+        const double rate = world->tasks[task].rate - served(maker, task);
+        size_t best = places;
+        double most = -1;
+        if (rate <= world->slack)
+            return;
+        for (size_t i = 0; i < places; i++) {
+            const struct gpulet *let =
+                &maker->plan->gpus[i / GPULETS_PER_GPU].lets[i % GPULETS_PER_GPU];
+            if (maker->refused[i] || let->count == 0 || let->count == GPULET_TASKS ||
+                let->saturated || let->occupancy >= 1 || let->occupancy <= most ||
+                contains(let, task))
+                continue;
+            most = let->occupancy;
+            best = i;
+        }
+        maker->plan->work += places;
+        if (best == places)
+            return;
+        maker->refused[best] = true;
+        (void)share_time(world, &maker->plan->gpus[best / GPULETS_PER_GPU], best % GPULETS_PER_GPU,
+                         task, rate);
+    }
+}
+
+static void task_remainder(struct maker *maker, uint32_t task)
+{
+    task_readjust(maker, task);
+    task_merge(maker, task);
+    gpus_rejoin(maker);
+    task_share_time(maker, task);
+}
+
+/* ---- The plan -------------------------------------------------------------------------------- */
+
+static void task_remove(struct maker *maker, uint32_t task)
+{
+    for (size_t g = 0; g < maker->world->gpu_count; g++) {
+        struct gpulet_gpu *gpu = &maker->plan->gpus[g];
+        for (size_t i = 0; i < GPULETS_PER_GPU; i++) {
+            struct gpulet *let = &gpu->lets[i];
+            size_t kept = 0;
+            for (size_t s = 0; s < let->count; s++)
+                if (let->shares[s].task != task)
+                    let->shares[kept++] = let->shares[s];
+            const bool changed = kept < let->count;
+            let->count = kept;
+            if (kept == 0)
+                *let = (struct gpulet){.units = let->units};
+            else if (changed)
+                let->occupancy = work_of(maker->world, gpu, i) / let->duty;
+        }
+    }
+    gpus_rejoin(maker);
+}
+
+struct order {
+    double key;
+    uint32_t task;
+};
+
+static int compare_order(const void *left, const void *right)
+{
+    const struct order *a = left;
+    const struct order *b = right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->task > b->task ? -1 : a->task < b->task;
+}
+
+static bool wanted(const struct gpulet_world *world, uint32_t task)
+{
+    return world->tasks[task].rate > world->slack &&
+           first_feasible(world, task) < world->part_count;
+}
+
+static void plan_fill(struct maker *maker, struct order *orders)
+{
+    const struct gpulet_world *world = maker->world;
+    for (uint32_t t = 0; t < world->task_count; t++)
+        orders[t] = (struct order){world->tasks[t].rate * (double)world->tasks[t].slo, t};
+    qsort(orders, world->task_count, sizeof *orders, compare_order);
+    for (size_t i = 0; i < world->task_count; i++) {
+        const uint32_t task = orders[i].task;
+        if (!wanted(world, task))
+            continue;
+        if (!task_place(maker, task) ||
+            world->tasks[task].rate - served(maker, task) > world->slack)
+            task_remainder(maker, task);
+    }
+    maker->plan->complete = true;
+    for (size_t i = 0; i < world->task_count; i++) {
+        const uint32_t task = orders[i].task;
+        if (wanted(world, task) && served(maker, task) < served_least * world->tasks[task].rate) {
+            task_remove(maker, task);
+            task_remainder(maker, task);
+        }
+    }
+    for (uint32_t t = 0; t < world->task_count; t++) {
+        maker->plan->served[t] = served(maker, t);
+        if (wanted(world, t) && maker->plan->served[t] < served_least * world->tasks[t].rate)
+            maker->plan->complete = false;
+    }
+}
+
+bool gpulet_make(const struct gpulet_world *world, struct gpulet_plan *plan, struct error *error)
+{
+    *plan = (struct gpulet_plan){.gpus = calloc(world->gpu_count + 1, sizeof *plan->gpus),
+                                 .served = calloc(world->task_count + 1, sizeof *plan->served)};
+    struct order *orders = calloc(world->task_count + 1, sizeof *orders);
+    struct maker maker = {world, plan,
+                          calloc(world->gpu_count * GPULETS_PER_GPU + 1, sizeof *maker.refused)};
+    const bool done =
+        plan->gpus != NULL && plan->served != NULL && orders != NULL && maker.refused != NULL;
+    if (done) {
+        gpus_rejoin(&maker);
+        plan_fill(&maker, orders);
+    } else {
+        error_run(error, "out of memory for a plan of %zu tasks", world->task_count);
+    }
+    free(orders);
+    free(maker.refused);
+    return done;
+}
+
+void gpulet_clear(struct gpulet_plan *plan)
+{
+    free(plan->gpus);
+    free(plan->served);
+    *plan = (struct gpulet_plan){0};
+}

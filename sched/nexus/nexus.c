@@ -1,0 +1,628 @@
+/* Nexus (Shen et al., SOSP'19): whole GPUs, packed with sessions by their batches' duty cycles.
+ *
+ * Evidence: [code] read in the authors' public repository (uwsampl/nexus @ b436191), [recall] from
+ * memory of the paper, [derived] our porting.
+ *
+ * A session is a model with a latency objective. Squishy bin packing (squishy.h) says which
+ * sessions share a GPU and in which batches; each GPU then runs its sessions' batches one at a
+ * time, round after round without pause [code]; the SLO of a query of several models is split over
+ * them by dynamic programming (split.h); jobs that the coming batch would finish too late are
+ * dropped from the queue's head before it starts [code: sliding window]. Every `min_epoch_s` the
+ * plan is made again from the rates of that time if the last is `epoch_s` old, or where a session's
+ * rate has left 0.8 to 1.1 of what is planned for it; no rate is taken to be less than 0.1 a second
+ * [code].
+ *
+ * Porting assumptions:
+ * - A session is an AFW queue: stages of one function in different applications have different
+ *   budgets. Nexus's sharing of model prefixes has no counterpart [derived].
+ * - `vgpu`: the share that a node is; 0, the default, is a whole GPU as in the paper: each function
+ *   has the largest share it can. vCPUs are those of the fastest configuration that leaves the
+ *   invoker's other nodes theirs [derived].
+ * - A batch starts on whichever of its session's nodes is free first; Nexus's frontends send
+ *   requests to nodes by fixed weights, which balances no better [derived].
+ * - A stage's rate is measured where its jobs become ready. Until the first plan, one second after
+ *   the first job, and for a session that no node has room for, any free node serves the queue in
+ *   batches of at most B, planned nodes at the end of a round; plans are then made after 2, 4 and 8
+ *   seconds [derived: Nexus is told expected rates].
+ * - The cluster does not grow: where a plan needs more nodes than there are, all rates are scaled
+ *   down by one factor until it fits, and early drop sheds what is too much [derived].
+ * - A job is given up where its request's deadline could not be met by the fastest way through the
+ *   later stages; its stage's own budget does not count, so that no request is lost that might
+ *   still be served [derived].
+ * - The cost that the split minimises is rate / throughput [code]; "packed" is the part of a GPU
+ *   that squishy packing takes, residual load included [derived].
+ * - A node gets the plan's share whose functions it served most of before; containers of what it is
+ *   to serve are started at once and kept, others for `keep_s` [derived].
+ * - l(b) is the profile's time and, measured while running, the mean time for which a batch holds
+ *   its GPU before it executes (input transfer, decision): Nexus profiles what a batch occupies a
+ *   GPU for, and a plan that fills GPUs cannot leave it out [derived]. Cold starts and noise are in
+ *   no prediction. Planning is charged as
+ *   decision time (sums and merges compared), although Nexus plans beside the request path.
+ */
+#include "sched/policy.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sched/common/rounds.h"
+#include "sched/nexus/split.h"
+#include "sched/nexus/squishy.h"
+
+enum { TIMER_PLAN, TIMER_RETRY };
+enum { SPLIT_DP, SPLIT_PROPORTIONAL, SPLIT_EQUAL };
+enum { COST_THROUGHPUT, COST_PACKED };
+enum { OVERHEAD_MEASURED, OVERHEAD_NONE };
+enum { SCALINGS = 8 };
+
+static const double least_rate = 0.1;
+static const double rate_low = 0.8;
+static const double rate_high = 1.1;
+
+enum parameter_index {
+    PARAMETER_VGPU,
+    PARAMETER_MAX_BATCH,
+    PARAMETER_SPLIT,
+    PARAMETER_COST,
+    PARAMETER_STEPS,
+    PARAMETER_RESIDUAL,
+    PARAMETER_OVERHEAD,
+    PARAMETER_DROP,
+    PARAMETER_EPOCH,
+    PARAMETER_MIN_EPOCH,
+    PARAMETER_KEEP,
+    PARAMETER_COUNT
+};
+
+static const struct parameter nexus_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_VGPU] = {"vgpu", 0, 0, 65535, NULL,
+                        "the share of a GPU that a node is; 0: a whole GPU (recall)"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs in a batch"},
+    [PARAMETER_SPLIT] = {"split", SPLIT_DP, 0, 2, "dp|proportional|equal",
+                         "a stage's share of the SLO: dynamic programming (code), or fixed"},
+    [PARAMETER_COST] = {"split_cost", COST_THROUGHPUT, 0, 1, "throughput|packed",
+                        "GPUs counted by the split: rate / throughput (code), or as packed"},
+    [PARAMETER_STEPS] = {"split_steps", 100, 4, 1000, NULL, "parts of the SLO in the split"},
+    [PARAMETER_RESIDUAL] = {"residual", SQUISHY_CODE, 0, 1, "paper|code",
+                            "batch of a residual load: l(b)+b/r (recall) or l(b)+(b-1)/r <= SLO"},
+    [PARAMETER_OVERHEAD] = {"overhead", OVERHEAD_MEASURED, 0, 1, "measured|none",
+                            "what a batch's time in the plan has beside execution (derived)"},
+    [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
+                        "give up what the coming batch would finish too late (code)"},
+    [PARAMETER_EPOCH] = {"epoch_s", 30, 0.1, 86400, NULL, "oldest a plan may be (code)"},
+    [PARAMETER_MIN_EPOCH] = {"min_epoch_s", 10, 0.1, 86400, NULL,
+                             "between looks at the rates (code)"},
+    [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
+                        "idle containers are kept where they are not planned (assumed)"},
+};
+
+/* A share of a GPU. */
+struct node {
+    uint32_t invoker;
+    const struct invoker_group *group;
+    uint32_t plan; /* the plan's node given to it, SIM_NONE: none */
+};
+
+struct nexus {
+    const struct workload *workload;
+    double values[PARAMETER_COUNT];
+    struct planner *planner;
+    struct ladder *ladders; /* by function */
+    sim_time_t *rest;       /* by queue: the fastest way through the stages after it */
+    struct node *nodes;     /* ascending invoker */
+    size_t node_count;
+    uint64_t *arrived;                /* by queue, since `since` */
+    double *served;                   /* by queue: jobs a second that the plan makes room for */
+    struct squishy_session *sessions; /* by queue */
+    double *cost;                     /* scratch of the split */
+    uint8_t *planned;                 /* by invoker × function */
+    struct rounds *rounds;
+    sim_time_t since, planned_at;
+    sim_time_t interval; /* to the next look at the rates */
+    bool due;
+};
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+static void nexus_finish(void *state)
+{
+    struct nexus *nexus = state;
+    for (size_t f = 0; nexus->ladders != NULL && f < nexus->workload->function_count; f++)
+        ladder_clear(&nexus->ladders[f]);
+    planner_destroy(nexus->planner);
+    rounds_destroy(nexus->rounds);
+    free(nexus->ladders);
+    free(nexus->rest);
+    free(nexus->nodes);
+    free(nexus->arrived);
+    free(nexus->served);
+    free(nexus->sessions);
+    free(nexus->cost);
+    free(nexus->planned);
+    *nexus = (struct nexus){0};
+}
+
+static uint32_t nodes_of(const struct invoker_group *group, uint32_t vgpu)
+{
+    uint32_t count = 0;
+    for (size_t g = 0; g < group->gpu_count; g++) {
+        const uint32_t shares = vgpu > 0 ? group->gpus[g].units / vgpu : 1;
+        count += shares > 0 ? shares : 1;
+    }
+    return count > 0 ? count : 1;
+}
+
+static void nodes_fill(struct nexus *nexus, uint32_t vgpu)
+{
+    const struct cluster_spec *cluster = &nexus->workload->cluster;
+    uint32_t invoker = 0;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        const uint32_t each = nodes_of(group, vgpu);
+        for (uint32_t i = 0; i < group->count; i++, invoker++)
+            for (uint32_t n = 0; n < each; n++)
+                nexus->nodes[nexus->node_count++] = (struct node){invoker, group, SIM_NONE};
+    }
+}
+
+/* vCPUs that every node can have at once. */
+static uint16_t vcpus_of_node(const struct cluster_spec *cluster, uint32_t vgpu)
+{
+    uint32_t least = UINT16_MAX;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        const uint32_t each = group->vcpus / nodes_of(group, vgpu);
+        if (group->count > 0 && each < least)
+            least = each;
+    }
+    return (uint16_t)(least > 0 ? least : 1);
+}
+
+/* The most units up to `limit` that the function has at batch 1, its fewest where all exceed it. */
+static uint16_t share_of(const struct nexus *nexus, uint32_t function, uint32_t limit)
+{
+    const struct function *spec = &nexus->workload->functions[function];
+    int share = -1;
+    for (uint32_t i = 0; i < spec->configuration_count; i++) {
+        const struct configuration *here = &spec->configurations[i];
+        if (here->batch != 1 || !planner_runs(nexus->planner, function, i))
+            continue;
+        const bool within = here->vgpu <= limit;
+        if (share < 0 || (within ? share > (int)limit || here->vgpu > share : here->vgpu < share))
+            share = here->vgpu;
+    }
+    return (uint16_t)(share > 0 ? share : 0);
+}
+
+static bool ladders_fill(struct nexus *nexus, uint32_t vgpu, struct error *error)
+{
+    const struct workload *workload = nexus->workload;
+    const uint16_t vcpus = vcpus_of_node(&workload->cluster, vgpu);
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        for (size_t s = 0; s < application->stage_count; s++) {
+            const uint32_t f = application->stages[s].function;
+            const uint16_t share = share_of(nexus, f, vgpu > 0 ? vgpu : UINT16_MAX);
+            if (nexus->ladders[f].count == 0 &&
+                !ladder_fill(&nexus->ladders[f], workload, nexus->planner, f, share, vcpus,
+                             (uint32_t)nexus->values[PARAMETER_MAX_BATCH], error))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Backwards through the topological order, so that what follows a stage is known. */
+static void rest_fill(struct nexus *nexus, const struct application *application)
+{
+    for (size_t s = application->stage_count; s-- > 0;) {
+        const struct stage *stage = &application->stages[s];
+        sim_time_t rest = 0;
+        for (size_t i = 0; i < stage->next_count; i++) {
+            const uint32_t next = stage->next[i];
+            const sim_time_t way = nexus->ladders[application->stages[next].function].time[0] +
+                                   nexus->rest[application->first_queue + next];
+            rest = way > rest ? way : rest;
+        }
+        nexus->rest[application->first_queue + s] = rest;
+    }
+}
+
+static bool allocate(struct nexus *nexus, uint32_t vgpu, struct error *error)
+{
+    const struct workload *workload = nexus->workload;
+    const struct cluster_spec *cluster = &workload->cluster;
+    const size_t queues = (size_t)workload->queue_count + 1;
+    size_t nodes = 1;
+    for (size_t g = 0; g < cluster->group_count; g++)
+        nodes += (size_t)cluster->groups[g].count * nodes_of(&cluster->groups[g], vgpu);
+    nexus->ladders = calloc(workload->function_count + 1, sizeof *nexus->ladders);
+    nexus->rest = calloc(queues, sizeof *nexus->rest);
+    nexus->nodes = calloc(nodes, sizeof *nexus->nodes);
+    nexus->arrived = calloc(queues, sizeof *nexus->arrived);
+    nexus->served = calloc(queues, sizeof *nexus->served);
+    nexus->sessions = calloc(queues, sizeof *nexus->sessions);
+    nexus->cost = calloc(workload->max_stages * ((size_t)nexus->values[PARAMETER_STEPS] + 1) + 1,
+                         sizeof *nexus->cost);
+    nexus->planned = calloc((size_t)cluster->invoker_count * workload->function_count + 1, 1);
+    return (nexus->ladders != NULL && nexus->rest != NULL && nexus->nodes != NULL &&
+            nexus->arrived != NULL && nexus->served != NULL && nexus->sessions != NULL &&
+            nexus->cost != NULL && nexus->planned != NULL) ||
+           error_run(error, "policy nexus: out of memory for %zu nodes", nodes);
+}
+
+static struct rounds_slot slot_of(const struct nexus *nexus, uint32_t queue, uint32_t batch)
+{
+    return (struct rounds_slot){
+        .queue = queue, .batch = batch, .ladder = nexus->sessions[queue].ladder};
+}
+
+static bool runs_on(const struct nexus *nexus, const struct invoker_group *group, uint32_t queue)
+{
+    const struct ladder *ladder = nexus->sessions[queue].ladder;
+    const struct function *function = &nexus->workload->functions[ladder - nexus->ladders];
+    return ladder_runs_on(group, &function->configurations[ladder->configuration[0]]);
+}
+
+/* A queue without a node: batches of at most B, one where not even that is in time. */
+static bool nexus_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
+                         struct rounds_slot *slot)
+{
+    const struct nexus *nexus = context;
+    const struct squishy_session *session = &nexus->sessions[queue];
+    const uint32_t batch = squishy_saturating_batch(session);
+    (void)invoker;
+    *slot = slot_of(nexus, queue, batch > 0 ? batch : 1);
+    return runs_on(nexus, nexus->nodes[size].group, queue);
+}
+
+static bool set_up(struct nexus *nexus, struct error *error)
+{
+    const struct workload *workload = nexus->workload;
+    const uint32_t vgpu = (uint32_t)nexus->values[PARAMETER_VGPU];
+    nexus->planner = planner_create(
+        workload, (uint32_t)nexus->values[PARAMETER_MAX_BATCH],
+        nexus->values[PARAMETER_SPLIT] == SPLIT_EQUAL ? PLANNER_EQUAL : PLANNER_PROPORTIONAL,
+        error);
+    if (nexus->planner == NULL || !allocate(nexus, vgpu, error) ||
+        !ladders_fill(nexus, vgpu, error))
+        return false;
+    nodes_fill(nexus, vgpu);
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        rest_fill(nexus, application);
+        for (uint32_t s = 0; s < application->stage_count; s++) {
+            const uint32_t queue = application->first_queue + s;
+            nexus->sessions[queue].ladder = &nexus->ladders[application->stages[s].function];
+            nexus->sessions[queue].slo = planner_budget(nexus->planner, queue, application->slo);
+        }
+    }
+    const struct rounds_rule rule = {.orphan = nexus_orphan,
+                                     .context = nexus,
+                                     .rest = nexus->values[PARAMETER_DROP] > 0 ? NULL : nexus->rest,
+                                     .retry_timer = TIMER_RETRY};
+    nexus->rounds = rounds_create(workload, rule, error);
+    if (nexus->rounds == NULL)
+        return false;
+    for (uint32_t n = 0; n < nexus->node_count; n++)
+        if (!rounds_add_server(nexus->rounds, nexus->nodes[n].invoker, n, error))
+            return false;
+    return true;
+}
+
+static bool nexus_init(void *state, struct platform *platform, const double *values,
+                       struct error *error)
+{
+    struct nexus *nexus = state;
+    nexus->workload = platform_workload(platform);
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        nexus->values[i] = values[i];
+    for (size_t i = PARAMETER_VGPU; i <= PARAMETER_STEPS; i++)
+        if (values[i] != floor(values[i]))
+            return error_input(error, "policy.params.%s is %g; give a whole number",
+                               nexus_parameters[i].name, values[i]);
+    if (set_up(nexus, error) && rounds_end(nexus->rounds, platform, error))
+        return true;
+    nexus_finish(nexus);
+    return false;
+}
+
+/* ---- Budgets --------------------------------------------------------------------------------- */
+
+static double best_throughput(const struct squishy_session *session)
+{
+    const struct ladder *ladder = session->ladder;
+    double most = 0;
+    for (size_t i = 0; i < ladder->count; i++) {
+        const sim_time_t time = ladder->time[i] + session->overhead;
+        if (2 * time > session->slo)
+            break;
+        most = fmax(most, (double)ladder->batch[i] / sim_to_s(time));
+    }
+    return most;
+}
+
+static double packed_gpus(const struct squishy_session *session, enum squishy_rule rule)
+{
+    const uint32_t batch = squishy_saturating_batch(session);
+    if (batch == 0)
+        return (double)INFINITY;
+    const double throughput = (double)batch / sim_to_s(squishy_time(session, batch));
+    const double whole = floor(session->rate / throughput);
+    const double left = session->rate - whole * throughput;
+    uint32_t part = 0;
+    sim_time_t duty = 0;
+    if (!(left > 0) || !squishy_residual(session, left, rule, &part, &duty))
+        return whole + (left > 0 ? 1 : 0);
+    return whole + (double)squishy_time(session, part) / (double)duty;
+}
+
+static void cost_fill(struct nexus *nexus, const struct application *application, size_t steps)
+{
+    for (size_t s = 0; s < application->stage_count; s++) {
+        struct squishy_session session = nexus->sessions[application->first_queue + s];
+        double least = (double)INFINITY;
+        for (size_t k = 0; k <= steps; k++) {
+            session.slo = (sim_time_t)((double)application->slo * (double)k / (double)steps);
+            const double gpus =
+                nexus->values[PARAMETER_COST] == COST_PACKED
+                    ? packed_gpus(&session, (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL])
+                    : session.rate / best_throughput(&session);
+            least = gpus < least ? gpus : least;
+            nexus->cost[s * (steps + 1) + k] = least;
+        }
+    }
+}
+
+/* Each stage's budget; the planner's where no split serves every stage in time. */
+static bool budgets_fill(struct nexus *nexus, struct platform *platform, struct error *error)
+{
+    const struct workload *workload = nexus->workload;
+    const size_t steps = (size_t)nexus->values[PARAMETER_STEPS];
+    uint64_t work = 0;
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        double share[WORKLOAD_MAX_STAGES];
+        double total = (double)INFINITY;
+        cost_fill(nexus, application, steps);
+        if (!split_budgets(application, nexus->cost, steps, share, &total, &work, error))
+            return false;
+        for (size_t s = 0; isfinite(total) && s < application->stage_count; s++)
+            nexus->sessions[application->first_queue + s].slo =
+                (sim_time_t)((double)application->slo * share[s]);
+    }
+    platform_charge(platform, work);
+    return true;
+}
+
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+/* Rates since the last look; true where one has left what is planned for it. */
+static bool rates_take(struct nexus *nexus, sim_time_t now)
+{
+    const double elapsed = sim_to_s(now - nexus->since);
+    bool left = false;
+    for (uint32_t q = 0; q < nexus->workload->queue_count; q++) {
+        const double rate = (double)nexus->arrived[q] / elapsed;
+        nexus->sessions[q].rate = rate > least_rate ? rate : least_rate;
+        nexus->arrived[q] = 0;
+        if (nexus->values[PARAMETER_OVERHEAD] == OVERHEAD_MEASURED)
+            nexus->sessions[q].overhead = rounds_overhead(nexus->rounds, q);
+        left = left || nexus->sessions[q].rate < rate_low * nexus->served[q] ||
+               nexus->sessions[q].rate > rate_high * nexus->served[q];
+    }
+    nexus->since = now;
+    return left;
+}
+
+/* The largest common factor on the rates, of SCALINGS bits, with which the plan has room. */
+static bool plan_make(struct nexus *nexus, struct squishy_plan *plan, struct error *error)
+{
+    const size_t queues = nexus->workload->queue_count;
+    const enum squishy_rule rule = (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL];
+    double applied = 1;
+    double range[2] = {0, 1}; /* a factor that fits, one that does not */
+    double factor = 1;
+    uint64_t work = 0;
+    for (int i = 0; i <= SCALINGS + 1; i++) {
+        if (!(factor > 0))
+            break;
+        for (size_t q = 0; q < queues; q++)
+            nexus->sessions[q].rate *= factor / applied;
+        applied = factor;
+        const bool done =
+            squishy_pack(nexus->sessions, queues, rule, nexus->node_count, plan, error);
+        work += plan->work;
+        plan->work = work;
+        if (error->kind != ERROR_NONE)
+            return false;
+        if (done && (factor >= 1 || i > SCALINGS))
+            return true;
+        range[0] = done ? factor : range[0];
+        range[1] = done ? range[1] : factor;
+        factor = i < SCALINGS ? (range[0] + range[1]) / 2 : range[0];
+        squishy_clear(plan);
+        plan->work = work;
+    }
+    return true;
+}
+
+/* How many of the plan's sessions have a function that the node served before; -1: cannot run. */
+static int likeness(const struct nexus *nexus, const struct squishy_plan *plan,
+                    const struct squishy_node *wanted, const struct node *node)
+{
+    int alike = 0;
+    for (uint32_t s = 0; s < wanted->count; s++) {
+        const uint32_t queue = plan->shares[wanted->first + s].session;
+        const size_t function = (size_t)(nexus->sessions[queue].ladder - nexus->ladders);
+        if (!runs_on(nexus, node->group, queue))
+            return -1;
+        alike += nexus->planned[node->invoker * nexus->workload->function_count + function];
+    }
+    return alike;
+}
+
+static void plan_assign(struct nexus *nexus, const struct squishy_plan *plan)
+{
+    for (size_t n = 0; n < nexus->node_count; n++)
+        nexus->nodes[n].plan = SIM_NONE;
+    for (uint32_t p = 0; p < plan->node_count; p++) {
+        size_t best = nexus->node_count;
+        int most = -1;
+        for (size_t n = 0; n < nexus->node_count; n++) {
+            if (nexus->nodes[n].plan != SIM_NONE)
+                continue;
+            const int alike = likeness(nexus, plan, &plan->nodes[p], &nexus->nodes[n]);
+            if (alike > most) {
+                most = alike;
+                best = n;
+            }
+        }
+        if (best < nexus->node_count)
+            nexus->nodes[best].plan = p;
+    }
+}
+
+/* Containers of what is new there; what is left to others may go. */
+static void plan_load(struct nexus *nexus, struct platform *platform,
+                      const struct squishy_plan *plan)
+{
+    const size_t functions = nexus->workload->function_count;
+    const size_t cells = nexus->workload->cluster.invoker_count * functions;
+    for (size_t i = 0; i < cells; i++)
+        nexus->planned[i] = (uint8_t)(nexus->planned[i] << 1 & 2);
+    for (size_t n = 0; n < nexus->node_count; n++) {
+        const struct node *node = &nexus->nodes[n];
+        if (node->plan == SIM_NONE)
+            continue;
+        const struct squishy_node *planned = &plan->nodes[node->plan];
+        for (uint32_t s = 0; s < planned->count; s++) {
+            const uint32_t queue = plan->shares[planned->first + s].session;
+            const uint32_t f = platform_queue_function(platform, queue);
+            uint8_t *cell = &nexus->planned[node->invoker * functions + f];
+            if (*cell == 0 && platform_warm(platform, f, node->invoker) == 0)
+                (void)platform_prewarm(platform, f, node->invoker);
+            *cell |= 1;
+        }
+    }
+    for (size_t i = 0; i < cells; i++)
+        nexus->planned[i] &= 1;
+}
+
+static bool plan_install(struct nexus *nexus, const struct platform *platform,
+                         const struct squishy_plan *plan, struct error *error)
+{
+    rounds_begin(nexus->rounds);
+    for (uint32_t q = 0; q < nexus->workload->queue_count; q++)
+        nexus->served[q] = 0;
+    for (uint32_t n = 0; n < nexus->node_count; n++) {
+        const struct node *node = &nexus->nodes[n];
+        if (!rounds_add_server(nexus->rounds, node->invoker, n, error))
+            return false;
+        if (node->plan == SIM_NONE)
+            continue;
+        const struct squishy_node *planned = &plan->nodes[node->plan];
+        for (uint32_t s = 0; s < planned->count; s++) {
+            const struct squishy_share *share = &plan->shares[planned->first + s];
+            if (!rounds_add_slot(nexus->rounds, slot_of(nexus, share->session, share->batch),
+                                 error))
+                return false;
+            nexus->served[share->session] += share->batch / sim_to_s(planned->duty);
+        }
+    }
+    return rounds_end(nexus->rounds, platform, error);
+}
+
+static void replan(struct nexus *nexus, struct platform *platform)
+{
+    const sim_time_t now = platform_now(platform);
+    const sim_time_t least = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]);
+    const bool begun = nexus->interval < least;
+    struct error error = {0};
+    struct squishy_plan plan = {0};
+    nexus->due = false;
+    const bool left = rates_take(nexus, now);
+    nexus->interval = 2 * nexus->interval < least ? 2 * nexus->interval : least;
+    platform_set_timer(platform, now + nexus->interval, TIMER_PLAN);
+    if (!begun && !left && now - nexus->planned_at < sim_from_s(nexus->values[PARAMETER_EPOCH]))
+        return;
+    /* Without memory for a better plan the last one holds. */
+    bool done =
+        (nexus->values[PARAMETER_SPLIT] != SPLIT_DP || budgets_fill(nexus, platform, &error)) &&
+        plan_make(nexus, &plan, &error);
+    platform_charge(platform, plan.work);
+    if (done) {
+        plan_assign(nexus, &plan);
+        plan_load(nexus, platform, &plan);
+        if (plan_install(nexus, platform, &plan, &error))
+            nexus->planned_at = now;
+    }
+    squishy_clear(&plan);
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static void nexus_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    struct nexus *nexus = state;
+    if (nexus->interval == 0) {
+        const sim_time_t least = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]);
+        nexus->interval = SIM_S < least ? SIM_S : least;
+        nexus->since = platform_now(platform);
+        platform_set_timer(platform, nexus->since + nexus->interval, TIMER_PLAN);
+    }
+    nexus->arrived[queue]++;
+    rounds_on_ready(nexus->rounds, queue);
+}
+
+static void nexus_on_finish(void *state, struct platform *platform,
+                            const struct finished_batch *batch)
+{
+    struct nexus *nexus = state;
+    (void)platform;
+    rounds_on_finish(nexus->rounds, batch);
+}
+
+static void nexus_on_timer(void *state, struct platform *platform, uint32_t id)
+{
+    struct nexus *nexus = state;
+    (void)platform;
+    if (id == TIMER_PLAN)
+        nexus->due = true;
+    else
+        rounds_wake(nexus->rounds);
+}
+
+static bool nexus_decide(void *state, struct platform *platform)
+{
+    struct nexus *nexus = state;
+    if (nexus->due)
+        replan(nexus, platform);
+    return rounds_decide(nexus->rounds, platform);
+}
+
+static sim_time_t nexus_keep_alive(void *state, struct platform *platform, uint32_t function,
+                                   uint32_t invoker)
+{
+    const struct nexus *nexus = state;
+    (void)platform;
+    return nexus->planned[invoker * nexus->workload->function_count + function] != 0
+               ? SIM_FOREVER
+               : sim_from_s(nexus->values[PARAMETER_KEEP]);
+}
+
+extern const struct policy policy_nexus;
+const struct policy policy_nexus = {
+    .abi = POLICY_ABI,
+    .name = "nexus",
+    .summary = "Nexus (SOSP'19): squishy bin packing of sessions onto whole GPUs, early drop",
+    .parameters = nexus_parameters,
+    .parameter_count = PARAMETER_COUNT,
+    .state_bytes = sizeof(struct nexus),
+    .init = nexus_init,
+    .on_ready = nexus_on_ready,
+    .on_finish = nexus_on_finish,
+    .on_timer = nexus_on_timer,
+    .decide = nexus_decide,
+    .keep_alive = nexus_keep_alive,
+    .finish = nexus_finish,
+};
