@@ -117,6 +117,7 @@ struct fast_gshare {
     size_t deployment_count;
     uint32_t *of_queue; /* deployment of each queue */
     uint32_t *place;    /* of each queue in its deployment's list */
+    uint32_t *counted;  /* of each queue's jobs, those in its deployment's `waiting` */
     sim_time_t *budget; /* of each queue's stage */
     uint32_t *dirty;    /* a ring of deployments to be served */
     size_t dirty_first, dirty_count;
@@ -144,6 +145,7 @@ static void fast_gshare_finish(void *state)
     free(self->deployments);
     free(self->of_queue);
     free(self->place);
+    free(self->counted);
     free(self->budget);
     free(self->dirty);
     pods_clear(&self->pods);
@@ -249,11 +251,12 @@ static bool fast_gshare_init(void *state, struct platform *platform, const doubl
     self->deployments = calloc(queues, sizeof *self->deployments);
     self->of_queue = calloc(queues, sizeof *self->of_queue);
     self->place = calloc(queues, sizeof *self->place);
+    self->counted = calloc(queues, sizeof *self->counted);
     self->budget = calloc(queues, sizeof *self->budget);
     self->dirty = calloc(queues, sizeof *self->dirty);
     bool done = self->planner != NULL;
     if (done && (self->deployments == NULL || self->of_queue == NULL || self->place == NULL ||
-                 self->budget == NULL || self->dirty == NULL))
+                 self->counted == NULL || self->budget == NULL || self->dirty == NULL))
         done = error_run(error, "policy fast-gshare: out of memory");
     done = done && pods_init(&self->pods, workload, (enum rectangle_rule)values[PARAMETER_FIT],
                              elastic ? (uint32_t)values[PARAMETER_LIMIT] : 0, error);
@@ -264,15 +267,32 @@ static bool fast_gshare_init(void *state, struct platform *platform, const doubl
     return done;
 }
 
-/* The queue's oldest job is another now: its place in the order of its deployment. */
+/* The queue's jobs are others now: its place in the order of its deployment, and their count. */
 static void refresh(struct fast_gshare *self, const struct platform *platform, uint32_t queue)
 {
     struct deployment *deployment = &self->deployments[self->of_queue[queue]];
-    if (platform_queue_length(platform, queue) == 0)
+    const uint32_t length = platform_queue_length(platform, queue);
+    deployment->waiting = deployment->waiting - self->counted[queue] + length;
+    self->counted[queue] = length;
+    if (length == 0)
         queue_order_remove(deployment->order, self->place[queue]);
     else
         queue_order_set(deployment->order, self->place[queue],
                         (struct queue_rank){platform_job(platform, queue, 0).ready, queue});
+}
+
+/* The queue with the oldest job, SIM_NONE where nothing waits. Jobs of a request that was given up
+ * elsewhere leave without a word, so the first is looked at again until it is up to date. */
+static uint32_t oldest_queue(struct fast_gshare *self, const struct platform *platform,
+                             const struct deployment *deployment)
+{
+    uint32_t first = queue_order_first(deployment->order, NULL);
+    for (uint32_t last = SIM_NONE; first != SIM_NONE && first != last;) {
+        last = first;
+        refresh(self, platform, deployment->queues[first]);
+        first = queue_order_first(deployment->order, NULL);
+    }
+    return first == SIM_NONE ? SIM_NONE : deployment->queues[first];
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -294,7 +314,6 @@ static void fast_gshare_on_ready(void *state, struct platform *platform, uint32_
             platform, platform_now(platform) + sim_from_s(self->values[PARAMETER_PERIOD]), TICK);
     }
     self->deployments[self->of_queue[queue]].arrivals++;
-    self->deployments[self->of_queue[queue]].waiting++;
     refresh(self, platform, queue);
     mark(self, self->of_queue[queue]);
 }
@@ -698,13 +717,16 @@ static void launch(struct fast_gshare *self, struct platform *platform,
     struct pod *pod = &self->pods.pods[id];
     const struct scaler_point *point = &deployment->points.points[pod->point];
     const struct function *function = &self->workload->functions[deployment->function];
-    for (uint32_t i = 0; i < jobs; i++) {
-        const uint32_t queue = deployment->queues[queue_order_first(deployment->order, NULL)];
+    uint32_t routed = 0;
+    for (; routed < jobs; routed++) {
+        const uint32_t queue = oldest_queue(self, platform, deployment);
+        if (queue == SIM_NONE)
+            break;
         if (!platform_route(platform, queue, id))
             return;
-        deployment->waiting--;
         refresh(self, platform, queue);
     }
+    jobs = routed;
     platform_charge(platform, jobs);
     platform_explain(platform, deployment->pod_count,
                      function->configurations[point->configuration].cost_usd, point->time);
@@ -719,7 +741,8 @@ static void launch(struct fast_gshare *self, struct platform *platform,
 static bool serve_one(struct fast_gshare *self, struct platform *platform, uint32_t index)
 {
     struct deployment *deployment = &self->deployments[index];
-    const uint32_t jobs = deployment->waiting;
+    const uint32_t jobs =
+        oldest_queue(self, platform, deployment) != SIM_NONE ? deployment->waiting : 0;
     const uint32_t slot = jobs > 0 ? queue_order_first(deployment->idle, NULL) : SIM_NONE;
     if (slot == SIM_NONE)
         return false;
@@ -744,7 +767,7 @@ static void serve(struct fast_gshare *self, struct platform *platform, uint32_t 
     struct deployment *deployment = &self->deployments[index];
     if (deployment->reap)
         reap(self, platform, deployment);
-    const bool jobs = deployment->waiting > 0;
+    const bool jobs = oldest_queue(self, platform, deployment) != SIM_NONE;
     if (jobs && deployment->pod_count == 0)
         bootstrap(self, platform, index);
     if (deployment->claim != SIM_NONE && (!jobs || deployment->pod_count > 0))
