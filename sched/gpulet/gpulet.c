@@ -151,8 +151,11 @@ static bool gpus_fill(struct gpulets *self, struct error *error)
     if (self->gpus == NULL)
         return error_run(error, "policy gpulet: out of memory for %zu GPUs", count);
     uint32_t invoker = 0;
+    self->shared = true;
     for (size_t g = 0; g < cluster->group_count; g++) {
         const struct invoker_group *group = &cluster->groups[g];
+        if (group->count > 0 && group->gpu_count > 0 && group->gpus[0].sharing != SHARING_MPS)
+            self->shared = false;
         const size_t each = group->gpu_count > 0 ? group->gpu_count : 1;
         for (uint32_t i = 0; i < group->count; i++, invoker++)
             for (size_t u = 0; u < each; u++)
@@ -161,13 +164,9 @@ static bool gpus_fill(struct gpulets *self, struct error *error)
                                  .group = group,
                                  .units = group->gpu_count > 0 ? group->gpus[u].units : 1};
     }
-    self->shared = true;
     for (size_t i = 0; i < self->gpu_count; i++) {
-        const struct gpu *gpu = &self->gpus[i];
-        self->gpus[i].planned = gpu->units == self->gpus[0].units;
+        self->gpus[i].planned = self->gpus[i].units == self->gpus[0].units;
         self->planned_gpus += self->gpus[i].planned;
-        if (gpu->group->gpu_count > 0 && gpu->group->gpus[0].sharing != SHARING_MPS)
-            self->shared = false;
     }
     return true;
 }

@@ -16,11 +16,11 @@ struct maker {
 
 /* A gpu-let that a task asks for. */
 struct wish {
-    uint32_t task;
     size_t part;
-    uint32_t batch;
     double duty;
     double rate; /* what is left to serve */
+    uint32_t task;
+    uint32_t batch;
     bool saturated;
 };
 

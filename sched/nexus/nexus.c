@@ -492,7 +492,7 @@ static void plan_load(struct nexus *nexus, struct platform *platform,
         nexus->planned[i] = (uint8_t)(nexus->planned[i] << 1 & 2);
     for (size_t n = 0; n < nexus->node_count; n++) {
         const struct node *node = &nexus->nodes[n];
-        if (node->plan == SIM_NONE)
+        if (plan->nodes == NULL || node->plan == SIM_NONE)
             continue;
         const struct squishy_node *planned = &plan->nodes[node->plan];
         for (uint32_t s = 0; s < planned->count; s++) {
