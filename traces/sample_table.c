@@ -205,7 +205,9 @@ static bool read_side(struct table_reader *reader, int side, struct co_run *run,
 
 static bool read_pair(struct table_reader *reader, struct error *error)
 {
-    struct co_run sides[2] = {{.group = reader->set->groups}, {.group = reader->set->groups}};
+    uint32_t group = reader->set->groups;
+    struct co_run sides[2] = {{.group = group, .location = group},
+                              {.group = group, .location = group}};
     for (int side = 0; side < 2; side++)
         if (!read_side(reader, side, &sides[side], error))
             return false;

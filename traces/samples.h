@@ -25,9 +25,11 @@ struct latency_sample {
     double cv; /* of the repeats, as the standard deviation of their logarithms; NAN for one */
 };
 
-/* One batch of a co-location; all runs with one `group` ran together. */
+/* One batch of a co-location; all runs with one `group` ran together, and groups of one `location`
+ * are the same co-location seen by its members in turn. */
 struct co_run {
     uint32_t group;
+    uint32_t location;
     uint32_t function;
     int batch;
     int share;
