@@ -11,6 +11,10 @@
 
 enum { ITERATIONS = 60, REWEIGHTINGS = 8, STARTS = 4 };
 
+const char *const latency_coefficient_names[LAW_COEFFICIENTS] = {
+    "floor_ms", "floor_per_item_ms", "work_square_ms", "work_per_item_ms",
+    "work_ms",  "share_offset",      "kink",           "share_exponent"};
+
 static const double HUBER = 1.345;
 
 /* Losses of searches are compared at one scale, a relative error that measurements have. */

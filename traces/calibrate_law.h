@@ -31,6 +31,9 @@ enum latency_coefficient {
     LAW_COEFFICIENTS
 };
 
+/* By enum latency_coefficient, as profiles name them. */
+extern const char *const latency_coefficient_names[LAW_COEFFICIENTS];
+
 struct latency_law {
     double k[LAW_COEFFICIENTS];
 };
