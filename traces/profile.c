@@ -211,13 +211,59 @@ static bool read_gpu_memory(const struct json_value *value, struct profile_funct
             json_number(&memory, "per_item", 0, MB_LIMIT, &function->gpu_per_item_mb, error));
 }
 
+static bool read_range(const struct json_value *law, const char *key, int most, int range[2],
+                       struct error *error)
+{
+    struct json_value array;
+    int64_t bounds[2] = {0, 0};
+    if (!json_require(law, key, &array, error) || !json_is_array(&array, 2, 2, error))
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        struct json_value entry = json_entry(&array, i);
+        if (!json_as_integer(&entry, i == 0 ? 1 : bounds[0], most, &bounds[i], error))
+            return false;
+        range[i] = (int)bounds[i];
+    }
+    return true;
+}
+
+static bool read_extension(const struct json_value *value, int unit,
+                           struct profile_function *function, struct error *error)
+{
+    const char *keys[LAW_COEFFICIENTS + 3] = {"batch", "vgpu"};
+    struct json_value law;
+    for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
+        keys[i + 2] = latency_coefficient_names[i];
+    if (!json_child(value, "law", &law))
+        return true;
+    function->extension = calloc(1, sizeof *function->extension);
+    if (function->extension == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    function->extension->unit = unit;
+    if (!json_is_object(&law, keys, error))
+        return false;
+    for (size_t i = 0; i < LAW_COEFFICIENTS; i++) {
+        struct json_value coefficient;
+        if (!json_require(&law, latency_coefficient_names[i], &coefficient, error) ||
+            !json_as_number(&coefficient, i == LAW_KINK ? 1 : 0,
+                            i == LAW_SHARE_EXPONENT ? 2 : MS_LIMIT, &function->extension->law.k[i],
+                            error))
+            return false;
+    }
+    return read_range(&law, "batch", UINT16_MAX, function->extension->batch, error) &&
+           read_range(&law, "vgpu", unit, function->extension->vgpu, error);
+}
+
 static bool read_function(const struct json_value *value, int unit,
                           struct profile_function *function, struct error *error)
 {
-    static const char *const keys[] = {
-        "model",         "grid",          "latency_ms",     "noise",
-        "cold_start_ms", "gpu_memory_mb", "host_memory_mb", "bandwidth_share",
-        "input_bytes",   "evidence",      "derivation",     NULL};
+    static const char *const keys[] = {"model",          "grid",
+                                       "latency_ms",     "noise",
+                                       "cold_start_ms",  "gpu_memory_mb",
+                                       "host_memory_mb", "bandwidth_share",
+                                       "input_bytes",    "evidence",
+                                       "derivation",     "law",
+                                       "calibration",    NULL};
     function->input_bytes = NAN;
     function->noise_cv = NAN;
     function->cold_start_mean_ms = NAN;
@@ -240,7 +286,9 @@ static bool read_function(const struct json_value *value, int unit,
            json_number(value, "host_memory_mb", 0, MB_LIMIT, &function->host_memory_mb, error) &&
            json_number(value, "bandwidth_share", 0, 1, &function->bandwidth_share, error) &&
            json_number(value, "input_bytes", 0, 1e15, &function->input_bytes, error) &&
-           read_text(value, "evidence", NULL, error) && read_text(value, "derivation", NULL, error);
+           read_text(value, "evidence", NULL, error) &&
+           read_text(value, "derivation", NULL, error) &&
+           read_extension(value, unit, function, error);
 }
 
 static bool read_functions(const struct json_value *root, struct profile *profile,
@@ -354,13 +402,14 @@ static bool read_pairs(const struct json_value *value, const struct profile *pro
 }
 
 /* What each law takes; a key of another law is an unknown key. */
-static const char *const constant_keys[] = {"model",  "constant",   "evidence",
-                                            "source", "derivation", NULL};
-static const char *const pairs_keys[] = {"model",    "constant", "functions",  "excess",
-                                         "evidence", "source",   "derivation", NULL};
+static const char *const constant_keys[] = {"model",      "constant",    "evidence", "source",
+                                            "derivation", "calibration", NULL};
+static const char *const pairs_keys[] = {"model",      "constant",    "functions",
+                                         "excess",     "evidence",    "source",
+                                         "derivation", "calibration", NULL};
 static const char *const bandwidth_keys[] = {"model",          "coefficient", "victim_exponent",
                                              "share_exponent", "evidence",    "source",
-                                             "derivation",     NULL};
+                                             "derivation",     "calibration", NULL};
 
 static bool read_law(const struct json_value *value, const struct profile *profile,
                      struct interference *model, struct error *error)
@@ -479,6 +528,7 @@ void profile_free(struct profile *profile)
         free(function->vcpu.values);
         free(function->vgpu.values);
         free(function->latency_ms);
+        free(function->extension);
     }
     free(profile->functions);
     free_interference(profile->interference);
@@ -585,13 +635,39 @@ static bool axis_holds(const struct profile_axis *axis, int value)
     return value >= axis->values[0] && value <= axis->values[axis->count - 1];
 }
 
+static int clamp(const struct profile_axis *axis, int value)
+{
+    if (value < axis->values[0])
+        return axis->values[0];
+    return value > axis->values[axis->count - 1] ? axis->values[axis->count - 1] : value;
+}
+
+/* The law at a place outside the grid, times what the grid's nearest place has over the law there.
+ */
+static double extended_latency_ms(const struct profile_function *function, int batch, int vcpu,
+                                  int vgpu)
+{
+    const struct profile_law *extension = function->extension;
+    if (batch < extension->batch[0] || batch > extension->batch[1] || vgpu < extension->vgpu[0] ||
+        vgpu > extension->vgpu[1])
+        return NAN;
+    int edge_batch = clamp(&function->batch, batch);
+    int edge_vgpu = clamp(&function->vgpu, vgpu);
+    double edge = profile_latency_ms(function, edge_batch, vcpu, edge_vgpu);
+    double law = latency_law_ms(&extension->law, batch, (double)vgpu / extension->unit);
+    double law_at_edge =
+        latency_law_ms(&extension->law, edge_batch, (double)edge_vgpu / extension->unit);
+    return isnan(edge) ? law : law * (edge / law_at_edge);
+}
+
 double profile_latency_ms(const struct profile_function *function, int batch, int vcpu, int vgpu)
 {
     struct surface surface = {.axes = {&function->batch, &function->vcpu, &function->vgpu},
                               .query = {batch, vcpu, vgpu},
                               .values = function->latency_ms};
-    if (!axis_holds(&function->batch, batch) || !axis_holds(&function->vcpu, vcpu) ||
-        !axis_holds(&function->vgpu, vgpu))
+    if (!axis_holds(&function->vcpu, vcpu))
         return NAN;
-    return surface_at(&surface, 0, 0);
+    if (axis_holds(&function->batch, batch) && axis_holds(&function->vgpu, vgpu))
+        return surface_at(&surface, 0, 0);
+    return function->extension == NULL ? NAN : extended_latency_ms(function, batch, vcpu, vgpu);
 }

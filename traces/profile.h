@@ -3,13 +3,19 @@
  * A profile file (JSON, see README "Profile file") holds, for each function, latency in
  * milliseconds over a full grid batch × vCPU × vGPU, its noise, cold start, memory and bandwidth
  * demand, and one interference model for the device. A grid entry may be null: that configuration
- * did not run (out of memory). Outside the grid there is no value.
+ * did not run (out of memory). Outside the grid there is no value, unless the function carries a
+ * fitted `law` (traces/calibrate_law.h: its coefficients, and the batches and shares up to which it
+ * may be asked, as [least, most]); then the value is the law's, scaled to meet the grid at its
+ * edge.
  *
  * Between grid points values are interpolated axis by axis, on the axis's integers: first along
  * vGPU, then vCPU, then batch, each only where the wanted value is not the axis's own. Along an
  * axis the longest run of non-null points around the wanted value counts: GSL's Steffen spline,
  * which is monotone between points and never overshoots them, where it has three points or more,
  * else a line.
+ *
+ * `calibration`, of a function or of the interference, holds cross-validated errors; it is for
+ * readers and is not checked.
  *
  * Required: `unit`, `functions`, and of each function `grid` and `latency_ms`. `evidence`,
  * `derivation`, `source`, `device` and `licence` are a string or an object of strings. Of
@@ -25,11 +31,19 @@
 #include <stdint.h>
 
 #include "sim/error.h"
+#include "traces/calibrate_law.h"
 #include "traces/interference.h"
 
 struct profile_axis {
     int *values; /* strictly ascending */
     size_t count;
+};
+
+/* What speaks for configurations outside the grid. */
+struct profile_law {
+    struct latency_law law;
+    int batch[2], vgpu[2]; /* least, most */
+    int unit;              /* the profile's */
 };
 
 struct profile_function {
@@ -45,6 +59,7 @@ struct profile_function {
     double gpu_per_item_mb;
     double host_memory_mb;
     double bandwidth_share;
+    struct profile_law *extension; /* NULL where the file gives no law */
 };
 
 struct profile {
@@ -69,7 +84,8 @@ void profile_free(struct profile *profile);
 const struct profile_function *profile_find(const struct profile *profile, const char *name);
 
 /* Latency in ms at (batch, vcpu, vgpu): the grid's value where it is a grid point, interpolated
- * between, NAN outside the grid or next to a null. */
+ * between, NAN outside the grid or next to a null. With a law, configurations outside the grid at a
+ * vCPU count of the grid have a value too. */
 double profile_latency_ms(const struct profile_function *function, int batch, int vcpu, int vgpu);
 
 #endif

@@ -1,0 +1,372 @@
+/* esgsim calibrate: measured samples to a profile, with cross-validated errors. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "results/capture.h"
+#include "sim/cli/calibrate_report.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/meter.h"
+#include "traces/calibrate.h"
+
+#ifndef ESGSIM_DATADIR
+#define ESGSIM_DATADIR "."
+#endif
+
+enum { FILES = 256, PATH_SIZE = 4096, SEVENTHS = 7, HUNDREDTHS = 100 };
+
+struct request {
+    const char *files[FILES];
+    size_t file_count;
+    const char *out, *points, *base;
+    const char *device, *evidence, *source, *licence;
+    struct capture_options capture;
+    int unit, extend_batch;
+    bool json, check, quiet;
+};
+
+/* ---- Arguments ------------------------------------------------------------------------------- */
+
+static bool take_number(const char *option, const char *text, uint64_t most, int *value,
+                        struct error *error)
+{
+    uint64_t number = 0;
+    if (!cli_parse_u64(option, text, 1, most, &number, error))
+        return false;
+    *value = (int)number;
+    return true;
+}
+
+/* An option with a value; `taken` false where it is none. */
+static bool take_option(struct request *request, const char *option, const char *value, bool *taken,
+                        struct error *error)
+{
+    const struct {
+        const char *name;
+        const char **text;
+    } texts[] = {{"--out", &request->out},
+                 {"--points", &request->points},
+                 {"--base", &request->base},
+                 {"--device", &request->device},
+                 {"--evidence", &request->evidence},
+                 {"--source", &request->source},
+                 {"--licence", &request->licence},
+                 {"--precision", &request->capture.precision},
+                 {"--mechanism", &request->capture.mechanism}};
+    size_t count = sizeof texts / sizeof texts[0];
+    size_t i = 0;
+    bool unit = strcmp(option, "--unit") == 0;
+    bool extend = strcmp(option, "--extend-batch") == 0;
+    while (i < count && strcmp(option, texts[i].name) != 0)
+        i++;
+    *taken = i < count || unit || extend;
+    if (!*taken)
+        return true;
+    if (value == NULL)
+        return error_input(error, "calibrate: %s needs a value", option);
+    if (unit)
+        return take_number(option, value, 1000, &request->unit, error);
+    if (extend)
+        return take_number(option, value, UINT16_MAX, &request->extend_batch, error);
+    *texts[i].text = value;
+    return true;
+}
+
+static bool take_argument(struct request *request, const char *argument, struct error *error)
+{
+    if (strcmp(argument, "--json") == 0)
+        request->json = true;
+    else if (strcmp(argument, "--check") == 0)
+        request->check = true;
+    else if (strcmp(argument, "--rehearsal") == 0)
+        request->capture.rehearsal = true;
+    else if (argument[0] == '-' && argument[1] != '\0')
+        return cli_unknown_argument(&command_calibrate, argument, error);
+    else if (request->file_count == FILES)
+        return cli_usage_error(&command_calibrate, "too many files at once", error);
+    else
+        request->files[request->file_count++] = argument;
+    return true;
+}
+
+static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)
+{
+    for (int i = 1; i < argc; i++) {
+        bool taken = false;
+        if (!take_option(request, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &taken, error))
+            return false;
+        if (taken)
+            i++;
+        else if (!take_argument(request, argv[i], error))
+            return false;
+    }
+    if (request->check && (request->file_count > 0 || request->out != NULL))
+        return cli_usage_error(&command_calibrate, "--check takes no files and writes none", error);
+    if (!request->check && request->file_count == 0)
+        return cli_usage_error(&command_calibrate, "a capture or a table is missing", error);
+    const char *mechanism = request->capture.mechanism;
+    if (mechanism != NULL && strcmp(mechanism, "mps") != 0 && strcmp(mechanism, "green") != 0)
+        return error_input(error, "--mechanism %s: give mps or green", mechanism);
+    return true;
+}
+
+/* ---- Work ------------------------------------------------------------------------------------ */
+
+static bool read_files(const struct request *request, const char *const *files, size_t count,
+                       struct sample_set *set, struct error *error)
+{
+    const struct {
+        char **to;
+        const char *text;
+    } texts[] = {{&set->device, request->device},
+                 {&set->evidence, request->evidence},
+                 {&set->source, request->source},
+                 {&set->licence, request->licence}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].text != NULL && !samples_set_text(texts[i].to, texts[i].text, error))
+            return false;
+    for (size_t i = 0; i < count; i++)
+        if (!(capture_is_hdf5(files[i]) ? capture_read(set, files[i], &request->capture, error)
+                                        : sample_table_read(set, files[i], error)))
+            return false;
+    samples_reduce(set);
+    return true;
+}
+
+static void show_progress(void *context, const char *what, size_t done, size_t total)
+{
+    (void)what;
+    meter_update(context, done, total);
+}
+
+static bool calibrate(const struct request *request, const struct sample_set *set,
+                      struct calibration *calibration, struct error *error)
+{
+    struct meter meter;
+    meter_start(&meter, "fits", request->quiet);
+    bool fine = calibration_run(set, show_progress, &meter, calibration, error);
+    meter_end(&meter);
+    return fine;
+}
+
+/* In what a capture's shares are written: sevenths where it has any. */
+static int profile_unit(const struct request *request, const struct sample_set *set)
+{
+    if (request->unit > 0 || set->unit != CAPTURE_UNIT)
+        return request->unit;
+    for (size_t i = 0; i < set->latency_count; i++)
+        if (set->latencies[i].share != CAPTURE_UNIT &&
+            set->latencies[i].share % (CAPTURE_UNIT / SEVENTHS) == 0)
+            return SEVENTHS;
+    return HUNDREDTHS;
+}
+
+static bool write_files(const struct request *request, const struct calibration *calibration,
+                        struct error *error)
+{
+    struct profile *base = NULL;
+    if (request->points != NULL && !calibration_write_points(calibration, request->points, error))
+        return false;
+    if (request->out == NULL)
+        return true;
+    if (request->base != NULL && (base = profile_load(request->base, error)) == NULL)
+        return false;
+    const struct profile_options options = {profile_unit(request, calibration->set),
+                                            request->extend_batch, base};
+    bool fine = calibration_write_profile(calibration, &options, request->out, error);
+    profile_free(base);
+    return fine;
+}
+
+static bool print_json(cJSON *object, struct error *error)
+{
+    char *text = cJSON_Print(object);
+    if (text == NULL)
+        return error_run(error, "calibrate: out of memory");
+    (void)puts(text);
+    cJSON_free(text);
+    return true;
+}
+
+static bool run_files(const struct request *request, struct error *error)
+{
+    struct sample_set set = {0};
+    struct calibration calibration = {0};
+    bool fine = read_files(request, request->files, request->file_count, &set, error) &&
+                calibrate(request, &set, &calibration, error);
+    if (fine && request->json) {
+        cJSON *report = calibrate_report_json(request->files[0], &calibration);
+        fine = print_json(report, error);
+        cJSON_Delete(report);
+    } else if (fine) {
+        fine = calibrate_report_text(stdout, request->files[0], &calibration, error);
+    }
+    fine = fine && write_files(request, &calibration, error);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+    return fine;
+}
+
+/* ---- The public sets ------------------------------------------------------------------------- */
+
+/* Targets in percent, of points left out on the inner grid; 0: none is set. */
+struct public_set {
+    const char *name;
+    const char *files[2];
+    double function_target; /* each function */
+    double set_target;      /* all together */
+    double interference_target;
+};
+
+static const struct public_set public_sets[] = {
+    {"iGniter", {"igniter/solo.csv", "igniter/pairs.csv"}, 2.5, 0, 2.5},
+    {"ParvaGPU", {"parvagpu/parvagpu_all.csv", NULL}, 0, 5, 0},
+    {"Dilu", {"dilu/dilu_all.csv", NULL}, 0, 5, 0},
+    {"INFless", {"infless/infless_profiles_clean.csv", NULL}, 0, 0, 0},
+    {"SGPRS", {"sgprs/speedup.csv", NULL}, 0, 0, 0},
+};
+
+struct verdicts {
+    cJSON *list; /* NULL: as text */
+    size_t missed, asked;
+};
+
+static void judge(struct verdicts *verdicts, const struct public_set *set, const char *what,
+                  double fraction, double naive, double target)
+{
+    double percent = 100 * fraction;
+    bool met = percent <= target;
+    if (target == 0)
+        return;
+    verdicts->asked++;
+    verdicts->missed += !met;
+    if (verdicts->list == NULL) {
+        printf("  %s %s: %.2f %%, target %.2f %%: %s (naive %.2f %%)\n", set->name, what, percent,
+               target, met ? "met" : "missed", 100 * naive);
+        return;
+    }
+    cJSON *entry = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(entry, "set", set->name);
+    (void)cJSON_AddStringToObject(entry, "what", what);
+    (void)cJSON_AddNumberToObject(entry, "mape", percent);
+    (void)cJSON_AddNumberToObject(entry, "naive_mape", 100 * naive);
+    (void)cJSON_AddNumberToObject(entry, "target", target);
+    (void)cJSON_AddBoolToObject(entry, "met", met);
+    (void)cJSON_AddItemToArray(verdicts->list, entry);
+}
+
+static void judge_set(struct verdicts *verdicts, const struct public_set *set,
+                      const struct calibration *calibration)
+{
+    const struct interference_fit *interference = &calibration->interference;
+    for (size_t i = 0; i < calibration->surface_count; i++) {
+        const struct calibrated_surface *entry = &calibration->surfaces[i];
+        judge(verdicts, set, calibration->set->functions.names[entry->function],
+              entry->surface.chosen.inner.mape,
+              entry->surface.errors[SURFACE_NAIVE][FOLD_POINT].inner.mape, set->function_target);
+    }
+    judge(verdicts, set, "all functions", calibration_chosen_error(calibration, true).mape,
+          calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, true).mape, set->set_target);
+    if (calibration->has_interference)
+        judge(verdicts, set, "interference",
+              interference->errors[interference->kind][FOLD_LOCATION].mape, interference->none.mape,
+              set->interference_target);
+}
+
+static void locate(const char *file, char *path)
+{
+    const char *data = getenv("ESGSIM_DATA");
+    (void)snprintf(path, PATH_SIZE, "traces/profiles/raw/%s", file);
+    if (access(path, R_OK) != 0)
+        (void)snprintf(path, PATH_SIZE, "%s/traces/profiles/raw/%s",
+                       data != NULL && data[0] != '\0' ? data : ESGSIM_DATADIR, file);
+}
+
+static bool check_set(const struct request *request, const struct public_set *public_set,
+                      cJSON *reports, struct verdicts *verdicts, struct error *error)
+{
+    char paths[2][PATH_SIZE];
+    const char *files[2] = {paths[0], paths[1]};
+    size_t count = 0;
+    struct sample_set set = {0};
+    struct calibration calibration = {0};
+    while (count < 2 && public_set->files[count] != NULL) {
+        locate(public_set->files[count], paths[count]);
+        count++;
+    }
+    bool fine = read_files(request, files, count, &set, error) &&
+                calibrate(request, &set, &calibration, error);
+    if (fine && reports != NULL)
+        (void)cJSON_AddItemToArray(reports, calibrate_report_json(public_set->name, &calibration));
+    else if (fine)
+        fine = calibrate_report_text(stdout, public_set->name, &calibration, error);
+    if (fine)
+        judge_set(verdicts, public_set, &calibration);
+    if (fine && reports == NULL)
+        (void)putchar('\n');
+    calibration_clear(&calibration);
+    samples_clear(&set);
+    return fine;
+}
+
+static bool run_check(const struct request *request, struct error *error)
+{
+    struct verdicts verdicts = {0};
+    cJSON *root = request->json ? cJSON_CreateObject() : NULL;
+    cJSON *reports = root == NULL ? NULL : cJSON_AddArrayToObject(root, "sets");
+    bool fine = true;
+    if (root != NULL)
+        verdicts.list = cJSON_AddArrayToObject(root, "targets");
+    for (size_t i = 0; fine && i < sizeof public_sets / sizeof public_sets[0]; i++)
+        fine = check_set(request, &public_sets[i], reports, &verdicts, error);
+    if (fine && root != NULL)
+        fine = print_json(root, error);
+    cJSON_Delete(root);
+    if (!fine || verdicts.missed == 0)
+        return fine;
+    return error_run(error, "calibrate: %zu of %zu targets missed", verdicts.missed,
+                     verdicts.asked);
+}
+
+static bool calibrate_run(int argc, char **argv, bool quiet, struct error *error)
+{
+    struct request request = {.quiet = quiet};
+    if (!parse_arguments(argc, argv, &request, error))
+        return false;
+    return request.check ? run_check(&request, error) : run_files(&request, error);
+}
+
+const struct command command_calibrate = {
+    .name = "calibrate",
+    .usage = "calibrate CAPTURE.h5|TABLE.csv… [--out PROFILE.json] [--points F.csv] [--json]",
+    .summary = "fits latency and interference models to measurements, with left-out errors",
+    .help =
+        "Takes capture files and tables of measurements; the format is told from the content\n"
+        "(see traces/sample_table.c). For each function and vCPU count a predictor is chosen by\n"
+        "leaving out one point at a time: a kinked law (launch-bound floor, then work / share),\n"
+        "monotone interpolation, or the law with a smooth correction. Printed are errors at\n"
+        "points, shares and batches left out, beside a naive fit's (linear in batch / share);\n"
+        "\"inner\" is of points between others on both axes.\n"
+        "\n"
+        "  --out PROFILE.json     write the profile\n"
+        "  --points F.csv         write measured points, fit and residuals\n"
+        "  --unit N               slices of a GPU in the profile (default: the samples' own;\n"
+        "                         of a capture 7 where it has sevenths, else 100)\n"
+        "  --extend-batch N       let the law answer outside the grid, up to batch N\n"
+        "  --base PROFILE.json    take from here what was not measured (cold starts, memory, …)\n"
+        "  --device, --evidence, --source, --licence TEXT\n"
+        "                         what the profile says of its origin\n"
+        "  --precision P          of a capture: only fp32 or fp16; functions are then named\n"
+        "                         after their networks alone\n"
+        "  --mechanism M          of a capture: mps or green\n"
+        "  --rehearsal            take a capture that was not measured\n"
+        "  --check                calibrate the public sets that ship and hold the errors\n"
+        "                         against their targets; exit status 1 where one is missed\n"
+        "  --json                 one JSON object\n"
+        "\n"
+        "Example: esgsim calibrate traces/profiles/raw/igniter/solo.csv \\\n"
+        "             traces/profiles/raw/igniter/pairs.csv --out v100.json\n",
+    .run = calibrate_run,
+};

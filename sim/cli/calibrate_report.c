@@ -1,0 +1,199 @@
+#include "sim/cli/calibrate_report.h"
+
+#include <math.h>
+
+#include "results/table.h"
+
+enum { PERCENT = 100 };
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static void cell_percent(struct text_table *table, size_t column, double fraction)
+{
+    if (isnan(fraction))
+        text_table_cell(table, column, "-");
+    else
+        text_table_cell(table, column, "%.2f", PERCENT * fraction);
+}
+
+static void surface_row(struct text_table *table, const struct calibration *calibration,
+                        const struct calibrated_surface *entry)
+{
+    const struct surface *surface = &entry->surface;
+    const struct surface_errors *own = surface->errors[surface->kind];
+    const struct surface_errors *naive = surface->errors[SURFACE_NAIVE];
+    text_table_row(table);
+    text_table_cell(table, 0, "%s", calibration->set->functions.names[entry->function]);
+    text_table_cell(table, 1, "%d", entry->vcpu);
+    text_table_cell(table, 2, "%zu", entry->count);
+    text_table_cell(table, 3, "%s", surface_kind_names[surface->kind]);
+    cell_percent(table, 4, surface->chosen.inner.mape);
+    cell_percent(table, 5, naive[FOLD_POINT].inner.mape);
+    cell_percent(table, 6, surface->chosen.all.mape);
+    cell_percent(table, 7, naive[FOLD_POINT].all.mape);
+    cell_percent(table, 8, own[FOLD_SHARE].inner.mape);
+    cell_percent(table, 9, naive[FOLD_SHARE].inner.mape);
+    cell_percent(table, 10, own[FOLD_BATCH].inner.mape);
+    cell_percent(table, 11, naive[FOLD_BATCH].inner.mape);
+}
+
+/* The chosen predictors of all surfaces together. */
+static struct mean_error own_error(const struct calibration *calibration, enum surface_fold fold)
+{
+    struct mean_error sum = {0};
+    for (size_t i = 0; i < calibration->surface_count; i++) {
+        const struct surface *surface = &calibration->surfaces[i].surface;
+        const struct mean_error *more = &surface->errors[surface->kind][fold].inner;
+        if (more->count == 0)
+            continue;
+        sum.count += more->count;
+        sum.mape += (more->mape - sum.mape) * (double)more->count / (double)sum.count;
+    }
+    if (sum.count == 0)
+        sum.mape = NAN;
+    return sum;
+}
+
+static void total_row(struct text_table *table, const struct calibration *calibration)
+{
+    size_t points = 0;
+    for (size_t i = 0; i < calibration->surface_count; i++)
+        points += calibration->surfaces[i].count;
+    text_table_row(table);
+    text_table_cell(table, 0, "all");
+    text_table_cell(table, 2, "%zu", points);
+    cell_percent(table, 4, calibration_chosen_error(calibration, true).mape);
+    cell_percent(table, 6, calibration_chosen_error(calibration, false).mape);
+    cell_percent(table, 8, own_error(calibration, FOLD_SHARE).mape);
+    cell_percent(table, 10, own_error(calibration, FOLD_BATCH).mape);
+    cell_percent(table, 5, calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, true).mape);
+    cell_percent(table, 7, calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, false).mape);
+    cell_percent(table, 9, calibration_error(calibration, SURFACE_NAIVE, FOLD_SHARE, true).mape);
+    cell_percent(table, 11, calibration_error(calibration, SURFACE_NAIVE, FOLD_BATCH, true).mape);
+}
+
+static bool surfaces_text(FILE *out, const struct calibration *calibration)
+{
+    static const char *const headers[] = {"function",    "vCPU",  "points", "predictor",
+                                          "inner point", "naive", "point",  "naive",
+                                          "share",       "naive", "batch",  "naive"};
+    struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
+    for (size_t i = 0; i < calibration->surface_count; i++)
+        surface_row(table, calibration, &calibration->surfaces[i]);
+    total_row(table, calibration);
+    bool fine = text_table_print(table, 2, out);
+    text_table_free(table);
+    return fine;
+}
+
+static bool interference_text(FILE *out, const struct interference_fit *fit)
+{
+    static const char *const headers[] = {"interference", "co-location", "batches", "functions"};
+    struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
+    for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
+        text_table_row(table);
+        text_table_cell(table, 0, "%s%s", interference_law_names[kind],
+                        fit->kind == (enum interference_kind)kind ? " (chosen)" : "");
+        for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
+            cell_percent(table, 1 + (size_t)fold,
+                         fit->errors[kind][fold].count > 0 ? fit->errors[kind][fold].mape : NAN);
+    }
+    text_table_row(table);
+    text_table_cell(table, 0, "none (naive)");
+    for (size_t column = 1; column <= INTERFERENCE_FOLDS; column++)
+        cell_percent(table, column, fit->none.mape);
+    bool fine = text_table_print(table, 2, out);
+    text_table_free(table);
+    return fine;
+}
+
+bool calibrate_report_text(FILE *out, const char *name, const struct calibration *calibration,
+                           struct error *error)
+{
+    (void)fprintf(out, "%s: mean |predicted / measured - 1| in %% of what was left out\n", name);
+    if (calibration->set->left_out != NULL)
+        (void)fprintf(out, "  %s\n", calibration->set->left_out);
+    bool fine = calibration->surface_count == 0 || surfaces_text(out, calibration);
+    if (fine && calibration->has_interference)
+        fine = interference_text(out, &calibration->interference);
+    (void)fputc('\n', out);
+    return fine || error_run(error, "out of memory for the report");
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_percent(cJSON *object, const char *key, double fraction)
+{
+    if (isfinite(fraction))
+        (void)cJSON_AddNumberToObject(object, key, PERCENT * fraction);
+    else
+        (void)cJSON_AddNullToObject(object, key);
+}
+
+static void put_errors(cJSON *object, const char *key, const struct surface_errors *errors)
+{
+    cJSON *entry = cJSON_AddObjectToObject(object, key);
+    put_percent(entry, "inner", errors->inner.mape);
+    (void)cJSON_AddNumberToObject(entry, "inner_points", (double)errors->inner.count);
+    put_percent(entry, "all", errors->all.mape);
+    (void)cJSON_AddNumberToObject(entry, "points", (double)errors->all.count);
+    put_percent(entry, "worst", errors->all.worst);
+}
+
+static cJSON *surface_json(const struct calibration *calibration,
+                           const struct calibrated_surface *entry)
+{
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(object, "function",
+                                  calibration->set->functions.names[entry->function]);
+    (void)cJSON_AddNumberToObject(object, "vcpu", entry->vcpu);
+    (void)cJSON_AddNumberToObject(object, "points", (double)entry->count);
+    (void)cJSON_AddStringToObject(object, "predictor", surface_kind_names[entry->surface.kind]);
+    put_errors(object, "chosen", &entry->surface.chosen);
+    for (int kind = 0; kind < SURFACE_KINDS; kind++) {
+        cJSON *by_fold = cJSON_AddObjectToObject(object, surface_kind_names[kind]);
+        for (int fold = 0; fold < SURFACE_FOLDS; fold++)
+            put_errors(by_fold, surface_fold_names[fold], &entry->surface.errors[kind][fold]);
+    }
+    cJSON *law = cJSON_AddObjectToObject(object, "law_coefficients");
+    for (int i = 0; i < LAW_COEFFICIENTS; i++)
+        (void)cJSON_AddNumberToObject(law, latency_coefficient_names[i], entry->surface.law.k[i]);
+    return object;
+}
+
+static void put_interference(cJSON *object, const struct interference_fit *fit)
+{
+    cJSON *entry = cJSON_AddObjectToObject(object, "interference");
+    (void)cJSON_AddStringToObject(entry, "model", interference_law_names[fit->kind]);
+    (void)cJSON_AddNumberToObject(entry, "slowdowns", (double)fit->none.count);
+    put_percent(entry, "none", fit->none.mape);
+    for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
+        cJSON *by_fold = cJSON_AddObjectToObject(entry, interference_law_names[kind]);
+        for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
+            put_percent(by_fold, interference_fold_names[fold],
+                        fit->errors[kind][fold].count > 0 ? fit->errors[kind][fold].mape : NAN);
+    }
+}
+
+cJSON *calibrate_report_json(const char *name, const struct calibration *calibration)
+{
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(object, "name", name);
+    cJSON *functions = cJSON_AddArrayToObject(object, "functions");
+    for (size_t i = 0; i < calibration->surface_count; i++)
+        (void)cJSON_AddItemToArray(functions, surface_json(calibration, &calibration->surfaces[i]));
+    if (calibration->surface_count > 0) {
+        cJSON *all = cJSON_AddObjectToObject(object, "all");
+        put_percent(all, "inner", calibration_chosen_error(calibration, true).mape);
+        put_percent(all, "point", calibration_chosen_error(calibration, false).mape);
+        put_percent(all, "naive_inner",
+                    calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, true).mape);
+        put_percent(all, "naive_point",
+                    calibration_error(calibration, SURFACE_NAIVE, FOLD_POINT, false).mape);
+    }
+    if (calibration->has_interference)
+        put_interference(object, &calibration->interference);
+    if (calibration->set->left_out != NULL)
+        (void)cJSON_AddStringToObject(object, "left_out", calibration->set->left_out);
+    return object;
+}
