@@ -289,6 +289,7 @@ static bool count_locations(const struct sample_set *set, struct interference_fi
 bool interference_calibrate(const struct sample_set *set, struct interference_fit *fit,
                             struct error *error)
 {
+    static const double noticed = 1e-4;
     double least = INFINITY;
     *fit = (struct interference_fit){0};
     bool fine = count_locations(set, fit, error);
@@ -300,7 +301,7 @@ bool interference_calibrate(const struct sample_set *set, struct interference_fi
         for (int fold = 0; fine && fold < INTERFERENCE_FOLDS; fold++)
             fine = leave_out(law, (enum interference_fold)fold, set, fit->locations,
                              &fit->errors[kind][fold], error);
-        if (fine && fit->errors[kind][FOLD_LOCATION].mape < least) {
+        if (fine && fit->errors[kind][FOLD_LOCATION].mape < least - noticed) {
             least = fit->errors[kind][FOLD_LOCATION].mape;
             fit->kind = law;
         }

@@ -29,7 +29,8 @@ extern const char *const interference_fold_names[INTERFERENCE_FOLDS];
 
 struct interference_fit {
     struct interference laws[INTERFERENCE_LAWS]; /* names are the sample set's */
-    enum interference_kind kind;                 /* the one chosen: least error by FOLD_LOCATION */
+    enum interference_kind kind;                 /* the one chosen: least error by FOLD_LOCATION, of
+                                                  * equals to a hundredth of a percent the simpler */
     /* Of no interference at all (what one assumes who measures none), and of each law. */
     struct mean_error none;
     struct mean_error errors[INTERFERENCE_LAWS][INTERFERENCE_FOLDS];

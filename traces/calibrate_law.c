@@ -154,7 +154,7 @@ static bool descend(struct problem *problem, double *x, gsl_multifit_nlinear_wor
     int why = 0;
     int status = gsl_multifit_nlinear_winit(&from.vector, &weights.vector, &system, work);
     if (status == GSL_SUCCESS)
-        status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-8, 1e-8, 0, NULL, NULL, &why, work);
+        status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-6, 1e-6, 0, NULL, NULL, &why, work);
     /* EMAXITER and ENOPROG end at a place that is good to the tolerances that matter here. */
     if (status != GSL_SUCCESS && status != GSL_EMAXITER && status != GSL_ENOPROG)
         return error_run(error, "a fit of %zu points failed: %s", problem->count,
@@ -204,7 +204,7 @@ static bool search(struct problem *problem, const struct latency_law *start, dou
                    double *loss, gsl_multifit_nlinear_workspace *work, struct error *error)
 {
     static const double infinite_scale = 1e6;
-    static const double settled = 1e-4;
+    static const double settled = 1e-3;
     double before = 0;
     search_place(start, x);
     search_place(&starts[0], problem->anchor);

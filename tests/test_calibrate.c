@@ -1,0 +1,789 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+
+#include "traces/calibrate.h"
+#include "traces/json.h"
+
+enum { POINTS = 64, SEEDS = 5 };
+
+/* A network that is bound by launches at small work: 6 ms and 0.1 ms an item, else 1.2 ms an item
+ * over the share. */
+static const struct latency_law truth = {{6, 0.1, 0, 1.2, 0.3, 0.02, 8, 1}};
+
+static void assert_within(double value, double wanted, double relative)
+{
+    if (!(fabs(value / wanted - 1) <= relative))
+        fail_msg("%.9g is not within %g %% of %.9g", value, 100 * relative, wanted);
+}
+
+static size_t make_points(const struct latency_law *law, gsl_rng *rng, double cv,
+                          struct latency_point *points)
+{
+    static const double batches[] = {1, 2, 4, 8, 16, 32};
+    size_t count = 0;
+    for (size_t b = 0; b < 6; b++)
+        for (int seventh = 1; seventh <= 7; seventh++) {
+            double share = seventh / 7.0;
+            double noise = cv > 0 ? gsl_ran_lognormal(rng, 0, cv) : 1;
+            points[count++] = (struct latency_point){
+                batches[b], share, latency_law_ms(law, batches[b], share) * noise};
+        }
+    return count;
+}
+
+static gsl_rng *make_rng(unsigned long seed)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, seed);
+    return rng;
+}
+
+static struct latency_law fit(const struct latency_point *points, size_t count)
+{
+    struct latency_law law = {{0}};
+    struct error error = {0};
+    if (!latency_law_fit(points, count, NULL, NULL, &law, &error))
+        fail_msg("%s", error.message);
+    return law;
+}
+
+/* ---- The law --------------------------------------------------------------------------------- */
+
+static void a_known_law_is_recovered_within_half_a_percent_without_noise(void **state)
+{
+    struct latency_point points[POINTS];
+    size_t count = make_points(&truth, NULL, 0, points);
+    struct latency_law law = fit(points, count);
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        assert_within(latency_law_ms(&law, points[i].batch, points[i].share), points[i].ms, 0.005);
+}
+
+static double mean_distance(const struct latency_law *law, const struct latency_point *points,
+                            size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += fabs(latency_law_ms(law, points[i].batch, points[i].share) /
+                        latency_law_ms(&truth, points[i].batch, points[i].share) -
+                    1);
+    return sum / (double)count;
+}
+
+static void
+a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_noise(void **state)
+{
+    (void)state;
+    for (unsigned long seed = 1; seed <= SEEDS; seed++) {
+        struct latency_point points[POINTS];
+        gsl_rng *rng = make_rng(seed);
+        size_t count = make_points(&truth, rng, 0.02, points);
+        struct latency_law law = fit(points, count);
+        assert_true(mean_distance(&law, points, count) < 0.01);
+        gsl_rng_free(rng);
+    }
+}
+
+static void outliers_do_not_move_the_robust_fit(void **state)
+{
+    (void)state;
+    for (unsigned long seed = 1; seed <= SEEDS; seed++) {
+        struct latency_point points[POINTS];
+        gsl_rng *rng = make_rng(seed);
+        size_t count = make_points(&truth, rng, 0.02, points);
+        for (size_t i = 0; i < 4; i++)
+            points[gsl_rng_uniform_int(rng, count)].ms *= 3;
+        struct latency_law law = fit(points, count);
+        assert_true(mean_distance(&law, points, count) < 0.015);
+        gsl_rng_free(rng);
+    }
+}
+
+static void every_law_rises_with_the_batch_and_falls_with_the_share(void **state)
+{
+    gsl_rng *rng = make_rng(7);
+    (void)state;
+    for (int trial = 0; trial < 200; trial++) {
+        struct latency_law law;
+        for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
+            law.k[i] = gsl_rng_uniform(rng) < 0.3 ? 0 : 5 * gsl_rng_uniform(rng);
+        law.k[LAW_KINK] = 1 + 50 * gsl_rng_uniform(rng);
+        law.k[LAW_SHARE_EXPONENT] = 2 * gsl_rng_uniform(rng);
+        for (int i = 0; i < 50; i++) {
+            double batch = 1 + 100 * gsl_rng_uniform(rng);
+            double share = 0.01 + 0.98 * gsl_rng_uniform(rng);
+            double ms = latency_law_ms(&law, batch, share);
+            assert_true(latency_law_ms(&law, batch * 1.1, share) >= ms * (1 - 1e-12));
+            assert_true(latency_law_ms(&law, batch, share * 1.01) <= ms * (1 + 1e-12));
+        }
+    }
+    gsl_rng_free(rng);
+}
+
+static void a_fit_of_one_point_is_refused(void **state)
+{
+    const struct latency_point point = {1, 1, 5};
+    struct latency_law law;
+    struct error error = {0};
+    (void)state;
+    assert_false(latency_law_fit(&point, 1, NULL, NULL, &law, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+}
+
+/* ---- Surfaces -------------------------------------------------------------------------------- */
+
+static struct surface calibrate(const struct latency_point *points, size_t count)
+{
+    struct surface surface = {0};
+    struct error error = {0};
+    if (!surface_calibrate(points, count, &surface, &error))
+        fail_msg("%s", error.message);
+    return surface;
+}
+
+/* 20 points, so few that every search begins anew. */
+static size_t make_few(gsl_rng *rng, struct latency_point *points)
+{
+    struct latency_point all[POINTS];
+    size_t count = make_points(&truth, rng, 0.05, all);
+    size_t kept = 0;
+    for (size_t i = 0; i < count && kept < 20; i++)
+        if (all[i].batch <= 16 && fmod(round(7 * all[i].share), 2) == 1)
+            points[kept++] = all[i];
+    return kept;
+}
+
+static void the_reported_error_is_what_leaving_out_by_hand_gives(void **state)
+{
+    struct latency_point points[POINTS];
+    gsl_rng *rng = make_rng(3);
+    size_t count = make_few(rng, points);
+    struct surface surface = calibrate(points, count);
+    double sum = 0;
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        struct latency_point rest[POINTS];
+        size_t kept = 0;
+        for (size_t j = 0; j < count; j++)
+            if (j != i)
+                rest[kept++] = points[j];
+        struct latency_law law = fit(rest, kept);
+        sum += fabs(latency_law_ms(&law, points[i].batch, points[i].share) / points[i].ms - 1);
+    }
+    assert_int_equal(surface.errors[SURFACE_LAW][FOLD_POINT].all.count, count);
+    assert_within(surface.errors[SURFACE_LAW][FOLD_POINT].all.mape, sum / (double)count, 1e-9);
+    surface_clear(&surface);
+    gsl_rng_free(rng);
+}
+
+static void leaving_out_a_share_by_hand_gives_the_reported_error(void **state)
+{
+    struct latency_point points[POINTS];
+    gsl_rng *rng = make_rng(4);
+    size_t count = make_few(rng, points);
+    struct surface surface = calibrate(points, count);
+    double sum = 0;
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        struct latency_point rest[POINTS];
+        size_t kept = 0;
+        for (size_t j = 0; j < count; j++)
+            if (points[j].share != points[i].share)
+                rest[kept++] = points[j];
+        struct latency_law law = fit(rest, kept);
+        sum += fabs(latency_law_ms(&law, points[i].batch, points[i].share) / points[i].ms - 1);
+    }
+    assert_within(surface.errors[SURFACE_LAW][FOLD_SHARE].all.mape, sum / (double)count, 1e-9);
+    surface_clear(&surface);
+    gsl_rng_free(rng);
+}
+
+static void a_line_in_batch_over_share_leaves_the_naive_fit_no_error(void **state)
+{
+    struct latency_point points[POINTS];
+    size_t count = make_points(&truth, NULL, 0, points);
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        points[i].ms = 3 + 2 * points[i].batch / points[i].share;
+    struct surface surface = calibrate(points, count);
+    assert_true(surface.errors[SURFACE_NAIVE][FOLD_POINT].all.mape < 1e-9);
+    surface_clear(&surface);
+}
+
+static void a_power_law_leaves_the_table_no_error_between_points(void **state)
+{
+    struct latency_point points[POINTS];
+    size_t count = make_points(&truth, NULL, 0, points);
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        points[i].ms = 2 * pow(points[i].batch, 0.7) / pow(points[i].share, 0.9);
+    struct surface surface = calibrate(points, count);
+    assert_true(surface.errors[SURFACE_TABLE][FOLD_POINT].all.mape < 1e-9);
+    /* All but the four corners have neighbours on both sides along an axis. */
+    assert_int_equal(surface.errors[SURFACE_TABLE][FOLD_POINT].all.count, count - 4);
+    surface_clear(&surface);
+}
+
+static void fitted_surfaces_are_monotone_whatever_the_noise(void **state)
+{
+    (void)state;
+    for (unsigned long seed = 1; seed <= SEEDS; seed++) {
+        struct latency_point points[POINTS];
+        gsl_rng *rng = make_rng(seed);
+        size_t count = make_few(rng, points);
+        for (size_t i = 0; i < count; i++)
+            points[i].ms *= gsl_ran_lognormal(rng, 0, 0.2);
+        struct surface surface = calibrate(points, count);
+        for (size_t i = 0; i < count; i++)
+            for (size_t j = 0; j < count; j++)
+                if (points[i].batch <= points[j].batch && points[i].share >= points[j].share)
+                    assert_true(surface.fitted_ms[i] <= surface.fitted_ms[j] * (1 + 1e-12));
+        surface_clear(&surface);
+        gsl_rng_free(rng);
+    }
+}
+
+static void the_inner_grid_is_what_has_neighbours_on_all_sides(void **state)
+{
+    struct latency_point points[POINTS];
+    size_t count = make_points(&truth, NULL, 0, points);
+    size_t inner = 0;
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        inner += surface_is_inner(points, count, i);
+    assert_int_equal(inner, 4 * 5);
+}
+
+/* ---- Interference ---------------------------------------------------------------------------- */
+
+static void add_run(struct sample_set *set, uint32_t group, const char *name, int share,
+                    double slowdown)
+{
+    struct error error = {0};
+    struct co_run run = {.group = group,
+                         .location = group,
+                         .batch = 1 + (int)(group % 4),
+                         .share = share,
+                         .slowdown = slowdown,
+                         .cv = NAN};
+    assert_true(samples_function(set, name, &run.function, &error));
+    assert_true(samples_add_co_run(set, &run, &error));
+}
+
+static const char *const names[] = {"a", "b", "c", "d"};
+
+/* Every pair at every split of ten tenths with slowdowns of the law, plus a triple. */
+static void make_co_runs(const struct interference *law, struct sample_set *set)
+{
+    uint32_t group = 0;
+    struct error error = {0};
+    set->unit = 10;
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t index = 0;
+        assert_true(samples_function(set, names[i], &index, &error));
+        samples_add_demand(set, index, 10, 0.2 + 0.15 * i);
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t j = i + 1; j < 4; j++)
+            for (int share = 1; share < 10; share += 2) {
+                add_run(set, group, names[i], share, 1);
+                add_run(set, group++, names[j], 10 - share, 1);
+            }
+    for (uint32_t i = 0; i < 3; i++)
+        add_run(set, group, names[i], 3, 1);
+    for (size_t i = 0; i < set->co_run_count; i++)
+        set->co_runs[i].slowdown = interference_law_slowdown(law, set, i);
+}
+
+static void a_constant_law_is_recovered_from_pairs_and_a_triple(void **state)
+{
+    const struct interference law = {.kind = INTERFERENCE_CONSTANT, .constant = 0.13};
+    struct interference_fit found;
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    make_co_runs(&law, &set);
+    assert_true(interference_calibrate(&set, &found, &error));
+    assert_within(found.laws[INTERFERENCE_CONSTANT].constant, 0.13, 1e-12);
+    for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
+        assert_true(found.errors[INTERFERENCE_CONSTANT][fold].mape < 1e-12);
+    assert_int_equal(found.kind, INTERFERENCE_CONSTANT);
+    interference_fit_clear(&found);
+    samples_clear(&set);
+}
+
+static void a_pair_table_is_recovered_and_chosen_where_pairs_differ(void **state)
+{
+    double excess[16];
+    struct interference law = {.kind = INTERFERENCE_PAIRS, .pair_count = 4, .pairs = excess};
+    struct interference_fit found;
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    for (size_t i = 0; i < 16; i++)
+        excess[i] = 0.02 * (double)((7 * i) % 11);
+    make_co_runs(&law, &set);
+    assert_true(interference_calibrate(&set, &found, &error));
+    assert_int_equal(found.kind, INTERFERENCE_PAIRS);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < 4; j++) {
+            double cell = found.laws[INTERFERENCE_PAIRS].pairs[i * 4 + j];
+            if (i == j)
+                assert_true(isnan(cell));
+            else
+                assert_true(fabs(cell - excess[i * 4 + j]) < 1e-12);
+        }
+    /* Functions that never met are another matter: there the table knows its constant alone. */
+    assert_true(found.errors[INTERFERENCE_PAIRS][FOLD_FUNCTIONS].mape > 0.01);
+    interference_fit_clear(&found);
+    samples_clear(&set);
+}
+
+static void a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met(void **state)
+{
+    const struct interference law = {.kind = INTERFERENCE_BANDWIDTH,
+                                     .coefficient = 0.8,
+                                     .victim_exponent = 0.5,
+                                     .share_exponent = 0.7};
+    struct interference_fit found;
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    make_co_runs(&law, &set);
+    gsl_error_handler_t *before = gsl_set_error_handler_off();
+    assert_true(interference_calibrate(&set, &found, &error));
+    (void)gsl_set_error_handler(before);
+    assert_int_equal(found.kind, INTERFERENCE_BANDWIDTH);
+    assert_within(found.laws[INTERFERENCE_BANDWIDTH].coefficient, 0.8, 1e-4);
+    assert_within(found.laws[INTERFERENCE_BANDWIDTH].share_exponent, 0.7, 1e-4);
+    assert_true(found.errors[INTERFERENCE_BANDWIDTH][FOLD_FUNCTIONS].mape < 1e-4);
+    interference_fit_clear(&found);
+    samples_clear(&set);
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    assert_true(fputs(text, out) >= 0);
+    assert_int_equal(fclose(out), 0);
+}
+
+static char folder[64];
+
+static const char *in_folder(const char *name)
+{
+    static char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void published_formats_are_known_by_their_first_line(void **state)
+{
+    static const struct {
+        const char *file, *text, *function;
+        int unit, batch, share, vcpu;
+        double ms;
+    } formats[] = {
+        {"own.csv", "model,batch,mps_pct,latency_ms\nx,2,40,3.5\n", "x", 100, 2, 40, 1, 3.5},
+        {"sms.csv", "latency_ms,function,sms,batch\n3.5,x,34,2\n", "x", 68, 2, 34, 1, 3.5},
+        {"resnet50.csv",
+         "Mig instance,Batch size,Workload Number,Throughput,Latency\n2,8,1,400,0.02\n"
+         "2,8,2,200,0.04\n1,256,1,0,0\n",
+         "resnet50", 7, 8, 2, 1, 20},
+        {"bs_sm_bert_base.csv", "4.000000,10.000000,0.0367,108.9\n", "bert_base", 100, 4, 10, 1,
+         36.7},
+        {"speedup.csv", "2,1578.587,118.340,79.119,40.165,94.493,23690.358\n", "resnet18", 68, 1, 2,
+         1, 23.690358},
+        {"x-profile-results.txt", "x 4 20 8 138.000000\nx 4 0 8 300.000000\nx 4 20 9 9999.0\n", "x",
+         100, 8, 20, 4, 138},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct sample_set set = {0};
+        struct error error = {0};
+        write_file(in_folder(formats[i].file), formats[i].text);
+        if (!sample_table_read(&set, in_folder(formats[i].file), &error))
+            fail_msg("%s", error.message);
+        assert_int_equal(set.latency_count, 1);
+        assert_string_equal(set.functions.names[0], formats[i].function);
+        assert_int_equal(set.unit, formats[i].unit);
+        assert_int_equal(set.latencies[0].batch, formats[i].batch);
+        assert_int_equal(set.latencies[0].share, formats[i].share);
+        assert_int_equal(set.latencies[0].vcpu, formats[i].vcpu);
+        assert_within(set.latencies[0].ms, formats[i].ms, 1e-12);
+        samples_clear(&set);
+    }
+}
+
+static void faulty_tables_are_refused_with_the_line_and_the_fault(void **state)
+{
+    static const char head[] = "model,batch,mps_pct,latency_ms\n";
+    static const struct {
+        const char *rows, *message;
+    } faults[] = {
+        {"x,2,40\n", ":2: has 3 columns, the first line 4"},
+        {"x,2,40,fast\n", ":2: column 4: 'fast' is not a number"},
+        {"x,2,40,\n", ":2: column 4: '' is not a number"},
+        {"x,2,140,3\n", ":2: column 3: 140 is not from 0 to 100"},
+        {"x,1.5,40,3\n", ":2: column 2: 1.5 is not a whole number"},
+        {"x,2,40,-3\n", "is not from 0"},
+        {"x,2,40,0\n", "must be above 0"},
+        {"x,2,40,nan\n", "is not a number"},
+        {",2,40,3\n", "name is empty"},
+        {"", "holds no sample that can be used"},
+        {"x,2,0,3\n", "holds no sample that can be used"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        char text[256];
+        struct sample_set set = {0};
+        struct error error = {0};
+        (void)snprintf(text, sizeof text, "%s%s", head, faults[i].rows);
+        write_file(in_folder("fault.csv"), text);
+        assert_false(sample_table_read(&set, in_folder("fault.csv"), &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        if (strstr(error.message, faults[i].message) == NULL)
+            fail_msg("'%s' does not say '%s'", error.message, faults[i].message);
+        samples_clear(&set);
+    }
+}
+
+static void a_table_of_something_else_is_refused(void **state)
+{
+    static const char *const texts[] = {"", "a,b,c\n1,2,3\n", "{}\n", "1,2,3,x\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct sample_set set = {0};
+        struct error error = {0};
+        write_file(in_folder("other.csv"), texts[i]);
+        assert_false(sample_table_read(&set, in_folder("other.csv"), &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        samples_clear(&set);
+    }
+}
+
+static void devices_of_different_units_are_not_mixed(void **state)
+{
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    write_file(in_folder("one.csv"), "model,batch,mps_pct,latency_ms\nx,2,40,3.5\n");
+    assert_true(sample_table_read(&set, in_folder("one.csv"), &error));
+    write_file(in_folder("two.csv"), "model,batch,mig_gpcs,latency_ms\nx,2,4,3.5\n");
+    assert_false(sample_table_read(&set, in_folder("two.csv"), &error));
+    assert_non_null(strstr(error.message, "calibrate one device at a time"));
+    samples_clear(&set);
+}
+
+static void repeats_become_their_median_and_their_spread(void **state)
+{
+    static const double times[] = {10, 12, 11, 30, 9};
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        const struct latency_sample sample = {0, 2, 1, 3, times[i], 1, NAN};
+        assert_true(samples_add_latency(&set, &sample, &error));
+    }
+    samples_reduce(&set);
+    assert_int_equal(set.latency_count, 1);
+    assert_int_equal(set.latencies[0].repeats, 5);
+    assert_within(set.latencies[0].ms, 11, 1e-12);
+    double mean = 0;
+    double squares = 0;
+    for (size_t i = 0; i < 5; i++)
+        mean += log(times[i]) / 5;
+    for (size_t i = 0; i < 5; i++)
+        squares += (log(times[i]) - mean) * (log(times[i]) - mean);
+    assert_within(set.latencies[0].cv, sqrt(squares / 4), 1e-9);
+    samples_clear(&set);
+}
+
+/* ---- Profiles -------------------------------------------------------------------------------- */
+
+/* Two functions at sevenths, each point three times with 3 % noise, one configuration missing. */
+static void make_set(struct sample_set *set)
+{
+    gsl_rng *rng = make_rng(11);
+    struct error error = {0};
+    assert_true(samples_set_unit(set, 7, "test", &error));
+    for (uint32_t f = 0; f < 2; f++) {
+        uint32_t index = 0;
+        assert_true(samples_function(set, names[f], &index, &error));
+        for (int batch = 1; batch <= 8; batch *= 2)
+            for (int share = 1; share <= 7; share += 2)
+                for (int repeat = 0; repeat < 3 && !(batch == 8 && share == 1); repeat++) {
+                    const struct latency_sample sample = {
+                        index,
+                        batch,
+                        1,
+                        share,
+                        (1 + f) * latency_law_ms(&truth, batch, share / 7.0) *
+                            gsl_ran_lognormal(rng, 0, 0.03),
+                        1,
+                        NAN};
+                    assert_true(samples_add_latency(set, &sample, &error));
+                }
+    }
+    for (uint32_t group = 0; group < 12; group++) {
+        add_run(set, group, "a", 3, 1.1 + 0.01 * (group % 3));
+        add_run(set, group, "b", 4, 1.2 + 0.01 * (group % 3));
+    }
+    samples_reduce(set);
+    gsl_rng_free(rng);
+}
+
+static void write_profile(const struct sample_set *set, int extend, const char *name)
+{
+    struct calibration calibration;
+    struct error error = {0};
+    const struct profile_options options = {.extend_batch = extend};
+    if (!calibration_run(set, NULL, NULL, &calibration, &error) ||
+        !calibration_write_profile(&calibration, &options, in_folder(name), &error) ||
+        !calibration_write_points(&calibration, in_folder("points.csv"), &error))
+        fail_msg("%s", error.message);
+    calibration_clear(&calibration);
+}
+
+static void a_written_profile_is_read_back_with_the_fitted_values(void **state)
+{
+    struct sample_set set = {0};
+    struct calibration calibration;
+    struct error error = {0};
+    (void)state;
+    make_set(&set);
+    write_profile(&set, 0, "profile.json");
+    struct profile *profile = profile_load(in_folder("profile.json"), &error);
+    if (profile == NULL)
+        fail_msg("%s", error.message);
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    for (size_t s = 0; s < calibration.surface_count; s++) {
+        const struct calibrated_surface *surface = &calibration.surfaces[s];
+        const struct profile_function *function =
+            profile_find(profile, set.functions.names[surface->function]);
+        assert_non_null(function);
+        for (size_t i = 0; i < surface->count; i++)
+            assert_within(profile_latency_ms(function, surface->samples[i].batch, 1,
+                                             surface->samples[i].share),
+                          surface->surface.fitted_ms[i], 5e-6);
+        assert_true(isnan(profile_latency_ms(function, 8, 1, 1)));
+        assert_true(isnan(profile_latency_ms(function, 16, 1, 7)));
+        assert_within(function->noise_cv, 0.03, 0.5);
+    }
+    assert_int_equal(profile->unit, 7);
+    assert_non_null(profile->interference);
+    assert_int_equal(profile->interference->kind, INTERFERENCE_PAIRS);
+    calibration_clear(&calibration);
+    profile_free(profile);
+    samples_clear(&set);
+}
+
+static void a_law_that_is_asked_for_extends_the_grid_without_a_step(void **state)
+{
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    make_set(&set);
+    write_profile(&set, 64, "extended.json");
+    struct profile *profile = profile_load(in_folder("extended.json"), &error);
+    if (profile == NULL)
+        fail_msg("%s", error.message);
+    const struct profile_function *function = &profile->functions[0];
+    double edge = profile_latency_ms(function, 8, 1, 7);
+    double beyond = profile_latency_ms(function, 9, 1, 7);
+    assert_true(beyond >= edge && beyond < 1.25 * edge);
+    assert_within(profile_latency_ms(function, 32, 1, 7), latency_law_ms(&truth, 32, 1), 0.1);
+    assert_true(isnan(profile_latency_ms(function, 65, 1, 7)));
+    assert_true(isnan(profile_latency_ms(function, 32, 2, 7)));
+    profile_free(profile);
+    samples_clear(&set);
+}
+
+static void equal_samples_give_equal_bytes(void **state)
+{
+    (void)state;
+    char *texts[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        struct sample_set set = {0};
+        struct error error = {0};
+        make_set(&set);
+        write_profile(&set, 64, "bytes.json");
+        texts[i] = json_read_text(in_folder("bytes.json"), NULL, &error);
+        assert_non_null(texts[i]);
+        samples_clear(&set);
+    }
+    assert_string_equal(texts[0], texts[1]);
+    free(texts[0]);
+    free(texts[1]);
+}
+
+static void a_share_that_is_not_whole_in_the_unit_is_not_written(void **state)
+{
+    struct sample_set set = {0};
+    struct calibration calibration;
+    struct error error = {0};
+    const struct profile_options options = {.unit = 3};
+    (void)state;
+    make_set(&set);
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    assert_true(calibration_write_profile(&calibration, &options, in_folder("three.json"), &error));
+    struct profile *profile = profile_load(in_folder("three.json"), &error);
+    if (profile == NULL)
+        fail_msg("%s", error.message);
+    assert_int_equal(profile->functions[0].vgpu.count, 1); /* the whole GPU alone */
+    assert_int_equal(profile->functions[0].vgpu.values[0], 3);
+    profile_free(profile);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+/* ---- Public measurements --------------------------------------------------------------------- */
+
+static void calibrate_file(const char *path, struct sample_set *set,
+                           struct calibration *calibration)
+{
+    struct error error = {0};
+    if (!sample_table_read(set, path, &error))
+        fail_msg("%s", error.message);
+    samples_reduce(set);
+    if (!calibration_run(set, NULL, NULL, calibration, &error))
+        fail_msg("%s", error.message);
+}
+
+static void public_tables_calibrate_within_what_is_reported_of_them(void **state)
+{
+    static const struct {
+        const char *path;
+        double bound;
+    } sets[] = {{"traces/profiles/raw/parvagpu/parvagpu_all.csv", 0.035},
+                {"traces/profiles/raw/dilu/dilu_all.csv", 0.031}};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sample_set set = {0};
+        struct calibration calibration;
+        calibrate_file(sets[i].path, &set, &calibration);
+        double error = calibration_chosen_error(&calibration, true).mape;
+        double naive = calibration_error(&calibration, SURFACE_NAIVE, FOLD_POINT, true).mape;
+        assert_true(error < sets[i].bound);
+        assert_true(naive > 2 * error);
+        calibration_clear(&calibration);
+        samples_clear(&set);
+    }
+}
+
+static void igniter_resnet50_calibrates_within_what_is_reported_of_it(void **state)
+{
+    struct sample_set all = {0};
+    struct latency_point points[256];
+    struct error error = {0};
+    size_t count = 0;
+    (void)state;
+    assert_true(sample_table_read(&all, "traces/profiles/raw/igniter/solo.csv", &error));
+    samples_reduce(&all);
+    for (size_t i = 0; i < all.latency_count; i++)
+        if (strcmp(all.functions.names[all.latencies[i].function], "resnet50") == 0 &&
+            all.latencies[i].batch % 2 == 0)
+            points[count++] = (struct latency_point){
+                all.latencies[i].batch, all.latencies[i].share / 100.0, all.latencies[i].ms};
+    struct surface surface = calibrate(points, count);
+    assert_true(surface.chosen.inner.mape < 0.025);
+    surface_clear(&surface);
+    samples_clear(&all);
+}
+
+static void igniter_pairs_calibrate_within_what_is_reported_of_them(void **state)
+{
+    struct sample_set set = {0};
+    struct calibration calibration;
+    (void)state;
+    calibrate_file("traces/profiles/raw/igniter/pairs.csv", &set, &calibration);
+    assert_int_equal(calibration.interference.none.count, 1500);
+    assert_int_equal(calibration.interference.kind, INTERFERENCE_PAIRS);
+    assert_true(calibration.interference.errors[INTERFERENCE_PAIRS][FOLD_LOCATION].mape < 0.02);
+    assert_true(calibration.interference.errors[INTERFERENCE_PAIRS][FOLD_FUNCTIONS].mape < 0.034);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+/* ---- Main ------------------------------------------------------------------------------------ */
+
+static int make_folder(void **state)
+{
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "/tmp/esgsim-calibrate-XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const files[] = {"own.csv",
+                                        "sms.csv",
+                                        "resnet50.csv",
+                                        "bs_sm_bert_base.csv",
+                                        "speedup.csv",
+                                        "fault.csv",
+                                        "other.csv",
+                                        "one.csv",
+                                        "two.csv",
+                                        "profile.json",
+                                        "extended.json",
+                                        "bytes.json",
+                                        "three.json",
+                                        "points.csv",
+                                        "x-profile-results.txt"};
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        (void)unlink(in_folder(files[i]));
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_known_law_is_recovered_within_half_a_percent_without_noise),
+        cmocka_unit_test(
+            a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_noise),
+        cmocka_unit_test(outliers_do_not_move_the_robust_fit),
+        cmocka_unit_test(every_law_rises_with_the_batch_and_falls_with_the_share),
+        cmocka_unit_test(a_fit_of_one_point_is_refused),
+        cmocka_unit_test(the_reported_error_is_what_leaving_out_by_hand_gives),
+        cmocka_unit_test(leaving_out_a_share_by_hand_gives_the_reported_error),
+        cmocka_unit_test(a_line_in_batch_over_share_leaves_the_naive_fit_no_error),
+        cmocka_unit_test(a_power_law_leaves_the_table_no_error_between_points),
+        cmocka_unit_test(fitted_surfaces_are_monotone_whatever_the_noise),
+        cmocka_unit_test(the_inner_grid_is_what_has_neighbours_on_all_sides),
+        cmocka_unit_test(a_constant_law_is_recovered_from_pairs_and_a_triple),
+        cmocka_unit_test(a_pair_table_is_recovered_and_chosen_where_pairs_differ),
+        cmocka_unit_test(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met),
+        cmocka_unit_test(published_formats_are_known_by_their_first_line),
+        cmocka_unit_test(faulty_tables_are_refused_with_the_line_and_the_fault),
+        cmocka_unit_test(a_table_of_something_else_is_refused),
+        cmocka_unit_test(devices_of_different_units_are_not_mixed),
+        cmocka_unit_test(repeats_become_their_median_and_their_spread),
+        cmocka_unit_test(a_written_profile_is_read_back_with_the_fitted_values),
+        cmocka_unit_test(a_law_that_is_asked_for_extends_the_grid_without_a_step),
+        cmocka_unit_test(equal_samples_give_equal_bytes),
+        cmocka_unit_test(a_share_that_is_not_whole_in_the_unit_is_not_written),
+        cmocka_unit_test(public_tables_calibrate_within_what_is_reported_of_them),
+        cmocka_unit_test(igniter_resnet50_calibrates_within_what_is_reported_of_it),
+        cmocka_unit_test(igniter_pairs_calibrate_within_what_is_reported_of_them),
+    };
+    return cmocka_run_group_tests_name("calibrate", tests, make_folder, remove_folder);
+}
