@@ -550,6 +550,17 @@ static void make_set(struct sample_set *set)
     gsl_rng_free(rng);
 }
 
+static struct profile *load(const char *path)
+{
+    struct error error = {0};
+    struct profile *profile = profile_load(path, &error);
+    if (profile == NULL) {
+        fail_msg("%s", error.message);
+        abort(); /* not reached: tells the analyser so */
+    }
+    return profile;
+}
+
 static void write_profile(const struct sample_set *set, int extend, const char *name)
 {
     struct calibration calibration;
@@ -570,9 +581,7 @@ static void a_written_profile_is_read_back_with_the_fitted_values(void **state)
     (void)state;
     make_set(&set);
     write_profile(&set, 0, "profile.json");
-    struct profile *profile = profile_load(in_folder("profile.json"), &error);
-    if (profile == NULL)
-        fail_msg("%s", error.message);
+    struct profile *profile = load(in_folder("profile.json"));
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     for (size_t s = 0; s < calibration.surface_count; s++) {
         const struct calibrated_surface *surface = &calibration.surfaces[s];
@@ -598,13 +607,10 @@ static void a_written_profile_is_read_back_with_the_fitted_values(void **state)
 static void a_law_that_is_asked_for_extends_the_grid_without_a_step(void **state)
 {
     struct sample_set set = {0};
-    struct error error = {0};
     (void)state;
     make_set(&set);
     write_profile(&set, 64, "extended.json");
-    struct profile *profile = profile_load(in_folder("extended.json"), &error);
-    if (profile == NULL)
-        fail_msg("%s", error.message);
+    struct profile *profile = load(in_folder("extended.json"));
     const struct profile_function *function = &profile->functions[0];
     double edge = profile_latency_ms(function, 8, 1, 7);
     double beyond = profile_latency_ms(function, 9, 1, 7);
@@ -644,9 +650,7 @@ static void a_share_that_is_not_whole_in_the_unit_is_not_written(void **state)
     make_set(&set);
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     assert_true(calibration_write_profile(&calibration, &options, in_folder("three.json"), &error));
-    struct profile *profile = profile_load(in_folder("three.json"), &error);
-    if (profile == NULL)
-        fail_msg("%s", error.message);
+    struct profile *profile = load(in_folder("three.json"));
     assert_int_equal(profile->functions[0].vgpu.count, 1); /* the whole GPU alone */
     assert_int_equal(profile->functions[0].vgpu.values[0], 3);
     profile_free(profile);

@@ -242,9 +242,10 @@ static bool leave_out(enum interference_kind kind, enum interference_fold fold,
                       struct error *error)
 {
     bool *left_out = calloc(2 * locations, sizeof *left_out);
+    bool fine = true;
+    if (left_out == NULL)
+        return error_run(error, "out of memory for %zu co-locations", locations);
     bool *done = left_out + locations;
-    bool fine =
-        left_out != NULL || error_run(error, "out of memory for %zu co-locations", locations);
     for (size_t i = 0; fine && i < set->co_run_count; i++) {
         struct interference law;
         if (done[set->co_runs[i].location] || isnan(set->co_runs[i].slowdown))

@@ -461,16 +461,19 @@ static void left_out_clear(struct left_out *left)
 static bool left_out_alloc(struct left_out *left, size_t count)
 {
     left->mask = calloc(count, sizeof *left->mask);
-    bool fine = left->mask != NULL;
+    if (left->mask == NULL)
+        return false;
     for (int kind = 0; kind < SURFACE_KINDS; kind++) {
         left->prediction[kind] = calloc(count, sizeof(double));
-        fine = fine && left->prediction[kind] != NULL;
+        if (left->prediction[kind] == NULL)
+            return false;
         for (int fold = 0; fold < SURFACE_FOLDS; fold++) {
             left->ms[kind][fold] = calloc(count, sizeof(double));
-            fine = fine && left->ms[kind][fold] != NULL;
+            if (left->ms[kind][fold] == NULL)
+                return false;
         }
     }
-    return fine;
+    return true;
 }
 
 static bool residual_deviation(const struct latency_point *points, size_t count,
@@ -492,9 +495,10 @@ bool surface_calibrate(const struct latency_point *points, size_t count, struct 
     struct left_out left = {0};
     *surface = (struct surface){.fitted_ms = calloc(count, sizeof(double)),
                                 .left_out_ms = calloc(count, sizeof(double))};
-    bool fine = (surface->fitted_ms != NULL && surface->left_out_ms != NULL &&
-                 left_out_alloc(&left, count)) ||
-                out_of_memory(count, error);
+    bool fine =
+        surface->fitted_ms != NULL && surface->left_out_ms != NULL && left_out_alloc(&left, count);
+    if (!fine)
+        (void)out_of_memory(count, error);
     fine = fine && latency_law_fit(points, count, NULL, NULL, &surface->law, error);
     for (int fold = 0; fine && fold < SURFACE_FOLDS; fold++)
         fine = leave_out((enum surface_fold)fold, points, count, &surface->law, &left, error);
