@@ -5,7 +5,7 @@
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 strict=workloads/experiments/strict-light.json
-commands="run sweep report search slo list check trace validate bench"
+commands="run sweep report search slo list check trace calibrate validate bench"
 here=$(pwd)
 
 # ---- Help and usage --------------------------------------------------------------------------
@@ -31,7 +31,7 @@ run "$esgsim" no-such-command
 expect_refusal "an unknown command is refused in one line that names it" 'no-such-command'
 run "$esgsim" reprot
 expect_refusal "a misspelt command is answered with the nearest one" 'report'
-for command in run sweep report search slo check trace; do
+for command in run sweep report search slo check trace calibrate; do
     run "$esgsim" "$command"
     expect_refusal "$command without operands is refused in one line"
 done
@@ -52,6 +52,8 @@ run "$esgsim" search missing.json --application x --budget-ms 100
 expect_refusal "search refuses a missing file and names it" 'missing\.json'
 run "$esgsim" trace stats missing.csv
 expect_refusal "trace stats refuses a missing file and names it" 'missing\.csv'
+run "$esgsim" calibrate missing.csv
+expect_refusal "calibrate refuses a missing file and names it" 'missing\.csv'
 run "$esgsim" run "$strict" --policy fifoo
 expect_refusal "a misspelt policy is answered with the nearest name" "fifo[^o]|fifo$"
 run "$esgsim" run "$strict" --policy zzzzzzzzzz
@@ -216,5 +218,32 @@ for signal in KILL TERM INT; do
     same "a run stopped by SIG$signal leaves the results written before intact" \
         "$folder/one.h5" "$folder/kept.h5"
 done
+
+# ---- Calibration -----------------------------------------------------------------------------
+
+{
+    echo 'model,batch,mps_pct,latency_ms'
+    for batch in 1 2 4 8; do
+        for share in 20 40 60 80 100; do
+            echo "net,$batch,$share,$((4 + batch * 100 / share))"
+        done
+    done
+} >"$folder/samples.csv"
+run "$esgsim" calibrate "$folder/samples.csv" --out "$folder/profile.json" --points "$folder/points.csv"
+expect "calibrate prints errors beside the naive fit's" 0 'naive'
+run "$esgsim" check "$folder/profile.json"
+expect "check accepts the profile that calibrate wrote" 0 'ok \(profile\)'
+cp "$folder/profile.json" "$folder/first.json"
+run "$esgsim" calibrate "$folder/samples.csv" --out "$folder/profile.json" --json
+expect "calibrate --json prints one object" 0 '"predictor"'
+if cmp -s "$folder/profile.json" "$folder/first.json" && [ "$(wc -l <"$folder/points.csv")" -eq 21 ]; then
+    pass "the same samples give the same profile, and every point a line"
+else
+    fail "the same samples give the same profile, and every point a line" "files differ"
+fi
+run "$esgsim" calibrate "$folder/samples.csv" --unit 3 --out "$folder/none.json" --extend-batch 0
+expect_refusal "a batch of 0 to extend to is refused" 'extend-batch'
+run "$esgsim" calibrate README.md
+expect_refusal "a file that is no table is refused" 'README\.md'
 
 finish
