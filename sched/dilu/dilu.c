@@ -18,8 +18,9 @@
  * - An instance can do batch / time(batch, request). With instances that differ (makeshift ones,
  *   see below) n × throughput is the sum, and the one that would go is a makeshift one, or the
  *   youngest [code: last in, first out].
- * - The rate is of arrivals only [code]; jobs that wait may be counted in as wanted within one
- *   window (`backlog`).
+ * - Jobs that wait when a sample is taken are wanted served within one window: they count to the
+ *   rate (`backlog`), as for the other scalers here, where nobody gives up. In the repository the
+ *   rate is of arrivals only [code].
  * - A function's first request makes one instance (`first`), and one stays [code].
  * - Jobs wait in their queues until an instance is idle, in turns; it takes as many as its batch
  *   holds, at once, oldest first over the function's queues. `routing` "arrival" is the
@@ -100,7 +101,7 @@ static const struct parameter dilu_parameters[PARAMETER_COUNT] = {
                             "one that works alone gets its limit, or never (code: on)"},
     [PARAMETER_ROUTING] = {"routing", ROUTING_IDLE, 0, 1, "idle|arrival",
                            "jobs wait for an idle instance (derived), or take turns (code)"},
-    [PARAMETER_BACKLOG] = {"backlog", OFF, 0, 1, "on|off",
+    [PARAMETER_BACKLOG] = {"backlog", ON, 0, 1, "on|off",
                            "jobs that wait count to the rate (derived; code: off)"},
 };
 

@@ -51,12 +51,9 @@ bool dilu_grant(uint32_t units, struct dilu_holder *holders, size_t count)
         return true;
     const uint32_t idle = requests - worker->levels[0].share;
     grant_alone(units, idle, worker);
-    if (worker->level > 0) {
-        const uint32_t quota =
-            idle_quota(100 * (units - worker->levels[worker->level].share), idle);
-        for (size_t i = 0; i < count; i++)
-            if (&holders[i] != worker)
-                holders[i].quota = quota;
-    }
+    const uint32_t left = 100 * units - worker->levels[worker->level].share * worker->quota;
+    for (size_t i = 0; i < count; i++)
+        if (&holders[i] != worker)
+            holders[i].quota = idle_quota(left, idle);
     return true;
 }
