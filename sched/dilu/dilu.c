@@ -197,8 +197,8 @@ static bool deployment_init(struct dilu *self, struct deployment *deployment, st
         return error_run(error, "policy dilu: out of memory");
     return dilu_profile_fill(&deployment->profile, self->workload, self->planner,
                              deployment->function, &rule, error) &&
-           dilu_profile_single(&deployment->smallest, self->workload, deployment->function,
-                               smallest, error);
+           dilu_profile_single(&deployment->smallest, self->workload, self->planner,
+                               deployment->function, smallest, rule.factor, error);
 }
 
 /* The deployment of a function, made where there is none. */
@@ -545,10 +545,9 @@ static bool make_any(struct dilu *self, struct platform *platform, uint32_t inde
     struct deployment *deployment = &self->deployments[index];
     if (!make(self, platform, index, false) && !make(self, platform, index, true))
         return false;
-    while (!deployment->started &&
-           deployment->instance_count < (uint32_t)self->values[PARAMETER_FIRST] &&
-           make(self, platform, index, false))
-        continue;
+    const uint32_t first = deployment->started ? 1 : (uint32_t)self->values[PARAMETER_FIRST];
+    for (bool room = true; room && deployment->instance_count < first;)
+        room = make(self, platform, index, false);
     deployment->started = true;
     return true;
 }

@@ -259,7 +259,6 @@ bool dilu_profile_fill(struct dilu_profile *profile, const struct workload *work
                        const struct planner *planner, uint32_t function,
                        const struct dilu_profile_rule *rule, struct error *error)
 {
-    const struct function *spec = &workload->functions[function];
     struct surface surface;
     struct dilu_pick pick;
     *profile = (struct dilu_profile){0};
@@ -269,21 +268,25 @@ bool dilu_profile_fill(struct dilu_profile *profile, const struct workload *work
         if (!feasible)
             pick.size = fastest_size(&surface.grid);
         const size_t at = pick.batch * surface.grid.size_count + pick.size;
-        done = profile_start(profile, spec, surface.configurations[at], surface.grid.size_count + 1,
-                             error);
+        done = dilu_profile_single(profile, workload, planner, function, surface.configurations[at],
+                                   rule->factor, error);
         profile->trials = pick.trials;
         profile->feasible = feasible;
     }
-    if (done && surface.gpu)
-        profile_levels(profile, spec, planner, function, rule->factor);
     surface_clear(&surface);
     return done;
 }
 
 bool dilu_profile_single(struct dilu_profile *profile, const struct workload *workload,
-                         uint32_t function, uint32_t configuration, struct error *error)
+                         const struct planner *planner, uint32_t function, uint32_t configuration,
+                         double factor, struct error *error)
 {
-    return profile_start(profile, &workload->functions[function], configuration, 1, error);
+    const struct function *spec = &workload->functions[function];
+    if (!profile_start(profile, spec, configuration, spec->configuration_count, error))
+        return false;
+    if (profile->levels[0].share > 0)
+        profile_levels(profile, spec, planner, function, factor);
+    return true;
 }
 
 void dilu_profile_clear(struct dilu_profile *profile)

@@ -92,9 +92,11 @@ bool dilu_profile_fill(struct dilu_profile *profile, const struct workload *work
                        const struct planner *planner, uint32_t function,
                        const struct dilu_profile_rule *rule, struct error *error);
 
-/* Of one configuration alone. False with ERROR_RUN when out of memory. */
+/* With a given configuration as the request, its limit by `factor`. False with ERROR_RUN when out
+ * of memory. */
 bool dilu_profile_single(struct dilu_profile *profile, const struct workload *workload,
-                         uint32_t function, uint32_t configuration, struct error *error);
+                         const struct planner *planner, uint32_t function, uint32_t configuration,
+                         double factor, struct error *error);
 void dilu_profile_clear(struct dilu_profile *profile);
 
 #endif
