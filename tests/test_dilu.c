@@ -34,6 +34,17 @@ static uint32_t pick(gsl_rng *rng, uint32_t count)
 static const uint32_t batches[BATCHES] = {1, 2, 4, 8, 16, 32};
 static const double sizes[SIZES] = {10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
 
+/* The number before the next comma, or the line's end. */
+static double field(char **rest)
+{
+    char *text = strsep(rest, ",");
+    char *end = text;
+    assert_non_null(text);
+    const double value = strtod(text, &end);
+    assert_true(end != text);
+    return value;
+}
+
 /* The 60 points of a model. */
 static struct dilu_grid measured(const char *model, struct dilu_point points[MODEL_POINTS])
 {
@@ -42,19 +53,18 @@ static struct dilu_grid measured(const char *model, struct dilu_point points[MOD
     size_t found = 0;
     assert_non_null(file);
     while (fgets(line, sizeof line, file) != NULL) {
-        char name[32];
-        unsigned batch;
-        double size;
-        struct dilu_point point;
-        if (sscanf(line, "%31[^,],%u,%lf,%lf,%lf", name, &batch, &size, &point.latency,
-                   &point.throughput) != 5 ||
-            strcmp(name, model) != 0)
+        char *rest = line;
+        if (strcmp(strsep(&rest, ","), model) != 0)
             continue;
+        const double batch = field(&rest);
+        const double size = field(&rest);
         size_t b = 0;
-        while (b < BATCHES && batches[b] != batch)
+        while (b < BATCHES && batches[b] < batch)
             b++;
-        assert_true(b < BATCHES);
-        points[b * SIZES + (size_t)(size / 10) - 1] = point;
+        const size_t at = b * SIZES + (size_t)(size / 10) - 1;
+        assert_true(at < MODEL_POINTS);
+        points[at].latency = field(&rest);
+        points[at].throughput = field(&rest);
         found++;
     }
     (void)fclose(file);
@@ -747,6 +757,33 @@ static void an_idle_neighbour_gives_way_and_one_that_just_worked_does_not(void *
     free(log);
 }
 
+/* 50 ms of g's time, a quarter of its work, at its request; the rest at its limit. */
+static void who_has_been_idle_for_fifty_milliseconds_no_longer_counts(void **state)
+{
+    (void)state;
+    char json[WORLD_BYTES];
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    struct simulation_result result = {0};
+    (void)snprintf(json, sizeof json, "%s", lone);
+    char *g = strstr(json, "\"g\":{\"grid\"");
+    assert_non_null(g);
+    char tail[WORLD_BYTES];
+    (void)snprintf(tail, sizeof tail, "%s", g);
+    *g = '\0';
+    replace(tail, "[20,15]", "[200,150]");
+    world_add(json, "%s", tail);
+    replace(json, "APPS", app_chain);
+    replace(json, "GAP", "500");
+    replace(json, "COUNT", "20");
+    replace(json, "{\"ms\":100}", "{\"ms\":1000}");
+    run_well(json, watched(false), NULL, 0, log, &result);
+    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
+    assert_true(fabs(execution_ms(log, 1) - (50 + 0.75 * 150)) < 0.1);
+    simulation_result_clear(&result);
+    free(log);
+}
+
 /* When the number of instances changed. */
 static struct {
     sim_time_t second, first_job;
@@ -817,6 +854,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_batches),
         cmocka_unit_test(a_lone_instance_runs_at_its_limit_and_two_at_their_requests),
         cmocka_unit_test(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not),
+        cmocka_unit_test(who_has_been_idle_for_fifty_milliseconds_no_longer_counts),
         cmocka_unit_test(one_more_only_after_twenty_seconds_above_capacity),
         cmocka_unit_test(samples_fewer_than_asked_for_are_refused),
     };

@@ -174,9 +174,10 @@ static void surface_fill(struct surface *surface, const struct workload *workloa
     }
 }
 
+/* False when out of memory. */
 static bool surface_init(struct surface *surface, const struct workload *workload,
                          const struct planner *planner, uint32_t function,
-                         const struct dilu_profile_rule *rule, struct error *error)
+                         const struct dilu_profile_rule *rule)
 {
     const struct function *spec = &workload->functions[function];
     const size_t count = spec->configuration_count;
@@ -188,7 +189,7 @@ static bool surface_init(struct surface *surface, const struct workload *workloa
     surface->batches = calloc(count + 1, sizeof *surface->batches);
     surface->sizes = calloc(count + 1, sizeof *surface->sizes);
     if (surface->batches == NULL || surface->sizes == NULL)
-        return error_run(error, "out of memory for the profile of function \"%s\"", spec->name);
+        return false;
     for (uint32_t k = 0; k < count; k++) {
         const struct configuration *one = &spec->configurations[k];
         if ((one->vgpu > 0) != surface->gpu || !planner_runs(planner, function, k))
@@ -201,7 +202,7 @@ static bool surface_init(struct surface *surface, const struct workload *workloa
     surface->points = calloc(points, sizeof *surface->points);
     surface->configurations = calloc(points, sizeof *surface->configurations);
     if (surface->per_cent == NULL || surface->points == NULL || surface->configurations == NULL)
-        return error_run(error, "out of memory for the profile of function \"%s\"", spec->name);
+        return false;
     surface_fill(surface, workload, planner, function, rule);
     grid->batches = surface->batches;
     grid->sizes = surface->per_cent;
@@ -262,17 +263,19 @@ bool dilu_profile_fill(struct dilu_profile *profile, const struct workload *work
     struct surface surface;
     struct dilu_pick pick;
     *profile = (struct dilu_profile){0};
-    bool done = surface_init(&surface, workload, planner, function, rule, error);
-    if (done) {
-        const bool feasible = dilu_search(&surface.grid, (double)rule->bound, rule->drop, &pick);
-        if (!feasible)
-            pick.size = fastest_size(&surface.grid);
-        const size_t at = pick.batch * surface.grid.size_count + pick.size;
-        done = dilu_profile_single(profile, workload, planner, function, surface.configurations[at],
-                                   rule->factor, error);
-        profile->trials = pick.trials;
-        profile->feasible = feasible;
+    if (!surface_init(&surface, workload, planner, function, rule)) {
+        surface_clear(&surface);
+        return error_run(error, "out of memory for the profile of function \"%s\"",
+                         workload->functions[function].name);
     }
+    const bool feasible = dilu_search(&surface.grid, (double)rule->bound, rule->drop, &pick);
+    if (!feasible)
+        pick.size = fastest_size(&surface.grid);
+    const size_t at = pick.batch * surface.grid.size_count + pick.size;
+    const bool done = dilu_profile_single(profile, workload, planner, function,
+                                          surface.configurations[at], rule->factor, error);
+    profile->trials = pick.trials;
+    profile->feasible = feasible;
     surface_clear(&surface);
     return done;
 }
