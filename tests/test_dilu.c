@@ -117,6 +117,20 @@ static void the_optimum_that_the_search_misses_is_robertas(void **state)
     assert_true(fabs(sizes[all.size] - 30) < 1e-9 && fabs(all.efficiency - 3.90) < 0.006);
 }
 
+/* Batch 1: TE 10 at 10 %. Batch 2 needs 20 %: TE 9.85, or 9.75. */
+static void the_search_stops_where_efficiency_drops_by_more_than_allowed(void **state)
+{
+    (void)state;
+    struct dilu_point points[] = {{10, 100}, {8, 120}, {25, 110}, {15, 197}};
+    const struct dilu_grid grid = {batches, 2, sizes, 2, points};
+    struct dilu_pick found;
+    assert_true(dilu_search(&grid, 20, 0.2, &found));
+    assert_true(found.batch == 1 && found.size == 1 && found.trials == 3);
+    points[3].throughput = 195;
+    assert_true(dilu_search(&grid, 20, 0.2, &found));
+    assert_true(found.batch == 0 && found.size == 0 && found.trials == 3);
+}
+
 static void random_points(gsl_rng *rng, struct dilu_point points[MODEL_POINTS])
 {
     const double base = 5 + 50 * gsl_rng_uniform(rng);
@@ -842,6 +856,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_search_finds_on_the_authors_measurements_what_theirs_finds),
         cmocka_unit_test(the_optimum_that_the_search_misses_is_robertas),
+        cmocka_unit_test(the_search_stops_where_efficiency_drops_by_more_than_allowed),
         cmocka_unit_test(what_is_found_meets_the_bound_in_few_trials),
         cmocka_unit_test(an_instance_goes_where_brute_force_puts_it),
         cmocka_unit_test(one_more_after_twenty_of_forty_samples_and_one_less_after_thirty),
