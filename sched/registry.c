@@ -26,6 +26,7 @@
     ROW(grandslam) \
     ROW(nexus) \
     ROW(gpulet) \
+    ROW(dilu) \
     ROW(clipper)
 /* clang-format on */
 

@@ -1,0 +1,790 @@
+/* Dilu (ASPLOS'25, "Dilu: Enabling GPU Resourcing-on-Demand for Serverless DL Serving via
+ * Introspective Elasticity"), the inference side: a scaler of instances with two shares each, what
+ * it requests and how far it may grow.
+ *
+ * Evidence: [code] read in the authors' public repository (sigserverless/Dilu @ 1134655), [recall]
+ * from memory of the paper, [derived] our porting, [assumed] neither.
+ *
+ * Before the run each function gets a batch, a request and a limit (profile.h). Its instances go
+ * where they complete a GPU best (placement.h). From batch to batch shares follow who works
+ * (share.h); the number of instances follows the rate lazily (scaler.h).
+ *
+ * Porting assumptions, beside those of these headers, all [derived] unless said otherwise:
+ * - The paper's functions stand alone. Here a function has one deployment for all the queues that
+ *   run it. The end-to-end SLO is split over stages by mean latency (`split`); the bound Q on
+ *   execution is `bound` times the least budget among the function's stages: half, since a job may
+ *   have to wait for the batch before its own [recall: the part that queueing and batching leave].
+ *   Nothing is planned for a request as a whole, and nothing is re-planned when it is late.
+ * - An instance can do batch / time(batch, request). With instances that differ (makeshift ones,
+ *   see below) n × throughput is the sum, and the one that would go is a makeshift one, or the
+ *   youngest [code: last in, first out].
+ * - Jobs that wait when a sample is taken are wanted served within one window: they count to the
+ *   rate (`backlog`), as for the other scalers here, where nobody gives up. In the repository the
+ *   rate is of arrivals only [code].
+ * - A function's first request makes one instance (`first`), and one stays [code].
+ * - Jobs wait in their queues until an instance is idle, in turns; it takes as many as its batch
+ *   holds, at once, oldest first over the function's queues. `routing` "arrival" is the
+ *   repository's: each job goes to the next instance as it comes [code: round-robin over those that
+ *   are ready], and waits there.
+ * - A function without any instance takes, where no GPU can have its request, the smallest
+ *   configuration that fits somewhere ("makeshift"), beyond gamma if need be; else others' idle
+ *   instances are ended whose work has come later, one by one. So every function is served in the
+ *   end. No other instance is made while one waits for its first.
+ * - GPUs under MIG, or held exclusively, cannot change shares under way: where the cluster has one,
+ *   limits are requests.
+ * - Training jobs, which the paper serves beside these, and with them the affinity of placement and
+ *   the rules of emergency and recovery, are left out; so is the splitting of a model over GPUs.
+ * - Profiling and changing a share take no time. Decision time: a unit for each job taken up, each
+ *   sample and instance looked at, each GPU when placing, each neighbour when shares are granted.
+ */
+#include "sched/dilu/dilu.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/common/queue_order.h"
+#include "sched/dilu/scaler.h"
+
+#define TICK SIM_NONE
+#define SAMPLE_EVERY SIM_S /* [code] */
+
+enum parameter_index {
+    PARAMETER_BOUND,
+    PARAMETER_DROP,
+    PARAMETER_LIMIT,
+    PARAMETER_VCPUS,
+    PARAMETER_SPLIT,
+    PARAMETER_OMEGA,
+    PARAMETER_GAMMA,
+    PARAMETER_ALPHA,
+    PARAMETER_COUNTED,
+    PARAMETER_WINDOW,
+    PARAMETER_OUT,
+    PARAMETER_IN,
+    PARAMETER_FIRST,
+    PARAMETER_VERTICAL,
+    PARAMETER_ROUTING,
+    PARAMETER_BACKLOG,
+    PARAMETER_COUNT
+};
+
+enum { ON, OFF };
+enum { COUNTED_NOMINAL, COUNTED_GRID };
+enum { ROUTING_IDLE, ROUTING_ARRIVAL };
+
+static const struct parameter dilu_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_BOUND] = {"bound", 0.5, 0.05, 1, NULL,
+                         "of a stage's budget for executing, in the profile search (derived)"},
+    [PARAMETER_DROP] = {"te_drop", 0.2, 0, 1e6, NULL,
+                        "of jobs/s per % of GPU, at which the profile search stops (code)"},
+    [PARAMETER_LIMIT] = {"limit", 1.5, 1, 100, NULL,
+                         "times the request: how far an instance may grow (code: its simulation)"},
+    [PARAMETER_VCPUS] = {"vcpus", 0, 0, 1024, NULL,
+                         "of an instance; 0: as many as go with its request (derived; code: 4)"},
+    [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
+                         "a stage's share of the SLO: by mean latency (derived)"},
+    [PARAMETER_OMEGA] = {"omega", 1, 0.01, 1, NULL, "of a GPU, most requests in sum (code)"},
+    [PARAMETER_GAMMA] = {"gamma", 1.5, 0.01, 100, NULL, "of a GPU, most limits in sum (code)"},
+    [PARAMETER_ALPHA] = {"alpha", 0.6, 0, 1, NULL,
+                         "weight of shares in the score; the rest is memory's (code)"},
+    [PARAMETER_COUNTED] = {"counted", COUNTED_NOMINAL, 0, 1, "nominal|grid",
+                           "to gamma: limit × request, or the profile's share above (derived)"},
+    [PARAMETER_WINDOW] = {"window", 40, 1, 3600, NULL, "samples of a second, at most (code)"},
+    [PARAMETER_OUT] = {"out", 20, 1, 3600, NULL,
+                       "samples above capacity that make one instance more (code)"},
+    [PARAMETER_IN] = {"in", 30, 1, 3600, NULL,
+                      "samples below capacity without one that take it away (code)"},
+    [PARAMETER_FIRST] = {"first", 1, 1, 1000, NULL,
+                         "instances made when a function is first asked for (derived)"},
+    [PARAMETER_VERTICAL] = {"vertical", ON, 0, 1, "on|off",
+                            "one that works alone gets its limit, or never (code: on)"},
+    [PARAMETER_ROUTING] = {"routing", ROUTING_IDLE, 0, 1, "idle|arrival",
+                           "jobs wait for an idle instance (derived), or take turns (code)"},
+    [PARAMETER_BACKLOG] = {"backlog", ON, 0, 1, "on|off",
+                           "jobs that wait count to the rate (derived; code: off)"},
+};
+
+/* A function, and all that serves it. */
+struct deployment {
+    uint32_t function;
+    uint32_t *queues; /* owned */
+    size_t queue_count;
+    struct queue_order *order; /* of those with jobs, by place in the list: oldest job first */
+    uint32_t waiting;          /* jobs in them */
+    struct dilu_profile profile, smallest;
+    uint32_t *instances; /* oldest first; owned */
+    uint32_t instance_count, instance_room;
+    uint32_t turn; /* place of the next instance to get work */
+    uint64_t arrivals;
+    struct dilu_window window;
+    bool started; /* has been asked for */
+    bool starving, dirty, reap;
+};
+
+struct dilu {
+    const struct workload *workload;
+    double values[PARAMETER_COUNT];
+    struct dilu_lazy_rule lazy;
+    struct planner *planner;
+    struct dilu_hosts hosts;
+    struct deployment *deployments;
+    size_t deployment_count;
+    uint32_t *of_queue; /* deployment of each queue */
+    uint32_t *place;    /* of each queue in its deployment's list */
+    uint32_t *counted;  /* of each queue's jobs, those in its deployment's `waiting` */
+    sim_time_t *budget; /* of each queue's stage */
+    uint32_t *dirty;    /* a ring of deployments to be served */
+    size_t dirty_first, dirty_count;
+    size_t sampling;   /* deployments left to look at in this second */
+    uint32_t starving; /* deployments with work, no instance and nowhere to put one */
+    bool freed;        /* something may have become free since they were last looked at */
+    bool ticking, moved;
+    struct dilu_counters counters;
+};
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+static void dilu_finish(void *state)
+{
+    struct dilu *self = state;
+    for (size_t d = 0; self->deployments != NULL && d < self->deployment_count; d++) {
+        struct deployment *deployment = &self->deployments[d];
+        dilu_profile_clear(&deployment->profile);
+        dilu_profile_clear(&deployment->smallest);
+        dilu_window_clear(&deployment->window);
+        queue_order_destroy(deployment->order);
+        free(deployment->queues);
+        free(deployment->instances);
+    }
+    free(self->deployments);
+    free(self->of_queue);
+    free(self->place);
+    free(self->counted);
+    free(self->budget);
+    free(self->dirty);
+    dilu_hosts_clear(&self->hosts);
+    planner_destroy(self->planner);
+    *self = (struct dilu){0};
+}
+
+static bool all_mps(const struct cluster_spec *cluster)
+{
+    for (size_t g = 0; g < cluster->group_count; g++)
+        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
+            if (cluster->groups[g].gpus[i].sharing != SHARING_MPS)
+                return false;
+    return true;
+}
+
+static bool deployment_init(struct dilu *self, struct deployment *deployment, struct error *error)
+{
+    const bool vertical =
+        self->values[PARAMETER_VERTICAL] == ON && all_mps(&self->workload->cluster);
+    sim_time_t budget = SIM_FOREVER;
+    for (size_t i = 0; i < deployment->queue_count; i++) {
+        const sim_time_t own = self->budget[deployment->queues[i]];
+        budget = own < budget ? own : budget;
+    }
+    const struct dilu_profile_rule rule = {
+        .bound = (sim_time_t)(self->values[PARAMETER_BOUND] * (double)budget),
+        .drop = self->values[PARAMETER_DROP],
+        .factor = vertical ? self->values[PARAMETER_LIMIT] : 1,
+        .vcpus = (uint32_t)self->values[PARAMETER_VCPUS]};
+    const uint32_t smallest = planner_smallest(self->planner, deployment->function, 1);
+    deployment->order = queue_order_create((uint32_t)deployment->queue_count);
+    if (deployment->order == NULL || !dilu_window_init(&deployment->window, self->lazy.window))
+        return error_run(error, "policy dilu: out of memory");
+    return dilu_profile_fill(&deployment->profile, self->workload, self->planner,
+                             deployment->function, &rule, error) &&
+           dilu_profile_single(&deployment->smallest, self->workload, self->planner,
+                               deployment->function, smallest, rule.factor, error);
+}
+
+/* The deployment of a function, made where there is none. */
+static struct deployment *deployment_for(struct dilu *self, uint32_t function)
+{
+    for (size_t d = 0; d < self->deployment_count; d++)
+        if (self->deployments[d].function == function)
+            return &self->deployments[d];
+    struct deployment *deployment = &self->deployments[self->deployment_count++];
+    deployment->function = function;
+    return deployment;
+}
+
+static bool deployments_init(struct dilu *self, struct error *error)
+{
+    const struct workload *workload = self->workload;
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        for (uint32_t s = 0; s < application->stage_count; s++) {
+            const uint32_t queue = application->first_queue + s;
+            struct deployment *deployment = deployment_for(self, application->stages[s].function);
+            uint32_t *queues =
+                realloc(deployment->queues, (deployment->queue_count + 1) * sizeof *queues);
+            if (queues == NULL)
+                return error_run(error, "policy dilu: out of memory");
+            deployment->queues = queues;
+            self->place[queue] = (uint32_t)deployment->queue_count;
+            queues[deployment->queue_count++] = queue;
+            self->of_queue[queue] = (uint32_t)(deployment - self->deployments);
+            self->budget[queue] = planner_budget(self->planner, queue, application->slo);
+        }
+    }
+    for (size_t d = 0; d < self->deployment_count; d++)
+        if (!deployment_init(self, &self->deployments[d], error))
+            return false;
+    return true;
+}
+
+static bool tables_init(struct dilu *self, struct error *error)
+{
+    const size_t queues = (size_t)self->workload->queue_count + 1;
+    self->deployments = calloc(queues, sizeof *self->deployments);
+    self->of_queue = calloc(queues, sizeof *self->of_queue);
+    self->place = calloc(queues, sizeof *self->place);
+    self->counted = calloc(queues, sizeof *self->counted);
+    self->budget = calloc(queues, sizeof *self->budget);
+    self->dirty = calloc(queues, sizeof *self->dirty);
+    return (self->deployments != NULL && self->of_queue != NULL && self->place != NULL &&
+            self->counted != NULL && self->budget != NULL && self->dirty != NULL) ||
+           error_run(error, "policy dilu: out of memory");
+}
+
+static bool values_check(const double *values, struct error *error)
+{
+    static const enum parameter_index whole[] = {PARAMETER_VCPUS, PARAMETER_WINDOW, PARAMETER_OUT,
+                                                 PARAMETER_IN, PARAMETER_FIRST};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (values[whole[i]] != floor(values[whole[i]]))
+            return error_input(error, "policy.params.%s is %g; give a whole number",
+                               dilu_parameters[whole[i]].name, values[whole[i]]);
+    if (values[PARAMETER_OUT] > values[PARAMETER_WINDOW] ||
+        values[PARAMETER_IN] > values[PARAMETER_WINDOW])
+        return error_input(error,
+                           "policy.params.window is %g; give at least as many samples as out (%g) "
+                           "and in (%g) ask for",
+                           values[PARAMETER_WINDOW], values[PARAMETER_OUT], values[PARAMETER_IN]);
+    return true;
+}
+
+static bool dilu_init(void *state, struct platform *platform, const double *values,
+                      struct error *error)
+{
+    struct dilu *self = state;
+    if (!values_check(values, error))
+        return false;
+    self->workload = platform_workload(platform);
+    memcpy(self->values, values, sizeof self->values);
+    self->lazy = (struct dilu_lazy_rule){.window = (size_t)values[PARAMETER_WINDOW],
+                                         .out = (size_t)values[PARAMETER_OUT],
+                                         .in = (size_t)values[PARAMETER_IN]};
+    const struct dilu_rule rule = {.omega = values[PARAMETER_OMEGA],
+                                   .gamma = values[PARAMETER_GAMMA],
+                                   .alpha = values[PARAMETER_ALPHA],
+                                   .beta = 1 - values[PARAMETER_ALPHA]};
+    self->planner = planner_create(self->workload, UINT16_MAX,
+                                   (enum planner_split)values[PARAMETER_SPLIT], error);
+    bool done = self->planner != NULL && tables_init(self, error);
+    done = done && dilu_hosts_init(&self->hosts, self->workload, &rule,
+                                   values[PARAMETER_COUNTED] == COUNTED_NOMINAL, error);
+    done = done && deployments_init(self, error);
+    if (!done)
+        dilu_finish(self);
+    return done;
+}
+
+/* ---- Queues ---------------------------------------------------------------------------------- */
+
+/* The queue's jobs are others now: its place in the order of its deployment, and their count. */
+static void refresh(struct dilu *self, const struct platform *platform, uint32_t queue)
+{
+    struct deployment *deployment = &self->deployments[self->of_queue[queue]];
+    const uint32_t length = platform_queue_length(platform, queue);
+    deployment->waiting = deployment->waiting - self->counted[queue] + length;
+    self->counted[queue] = length;
+    if (length == 0)
+        queue_order_remove(deployment->order, self->place[queue]);
+    else
+        queue_order_set(deployment->order, self->place[queue],
+                        (struct queue_rank){platform_job(platform, queue, 0).ready, queue});
+}
+
+/* The queue with the oldest job, SIM_NONE where nothing waits. Jobs of a request that was given up
+ * elsewhere leave without a word, so the first is looked at again until it is up to date. */
+static uint32_t oldest_queue(struct dilu *self, const struct platform *platform,
+                             const struct deployment *deployment)
+{
+    uint32_t first = queue_order_first(deployment->order, NULL);
+    for (uint32_t last = SIM_NONE; first != SIM_NONE && first != last;) {
+        last = first;
+        refresh(self, platform, deployment->queues[first]);
+        first = queue_order_first(deployment->order, NULL);
+    }
+    return first == SIM_NONE ? SIM_NONE : deployment->queues[first];
+}
+
+/* Since when its oldest job waits; SIM_FOREVER: nothing does. */
+static sim_time_t oldest_wait(struct dilu *self, const struct platform *platform,
+                              const struct deployment *deployment)
+{
+    const uint32_t queue = oldest_queue(self, platform, deployment);
+    return queue == SIM_NONE ? SIM_FOREVER : platform_job(platform, queue, 0).ready;
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static void mark(struct dilu *self, uint32_t index)
+{
+    if (self->deployments[index].dirty)
+        return;
+    self->deployments[index].dirty = true;
+    self->dirty[(self->dirty_first + self->dirty_count++) % self->deployment_count] = index;
+}
+
+static void dilu_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    struct dilu *self = state;
+    if (!self->ticking) {
+        self->ticking = true;
+        platform_set_timer(platform, platform_now(platform) + SAMPLE_EVERY, TICK);
+    }
+    self->deployments[self->of_queue[queue]].arrivals++;
+    refresh(self, platform, queue);
+    mark(self, self->of_queue[queue]);
+}
+
+static void instance_idle(struct dilu *self, uint32_t id)
+{
+    const struct dilu_instance *instance = &self->hosts.instances[id];
+    struct deployment *deployment = &self->deployments[instance->deployment];
+    deployment->reap = deployment->reap || instance->draining;
+    self->freed = true;
+    mark(self, instance->deployment);
+}
+
+static void dilu_on_finish(void *state, struct platform *platform,
+                           const struct finished_batch *batch)
+{
+    struct dilu *self = state;
+    struct dilu_instance *instance = &self->hosts.instances[batch->instance];
+    instance->busy = false;
+    instance->active_until = platform_now(platform) + DILU_ACTIVE_FOR;
+    dilu_hosts_touch(&self->hosts, instance->host);
+    if (instance->host != SIM_NONE && self->hosts.gpus[instance->host].instances > 1)
+        platform_set_timer(platform, instance->active_until, instance->host);
+    instance_idle(self, batch->instance);
+}
+
+static void dilu_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
+{
+    struct dilu *self = state;
+    (void)platform;
+    self->hosts.instances[instance].ready = true;
+    instance_idle(self, instance);
+}
+
+static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
+{
+    struct dilu *self = state;
+    if (id != TICK) {
+        dilu_hosts_touch(&self->hosts, id);
+        return;
+    }
+    self->sampling = self->deployment_count;
+    platform_set_timer(platform, platform_now(platform) + SAMPLE_EVERY, TICK);
+}
+
+/* ---- Instances ------------------------------------------------------------------------------- */
+
+static bool instance_list_grow(struct deployment *deployment)
+{
+    if (deployment->instance_count < deployment->instance_room)
+        return true;
+    const uint32_t room = deployment->instance_room > 0 ? 2 * deployment->instance_room : 8;
+    uint32_t *grown = realloc(deployment->instances, room * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    deployment->instances = grown;
+    deployment->instance_room = room;
+    return true;
+}
+
+/* One more by its profile, or as small as can be. */
+static bool make(struct dilu *self, struct platform *platform, uint32_t index, bool makeshift)
+{
+    struct deployment *deployment = &self->deployments[index];
+    const struct dilu_profile *profile = makeshift ? &deployment->smallest : &deployment->profile;
+    if (!instance_list_grow(deployment))
+        return false;
+    const uint32_t id =
+        dilu_hosts_create(&self->hosts, platform, deployment->function, index, profile, makeshift);
+    if (id == SIM_NONE)
+        return false;
+    deployment->instances[deployment->instance_count++] = id;
+    self->counters.created++;
+    self->counters.makeshift += makeshift;
+    self->moved = true;
+    mark(self, index);
+    return true;
+}
+
+static void take_from_list(struct deployment *deployment, uint32_t id)
+{
+    uint32_t at = 0;
+    while (deployment->instances[at] != id)
+        at++;
+    deployment->instance_count--;
+    memmove(&deployment->instances[at], &deployment->instances[at + 1],
+            (deployment->instance_count - at) * sizeof *deployment->instances);
+    deployment->turn -= deployment->turn > at;
+}
+
+/* Ends an instance that is not busy; its buffered jobs go back to their queues. */
+static void end(struct dilu *self, struct platform *platform, uint32_t id)
+{
+    struct deployment *deployment = &self->deployments[self->hosts.instances[id].deployment];
+    if (platform_instance(platform, id).buffered > 0) {
+        if (!platform_return(platform, id))
+            return;
+        for (size_t i = 0; i < deployment->queue_count; i++)
+            refresh(self, platform, deployment->queues[i]);
+    }
+    if (!dilu_hosts_kill(&self->hosts, platform, id))
+        return;
+    take_from_list(deployment, id);
+    mark(self, self->hosts.instances[id].deployment);
+    self->freed = true;
+    self->moved = true;
+}
+
+static void reap(struct dilu *self, struct platform *platform, struct deployment *deployment)
+{
+    deployment->reap = false;
+    for (uint32_t i = deployment->instance_count; i-- > 0;) {
+        const uint32_t id = deployment->instances[i];
+        if (self->hosts.instances[id].draining && !self->hosts.instances[id].busy)
+            end(self, platform, id);
+    }
+}
+
+/* ---- Lazy scaling ---------------------------------------------------------------------------- */
+
+/* The makeshift one, or the youngest; SIM_NONE where there is none that is to stay. */
+static uint32_t next_to_go(const struct dilu *self, const struct deployment *deployment)
+{
+    uint32_t found = SIM_NONE;
+    for (uint32_t i = deployment->instance_count; i-- > 0;) {
+        const uint32_t id = deployment->instances[i];
+        const struct dilu_instance *instance = &self->hosts.instances[id];
+        if (instance->draining)
+            continue;
+        if (instance->profile == &deployment->smallest)
+            return id;
+        found = found == SIM_NONE ? id : found;
+    }
+    return found;
+}
+
+static double rate_of(const struct dilu *self, const struct platform *platform,
+                      const struct deployment *deployment)
+{
+    double waiting = 0;
+    if (self->values[PARAMETER_BACKLOG] == ON) {
+        waiting = deployment->waiting;
+        for (uint32_t i = 0; i < deployment->instance_count; i++)
+            waiting += platform_instance(platform, deployment->instances[i]).buffered;
+    }
+    return (double)deployment->arrivals / sim_to_s(SAMPLE_EVERY) +
+           waiting / ((double)self->lazy.window * sim_to_s(SAMPLE_EVERY));
+}
+
+static void scale_in(struct dilu *self, struct platform *platform, struct deployment *deployment,
+                     uint32_t id)
+{
+    self->counters.ins++;
+    self->hosts.instances[id].draining = true;
+    deployment->reap = true;
+    reap(self, platform, deployment);
+}
+
+static void sample(struct dilu *self, struct platform *platform, uint32_t index)
+{
+    struct deployment *deployment = &self->deployments[index];
+    double capacity = 0;
+    size_t staying = 0;
+    if (!deployment->started)
+        return;
+    dilu_window_add(&deployment->window, rate_of(self, platform, deployment));
+    deployment->arrivals = 0;
+    for (uint32_t i = 0; i < deployment->instance_count; i++) {
+        const struct dilu_instance *instance = &self->hosts.instances[deployment->instances[i]];
+        capacity += instance->draining ? 0 : instance->profile->throughput;
+        staying += !instance->draining;
+    }
+    const uint32_t last = next_to_go(self, deployment);
+    const double without =
+        last == SIM_NONE ? 0 : capacity - self->hosts.instances[last].profile->throughput;
+    platform_charge(platform, deployment->window.count + deployment->instance_count);
+    const int step = dilu_lazy(&deployment->window, &self->lazy, capacity, without, staying);
+    if (step > 0 && self->starving == 0 && make(self, platform, index, false)) {
+        self->counters.outs++;
+        dilu_window_restart(&deployment->window);
+    } else if (step > 0) {
+        self->counters.refused++;
+    } else if (step < 0) {
+        scale_in(self, platform, deployment, last);
+        dilu_window_restart(&deployment->window);
+    }
+}
+
+/* ---- A function without an instance ---------------------------------------------------------- */
+
+static bool make_any(struct dilu *self, struct platform *platform, uint32_t index)
+{
+    struct deployment *deployment = &self->deployments[index];
+    if (!make(self, platform, index, false) && !make(self, platform, index, true))
+        return false;
+    const uint32_t first = deployment->started ? 1 : (uint32_t)self->values[PARAMETER_FIRST];
+    for (bool room = true; room && deployment->instance_count < first;)
+        room = make(self, platform, index, false);
+    deployment->started = true;
+    return true;
+}
+
+/* The deployment that waits longest for its first instance. One whose jobs have gone, or that has
+ * an instance, waits no longer. */
+static uint32_t hungriest(struct dilu *self, const struct platform *platform)
+{
+    uint32_t found = SIM_NONE;
+    sim_time_t since = SIM_FOREVER;
+    for (uint32_t d = 0; d < self->deployment_count; d++) {
+        struct deployment *deployment = &self->deployments[d];
+        if (!deployment->starving)
+            continue;
+        const sim_time_t here = oldest_wait(self, platform, deployment);
+        if (here == SIM_FOREVER || deployment->instance_count > 0) {
+            deployment->starving = false;
+            self->starving--;
+        } else if (here < since) {
+            since = here;
+            found = d;
+        }
+    }
+    return found;
+}
+
+/* An idle instance whose work has come later than `since`: of the deployment with the most, the
+ * youngest. */
+static uint32_t spare_instance(struct dilu *self, struct platform *platform, sim_time_t since)
+{
+    uint32_t best = SIM_NONE;
+    uint32_t most = 0;
+    for (size_t d = 0; d < self->deployment_count; d++) {
+        const struct deployment *deployment = &self->deployments[d];
+        platform_charge(platform, deployment->instance_count + 1);
+        if (deployment->instance_count <= most || oldest_wait(self, platform, deployment) <= since)
+            continue;
+        for (uint32_t i = 0; i < deployment->instance_count; i++) {
+            const uint32_t id = deployment->instances[i];
+            if (self->hosts.instances[id].ready && !self->hosts.instances[id].busy) {
+                best = id;
+                most = deployment->instance_count;
+            }
+        }
+    }
+    return best;
+}
+
+static void relieve(struct dilu *self, struct platform *platform)
+{
+    self->freed = false;
+    const uint32_t index = hungriest(self, platform);
+    if (index == SIM_NONE)
+        return;
+    struct deployment *deployment = &self->deployments[index];
+    if (make_any(self, platform, index)) {
+        deployment->starving = false;
+        self->starving--;
+        self->freed = self->starving > 0;
+        return;
+    }
+    const uint32_t spare = spare_instance(self, platform, oldest_wait(self, platform, deployment));
+    if (spare == SIM_NONE)
+        return;
+    self->counters.reclaimed++;
+    end(self, platform, spare);
+}
+
+/* ---- Serving --------------------------------------------------------------------------------- */
+
+static bool takes_jobs(const struct dilu *self, uint32_t id, bool idle)
+{
+    const struct dilu_instance *instance = &self->hosts.instances[id];
+    return instance->ready && !instance->draining && !(idle && instance->busy);
+}
+
+/* The next instance in turn that takes jobs; SIM_NONE where none does. */
+static uint32_t next_in_turn(const struct dilu *self, struct platform *platform,
+                             struct deployment *deployment, bool idle)
+{
+    for (uint32_t i = 0; i < deployment->instance_count; i++) {
+        const uint32_t at = (deployment->turn + i) % deployment->instance_count;
+        platform_charge(platform, 1);
+        if (takes_jobs(self, deployment->instances[at], idle)) {
+            deployment->turn = (at + 1) % deployment->instance_count;
+            return deployment->instances[at];
+        }
+    }
+    return SIM_NONE;
+}
+
+/* Moves up to `jobs` of the oldest to the instance. */
+static uint32_t route(struct dilu *self, struct platform *platform, struct deployment *deployment,
+                      uint32_t id, uint32_t jobs)
+{
+    uint32_t routed = 0;
+    for (; routed < jobs; routed++) {
+        const uint32_t queue = oldest_queue(self, platform, deployment);
+        if (queue == SIM_NONE || !platform_route(platform, queue, id))
+            break;
+        refresh(self, platform, queue);
+    }
+    platform_charge(platform, routed);
+    return routed;
+}
+
+static void launch(struct dilu *self, struct platform *platform,
+                   const struct deployment *deployment, uint32_t id, uint32_t jobs)
+{
+    struct dilu_instance *instance = &self->hosts.instances[id];
+    const struct dilu_level *level = &instance->profile->levels[instance->level];
+    const struct configuration *spec =
+        &self->workload->functions[deployment->function].configurations[level->configuration];
+    platform_explain(platform, deployment->instance_count, spec->cost_usd, level->time);
+    instance->busy = true;
+    dilu_hosts_touch(&self->hosts, instance->host);
+    self->moved = true;
+    (void)platform_launch(platform, id,
+                          jobs < instance->profile->batch ? jobs : instance->profile->batch);
+}
+
+/* Jobs wait for an idle instance. */
+static void serve_idle(struct dilu *self, struct platform *platform, struct deployment *deployment)
+{
+    if (oldest_queue(self, platform, deployment) == SIM_NONE)
+        return;
+    const uint32_t id = next_in_turn(self, platform, deployment, true);
+    if (id == SIM_NONE)
+        return;
+    const uint32_t jobs =
+        route(self, platform, deployment, id, self->hosts.instances[id].profile->batch);
+    if (jobs > 0)
+        launch(self, platform, deployment, id, jobs);
+}
+
+/* Jobs are dealt out, and the idle instances take up what they have. */
+static void serve_arrivals(struct dilu *self, struct platform *platform,
+                           struct deployment *deployment)
+{
+    while (oldest_queue(self, platform, deployment) != SIM_NONE) {
+        const uint32_t id = next_in_turn(self, platform, deployment, false);
+        if (id == SIM_NONE || route(self, platform, deployment, id, 1) == 0)
+            break;
+        self->moved = true;
+    }
+    for (uint32_t i = 0; i < deployment->instance_count; i++) {
+        const uint32_t id = deployment->instances[i];
+        if (!takes_jobs(self, id, true))
+            continue;
+        const uint32_t buffered = platform_instance(platform, id).buffered;
+        if (buffered > 0)
+            launch(self, platform, deployment, id, buffered);
+    }
+}
+
+static void serve(struct dilu *self, struct platform *platform, uint32_t index)
+{
+    struct deployment *deployment = &self->deployments[index];
+    if (deployment->reap)
+        reap(self, platform, deployment);
+    if (deployment->instance_count == 0 && !deployment->starving &&
+        oldest_queue(self, platform, deployment) != SIM_NONE &&
+        (self->starving > 0 || !make_any(self, platform, index))) {
+        deployment->starving = true;
+        self->starving++;
+        self->freed = true;
+        self->moved = true;
+        return;
+    }
+    if (self->values[PARAMETER_ROUTING] == ROUTING_ARRIVAL) {
+        serve_arrivals(self, platform, deployment);
+        return;
+    }
+    const bool before = self->moved;
+    self->moved = false;
+    serve_idle(self, platform, deployment);
+    if (self->moved)
+        mark(self, index); /* there may be more */
+    self->moved = self->moved || before;
+}
+
+static bool dilu_decide(void *state, struct platform *platform)
+{
+    struct dilu *self = state;
+    self->moved = false;
+    while (!self->moved && self->sampling > 0)
+        sample(self, platform, (uint32_t)(self->deployment_count - self->sampling--));
+    if (!self->moved && self->starving > 0 && self->freed)
+        relieve(self, platform);
+    while (!self->moved && self->dirty_count > 0) {
+        const uint32_t index = self->dirty[self->dirty_first];
+        self->dirty_first = (self->dirty_first + 1) % self->deployment_count;
+        self->dirty_count--;
+        self->deployments[index].dirty = false;
+        serve(self, platform, index);
+    }
+    dilu_hosts_grant(&self->hosts, platform);
+    return self->moved;
+}
+
+/* ---- For tests ------------------------------------------------------------------------------- */
+
+const struct dilu_hosts *dilu_hosts_of(const void *state)
+{
+    return &((const struct dilu *)state)->hosts;
+}
+
+void dilu_count(const void *state, struct dilu_counters *counters)
+{
+    *counters = ((const struct dilu *)state)->counters;
+}
+
+size_t dilu_deployment_count(const void *state)
+{
+    return ((const struct dilu *)state)->deployment_count;
+}
+
+struct dilu_deployment_view dilu_deployment(const void *state, size_t index)
+{
+    const struct deployment *deployment = &((const struct dilu *)state)->deployments[index];
+    return (struct dilu_deployment_view){&deployment->profile, deployment->instances,
+                                         deployment->instance_count};
+}
+
+extern const struct policy policy_dilu;
+const struct policy policy_dilu = {
+    .abi = POLICY_ABI,
+    .name = "dilu",
+    .summary = "instances with a request and a limit, complementary on GPUs, scaled lazily",
+    .parameters = dilu_parameters,
+    .parameter_count = PARAMETER_COUNT,
+    .state_bytes = sizeof(struct dilu),
+    .init = dilu_init,
+    .on_ready = dilu_on_ready,
+    .on_finish = dilu_on_finish,
+    .on_instance_ready = dilu_on_instance_ready,
+    .on_timer = dilu_on_timer,
+    .decide = dilu_decide,
+    .finish = dilu_finish,
+};

@@ -1,0 +1,27 @@
+/* What can be asked of a run of Dilu beside its figures. */
+#ifndef ESGSIM_SCHED_DILU_DILU_H
+#define ESGSIM_SCHED_DILU_DILU_H
+
+#include "sched/dilu/hosts.h"
+
+struct dilu_counters {
+    uint64_t created;
+    uint64_t outs, ins; /* by lazy scaling */
+    uint64_t refused;   /* wanted one more, and there was no room */
+    uint64_t makeshift; /* made as small as can be, for want of room for the request */
+    uint64_t reclaimed; /* taken from others, for a function that had none */
+};
+
+struct dilu_deployment_view {
+    const struct dilu_profile *profile;
+    const uint32_t *instances; /* oldest first */
+    uint32_t instance_count;
+};
+
+/* `state` is that of a policy dilu between init and finish. */
+const struct dilu_hosts *dilu_hosts_of(const void *state);
+void dilu_count(const void *state, struct dilu_counters *counters);
+size_t dilu_deployment_count(const void *state);
+struct dilu_deployment_view dilu_deployment(const void *state, size_t index);
+
+#endif

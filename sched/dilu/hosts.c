@@ -1,0 +1,321 @@
+#include "sched/dilu/hosts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/dilu/share.h"
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+static void hosts_fill(struct dilu_hosts *hosts, const struct cluster_spec *cluster)
+{
+    uint32_t invoker = 0;
+    uint32_t host = 0;
+    for (size_t g = 0; g < cluster->group_count; g++)
+        for (uint32_t i = 0; i < cluster->groups[g].count; i++, invoker++)
+            for (uint32_t which = 0; which < cluster->groups[g].gpu_count; which++, host++) {
+                const struct gpu_spec *spec = &cluster->groups[g].gpus[which];
+                hosts->hosts[host] =
+                    (struct dilu_host){.invoker = invoker, .which = which, .units = spec->units};
+                hosts->gpus[host] =
+                    (struct dilu_gpu){.units = spec->units, .memory_mb = spec->memory_mb};
+            }
+}
+
+bool dilu_hosts_init(struct dilu_hosts *hosts, const struct workload *workload,
+                     const struct dilu_rule *rule, bool nominal, struct error *error)
+{
+    const struct cluster_spec *cluster = &workload->cluster;
+    *hosts = (struct dilu_hosts){.workload = workload, .rule = *rule, .nominal = nominal};
+    for (size_t g = 0; g < cluster->group_count; g++)
+        hosts->count += cluster->groups[g].count * (uint32_t)cluster->groups[g].gpu_count;
+    hosts->hosts = calloc((size_t)hosts->count + 1, sizeof *hosts->hosts);
+    hosts->gpus = calloc((size_t)hosts->count + 1, sizeof *hosts->gpus);
+    hosts->touched = calloc((size_t)hosts->count + 1, sizeof *hosts->touched);
+    if (hosts->hosts == NULL || hosts->gpus == NULL || hosts->touched == NULL)
+        return error_run(error, "out of memory for %u GPUs", hosts->count);
+    hosts_fill(hosts, cluster);
+    return true;
+}
+
+void dilu_hosts_clear(struct dilu_hosts *hosts)
+{
+    for (uint32_t h = 0; hosts->hosts != NULL && h < hosts->count; h++)
+        free(hosts->hosts[h].residents);
+    free(hosts->instances);
+    free(hosts->hosts);
+    free(hosts->gpus);
+    free(hosts->touched);
+    free(hosts->holders);
+    *hosts = (struct dilu_hosts){0};
+}
+
+/* ---- Shares ---------------------------------------------------------------------------------- */
+
+void dilu_hosts_touch(struct dilu_hosts *hosts, uint32_t host)
+{
+    if (host == SIM_NONE || hosts->hosts[host].touched)
+        return;
+    hosts->hosts[host].touched = true;
+    hosts->touched[hosts->touched_count++] = host;
+}
+
+static uint32_t parts_of(const struct dilu_instance *instance, size_t level, uint32_t quota)
+{
+    return instance->profile->levels[level].share * quota;
+}
+
+static void set_share(struct dilu_hosts *hosts, struct platform *platform, uint32_t id,
+                      size_t level, uint32_t quota)
+{
+    struct dilu_instance *instance = &hosts->instances[id];
+    if ((instance->level == level && instance->quota == quota) ||
+        !platform_set_share(platform, id, instance->profile->levels[level].configuration, quota))
+        return;
+    instance->level = level;
+    instance->quota = quota;
+}
+
+/* Those that hold less than before, or those that hold more. */
+static void apply(struct dilu_hosts *hosts, struct platform *platform, uint32_t host, bool less)
+{
+    const uint32_t count = hosts->gpus[host].instances;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t id = hosts->hosts[host].residents[i];
+        const struct dilu_instance *instance = &hosts->instances[id];
+        const struct dilu_holder *to = &hosts->holders[i];
+        const bool cut = parts_of(instance, to->level, to->quota) <
+                         parts_of(instance, instance->level, instance->quota);
+        if (cut == less)
+            set_share(hosts, platform, id, to->level, to->quota);
+    }
+}
+
+static void count_changes(struct dilu_hosts *hosts, uint32_t host)
+{
+    bool changed = false;
+    for (uint32_t i = 0; i < hosts->gpus[host].instances; i++) {
+        const struct dilu_instance *from = &hosts->instances[hosts->hosts[host].residents[i]];
+        const struct dilu_holder *to = &hosts->holders[i];
+        changed = changed || to->level != from->level || to->quota != from->quota;
+        hosts->counters.raised += to->level > from->level;
+        hosts->counters.partial += to->level > from->level && to->level + 1 < to->level_count;
+        hosts->counters.contended += to->level < from->level;
+    }
+    hosts->counters.grants += changed;
+}
+
+static bool holders_grow(struct dilu_hosts *hosts, uint32_t count)
+{
+    if (count <= hosts->holder_room)
+        return true;
+    struct dilu_holder *grown = realloc(hosts->holders, 2 * count * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    hosts->holders = grown;
+    hosts->holder_room = 2 * count;
+    return true;
+}
+
+static void grant(struct dilu_hosts *hosts, struct platform *platform, uint32_t host)
+{
+    const uint32_t count = hosts->gpus[host].instances;
+    const sim_time_t now = platform_now(platform);
+    if (!holders_grow(hosts, count))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct dilu_instance *instance = &hosts->instances[hosts->hosts[host].residents[i]];
+        hosts->holders[i] = (struct dilu_holder){.levels = instance->profile->levels,
+                                                 .level_count = instance->profile->level_count,
+                                                 .working = instance->busy,
+                                                 .active = now < instance->active_until};
+    }
+    platform_charge(platform, count);
+    if (!dilu_grant(hosts->hosts[host].units, hosts->holders, count))
+        return;
+    count_changes(hosts, host);
+    apply(hosts, platform, host, true);
+    apply(hosts, platform, host, false);
+}
+
+void dilu_hosts_grant(struct dilu_hosts *hosts, struct platform *platform)
+{
+    for (uint32_t i = 0; i < hosts->touched_count; i++) {
+        hosts->hosts[hosts->touched[i]].touched = false;
+        grant(hosts, platform, hosts->touched[i]);
+    }
+    hosts->touched_count = 0;
+}
+
+/* All on the GPU back to their requests, so that there is room for one more. */
+static void take_back(struct dilu_hosts *hosts, struct platform *platform, uint32_t host)
+{
+    const uint32_t count = hosts->gpus[host].instances;
+    bool any = false;
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t id = hosts->hosts[host].residents[i];
+            const struct dilu_instance *instance = &hosts->instances[id];
+            any = any || instance->level > 0 || instance->quota < 100;
+            if ((instance->level > 0) == (pass == 0))
+                set_share(hosts, platform, id, 0, 100);
+        }
+    if (any)
+        dilu_hosts_touch(hosts, host);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static bool instances_grow(struct dilu_hosts *hosts, uint32_t id)
+{
+    uint32_t room = hosts->instance_room > 0 ? hosts->instance_room : 64;
+    while (room <= id)
+        room *= 2;
+    if (room == hosts->instance_room)
+        return true;
+    struct dilu_instance *grown = realloc(hosts->instances, room * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    memset(grown + hosts->instance_room, 0, (room - hosts->instance_room) * sizeof *grown);
+    hosts->instances = grown;
+    hosts->instance_room = room;
+    return true;
+}
+
+static bool residents_grow(struct dilu_host *host, uint32_t count)
+{
+    if (count < host->room)
+        return true;
+    const uint32_t room = host->room > 0 ? 2 * host->room : 4;
+    uint32_t *grown = realloc(host->residents, room * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    host->residents = grown;
+    host->room = room;
+    return true;
+}
+
+struct asking {
+    struct dilu_hosts *hosts;
+    struct platform *platform;
+    uint32_t function, configuration;
+};
+
+static enum dilu_admission ask_platform(void *context, size_t gpu)
+{
+    const struct asking *asking = context;
+    const struct dilu_host *host = &asking->hosts->hosts[gpu];
+    platform_charge(asking->platform, 1);
+    take_back(asking->hosts, asking->platform, (uint32_t)gpu);
+    if (!platform_instance_fits(asking->platform, asking->function, asking->configuration, 100,
+                                host->invoker, host->which))
+        return DILU_REFUSED;
+    return platform_warm(asking->platform, asking->function, host->invoker) > 0 ? DILU_WARM
+                                                                                : DILU_COLD;
+}
+
+static struct dilu_need need_of(const struct dilu_hosts *hosts, const struct dilu_profile *profile)
+{
+    const double covered = profile->levels[profile->level_count - 1].share;
+    return (struct dilu_need){.request = profile->levels[0].share,
+                              .limit = hosts->nominal ? profile->limit : covered,
+                              .memory_mb = profile->memory_mb};
+}
+
+static uint32_t create_without_gpu(struct platform *platform, uint32_t function,
+                                   uint32_t configuration)
+{
+    const uint32_t invoker = platform_best_fit(platform, function, configuration, false);
+    platform_charge(platform, 1);
+    return invoker == SIM_NONE
+               ? SIM_NONE
+               : platform_create(platform, function, configuration, 100, invoker, SIM_NONE);
+}
+
+/* The GPU that is to have it; count where there is none. */
+static uint32_t choose(struct dilu_hosts *hosts, struct platform *platform, uint32_t function,
+                       const struct dilu_profile *profile, bool anyhow)
+{
+    struct asking asking = {hosts, platform, function, profile->levels[0].configuration};
+    const struct dilu_admitter admitter = {&asking, ask_platform};
+    const struct dilu_need need = need_of(hosts, profile);
+    struct dilu_rule rule = hosts->rule;
+    if (anyhow)
+        rule.gamma = (double)SIM_NONE;
+    platform_charge(platform, hosts->count);
+    const size_t gpu = dilu_place(&rule, hosts->gpus, hosts->count, NULL, &need, &admitter);
+    return gpu == DILU_NOWHERE ? hosts->count : (uint32_t)gpu;
+}
+
+static void move_in(struct dilu_hosts *hosts, uint32_t id, uint32_t host)
+{
+    const struct dilu_need need = need_of(hosts, hosts->instances[id].profile);
+    struct dilu_gpu *gpu = &hosts->gpus[host];
+    hosts->hosts[host].residents[gpu->instances++] = id;
+    gpu->request += need.request;
+    gpu->limit += need.limit;
+    gpu->used_mb += need.memory_mb;
+    dilu_hosts_touch(hosts, host);
+}
+
+static void move_out(struct dilu_hosts *hosts, uint32_t id, uint32_t host)
+{
+    const struct dilu_need need = need_of(hosts, hosts->instances[id].profile);
+    struct dilu_gpu *gpu = &hosts->gpus[host];
+    uint32_t *residents = hosts->hosts[host].residents;
+    uint32_t at = 0;
+    while (residents[at] != id)
+        at++;
+    gpu->instances--;
+    memmove(&residents[at], &residents[at + 1], (gpu->instances - at) * sizeof *residents);
+    /* Nothing is left of rounding on an empty one. */
+    gpu->request = gpu->instances > 0 ? gpu->request - need.request : 0;
+    gpu->limit = gpu->instances > 0 ? gpu->limit - need.limit : 0;
+    gpu->used_mb = gpu->instances > 0 ? gpu->used_mb - need.memory_mb : 0;
+    dilu_hosts_touch(hosts, host);
+}
+
+uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, uint32_t function,
+                           uint32_t deployment, const struct dilu_profile *profile, bool anyhow)
+{
+    const uint32_t configuration = profile->levels[0].configuration;
+    uint32_t host = SIM_NONE;
+    uint32_t id;
+    if (profile->levels[0].share == 0) {
+        id = create_without_gpu(platform, function, configuration);
+    } else {
+        host = choose(hosts, platform, function, profile, anyhow);
+        if (host == hosts->count ||
+            !residents_grow(&hosts->hosts[host], hosts->gpus[host].instances))
+            return SIM_NONE;
+        id = platform_create(platform, function, configuration, 100, hosts->hosts[host].invoker,
+                             hosts->hosts[host].which);
+    }
+    if (id == SIM_NONE)
+        return SIM_NONE;
+    if (!instances_grow(hosts, id)) {
+        (void)platform_kill(platform, id);
+        return SIM_NONE;
+    }
+    hosts->instances[id] =
+        (struct dilu_instance){.alive = true,
+                               .ready = platform_instance(platform, id).state != INSTANCE_STARTING,
+                               .deployment = deployment,
+                               .host = host,
+                               .profile = profile,
+                               .quota = 100};
+    if (host != SIM_NONE)
+        move_in(hosts, id, host);
+    return id;
+}
+
+bool dilu_hosts_kill(struct dilu_hosts *hosts, struct platform *platform, uint32_t id)
+{
+    struct dilu_instance *instance = &hosts->instances[id];
+    if (!platform_kill(platform, id))
+        return false;
+    if (instance->host != SIM_NONE)
+        move_out(hosts, id, instance->host);
+    instance->alive = false;
+    return true;
+}

@@ -1,0 +1,299 @@
+#include "sched/dilu/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- The search ------------------------------------------------------------------------------ */
+
+static const struct dilu_point *point_at(const struct dilu_grid *grid, size_t batch, size_t size)
+{
+    return &grid->points[batch * grid->size_count + size];
+}
+
+static double efficiency_at(const struct dilu_grid *grid, size_t batch, size_t size)
+{
+    return point_at(grid, batch, size)->throughput / grid->sizes[size];
+}
+
+/* The first batch of at least twice the size; batch_count where there is none. */
+static size_t batch_doubled(const struct dilu_grid *grid, size_t batch)
+{
+    size_t next = batch + 1;
+    while (next < grid->batch_count && grid->batches[next] / 2 < grid->batches[batch])
+        next++;
+    return next;
+}
+
+static bool trial(const struct dilu_grid *grid, size_t batch, size_t size, double bound,
+                  struct dilu_pick *pick)
+{
+    pick->trials++;
+    return point_at(grid, batch, size)->latency <= bound;
+}
+
+static void accept(const struct dilu_grid *grid, size_t batch, size_t size, struct dilu_pick *pick)
+{
+    pick->batch = batch;
+    pick->size = size;
+    pick->efficiency = efficiency_at(grid, batch, size);
+}
+
+bool dilu_search(const struct dilu_grid *grid, double bound, double drop, struct dilu_pick *pick)
+{
+    size_t size = 0;
+    *pick = (struct dilu_pick){0};
+    while (size < grid->size_count && !trial(grid, 0, size, bound, pick))
+        size++;
+    if (size == grid->size_count || grid->batch_count == 0)
+        return false;
+    accept(grid, 0, size, pick);
+    for (size_t batch = batch_doubled(grid, 0); batch < grid->batch_count;
+         batch = batch_doubled(grid, batch)) {
+        if (!trial(grid, batch, size, bound, pick)) {
+            size++;
+            if (size == grid->size_count || !trial(grid, batch, size, bound, pick) ||
+                efficiency_at(grid, batch, size) < pick->efficiency - drop)
+                break;
+        }
+        accept(grid, batch, size, pick);
+    }
+    return true;
+}
+
+bool dilu_search_all(const struct dilu_grid *grid, double bound, struct dilu_pick *pick)
+{
+    bool found = false;
+    *pick = (struct dilu_pick){0};
+    for (size_t batch = 0; batch < grid->batch_count; batch++)
+        for (size_t size = 0; size < grid->size_count; size++)
+            if (trial(grid, batch, size, bound, pick) &&
+                (!found || efficiency_at(grid, batch, size) > pick->efficiency)) {
+                accept(grid, batch, size, pick);
+                found = true;
+            }
+    return found;
+}
+
+/* ---- A function's profile -------------------------------------------------------------------- */
+
+/* A function's surface as the search sees it; `configurations` beside the points. */
+struct surface {
+    struct dilu_grid grid;
+    uint32_t *batches, *sizes; /* sizes: units, or vCPUs */
+    double *per_cent;
+    struct dilu_point *points;
+    uint32_t *configurations; /* SIM_NONE: none */
+    bool gpu;
+};
+
+static void surface_clear(struct surface *surface)
+{
+    free(surface->batches);
+    free(surface->sizes);
+    free(surface->per_cent);
+    free(surface->points);
+    free(surface->configurations);
+}
+
+/* The first invokers that have a GPU, else the first. */
+static const struct invoker_group *group_of(const struct cluster_spec *cluster)
+{
+    for (size_t g = 0; g < cluster->group_count; g++)
+        if (cluster->groups[g].count > 0 && cluster->groups[g].gpu_count > 0)
+            return &cluster->groups[g];
+    return &cluster->groups[0];
+}
+
+static uint32_t size_of(const struct configuration *spec, bool gpu)
+{
+    return gpu ? spec->vgpu : spec->vcpu;
+}
+
+/* Inserts the value into the ascending list, unless it is there. */
+static size_t insert(uint32_t *list, size_t count, uint32_t value)
+{
+    size_t at = count;
+    while (at > 0 && list[at - 1] > value)
+        at--;
+    if (at > 0 && list[at - 1] == value)
+        return count;
+    for (size_t i = count; i > at; i--)
+        list[i] = list[i - 1];
+    list[at] = value;
+    return count + 1;
+}
+
+static double units_of(const struct invoker_group *group)
+{
+    double units = 0;
+    for (size_t g = 0; g < group->gpu_count; g++)
+        units += group->gpus[g].units;
+    return units;
+}
+
+/* Is configuration `index` nearer to the vCPUs that go with its share than `other`. */
+static bool nearer(const struct configuration *all, uint32_t index, uint32_t other, double wanted)
+{
+    return other == SIM_NONE || fabs(all[index].vcpu - wanted) < fabs(all[other].vcpu - wanted);
+}
+
+static void surface_fill(struct surface *surface, const struct workload *workload,
+                         const struct planner *planner, uint32_t function,
+                         const struct dilu_profile_rule *rule)
+{
+    const struct function *spec = &workload->functions[function];
+    const struct configuration *all = spec->configurations;
+    const struct invoker_group *group = group_of(&workload->cluster);
+    struct dilu_grid *grid = &surface->grid;
+    for (size_t i = 0; i < grid->batch_count * grid->size_count; i++) {
+        surface->points[i].latency = INFINITY;
+        surface->configurations[i] = SIM_NONE;
+    }
+    for (size_t s = 0; s < grid->size_count; s++)
+        surface->per_cent[s] =
+            100.0 * surface->sizes[s] / (surface->gpu ? group->gpus[0].units : group->vcpus);
+    for (uint32_t k = 0; k < spec->configuration_count; k++) {
+        if ((all[k].vgpu > 0) != surface->gpu || !planner_runs(planner, function, k))
+            continue;
+        size_t batch = 0;
+        size_t size = 0;
+        while (surface->batches[batch] != all[k].batch)
+            batch++;
+        while (surface->sizes[size] != size_of(&all[k], surface->gpu))
+            size++;
+        const size_t at = batch * grid->size_count + size;
+        const double wanted = rule->vcpus > 0 ? rule->vcpus
+                              : surface->gpu  ? all[k].vgpu * group->vcpus / units_of(group)
+                                              : all[k].vcpu;
+        if (!nearer(all, k, surface->configurations[at], wanted))
+            continue;
+        surface->configurations[at] = k;
+        surface->points[at].latency = (double)all[k].time;
+        /* At least 1 ns, so that no throughput is infinite. */
+        surface->points[at].throughput = all[k].batch / sim_to_s(all[k].time > 0 ? all[k].time : 1);
+    }
+}
+
+/* False when out of memory. */
+static bool surface_init(struct surface *surface, const struct workload *workload,
+                         const struct planner *planner, uint32_t function,
+                         const struct dilu_profile_rule *rule)
+{
+    const struct function *spec = &workload->functions[function];
+    const size_t count = spec->configuration_count;
+    struct dilu_grid *grid = &surface->grid;
+    *surface = (struct surface){0};
+    for (uint32_t k = 0; k < count; k++)
+        surface->gpu = surface->gpu ||
+                       (spec->configurations[k].vgpu > 0 && planner_runs(planner, function, k));
+    surface->batches = calloc(count + 1, sizeof *surface->batches);
+    surface->sizes = calloc(count + 1, sizeof *surface->sizes);
+    if (surface->batches == NULL || surface->sizes == NULL)
+        return false;
+    for (uint32_t k = 0; k < count; k++) {
+        const struct configuration *one = &spec->configurations[k];
+        if ((one->vgpu > 0) != surface->gpu || !planner_runs(planner, function, k))
+            continue;
+        grid->batch_count = insert(surface->batches, grid->batch_count, one->batch);
+        grid->size_count = insert(surface->sizes, grid->size_count, size_of(one, surface->gpu));
+    }
+    const size_t points = grid->batch_count * grid->size_count + 1;
+    surface->per_cent = calloc(grid->size_count + 1, sizeof *surface->per_cent);
+    surface->points = calloc(points, sizeof *surface->points);
+    surface->configurations = calloc(points, sizeof *surface->configurations);
+    if (surface->per_cent == NULL || surface->points == NULL || surface->configurations == NULL)
+        return false;
+    surface_fill(surface, workload, planner, function, rule);
+    grid->batches = surface->batches;
+    grid->sizes = surface->per_cent;
+    grid->points = surface->points;
+    return true;
+}
+
+/* Of the smallest batch, the size of the least time; the planner saw to it that there is one. */
+static size_t fastest_size(const struct dilu_grid *grid)
+{
+    size_t best = 0;
+    for (size_t s = 1; s < grid->size_count; s++)
+        if (grid->points[s].latency < grid->points[best].latency)
+            best = s;
+    return best;
+}
+
+static bool profile_start(struct dilu_profile *profile, const struct function *spec,
+                          uint32_t configuration, size_t levels, struct error *error)
+{
+    const struct configuration *one = &spec->configurations[configuration];
+    const sim_time_t time = one->time > 0 ? one->time : 1;
+    *profile = (struct dilu_profile){.levels = calloc(levels, sizeof *profile->levels)};
+    if (profile->levels == NULL)
+        return error_run(error, "out of memory for the profile of function \"%s\"", spec->name);
+    profile->levels[profile->level_count++] =
+        (struct dilu_level){.configuration = configuration, .share = one->vgpu, .time = time};
+    profile->batch = one->batch;
+    profile->limit = one->vgpu;
+    profile->memory_mb = one->gpu_memory_mb;
+    profile->throughput = one->batch / sim_to_s(time);
+    return true;
+}
+
+/* The levels above the request, of its batch and vCPUs, up to the share that covers the limit. */
+static void profile_levels(struct dilu_profile *profile, const struct function *spec,
+                           const struct planner *planner, uint32_t function, double factor)
+{
+    const struct configuration *all = spec->configurations;
+    const struct configuration *request = &all[profile->levels[0].configuration];
+    const double limit = request->vgpu * factor;
+    /* Configurations are sorted by (batch, vCPU, vGPU). */
+    for (uint32_t k = profile->levels[0].configuration + 1;
+         k < spec->configuration_count && all[k].batch == request->batch &&
+         all[k].vcpu == request->vcpu &&
+         profile->levels[profile->level_count - 1].share < limit - 1e-9;
+         k++)
+        if (planner_runs(planner, function, k))
+            profile->levels[profile->level_count++] =
+                (struct dilu_level){k, all[k].vgpu, all[k].time > 0 ? all[k].time : 1};
+    profile->limit = fmin(limit, profile->levels[profile->level_count - 1].share);
+}
+
+bool dilu_profile_fill(struct dilu_profile *profile, const struct workload *workload,
+                       const struct planner *planner, uint32_t function,
+                       const struct dilu_profile_rule *rule, struct error *error)
+{
+    struct surface surface;
+    struct dilu_pick pick;
+    *profile = (struct dilu_profile){0};
+    if (!surface_init(&surface, workload, planner, function, rule)) {
+        surface_clear(&surface);
+        return error_run(error, "out of memory for the profile of function \"%s\"",
+                         workload->functions[function].name);
+    }
+    const bool feasible = dilu_search(&surface.grid, (double)rule->bound, rule->drop, &pick);
+    if (!feasible)
+        pick.size = fastest_size(&surface.grid);
+    const size_t at = pick.batch * surface.grid.size_count + pick.size;
+    const bool done = dilu_profile_single(profile, workload, planner, function,
+                                          surface.configurations[at], rule->factor, error);
+    profile->trials = pick.trials;
+    profile->feasible = feasible;
+    surface_clear(&surface);
+    return done;
+}
+
+bool dilu_profile_single(struct dilu_profile *profile, const struct workload *workload,
+                         const struct planner *planner, uint32_t function, uint32_t configuration,
+                         double factor, struct error *error)
+{
+    const struct function *spec = &workload->functions[function];
+    if (!profile_start(profile, spec, configuration, spec->configuration_count, error))
+        return false;
+    if (profile->levels[0].share > 0)
+        profile_levels(profile, spec, planner, function, factor);
+    return true;
+}
+
+void dilu_profile_clear(struct dilu_profile *profile)
+{
+    free(profile->levels);
+    *profile = (struct dilu_profile){0};
+}

@@ -1,0 +1,877 @@
+/* Dilu: the search on the authors' measurements; placement, shares and scaling against brute force;
+ * the policy against what the platform holds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <gsl/gsl_rng.h>
+
+#include "sched/dilu/dilu.h"
+#include "sched/dilu/scaler.h"
+#include "sched/dilu/share.h"
+#include "sched/registry.h"
+#include "tests/worlds.h"
+
+enum { BATCHES = 6, SIZES = 10, MODEL_POINTS = BATCHES * SIZES };
+enum { GPUS_MAX = 12, HOLDERS_MAX = 7, LEVELS_MAX = 4, WORLDS = 32, REQUESTS = 400 };
+
+static gsl_rng *stream_of(struct random_stream *stream, uint64_t number, uint32_t what)
+{
+    random_stream_open(stream, 2025, RANDOM_TEST, number, what);
+    return &stream->rng;
+}
+
+static uint32_t pick(gsl_rng *rng, uint32_t count)
+{
+    return (uint32_t)gsl_rng_uniform_int(rng, count);
+}
+
+/* ---- The profile search ---------------------------------------------------------------------- */
+
+static const uint32_t batches[BATCHES] = {1, 2, 4, 8, 16, 32};
+static const double sizes[SIZES] = {10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
+
+/* The number before the next comma, or the line's end. */
+static double field(char **rest)
+{
+    char *text = strsep(rest, ",");
+    char *end = text;
+    assert_non_null(text);
+    const double value = strtod(text, &end);
+    assert_true(end != text);
+    return value;
+}
+
+/* The 60 points of a model. */
+static struct dilu_grid measured(const char *model, struct dilu_point points[MODEL_POINTS])
+{
+    FILE *file = fopen("tests/data/dilu/profiles.csv", "r");
+    char line[256];
+    size_t found = 0;
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *rest = line;
+        if (strcmp(strsep(&rest, ","), model) != 0)
+            continue;
+        const double batch = field(&rest);
+        const double size = field(&rest);
+        size_t b = 0;
+        while (b < BATCHES && batches[b] < batch)
+            b++;
+        const size_t at = b * SIZES + (size_t)(size / 10) - 1;
+        assert_true(at < MODEL_POINTS);
+        points[at].latency = field(&rest);
+        points[at].throughput = field(&rest);
+        found++;
+    }
+    (void)fclose(file);
+    assert_int_equal(found, MODEL_POINTS);
+    return (struct dilu_grid){batches, BATCHES, sizes, SIZES, points};
+}
+
+/* What the authors' scripts find on their own measurements. */
+static void the_search_finds_on_the_authors_measurements_what_theirs_finds(void **state)
+{
+    static const struct {
+        const char *model;
+        double bound, size;
+        uint32_t batch;
+        double latency, efficiency;
+        uint32_t trials;
+        bool best;
+    } vectors[] = {{"resnet152", 40, 30, 16, 40.0, 13.35, 9, true},
+                   {"roberta_large", 60, 20, 4, 57.7, 3.46, 6, false},
+                   {"gpt2_large", 60, 30, 4, 49.7, 2.68, 7, true},
+                   {"llama2", 42, 50, 8, 41.7, 0.117, 10, true},
+                   {"bert_base", 60, 10, 4, 36.7, 10.90, 5, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct dilu_point points[MODEL_POINTS];
+        const struct dilu_grid grid = measured(vectors[i].model, points);
+        struct dilu_pick found;
+        struct dilu_pick all;
+        assert_true(dilu_search(&grid, vectors[i].bound, 0.2, &found));
+        assert_true(fabs(sizes[found.size] - vectors[i].size) < 1e-9);
+        assert_int_equal(batches[found.batch], vectors[i].batch);
+        assert_true(fabs(points[found.batch * SIZES + found.size].latency - vectors[i].latency) <
+                    0.051);
+        assert_true(fabs(found.efficiency / vectors[i].efficiency - 1) < 0.005);
+        assert_int_equal(found.trials, vectors[i].trials);
+        assert_true(dilu_search_all(&grid, vectors[i].bound, &all));
+        assert_int_equal(all.trials, MODEL_POINTS);
+        assert_int_equal(all.size == found.size && all.batch == found.batch, vectors[i].best);
+    }
+}
+
+static void the_optimum_that_the_search_misses_is_robertas(void **state)
+{
+    (void)state;
+    struct dilu_point points[MODEL_POINTS];
+    const struct dilu_grid grid = measured("roberta_large", points);
+    struct dilu_pick all;
+    assert_true(dilu_search_all(&grid, 60, &all));
+    assert_int_equal(batches[all.batch], 4);
+    assert_true(fabs(sizes[all.size] - 30) < 1e-9 && fabs(all.efficiency - 3.90) < 0.006);
+}
+
+/* Batch 1: TE 10 at 10 %. Batch 2 needs 20 %: TE 9.85, or 9.75. */
+static void the_search_stops_where_efficiency_drops_by_more_than_allowed(void **state)
+{
+    (void)state;
+    struct dilu_point points[] = {{10, 100}, {8, 120}, {25, 110}, {15, 197}};
+    const struct dilu_grid grid = {batches, 2, sizes, 2, points};
+    struct dilu_pick found;
+    assert_true(dilu_search(&grid, 20, 0.2, &found));
+    assert_true(found.batch == 1 && found.size == 1 && found.trials == 3);
+    points[3].throughput = 195;
+    assert_true(dilu_search(&grid, 20, 0.2, &found));
+    assert_true(found.batch == 0 && found.size == 0 && found.trials == 3);
+}
+
+static void random_points(gsl_rng *rng, struct dilu_point points[MODEL_POINTS])
+{
+    const double base = 5 + 50 * gsl_rng_uniform(rng);
+    for (size_t b = 0; b < BATCHES; b++)
+        for (size_t s = 0; s < SIZES; s++) {
+            struct dilu_point *point = &points[b * SIZES + s];
+            point->latency = base * pow(batches[b], 0.7) / pow(sizes[s] / 10, 0.5) *
+                             (0.8 + 0.4 * gsl_rng_uniform(rng));
+            point->throughput = 1000 * batches[b] / point->latency;
+            if (pick(rng, 12) == 0)
+                point->latency = INFINITY;
+        }
+}
+
+/* On any table: within the bound where something is, never better than all trials, few trials. */
+static void what_is_found_meets_the_bound_in_few_trials(void **state)
+{
+    (void)state;
+    uint32_t found = 0;
+    uint32_t best = 0;
+    for (uint64_t n = 0; n < 2000; n++) {
+        struct random_stream stream;
+        gsl_rng *rng = stream_of(&stream, n, 1);
+        struct dilu_point points[MODEL_POINTS];
+        random_points(rng, points);
+        const struct dilu_grid grid = {batches, BATCHES, sizes, SIZES, points};
+        const double bound = 5 + 80 * gsl_rng_uniform(rng);
+        struct dilu_pick one;
+        struct dilu_pick all = {0};
+        size_t first = 0;
+        while (first < SIZES && points[first].latency > bound)
+            first++;
+        assert_int_equal(dilu_search(&grid, bound, 0.2, &one), first < SIZES);
+        assert_true(one.trials <= SIZES + 2 * BATCHES);
+        if (first == SIZES)
+            continue;
+        assert_true(one.size >= first);
+        assert_true(points[one.batch * SIZES + one.size].latency <= bound);
+        assert_true(dilu_search_all(&grid, bound, &all));
+        assert_true(one.efficiency <= all.efficiency);
+        found++;
+        best += one.efficiency >= all.efficiency;
+    }
+    assert_true(found > 1000 && best > 100 && best < found);
+}
+
+/* ---- Placement ------------------------------------------------------------------------------- */
+
+struct cluster_case {
+    struct dilu_gpu gpus[GPUS_MAX];
+    bool affine[GPUS_MAX];
+    enum dilu_admission admission[GPUS_MAX];
+    size_t count;
+};
+
+static enum dilu_admission admit(void *context, size_t gpu)
+{
+    return ((const struct cluster_case *)context)->admission[gpu];
+}
+
+static void random_cluster(gsl_rng *rng, struct cluster_case *cluster)
+{
+    cluster->count = 1 + pick(rng, GPUS_MAX);
+    for (size_t g = 0; g < cluster->count; g++) {
+        struct dilu_gpu *gpu = &cluster->gpus[g];
+        *gpu = (struct dilu_gpu){.units = 10, .memory_mb = 40, .instances = pick(rng, 4)};
+        for (uint32_t i = 0; i < gpu->instances; i++) {
+            gpu->request += 1 + pick(rng, 3);
+            gpu->limit += 1 + pick(rng, 5);
+            gpu->used_mb += 5 * (1 + pick(rng, 3));
+        }
+        cluster->affine[g] = gpu->instances > 0 && pick(rng, 5) == 0;
+        cluster->admission[g] = (enum dilu_admission)pick(rng, 3);
+    }
+}
+
+/* The paper's words, one after another: class, score, idle container, number. */
+static size_t place_by_force(const struct cluster_case *cluster, const struct dilu_need *need,
+                             bool affinity)
+{
+    for (int class = affinity ? 0 : 1; class < 3; class ++) {
+        size_t best = DILU_NOWHERE;
+        double best_score = INFINITY;
+        for (size_t g = 0; g < cluster->count; g++) {
+            const struct dilu_gpu *gpu = &cluster->gpus[g];
+            const int own = affinity && cluster->affine[g] ? 0 : gpu->instances > 0 ? 1 : 2;
+            const double request = (gpu->request + need->request) / 10;
+            const double limit = (gpu->limit + need->limit) / 10;
+            const double memory = (gpu->used_mb + need->memory_mb) / 40;
+            if (own != class || cluster->admission[g] == DILU_REFUSED || request > 1 ||
+                limit > 1.5 || memory > 1)
+                continue;
+            const double score = 0.6 * (1 - request) + 0.4 * (1 - memory);
+            const bool warmer = best != DILU_NOWHERE && cluster->admission[g] == DILU_WARM &&
+                                cluster->admission[best] == DILU_COLD;
+            if (score < best_score - 1e-12 || (score < best_score + 1e-12 && warmer)) {
+                best = g;
+                best_score = score;
+            }
+        }
+        if (best != DILU_NOWHERE)
+            return best;
+    }
+    return DILU_NOWHERE;
+}
+
+static void an_instance_goes_where_brute_force_puts_it(void **state)
+{
+    (void)state;
+    static const struct dilu_rule rule = {1, 1.5, 0.6, 0.4};
+    uint32_t nowhere = 0;
+    uint32_t shared = 0;
+    for (uint64_t n = 0; n < 5000; n++) {
+        struct random_stream stream;
+        gsl_rng *rng = stream_of(&stream, n, 2);
+        struct cluster_case cluster;
+        random_cluster(rng, &cluster);
+        const double request = 1 + pick(rng, 4);
+        const struct dilu_need need = {request, request * (1 + 0.5 * pick(rng, 3)),
+                                       5.0 * (1 + pick(rng, 3))};
+        const struct dilu_admitter admitter = {&cluster, admit};
+        const bool affinity = n % 2 == 0;
+        const size_t place = dilu_place(&rule, cluster.gpus, cluster.count,
+                                        affinity ? cluster.affine : NULL, &need, &admitter);
+        assert_true(place == place_by_force(&cluster, &need, affinity));
+        nowhere += place == DILU_NOWHERE;
+        shared += place != DILU_NOWHERE && cluster.gpus[place].instances > 0;
+    }
+    assert_true(nowhere > 200 && shared > 1000);
+}
+
+/* ---- Lazy scaling ---------------------------------------------------------------------------- */
+
+static const struct dilu_lazy_rule paper_rule = {.window = 40, .out = 20, .in = 30};
+
+static void one_more_after_twenty_of_forty_samples_and_one_less_after_thirty(void **state)
+{
+    (void)state;
+    struct dilu_window window;
+    assert_true(dilu_window_init(&window, 40));
+    for (int i = 0; i < 19; i++)
+        dilu_window_add(&window, 11);
+    assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), 0);
+    for (int i = 0; i < 21; i++) /* full, and 19 above */
+        dilu_window_add(&window, 10);
+    assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), 0);
+    dilu_window_add(&window, 11); /* in place of one above */
+    assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), 0);
+    for (int i = 0; i < 18; i++)
+        dilu_window_add(&window, 11);
+    assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), 0);
+    dilu_window_add(&window, 11); /* in place of one that was not */
+    assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), 1);
+    dilu_window_restart(&window);
+    for (int i = 0; i < 29; i++)
+        dilu_window_add(&window, 4);
+    assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), 0);
+    dilu_window_add(&window, 4);
+    assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), -1);
+    assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 1), 0); /* the only one stays */
+    dilu_window_clear(&window);
+}
+
+static void the_window_counts_what_came_last(void **state)
+{
+    (void)state;
+    uint32_t steps[3] = {0};
+    for (uint64_t n = 0; n < 200; n++) {
+        struct random_stream stream;
+        gsl_rng *rng = stream_of(&stream, n, 3);
+        struct dilu_lazy_rule rule = {.window = 1 + pick(rng, 12)};
+        rule.out = 1 + pick(rng, (uint32_t)rule.window);
+        rule.in = 1 + pick(rng, (uint32_t)rule.window);
+        double history[60];
+        size_t start = 0;
+        struct dilu_window window;
+        assert_true(dilu_window_init(&window, rule.window));
+        for (size_t t = 0; t < 60; t++) {
+            history[t] = pick(rng, 10);
+            dilu_window_add(&window, history[t]);
+            size_t above = 0;
+            size_t below = 0;
+            for (size_t i = t + 1 > start + rule.window ? t + 1 - rule.window : start; i <= t;
+                 i++) {
+                above += history[i] > 6;
+                below += history[i] < 3;
+            }
+            const int wanted = above >= rule.out ? 1 : below >= rule.in ? -1 : 0;
+            assert_int_equal(dilu_lazy(&window, &rule, 6, 3, 2), wanted);
+            steps[wanted + 1]++;
+            if (wanted != 0) {
+                dilu_window_restart(&window);
+                start = t + 1;
+            }
+        }
+        dilu_window_clear(&window);
+    }
+    assert_true(steps[0] > 500 && steps[1] > 500 && steps[2] > 500);
+}
+
+/* ---- Shares ---------------------------------------------------------------------------------- */
+
+struct holders_case {
+    uint32_t units;
+    struct dilu_level levels[HOLDERS_MAX][LEVELS_MAX];
+    struct dilu_holder holders[HOLDERS_MAX];
+    size_t count;
+};
+
+static void random_holders(gsl_rng *rng, struct holders_case *one)
+{
+    one->units = 1 + pick(rng, 20);
+    one->count = 0;
+    uint32_t left = one->units;
+    while (one->count < HOLDERS_MAX && left > 0 && (one->count == 0 || pick(rng, 4) > 0)) {
+        uint32_t share = 1 + pick(rng, left);
+        struct dilu_level *levels = one->levels[one->count];
+        sim_time_t time = 1000 + pick(rng, 1000);
+        left -= share;
+        struct dilu_holder *holder = &one->holders[one->count++];
+        *holder = (struct dilu_holder){.levels = levels,
+                                       .level_count = 1 + pick(rng, LEVELS_MAX),
+                                       .working = pick(rng, 3) == 0};
+        holder->active = holder->working || pick(rng, 5) == 0;
+        for (size_t l = 0; l < holder->level_count; l++) {
+            levels[l] = (struct dilu_level){(uint32_t)l, share, time};
+            share += 1 + pick(rng, 4);
+            time = time * (sim_time_t)(60 + pick(rng, 45)) / 100;
+        }
+    }
+}
+
+/* The least time of the one at work, over levels and all quotas of both sides that fit. */
+static double least_time(const struct holders_case *one, const struct dilu_holder *worker,
+                         uint32_t idle)
+{
+    double least = (double)worker->levels[0].time;
+    for (size_t l = 1; l < worker->level_count; l++)
+        for (uint32_t quota = 1; quota <= 100; quota++)
+            for (uint32_t cut = 1; cut <= 100; cut++)
+                if (worker->levels[l].share <= one->units &&
+                    worker->levels[l].share * quota + idle * cut <= 100 * one->units)
+                    least = fmin(least, (double)worker->levels[l].time * 100 / quota);
+    return least;
+}
+
+static void check_alone(const struct holders_case *one, const struct dilu_holder *worker,
+                        uint32_t idle)
+{
+    const double time = (double)worker->levels[worker->level].time * 100 / worker->quota;
+    uint32_t cut = 100;
+    assert_true(fabs(time - least_time(one, worker, idle)) < 1e-6 * time);
+    for (size_t i = 0; i < one->count; i++)
+        if (&one->holders[i] != worker) {
+            assert_int_equal(one->holders[i].level, 0);
+            cut = one->holders[i].quota;
+        }
+    for (size_t i = 0; i < one->count; i++)
+        assert_true(&one->holders[i] == worker || one->holders[i].quota == cut);
+    /* No more is taken from the idle than is used. */
+    assert_true(cut == 100 ||
+                worker->levels[worker->level].share * worker->quota + idle * (cut + 1) >
+                    100 * one->units);
+}
+
+static void one_alone_is_as_fast_as_can_be_and_several_have_their_requests(void **state)
+{
+    (void)state;
+    uint32_t raised = 0;
+    uint32_t contended = 0;
+    for (uint64_t n = 0; n < 2000; n++) {
+        struct random_stream stream;
+        gsl_rng *rng = stream_of(&stream, n, 4);
+        struct holders_case one;
+        random_holders(rng, &one);
+        assert_true(dilu_grant(one.units, one.holders, one.count));
+        const struct dilu_holder *worker = NULL;
+        uint32_t held = 0;
+        uint32_t requests = 0;
+        uint32_t active = 0;
+        for (size_t i = 0; i < one.count; i++) {
+            const struct dilu_holder *holder = &one.holders[i];
+            held += holder->levels[holder->level].share * holder->quota;
+            requests += holder->levels[0].share;
+            active += holder->active;
+            worker = holder->working ? holder : worker;
+        }
+        assert_true(held <= 100 * one.units);
+        if (worker != NULL && active == 1) {
+            check_alone(&one, worker, requests - worker->levels[0].share);
+            raised += worker->level > 0;
+            continue;
+        }
+        for (size_t i = 0; i < one.count; i++)
+            assert_true(one.holders[i].level == 0 && one.holders[i].quota == 100);
+        contended += active > 1;
+    }
+    assert_true(raised > 150 && contended > 300);
+}
+
+static void requests_that_exceed_the_gpu_are_refused(void **state)
+{
+    (void)state;
+    const struct dilu_level four = {0, 4, 1};
+    struct dilu_holder holders[] = {{&four, 1, true, true, 0, 0}, {&four, 1, false, false, 0, 0}};
+    assert_false(dilu_grant(7, holders, 2));
+    assert_true(dilu_grant(8, holders, 2));
+}
+
+/* ---- The policy ------------------------------------------------------------------------------ */
+
+/* What was seen over all runs of a test. */
+static struct seen {
+    uint64_t looks, raised, cut, together;
+    struct dilu_counters counters;
+    struct dilu_share_counters shares;
+    bool fixed; /* no share but the request may be */
+} seen;
+
+static void check_instance(struct platform *platform, const struct dilu_hosts *hosts, uint32_t id,
+                           uint32_t host)
+{
+    const struct dilu_instance *instance = &hosts->instances[id];
+    const struct instance_view view = platform_instance(platform, id);
+    const struct dilu_level *level = &instance->profile->levels[instance->level];
+    assert_true(instance->alive);
+    assert_int_equal(instance->host, host);
+    assert_int_equal(view.configuration, level->configuration);
+    assert_int_equal(view.quota, instance->quota);
+    assert_int_equal(view.invoker, hosts->hosts[host].invoker);
+    assert_int_equal(view.gpu, hosts->hosts[host].which);
+    assert_int_equal(view.state == INSTANCE_BUSY, instance->busy);
+    assert_int_equal(view.state != INSTANCE_STARTING, instance->ready);
+    assert_true(!seen.fixed || (instance->level == 0 && instance->quota == 100));
+    seen.raised += instance->level > 0;
+    seen.cut += instance->quota < 100;
+}
+
+/* One at work alone has its limit, or what is faster; otherwise all have their requests. */
+static void check_host(struct platform *platform, const struct dilu_hosts *hosts, uint32_t host)
+{
+    const struct dilu_gpu *gpu = &hosts->gpus[host];
+    const uint32_t *residents = hosts->hosts[host].residents;
+    uint32_t held = 0;
+    uint32_t active = 0;
+    double requests = 0;
+    bool spread = false;
+    for (uint32_t i = 0; i < gpu->instances; i++) {
+        const struct dilu_instance *instance = &hosts->instances[residents[i]];
+        check_instance(platform, hosts, residents[i], host);
+        held += instance->profile->levels[instance->level].share * instance->quota;
+        requests += instance->profile->levels[0].share;
+        active += instance->busy || platform_now(platform) < instance->active_until;
+        spread = spread || instance->level > 0 || instance->quota < 100;
+    }
+    assert_int_equal(
+        held + platform_gpu_free(platform, hosts->hosts[host].invoker, hosts->hosts[host].which),
+        100 * hosts->hosts[host].units);
+    assert_true(requests <= gpu->units && fabs(requests - gpu->request) < 1e-9);
+    assert_true(!spread || active == 1);
+    if (gpu->instances == 1 && hosts->instances[residents[0]].busy) {
+        const struct dilu_instance *alone = &hosts->instances[residents[0]];
+        const struct dilu_level *levels = alone->profile->levels;
+        for (size_t l = 0; l < alone->profile->level_count; l++)
+            assert_true(levels[l].share > hosts->hosts[host].units ||
+                        levels[alone->level].time <= levels[l].time);
+    }
+    seen.together += gpu->instances > 1;
+}
+
+static void check_hosts(struct platform *platform, const void *state)
+{
+    const struct dilu_hosts *hosts = dilu_hosts_of(state);
+    uint32_t housed = 0;
+    uint32_t listed = 0;
+    for (uint32_t h = 0; h < hosts->count; h++) {
+        check_host(platform, hosts, h);
+        housed += hosts->gpus[h].instances;
+    }
+    for (size_t d = 0; d < dilu_deployment_count(state); d++) {
+        const struct dilu_deployment_view view = dilu_deployment(state, d);
+        for (uint32_t i = 0; i < view.instance_count; i++) {
+            assert_int_equal(hosts->instances[view.instances[i]].deployment, d);
+            listed += hosts->instances[view.instances[i]].host != SIM_NONE;
+        }
+    }
+    assert_int_equal(housed, listed);
+    seen.looks++;
+    dilu_count(state, &seen.counters);
+    seen.shares = hosts->counters;
+}
+
+static bool watched_decide(void *state, struct platform *platform)
+{
+    const bool more = policy_find("dilu", NULL)->decide(state, platform);
+    check_hosts(platform, state);
+    return more;
+}
+
+/* `hasty`: scales on single samples, so that runs of seconds see it. */
+static const struct policy *watched(bool hasty)
+{
+    static struct parameter parameters[VALUES_MAX];
+    static struct policy policy;
+    policy = *policy_find("dilu", NULL);
+    assert_true(policy.parameter_count <= VALUES_MAX);
+    memcpy(parameters, policy.parameters, policy.parameter_count * sizeof *parameters);
+    for (size_t i = 0; i < policy.parameter_count; i++)
+        if (hasty &&
+            (strcmp(parameters[i].name, "window") == 0 || strcmp(parameters[i].name, "out") == 0 ||
+             strcmp(parameters[i].name, "in") == 0))
+            parameters[i].fallback = strcmp(parameters[i].name, "window") == 0 ? 3 : 1;
+    policy.parameters = parameters;
+    policy.decide = watched_decide;
+    return &policy;
+}
+
+static const struct {
+    const char *key;
+    double value;
+} variants[] = {{NULL, 0},      {"bound", 1},    {"te_drop", 0}, {"limit", 3},
+                {"limit", 1},   {"vcpus", 2},    {"split", 1},   {"omega", 0.8},
+                {"gamma", 1},   {"alpha", 1},    {"counted", 1}, {"first", 3},
+                {"routing", 1}, {"vertical", 1}, {"backlog", 1}, {"bound", 0.2}};
+
+static void no_world_is_overcommitted_and_all_are_served(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    seen = (struct seen){0};
+    uint64_t outs = 0;
+    uint64_t ins = 0;
+    for (uint64_t world = 0; world < WORLDS; world++) {
+        char json[WORLD_BYTES];
+        struct simulation_result result = {0};
+        const size_t variant = world % (sizeof variants / sizeof *variants);
+        world_random(json, world, world % 3 == 0);
+        run_well(json, watched(world >= WORLDS / 2), variants[variant].key, variants[variant].value,
+                 log, &result);
+        world_check_conserved(log, &result, REQUESTS);
+        assert_int_equal(result.overall.dropped, 0);
+        for (size_t i = 0; i < log->batch_count; i++)
+            assert_true(log->batches[i].jobs >= 1 &&
+                        log->batches[i].jobs <= log->batches[i].configured_batch);
+        outs += seen.counters.outs;
+        ins += seen.counters.ins;
+        simulation_result_clear(&result);
+    }
+    free(log);
+    assert_true(seen.looks > 1000 && seen.together > 500);
+    assert_true(seen.raised > 100 && seen.cut > 10);
+    assert_true(outs > 10 && ins > 10);
+}
+
+/* The text with every `from` replaced. */
+static void replace(char json[WORLD_BYTES], const char *from, const char *to)
+{
+    char out[WORLD_BYTES] = "";
+    const char *rest = json;
+    for (const char *at = strstr(rest, from); at != NULL; at = strstr(rest, from)) {
+        world_add(out, "%.*s%s", (int)(at - rest), rest, to);
+        rest = at + strlen(from);
+    }
+    world_add(out, "%s", rest);
+    memcpy(json, out, WORLD_BYTES);
+}
+
+static void gpus_in_slices_or_held_whole_keep_their_shares(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    seen = (struct seen){.fixed = true};
+    for (uint64_t world = 0; world < 8; world++) {
+        char json[WORLD_BYTES];
+        struct simulation_result result = {0};
+        world_random(json, world, true);
+        if (world < 4)
+            replace(json, "\"mps\"", "\"exclusive\"");
+        else
+            replace(json, "\"model\":\"test\",\"sharing\":\"mps\",\"units\":4",
+                    "\"model\":\"A30\",\"sharing\":\"mig\",\"units\":4");
+        run_well(json, watched(true), NULL, 0, log, &result);
+        world_check_conserved(log, &result, REQUESTS);
+        simulation_result_clear(&result);
+    }
+    assert_true(seen.looks > 100 && seen.raised == 0);
+    free(log);
+}
+
+/* One invoker for everything. */
+static void functions_without_room_are_served_in_the_end(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    seen = (struct seen){0};
+    uint64_t reclaimed = 0;
+    uint64_t makeshift = 0;
+    for (uint64_t world = 0; world < 12; world++) {
+        char json[WORLD_BYTES];
+        struct simulation_result result = {0};
+        world_random(json, world, true);
+        for (uint32_t count = 2; count <= 5; count++) {
+            char from[32];
+            (void)snprintf(from, sizeof from, "\"count\":%u,\"vcpus\"", count);
+            replace(json, from, "\"count\":1,\"vcpus\"");
+        }
+        if (world % 2 == 0)
+            replace(json, "\"mps\"", "\"exclusive\"");
+        run_well(json, watched(world % 3 == 0), "routing", world % 4 == 1, log, &result);
+        world_check_conserved(log, &result, REQUESTS);
+        assert_int_equal(result.overall.dropped, 0);
+        reclaimed += seen.counters.reclaimed;
+        makeshift += seen.counters.makeshift;
+        simulation_result_clear(&result);
+    }
+    free(log);
+    assert_true(reclaimed > 0 && makeshift > 0);
+}
+
+static void the_same_seed_gives_the_same_batches(void **state)
+{
+    (void)state;
+    struct log *logs = malloc(2 * sizeof *logs);
+    assert_non_null(logs);
+    char json[WORLD_BYTES];
+    world_random(json, 3, false);
+    for (int i = 0; i < 2; i++) {
+        struct simulation_result result = {0};
+        run_well(json, policy_find("dilu", NULL), NULL, 0, &logs[i], &result);
+        simulation_result_clear(&result);
+    }
+    assert_int_equal(logs[0].batch_count, logs[1].batch_count);
+    for (size_t i = 0; i < logs[0].batch_count; i++) {
+        assert_true(logs[0].batches[i].dispatched_ns == logs[1].batches[i].dispatched_ns);
+        assert_true(logs[0].batches[i].finished_ns == logs[1].batches[i].finished_ns);
+        assert_int_equal(logs[0].batches[i].invoker, logs[1].batches[i].invoker);
+        assert_int_equal(logs[0].batches[i].jobs, logs[1].batches[i].jobs);
+    }
+    free(logs);
+}
+
+/* ---- Behaviour ------------------------------------------------------------------------------- */
+
+/* One GPU of 8 units; a function takes 20 ms on 4 of them, which it requests, and 15 on 6, its
+ * limit. */
+static const char lone[] =
+    "{\"name\":\"lone\",\"cluster\":{\"invokers\":[{\"count\":4,\"vcpus\":4,\"memory_mb\":4000,"
+    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":8,\"memory_mb\":4000}]}],"
+    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
+    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":0},"
+    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":0}]},\"profile\":{\"device\":\"test\","
+    "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":8,\"functions\":{"
+    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[2],\"vgpu\":[4,6]},\"latency_ms\":[[[20,15]]],"
+    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,\"cv\":0},\"gpu_memory_mb\":{"
+    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0},"
+    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[2],\"vgpu\":[4,6]},\"latency_ms\":[[[20,15]]],"
+    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":100,\"cv\":0},\"gpu_memory_mb\":{"
+    "\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0}},"
+    "\"interference\":{\"model\":\"constant\",\"constant\":0}},\"applications\":[APPS],"
+    "\"arrivals\":{\"process\":\"uniform\",\"low_ms\":GAP,\"high_ms\":GAP.0000001},"
+    "\"slo\":{\"ms\":100},\"platform\":{\"prewarm\":\"none\",\"interference\":false,"
+    "\"initial\":{\"f\":4,\"g\":4}},\"requests\":COUNT,\"warmup_requests\":0,\"seed\":1}";
+
+static void run_lone(const char *applications, const char *gap, const char *count, struct log *log,
+                     const struct policy *policy, const char *key, double value)
+{
+    char json[WORLD_BYTES];
+    struct simulation_result result = {0};
+    (void)snprintf(json, sizeof json, "%s", lone);
+    replace(json, "APPS", applications);
+    replace(json, "GAP", gap);
+    if (strstr(applications, "\"g\"") == NULL)
+        replace(json, ",\"g\":4", "");
+    replace(json, "COUNT", count);
+    run_well(json, policy, key, value, log, &result);
+    simulation_result_clear(&result);
+}
+
+static const char app_f[] = "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}";
+/* One, and then both at once. */
+static const char app_both[] =
+    "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"g\",\"output_bytes\":0},"
+    "{\"name\":\"b\",\"function\":\"f\",\"after\":[\"a\"]},"
+    "{\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"]}]}";
+/* One after the other, which starts while the first still counts as active. */
+static const char app_chain[] =
+    "{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\",\"output_bytes\":0},"
+    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]}]}";
+
+/* The time of each batch after the first of each function, all alike. */
+static double execution_ms(const struct log *log, uint32_t stage)
+{
+    double first = 0;
+    for (size_t i = 4; i < log->batch_count; i++) {
+        const struct batch_row *row = &log->batches[i];
+        const double ms = sim_to_ms(row->finished_ns - row->started_ns);
+        if (row->stage != stage)
+            continue;
+        first = first > 0 ? first : ms;
+        assert_true(fabs(ms - first) < 0.01);
+    }
+    return first;
+}
+
+static void a_lone_instance_runs_at_its_limit_and_two_at_their_requests(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    seen = (struct seen){0};
+    run_lone(app_f, "100", "40", log, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
+    run_lone(app_f, "100", "40", log, watched(false), "vertical", 1);
+    assert_true(fabs(execution_ms(log, 0) - 20) < 0.01);
+    run_lone(app_both, "100", "40", log, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
+    assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
+    assert_true(fabs(execution_ms(log, 2) - 20) < 0.01);
+    assert_int_equal(seen.counters.created, 2);
+    assert_true(seen.together > 0);
+    free(log);
+}
+
+/* f: alone, the idle g cut, at its limit. g: f has just worked, so at the request. */
+static void an_idle_neighbour_gives_way_and_one_that_just_worked_does_not(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    seen = (struct seen){0};
+    run_lone(app_chain, "100", "40", log, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
+    assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
+    assert_true(seen.cut > 0 && seen.shares.raised > 0 && seen.shares.contended > 0);
+    free(log);
+}
+
+/* 50 ms of g's time, a quarter of its work, at its request; the rest at its limit. */
+static void who_has_been_idle_for_fifty_milliseconds_no_longer_counts(void **state)
+{
+    (void)state;
+    char json[WORLD_BYTES];
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    struct simulation_result result = {0};
+    (void)snprintf(json, sizeof json, "%s", lone);
+    char *g = strstr(json, "\"g\":{\"grid\"");
+    assert_non_null(g);
+    char tail[WORLD_BYTES];
+    (void)snprintf(tail, sizeof tail, "%s", g);
+    *g = '\0';
+    replace(tail, "[20,15]", "[200,150]");
+    world_add(json, "%s", tail);
+    replace(json, "APPS", app_chain);
+    replace(json, "GAP", "500");
+    replace(json, "COUNT", "20");
+    replace(json, "{\"ms\":100}", "{\"ms\":1000}");
+    run_well(json, watched(false), NULL, 0, log, &result);
+    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
+    assert_true(fabs(execution_ms(log, 1) - (50 + 0.75 * 150)) < 0.1);
+    simulation_result_clear(&result);
+    free(log);
+}
+
+/* When the number of instances changed. */
+static struct {
+    sim_time_t second, first_job;
+    uint32_t most;
+} grown;
+
+static bool growth_decide(void *state, struct platform *platform)
+{
+    const bool more = watched_decide(state, platform);
+    const uint32_t count = dilu_deployment(state, 0).instance_count;
+    if (count >= 1 && grown.first_job == 0)
+        grown.first_job = platform_now(platform);
+    if (count >= 2 && grown.second == 0)
+        grown.second = platform_now(platform);
+    grown.most = count > grown.most ? count : grown.most;
+    return more;
+}
+
+/* 66.7 jobs/s at the limit and 50 at the request, which is what counts: 62.5 are more. */
+static void one_more_only_after_twenty_seconds_above_capacity(void **state)
+{
+    (void)state;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    struct policy policy = *watched(false);
+    policy.decide = growth_decide;
+    memset(&grown, 0, sizeof grown);
+    run_lone(app_f, "16", "1800", log, &policy, NULL, 0);
+    assert_int_equal(grown.most, 2);
+    const double after = sim_to_s(grown.second - grown.first_job);
+    assert_true(after > 19.9 && after < 20.1);
+    /* 47.6/s are within what one can do. */
+    memset(&grown, 0, sizeof grown);
+    run_lone(app_f, "21", "1800", log, &policy, NULL, 0);
+    assert_int_equal(grown.most, 1);
+    free(log);
+}
+
+static void samples_fewer_than_asked_for_are_refused(void **state)
+{
+    (void)state;
+    char json[WORLD_BYTES];
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    struct simulation_result result = {0};
+    struct error error = {0};
+    world_random(json, 1, true);
+    assert_false(run(json, policy_find("dilu", NULL), "window", 10, log, &result, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "window"));
+    free(log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_search_finds_on_the_authors_measurements_what_theirs_finds),
+        cmocka_unit_test(the_optimum_that_the_search_misses_is_robertas),
+        cmocka_unit_test(the_search_stops_where_efficiency_drops_by_more_than_allowed),
+        cmocka_unit_test(what_is_found_meets_the_bound_in_few_trials),
+        cmocka_unit_test(an_instance_goes_where_brute_force_puts_it),
+        cmocka_unit_test(one_more_after_twenty_of_forty_samples_and_one_less_after_thirty),
+        cmocka_unit_test(the_window_counts_what_came_last),
+        cmocka_unit_test(one_alone_is_as_fast_as_can_be_and_several_have_their_requests),
+        cmocka_unit_test(requests_that_exceed_the_gpu_are_refused),
+        cmocka_unit_test(no_world_is_overcommitted_and_all_are_served),
+        cmocka_unit_test(gpus_in_slices_or_held_whole_keep_their_shares),
+        cmocka_unit_test(functions_without_room_are_served_in_the_end),
+        cmocka_unit_test(the_same_seed_gives_the_same_batches),
+        cmocka_unit_test(a_lone_instance_runs_at_its_limit_and_two_at_their_requests),
+        cmocka_unit_test(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not),
+        cmocka_unit_test(who_has_been_idle_for_fifty_milliseconds_no_longer_counts),
+        cmocka_unit_test(one_more_only_after_twenty_seconds_above_capacity),
+        cmocka_unit_test(samples_fewer_than_asked_for_are_refused),
+    };
+    return cmocka_run_group_tests_name("dilu", tests, NULL, NULL);
+}
