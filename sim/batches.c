@@ -526,11 +526,8 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
 static sim_time_t job_cold_wait(const struct platform *platform, const struct batch *batch,
                                 uint32_t job)
 {
-    if (batch->instance == SIM_NONE)
-        return batch->cold_wait;
-    sim_time_t entered = platform->jobs[job].entered;
-    sim_time_t ready = platform->instances[batch->instance].ready;
-    return ready > entered ? ready - entered : 0;
+    return batch->instance == SIM_NONE ? batch->cold_wait
+                                       : instances_cold_wait(platform, batch->instance, job);
 }
 
 /* Counts of the measured jobs of a batch, by application and overall; the batch itself counts where

@@ -270,6 +270,8 @@ bool instances_set_share(struct platform *platform, uint32_t id, uint32_t config
 void instances_ready(struct platform *platform, uint32_t id);
 /* Bills what instance `id` held since it last executed or was billed. */
 void instances_bill(struct platform *platform, uint32_t id);
+/* How long `job`, routed to instance `id` (SIM_NONE: to none), has waited for it to start. */
+sim_time_t instances_cold_wait(const struct platform *platform, uint32_t id, uint32_t job);
 /* The run is over: all are killed. */
 void instances_close(struct platform *platform);
 
