@@ -746,6 +746,73 @@ static void a_regular_caller_meets_a_container_that_was_started_for_it(void **st
     free(log);
 }
 
+/* A GPU of four units; f and g want three, and in 50 ms nothing less will do. */
+static void world_narrow(char json[WORLD_BYTES], const char *trace, unsigned requests)
+{
+    static const char function[] =
+        "{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,3]},\"latency_ms\":[[[60,20]]],"
+        "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":1000,\"cv\":0},\"gpu_memory_mb\":"
+        "{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0}";
+    json[0] = '\0';
+    world_add(json,
+              "{\"name\":\"narrow\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":8,"
+              "\"memory_mb\":2000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","
+              "\"units\":4,\"memory_mb\":2000}]}],\"price\":{\"vcpu_hour_usd\":3.6,"
+              "\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":"
+              "\"f\",\"input_bytes\":0},{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":0}]},"
+              "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","
+              "\"licence\":\"none\",\"unit\":4,\"functions\":{\"f\":%s,\"g\":%s}},"
+              "\"applications\":[{\"name\":\"first\",\"stages\":[{\"name\":\"a\","
+              "\"function\":\"f\"}]},{\"name\":\"second\",\"stages\":[{\"name\":\"a\","
+              "\"function\":\"g\"}]}],\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},"
+              "\"slo\":{\"ms\":50},\"platform\":{\"prewarm\":\"none\",\"interference\":false,"
+              "\"initial\":{\"f\":2,\"g\":2}},\"requests\":%u,\"warmup_requests\":0,\"seed\":3}",
+              function, function, trace, requests);
+}
+
+/* f takes its three units first and is not asked for after 5 s; g makes do with one until f's
+ * instance has retired, and then has its own. */
+static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    FILE *trace = fdopen(file, "w");
+    assert_non_null(trace);
+    unsigned count = 0;
+    fprintf(trace, "time_ms,application\n");
+    for (int ms = 0; ms < 100000; ms += 100) {
+        if (ms < 5000 && ++count > 0)
+            fprintf(trace, "%d,first\n", ms);
+        if (ms >= 1000 && ++count > 0)
+            fprintf(trace, "%d,second\n", ms + 50);
+    }
+    fclose(trace);
+    char *json = malloc(WORLD_BYTES);
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(json);
+    assert_non_null(log);
+    world_narrow(json, path, count);
+    struct policy policy = watch();
+    struct simulation_result result = {0};
+    run_well(json, &policy, NULL, 0, log, &result);
+    for (size_t i = 0; i < log->request_count; i++) {
+        const struct request_row *row = &log->requests[i];
+        if (row->application == 0 || row->arrival_ns > 45 * SIM_S)
+            assert_true(row->hit);
+        else if (row->arrival_ns < 30 * SIM_S)
+            assert_true(!row->hit && row->exec_ns == 60 * SIM_MS);
+    }
+    /* f's, g's makeshift and g's own; only the last lives. */
+    assert_int_equal(counted.created, 3);
+    assert_int_equal(counted.killed, 2);
+    simulation_result_clear(&result);
+    unlink(path);
+    free(json);
+    free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -759,6 +826,7 @@ int main(void)
         cmocka_unit_test(lsth_expects_a_regular_caller_just_in_time),
         cmocka_unit_test(every_world_runs_to_its_end_and_again_to_the_same_bytes),
         cmocka_unit_test(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again),
+        cmocka_unit_test(what_is_made_for_want_of_room_does_not_count_as_capacity),
         cmocka_unit_test(a_regular_caller_meets_a_container_that_was_started_for_it),
     };
     return cmocka_run_group_tests_name("infless", tests, NULL, NULL);

@@ -35,7 +35,8 @@
  * - Slots with an idle container of the function come first (`placement`), for a cold start takes
  *   seconds here.
  * - Where the cluster is full, a deployment that has none may take an idle instance of another
- *   whose oldest work is younger, a retired one first; it makes do with its smallest configuration.
+ *   whose oldest work is younger, a retired one first; it makes do with its smallest configuration,
+ *   which counts for nothing against the excess: every tick asks for an instance that is of use.
  *   Otherwise a shortage is counted, and the next tick tries again.
  * - LSTH rules the containers that ended instances leave behind: kept until the last invocation
  *   plus the keep-alive window; where there is a prewarm window they go at once, and a container is
