@@ -319,8 +319,36 @@ static bool make_smallest(struct infless *self, struct platform *platform,
     return true;
 }
 
+/* Of what is of use the one that needs least, of batch 1: room taken from others is not to be had
+ * whole. */
+static bool make_least(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    struct slot_search search = {self, pool->function};
+    struct infless_choice choice = {.candidate = NULL};
+    double least = INFINITY;
+    self->platform = platform;
+    for (size_t i = 0; i < pool->candidate_count; i++) {
+        const struct infless_candidate *here = &pool->candidates[i];
+        const double need =
+            self->rule.vcpu_weight * here->vcpu + self->rule.unit_weight * here->vgpu;
+        struct infless_slot slot;
+        if (here->batch > 1 || need >= least)
+            continue;
+        choice.looked++;
+        if (!fullest_slot(&search, here, &slot))
+            continue;
+        least = need;
+        choice.candidate = here;
+        choice.slot = slot;
+    }
+    platform_charge(platform, choice.looked);
+    return choice.candidate != NULL && instance_make(self, platform, pool, &choice);
+}
+
 static bool make_any(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
+    if (pool->starving)
+        return make_least(self, platform, pool) || make_smallest(self, platform, pool);
     const double rate = fmax(pool->observed, waiting_jobs(pool, platform));
     const struct infless_choice choice = choose(self, platform, pool, rate, true);
     if (choice.candidate != NULL && instance_make(self, platform, pool, &choice))
