@@ -8,7 +8,7 @@
  * - `max_batch` is no bound by default: what bounds a batch is slack.
  * - A job's stage deadline is set as it becomes ready: ready + (deadline - ready) x the stage's
  * time / the longest way from there on, so what earlier stages left unused, or overran, is shared
- * out anew. A stage's time is its mean latency over the configurations (`split`).
+ * out anew. A stage's time is its mean latency over the configurations of batch 1 (`split`).
  * - A queue's slack is the least of its oldest jobs, as many as the largest batch takes. GrandSLAm
  *   reorders within a queue; the platform's queues are served from the front.
  * - A batch of b is allowed if its fastest configuration ends by the stage deadline of all b. Of

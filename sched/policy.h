@@ -222,7 +222,7 @@ bool platform_kill(struct platform *platform, uint32_t instance);
 /* Another configuration and quota for a living instance (vertical scaling): the batch that runs
  * keeps its remaining work, at the new rate. False where the invoker has not what it takes (not a
  * breach; nothing changes). A breach where the batch that runs has more jobs than the new
- * configuration allows, or where the GPU is shared by MIG. */
+ * configuration allows, or where the GPU is not shared by MPS. */
 bool platform_set_share(struct platform *platform, uint32_t instance, uint32_t configuration,
                         uint32_t quota);
 

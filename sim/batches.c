@@ -15,7 +15,7 @@ static bool batches_grow(struct platform *platform)
     if (batches == NULL)
         return false;
     for (uint32_t i = old; i < capacity; i++)
-        batches[i].next = i + 1 < capacity ? i + 1 : SIM_NONE;
+        batches[i] = (struct batch){.next = i + 1 < capacity ? i + 1 : SIM_NONE};
     platform->batches = batches;
     platform->batch_capacity = capacity;
     platform->batch_free = old;
@@ -526,11 +526,8 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
 static sim_time_t job_cold_wait(const struct platform *platform, const struct batch *batch,
                                 uint32_t job)
 {
-    if (batch->instance == SIM_NONE)
-        return batch->cold_wait;
-    sim_time_t entered = platform->jobs[job].entered;
-    sim_time_t ready = platform->instances[batch->instance].ready;
-    return ready > entered ? ready - entered : 0;
+    return batch->instance == SIM_NONE ? batch->cold_wait
+                                       : instances_cold_wait(platform, batch->instance, job);
 }
 
 /* Counts of the measured jobs of a batch, by application and overall; the batch itself counts where
@@ -663,6 +660,7 @@ void batches_finish(struct platform *platform, uint32_t id)
                                       .started = batch->started,
                                       .execution = platform->now - batch->started};
     uint32_t job = batch->first_job;
+    batch->jobs = 0;
     batch->next = platform->batch_free;
     platform->batch_free = id;
     platform->running_batches--;
@@ -674,6 +672,42 @@ void batches_finish(struct platform *platform, uint32_t id)
     }
     if (platform->policy->on_finish != NULL)
         platform->policy->on_finish(platform->policy_state, platform, &finished);
+}
+
+void batches_check_holdings(struct platform *platform)
+{
+    struct error fault = {0};
+    if (!cluster_check(&platform->cluster, false, &fault))
+        platform_fail(platform, "%s", fault.message);
+    const struct cluster_use *use = &platform->cluster.use;
+    int64_t vcpus = 0, parts = 0;
+    for (uint32_t i = 0; i < platform->batch_capacity; i++) {
+        const struct batch *batch = &platform->batches[i];
+        if (batch->jobs == 0 || batch->instance != SIM_NONE)
+            continue;
+        const struct configuration *spec = batch_configuration(platform, batch);
+        vcpus += spec->vcpu;
+        parts += spec->vgpu * UNIT_PARTS;
+    }
+    for (uint32_t i = 0; i < platform->instance_capacity; i++) {
+        const struct instance *instance = &platform->instances[i];
+        if (!instance->alive)
+            continue;
+        const struct configuration *spec = &platform->workload->functions[instance->function]
+                                                .configurations[instance->configuration];
+        vcpus += spec->vcpu;
+        parts += spec->vgpu * instance->quota;
+        if (instance->quota != platform->cluster.containers[instance->container].quota)
+            platform_fail(platform, "invariant quota: instance %" PRIu32 " has not its container's",
+                          i);
+    }
+    if (vcpus != use->vcpus || parts != use->unit_parts)
+        platform_fail(platform,
+                      "invariant holdings: %" PRId64
+                      " vCPUs and %.2f units are given away, batches "
+                      "and instances hold %" PRId64 " and %.2f",
+                      (int64_t)use->vcpus, (double)use->unit_parts / UNIT_PARTS, vcpus,
+                      (double)parts / UNIT_PARTS);
 }
 
 /* ---- Containers ------------------------------------------------------------------------------ */

@@ -785,6 +785,30 @@ void cluster_container_ready(struct cluster *cluster, uint32_t id, sim_time_t no
 
 /* ---- Invariants ------------------------------------------------------------------------------ */
 
+/* Does the use that is kept agree with what invokers and GPUs lack. */
+static bool cluster_check_use(const struct cluster *cluster, struct error *error)
+{
+    struct cluster_use use = {0};
+    for (uint32_t i = 0; i < cluster->invoker_count; i++) {
+        use.vcpus += (int64_t)cluster->invokers[i].vcpus - cluster->invokers[i].free_vcpus;
+        use.memory_kb += cluster->invokers[i].memory_kb - cluster->invokers[i].free_kb;
+    }
+    for (uint32_t g = 0; g < cluster->gpu_count; g++) {
+        const struct gpu_state *gpu = &cluster->gpus[g];
+        const int64_t parts = (int64_t)gpu->spec->units * UNIT_PARTS;
+        use.unit_parts += parts - gpu->free_parts;
+        use.gpu_memory_kb += gpu->memory_kb - gpu->free_kb;
+        use.active_unit_parts += gpu->holding > 0 ? parts : 0;
+    }
+    if (memcmp(&use, &cluster->use, sizeof use) != 0)
+        return error_run(error,
+                         "invariant use: %" PRId64 " vCPUs and %.2f units are counted as used, "
+                         "invokers lack %" PRId64 " and GPUs %.2f, or memory differs",
+                         cluster->use.vcpus, (double)cluster->use.unit_parts / UNIT_PARTS,
+                         use.vcpus, (double)use.unit_parts / UNIT_PARTS);
+    return true;
+}
+
 bool cluster_check(const struct cluster *cluster, bool at_rest, struct error *error)
 {
     for (uint32_t i = 0; i < cluster->invoker_count; i++) {
@@ -823,5 +847,5 @@ bool cluster_check(const struct cluster *cluster, bool at_rest, struct error *er
                              " is not empty at rest",
                              g, gpu->invoker);
     }
-    return true;
+    return cluster_check_use(cluster, error);
 }

@@ -168,8 +168,9 @@ void cluster_evict(struct cluster *cluster, uint32_t id);
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm);
 
-/* Invariant: everything free lies within 0..capacity, and — `at_rest`, no batch left — equals it
- * but for containers. Names the first breach. O(size). */
+/* Invariant: everything free lies within 0..capacity, what is counted as used is what is not free,
+ * and — `at_rest`, no batch left — all is free but for containers. Names the first breach. O(size).
+ */
 bool cluster_check(const struct cluster *cluster, bool at_rest, struct error *error);
 
 #endif

@@ -161,6 +161,16 @@ bool instances_set_share(struct platform *platform, uint32_t id, uint32_t config
     return !platform->failed;
 }
 
+sim_time_t instances_cold_wait(const struct platform *platform, uint32_t id, uint32_t job)
+{
+    if (id == SIM_NONE)
+        return 0;
+    sim_time_t entered = platform->jobs[job].entered;
+    sim_time_t ready = platform->instances[id].ready;
+    sim_time_t until = platform->now < ready ? platform->now : ready;
+    return until > entered ? until - entered : 0;
+}
+
 void instances_close(struct platform *platform)
 {
     for (uint32_t i = 0; i < platform->instance_capacity && !platform->failed; i++)

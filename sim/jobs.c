@@ -441,7 +441,9 @@ void jobs_drop(struct platform *platform, uint32_t slot)
                                                 : &platform->instances[instance].buffer,
                            job);
             queue_mark(platform, id);
-            request->queue_time += platform->now - platform->jobs[job].ready;
+            sim_time_t cold = instances_cold_wait(platform, instance, job);
+            request->queue_time += platform->now - platform->jobs[job].ready - cold;
+            request->cold_time += cold;
             platform->jobs[job].state = JOB_DONE;
         }
     }

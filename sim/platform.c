@@ -454,6 +454,7 @@ bool platform_return(struct platform *platform, uint32_t instance)
 {
     if (!instance_allowed(platform, "return", instance))
         return false;
+    platform->controller.acts++;
     jobs_return(platform, instance);
     return !platform->failed;
 }

@@ -224,6 +224,7 @@ static void sample_take(struct platform *platform)
         }
     }
     timeline_record(platform, stranded);
+    batches_check_holdings(platform);
     platform_schedule(platform, platform->now + platform->experiment->platform.sample_interval,
                       EVENT_SAMPLE, 0);
 }

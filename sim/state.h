@@ -81,7 +81,7 @@ struct queue {
 struct batch {
     uint32_t queue, function, configuration, invoker, gpu, container; /* queue: the head's */
     uint32_t instance;        /* that runs it; SIM_NONE: a batch of its own */
-    uint32_t jobs, first_job; /* list through job.next */
+    uint32_t jobs, first_job; /* list through job.next; no jobs: the batch is free */
     uint32_t next, previous;  /* executing on the same GPU; `next` also the free list */
     uint8_t slots, quota;
     bool cold, executing;
@@ -240,6 +240,9 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
                      uint32_t quota);
 void batches_start(struct platform *platform, uint32_t id);
 void batches_finish(struct platform *platform, uint32_t id);
+/* Is what the cluster has given away within its capacities, and just what living batches and
+ * instances hold; fails the run where it is not. O(invokers + GPUs + batches + instances). */
+void batches_check_holdings(struct platform *platform);
 /* Containers made before the first arrival, as platform.initial says; fails (ERROR_INPUT) where it
  * counts more than memory holds. */
 void containers_init(struct platform *platform);
@@ -270,6 +273,8 @@ bool instances_set_share(struct platform *platform, uint32_t id, uint32_t config
 void instances_ready(struct platform *platform, uint32_t id);
 /* Bills what instance `id` held since it last executed or was billed. */
 void instances_bill(struct platform *platform, uint32_t id);
+/* How long `job`, routed to instance `id` (SIM_NONE: to none), has waited for it to start. */
+sim_time_t instances_cold_wait(const struct platform *platform, uint32_t id, uint32_t job);
 /* The run is over: all are killed. */
 void instances_close(struct platform *platform);
 

@@ -184,14 +184,19 @@ static uint32_t queue_function(const struct workload *workload, uint32_t queue)
     return application->stages[stage].function;
 }
 
-/* Mean latency over the configurations: all of a random world's fit its invokers. */
+/* Mean latency over the configurations of batch 1: all of a random world's fit its invokers. */
 static double mean_time(const struct workload *workload, uint32_t function)
 {
     const struct function *spec = &workload->functions[function];
     double sum = 0;
-    for (size_t i = 0; i < spec->configuration_count; i++)
+    size_t count = 0;
+    for (size_t i = 0; i < spec->configuration_count; i++) {
+        if (spec->configurations[i].batch > 1)
+            continue;
         sum += (double)spec->configurations[i].time;
-    return sum / (double)spec->configuration_count;
+        count++;
+    }
+    return sum / (double)count;
 }
 
 /* Longest sum of mean latencies along any path into or out of a stage, its own not counted. */

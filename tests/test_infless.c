@@ -746,6 +746,109 @@ static void a_regular_caller_meets_a_container_that_was_started_for_it(void **st
     free(log);
 }
 
+/* A GPU of four units, for f and g on one or on `large` units in `times`. */
+static void world_narrow(char json[WORLD_BYTES], const char *large, const char *times,
+                         const char *trace, unsigned requests)
+{
+    char function[512];
+    (void)snprintf(
+        function, sizeof function,
+        "{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1,%s]},\"latency_ms\":[[[%s]]],"
+        "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":1000,\"cv\":0},\"gpu_memory_mb\":"
+        "{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,\"bandwidth_share\":0}",
+        large, times);
+    json[0] = '\0';
+    world_add(json,
+              "{\"name\":\"narrow\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":8,"
+              "\"memory_mb\":2000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","
+              "\"units\":4,\"memory_mb\":2000}]}],\"price\":{\"vcpu_hour_usd\":3.6,"
+              "\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":"
+              "\"f\",\"input_bytes\":0},{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":0}]},"
+              "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","
+              "\"licence\":\"none\",\"unit\":4,\"functions\":{\"f\":%s,\"g\":%s}},"
+              "\"applications\":[{\"name\":\"first\",\"stages\":[{\"name\":\"a\","
+              "\"function\":\"f\"}]},{\"name\":\"second\",\"stages\":[{\"name\":\"a\","
+              "\"function\":\"g\"}]}],\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},"
+              "\"slo\":{\"ms\":50},\"platform\":{\"prewarm\":\"none\",\"interference\":false,"
+              "\"initial\":{\"f\":2,\"g\":2}},\"requests\":%u,\"warmup_requests\":0,\"seed\":3}",
+              function, function, trace, requests);
+}
+
+/* In 50 ms nothing less than three units will do. f takes them first and is not asked for after 5
+ * s; g makes do with one until f's instance has retired, and then has its own. */
+static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    FILE *trace = fdopen(file, "w");
+    assert_non_null(trace);
+    unsigned count = 0;
+    fprintf(trace, "time_ms,application\n");
+    for (int ms = 0; ms < 100000; ms += 100) {
+        if (ms < 5000 && ++count > 0)
+            fprintf(trace, "%d,first\n", ms);
+        if (ms >= 1000 && ++count > 0)
+            fprintf(trace, "%d,second\n", ms + 50);
+    }
+    fclose(trace);
+    char *json = malloc(WORLD_BYTES);
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(json);
+    assert_non_null(log);
+    world_narrow(json, "3", "60,20", path, count);
+    struct policy policy = watch();
+    struct simulation_result result = {0};
+    run_well(json, &policy, NULL, 0, log, &result);
+    for (size_t i = 0; i < log->request_count; i++) {
+        const struct request_row *row = &log->requests[i];
+        if (row->application == 0 || row->arrival_ns > 45 * SIM_S)
+            assert_true(row->hit);
+        else if (row->arrival_ns < 30 * SIM_S)
+            assert_true(!row->hit && row->exec_ns == 60 * SIM_MS);
+    }
+    /* f's, g's makeshift and g's own; only the last lives. */
+    assert_int_equal(counted.created, 3);
+    assert_int_equal(counted.killed, 2);
+    simulation_result_clear(&result);
+    unlink(path);
+    free(json);
+    free(log);
+}
+
+/* One unit will do, four are what the metric likes best: f has them as g asks for the first time,
+ * and they are not to go to and fro. */
+static void who_takes_room_from_others_takes_no_more_than_is_of_use(void **state)
+{
+    (void)state;
+    enum { ALTERNATING = 200 };
+    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    FILE *trace = fdopen(file, "w");
+    assert_non_null(trace);
+    fprintf(trace, "time_ms,application\n");
+    for (int i = 0; i < ALTERNATING; i++)
+        fprintf(trace, "%d,%s\n", 50 * i, i % 2 == 0 ? "first" : "second");
+    fclose(trace);
+    char *json = malloc(WORLD_BYTES);
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(json);
+    assert_non_null(log);
+    world_narrow(json, "4", "40,15", path, ALTERNATING);
+    struct policy policy = watch();
+    struct simulation_result result = {0};
+    run_well(json, &policy, NULL, 0, log, &result);
+    assert_int_equal(counted.reclaimed, 1);
+    assert_int_equal(counted.created, 3);
+    assert_true(result.overall.slo_hit_rate >= 1);
+    simulation_result_clear(&result);
+    unlink(path);
+    free(json);
+    free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -759,6 +862,8 @@ int main(void)
         cmocka_unit_test(lsth_expects_a_regular_caller_just_in_time),
         cmocka_unit_test(every_world_runs_to_its_end_and_again_to_the_same_bytes),
         cmocka_unit_test(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again),
+        cmocka_unit_test(what_is_made_for_want_of_room_does_not_count_as_capacity),
+        cmocka_unit_test(who_takes_room_from_others_takes_no_more_than_is_of_use),
         cmocka_unit_test(a_regular_caller_meets_a_container_that_was_started_for_it),
     };
     return cmocka_run_group_tests_name("infless", tests, NULL, NULL);

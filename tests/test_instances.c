@@ -370,6 +370,222 @@ static void an_instance_killed_while_it_starts_leaves_nothing(void **state)
     simulation_result_clear(&result);
 }
 
+/* ---- Accounts ---------------------------------------------------------------------------------
+ */
+
+/* `text` with `to` in place of each `from`. */
+static const char *edited(char json[WORLD_BYTES], const char *text, const char *from,
+                          const char *to)
+{
+    size_t used = 0;
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    for (; at != NULL; text = at + strlen(from), at = strstr(text, from)) {
+        const size_t before = (size_t)(at - text);
+        assert_true(used + before + strlen(to) + strlen(text) < WORLD_BYTES);
+        memcpy(json + used, text, before);
+        memcpy(json + used + before, to, strlen(to) + 1);
+        used += before + strlen(to);
+    }
+    memcpy(json + used, text, strlen(text) + 1);
+    return json;
+}
+
+static const char cold_once[] = WORLD("mps", "cold", "true", "1000", "1");
+static const double whole_gpu_usd = 3.6 / 3.6e12 + 4 * 36 / 3.6e12; /* a ns of one vCPU, 4 units */
+
+static sim_time_t drop_after; /* the request's arrival */
+
+static void drop_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0) {
+        make(script, platform, 1, 4, 100);
+        assert_true(platform_route(platform, platform_next_queue(platform, 0), script->made[0]));
+        platform_set_timer(platform, platform_now(platform) + drop_after, 0);
+    }
+    if (script->rung) {
+        assert_int_equal(platform_instance(platform, script->made[0]).buffered, 1);
+        assert_true(platform_drop(platform, platform_next_queue(platform, 0), 0));
+        assert_int_equal(platform_instance(platform, script->made[0]).buffered, 0);
+    }
+    script->rung = false;
+}
+
+/* Its other job waited in its queue for all of that time. */
+static void a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start(void **state)
+{
+    (void)state;
+    static struct log log;
+    char json[WORLD_BYTES];
+    edited(json, cold_once, "[{\"name\":\"a\",\"function\":\"f\"}]",
+           "[{\"name\":\"a\",\"function\":\"f\"},{\"name\":\"b\",\"function\":\"f\"},"
+           "{\"name\":\"c\",\"function\":\"f\",\"after\":[\"a\",\"b\"]}]");
+    for (sim_time_t ms = 100; ms <= 400; ms += 300) {
+        struct simulation_result result;
+        drop_after = ms * SIM_MS;
+        run_script(json, drop_step, NULL, &log, &result);
+        assert_true(log.requests[0].dropped);
+        const sim_time_t cold = (ms < 300 ? ms : 300) * SIM_MS;
+        assert_true(log.requests[0].cold_ns == cold);
+        assert_true(log.requests[0].queue_ns == 2 * drop_after - cold);
+        assert_near(result.run.cost_instance_usd, (double)drop_after * whole_gpu_usd);
+        simulation_result_clear(&result);
+    }
+}
+
+static bool abandon; /* the first instance, after 50 ms */
+
+static void claim_step(struct script *script, struct platform *platform)
+{
+    if (!script->timed) {
+        assert_true(platform_prewarm(platform, 0, 0));
+        platform_set_timer(platform, platform_now(platform) + 100 * SIM_MS, 0);
+        platform_set_timer(platform, platform_now(platform) + 150 * SIM_MS, 0);
+        script->timed = true;
+    }
+    if (!script->rung && script->made_count == 0)
+        return;
+    if (script->made_count == 0) {
+        make(script, platform, 1, 4, 100);
+        const struct instance_view view = platform_instance(platform, script->made[0]);
+        assert_int_equal(view.state, INSTANCE_STARTING);
+        assert_true(view.ready == view.created + 200 * SIM_MS);
+    } else if (abandon && platform_instance(platform, script->made[0]).state == INSTANCE_STARTING &&
+               script->made_count == 1) {
+        assert_true(platform_kill(platform, script->made[0]));
+        assert_int_equal(platform_warm_total(platform, 0), 0);
+        script->made_count = 0;
+        make(script, platform, 1, 4, 100);
+        script->made[script->made_count++] = SIM_NONE;
+    }
+    if (!abandon || script->made_count == 2)
+        feed(script, platform, 1);
+}
+
+/* Idle for 100 ms, then the instance's: nothing is billed twice, nor forgotten. */
+static void an_instance_takes_over_a_container_that_is_starting(void **state)
+{
+    (void)state;
+    static struct log log;
+    for (int i = 0; i < 2; i++) {
+        struct simulation_result result;
+        abandon = i == 1;
+        run_script(cold_once, claim_step, NULL, &log, &result);
+        assert_near(result.run.cost_idle_usd, 100e6 * (vcpu_ns_usd + vgpu_ns_usd));
+        const double held_ms = abandon ? 50 + 300 : 200;
+        assert_near(result.run.cost_instance_usd, held_ms * 1e6 * whole_gpu_usd);
+        assert_near(result.overall.cost_usd, 20e6 * whole_gpu_usd);
+        assert_int_equal(result.run.prewarms, 1);
+        assert_int_equal(result.run.cold_starts, abandon ? 1 : 0);
+        assert_int_equal(result.run.evictions, abandon ? 1 : 0);
+        assert_true(log.requests[0].finish_ns - log.requests[0].arrival_ns ==
+                    (abandon ? 470 : 320) * SIM_MS);
+        simulation_result_clear(&result);
+    }
+}
+
+static void an_instance_is_billed_from_the_end_of_the_warm_up(void **state)
+{
+    (void)state;
+    static struct log log;
+    char json[WORLD_BYTES];
+    struct simulation_result result;
+    edited(json, WORLD("mps", "warm", "true", "1000", "2"), "\"warmup_requests\":0",
+           "\"warmup_requests\":1");
+    run_script(json, plain_step, NULL, &log, &result);
+    /* From the second of three requests to the end of the last: 1020 ms, of which it works 40. */
+    assert_near(result.run.cost_instance_usd, 980e6 * whole_gpu_usd);
+    assert_near(result.overall.cost_usd, 40e6 * whole_gpu_usd);
+    assert_near(result.run.gpu_utilisation, 0.5);
+    simulation_result_clear(&result);
+}
+
+static void hasty_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count > 0)
+        return;
+    make(script, platform, 1, 1, 100);
+    feed(script, platform, 1);
+    assert_int_equal(platform_instance(platform, script->made[0]).state, INSTANCE_BUSY);
+    assert_true(
+        platform_set_share(platform, script->made[0], configuration_of(platform, 1, 4), 50));
+}
+
+/* Launched by a decision of 10 ms and re-shared within it: 20 ms of work at half the time. */
+static void a_batch_may_be_given_another_share_before_it_executes(void **state)
+{
+    (void)state;
+    static struct log log;
+    char json[WORLD_BYTES];
+    struct simulation_result result;
+    const double rate = vcpu_ns_usd + 4 * 0.5 * vgpu_ns_usd;
+    edited(json, WORLD("mps", "warm", "true", "1000", "1"), "\"prewarm\":\"none\"",
+           "\"prewarm\":\"none\",\"decision_cost\":{\"model\":\"fixed\",\"ms\":10}");
+    run_script(json, hasty_step, NULL, &log, &result);
+    assert_true(log.requests[0].queue_ns == 10 * SIM_MS);
+    assert_true(log.requests[0].exec_ns == 40 * SIM_MS);
+    assert_near(log.requests[0].cost_usd, 40e6 * rate);
+    assert_near(result.run.cost_instance_usd, 10e6 * rate);
+    assert_near(log.batches[0].slowdown, 1);
+    simulation_result_clear(&result);
+}
+
+static void without_gpu_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0) {
+        make(script, platform, 1, 0, 30);
+        const uint32_t one_unit = configuration_of(platform, 1, 1);
+        assert_false(platform_set_share(platform, script->made[0], one_unit, 100));
+        assert_true(
+            platform_set_share(platform, script->made[0], configuration_of(platform, 1, 0), 20));
+        const struct instance_view view = platform_instance(platform, script->made[0]);
+        assert_int_equal(view.quota, 100);
+        assert_int_equal(view.gpu, SIM_NONE);
+    }
+    feed(script, platform, 1);
+}
+
+static void an_instance_without_a_gpu_has_no_quota(void **state)
+{
+    (void)state;
+    static struct log log;
+    char json[WORLD_BYTES];
+    struct simulation_result result;
+    edited(json, warm, "\"vgpu\":[1,2,4]", "\"vgpu\":[0,1,2]");
+    run_script(json, without_gpu_step, NULL, &log, &result);
+    assert_true(log.requests[0].exec_ns == 80 * SIM_MS);
+    assert_near(log.requests[0].cost_usd, 80e6 * vcpu_ns_usd);
+    assert_true(result.run.gpu_utilisation <= 0);
+    simulation_result_clear(&result);
+}
+
+static void make_room_step(struct script *script, struct platform *platform)
+{
+    if (script->made_count == 0) {
+        make(script, platform, 1, 4, 100);
+        assert_int_equal(platform_warm(platform, 0, 0), 1);
+        assert_true(
+            platform_set_share(platform, script->made[0], configuration_of(platform, 2, 4), 100));
+        assert_int_equal(platform_warm(platform, 0, 0), 0);
+    }
+    feed(script, platform, 1);
+}
+
+/* 100 MB of weights each, 10 MB a job: two containers and a batch of two do not go into 215 MB. */
+static void a_share_that_needs_more_memory_evicts_an_idle_container(void **state)
+{
+    (void)state;
+    static struct log log;
+    char more[WORLD_BYTES], json[WORLD_BYTES];
+    struct simulation_result result;
+    edited(more, warm, "\"units\":4,\"memory_mb\":1000", "\"units\":4,\"memory_mb\":215");
+    edited(json, more, "\"initial\":\"warm\"", "\"initial\":{\"f\":4}");
+    run_script(json, make_room_step, NULL, &log, &result);
+    assert_int_equal(result.run.evictions, 1);
+    assert_int_equal(result.run.cold_starts, 0);
+    simulation_result_clear(&result);
+}
+
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 static void busy_kill(struct script *script, struct platform *platform)
@@ -603,6 +819,12 @@ int main(void)
         cmocka_unit_test(a_batch_may_mix_queues_of_one_function),
         cmocka_unit_test(returned_jobs_stand_in_their_queues_by_age),
         cmocka_unit_test(an_instance_killed_while_it_starts_leaves_nothing),
+        cmocka_unit_test(a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start),
+        cmocka_unit_test(an_instance_takes_over_a_container_that_is_starting),
+        cmocka_unit_test(an_instance_is_billed_from_the_end_of_the_warm_up),
+        cmocka_unit_test(a_batch_may_be_given_another_share_before_it_executes),
+        cmocka_unit_test(an_instance_without_a_gpu_has_no_quota),
+        cmocka_unit_test(a_share_that_needs_more_memory_evicts_an_idle_container),
         cmocka_unit_test(each_broken_rule_ends_the_run_and_is_named),
         cmocka_unit_test(a_mig_slice_is_never_shared_in_time),
         cmocka_unit_test(random_use_of_instances_keeps_every_invariant_and_repeats_itself),

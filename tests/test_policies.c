@@ -264,6 +264,32 @@ static void planner_choice_is_the_best_of_all_by_brute_force(void **state)
     }
 }
 
+/* alexnet's large batches are cheap: over all batches it would be given 0.79 of 13.56 ms, which no
+ * configuration of it meets. */
+static void a_proportional_budget_looks_at_one_job_whatever_batches_may_run(void **state)
+{
+    (void)state;
+    static const uint32_t bounds[] = {1, 8, 65535};
+    struct error error = {0};
+    struct experiment *experiment =
+        experiment_load("workloads/experiments/v100-detect-twitter.json", NULL, 0, &error);
+    assert_non_null(experiment);
+    const struct workload *workload = &experiment->workload;
+    sim_time_t first[8] = {0};
+    assert_in_range(workload->queue_count, 1, 8);
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        struct planner *planner = planner_create(workload, bounds[i], PLANNER_PROPORTIONAL, &error);
+        assert_non_null(planner);
+        for (uint32_t queue = 0; queue < workload->queue_count; queue++) {
+            const sim_time_t here = planner_budget(planner, queue, SIM_S);
+            first[queue] = i == 0 ? here : first[queue];
+            assert_int_equal(here, first[queue]);
+        }
+        planner_destroy(planner);
+    }
+    experiment_free(experiment);
+}
+
 /* ---- Policies in the simulator --------------------------------------------------------------- */
 
 /* The simulator ends a run that over-commits or leaves work behind, so reaching the end is half the
@@ -473,6 +499,7 @@ int main(void)
         cmocka_unit_test(settings_replace_defaults_and_only_those_named),
         cmocka_unit_test(queue_order_agrees_with_a_scan_after_any_change),
         cmocka_unit_test(planner_choice_is_the_best_of_all_by_brute_force),
+        cmocka_unit_test(a_proportional_budget_looks_at_one_job_whatever_batches_may_run),
         cmocka_unit_test(every_baseline_finishes_every_request_within_the_cluster),
         cmocka_unit_test(minimum_and_maximum_configurations_are_what_they_say),
         cmocka_unit_test(batching_happens_where_it_is_asked_for),

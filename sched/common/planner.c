@@ -15,7 +15,7 @@ struct level {
 struct surface {
     size_t level_count; /* ascending batch */
     struct level *levels;
-    double mean_time; /* over the usable configurations */
+    double mean_time; /* over the usable configurations that the split looks at */
 };
 
 struct share {
@@ -134,8 +134,22 @@ static bool surface_fill(struct surface *surface, const struct candidate *candid
     }
 }
 
+/* Over the configurations of batches of at most `max_batch`. */
+static double mean_time(const struct candidate *candidates, size_t count, uint32_t max_batch)
+{
+    double sum = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (candidates[i].configuration->batch > max_batch)
+            continue;
+        sum += (double)candidates[i].configuration->time;
+        used++;
+    }
+    return used > 0 ? sum / (double)used : 0;
+}
+
 static bool surface_build(struct planner *planner, uint32_t index, uint32_t max_batch,
-                          struct error *error)
+                          enum planner_split split, struct error *error)
 {
     const struct workload *workload = planner->workload;
     const struct function *function = &workload->functions[index];
@@ -145,14 +159,13 @@ static bool surface_build(struct planner *planner, uint32_t index, uint32_t max_
         return error_run(error, "out of memory for the configurations of function \"%s\"",
                          function->name);
     size_t count = 0;
-    double sum = 0;
     for (uint32_t i = 0; i < function->configuration_count; i++) {
         const struct configuration *here = &function->configurations[i];
         if (here->batch > max_batch || !runs_somewhere(&workload->cluster, function, here))
             continue;
         candidates[count++] = (struct candidate){here, i};
-        sum += (double)here->time;
     }
+    surface->mean_time = mean_time(candidates, count, split == PLANNER_DOMINATOR ? max_batch : 1);
     qsort(candidates, count, sizeof *candidates, compare_time_cost);
     bool done = count == 0 || surface_fill(surface, candidates, count);
     if (!done)
@@ -162,7 +175,6 @@ static bool surface_build(struct planner *planner, uint32_t index, uint32_t max_
                          "function \"%s\" has no configuration of batch 1 that any invoker of the "
                          "cluster could run; give it one, or the cluster larger invokers",
                          function->name);
-    surface->mean_time = count > 0 ? sum / (double)count : 0;
     free(candidates);
     return done;
 }
@@ -196,7 +208,7 @@ static bool planner_fill(struct planner *planner, uint32_t max_batch, enum plann
         for (size_t s = 0; s < application->stage_count; s++) {
             const uint32_t function = application->stages[s].function;
             if (planner->surfaces[function].level_count == 0 &&
-                !surface_build(planner, function, max_batch, error))
+                !surface_build(planner, function, max_batch, split, error))
                 return false;
         }
         if (!shares_fill(planner, application, split))

@@ -14,8 +14,9 @@
 #include "sim/error.h"
 #include "workloads/workload.h"
 
-/* How an SLO is split over stages (slo.h): by mean latency over configurations, evenly, or as ESG
- * does. */
+/* How an SLO is split over stages (slo.h): by mean latency over the configurations of batch 1 (so
+ * that a stage's share does not hang on large batches, which no budget of a few times one job's
+ * latency would let run), evenly, or as ESG does, by mean latency over all configurations. */
 enum planner_split {
     PLANNER_PROPORTIONAL = SLO_PROPORTIONAL,
     PLANNER_EQUAL = SLO_EQUAL,

@@ -35,8 +35,11 @@
  * - Slots with an idle container of the function come first (`placement`), for a cold start takes
  *   seconds here.
  * - Where the cluster is full, a deployment that has none may take an idle instance of another
- *   whose oldest work is younger, a retired one first; it makes do with its smallest configuration.
- *   Otherwise a shortage is counted, and the next tick tries again.
+ *   whose oldest work is younger, a retired one first. On what it takes so it makes the useful
+ *   instance that needs least: the metric would have the whole GPU, and the next such deployment
+ *   would take it away again. Else it makes do with its smallest configuration, which counts for
+ * nothing against the excess: every tick asks for an instance that is of use. Otherwise a shortage
+ * is counted, and the next tick tries again.
  * - LSTH rules the containers that ended instances leave behind: kept until the last invocation
  *   plus the keep-alive window; where there is a prewarm window they go at once, and a container is
  *   started when it ends. Before ten gaps are known they are kept for 600 s.

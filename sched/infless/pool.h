@@ -28,7 +28,8 @@ struct infless_instance {
     uint32_t idle_ticks;   /* since when it is retired */
     sim_time_t rings;      /* when the timer of its buffer does; SIM_FOREVER: none is set */
     uint32_t next_due;
-    bool due; /* in its pool's list of those to look at */
+    bool due;       /* in its pool's list of those to look at */
+    bool makeshift; /* none of its pool's candidates, for want of room: no capacity to count on */
 };
 
 struct infless_pool {

@@ -46,7 +46,14 @@ static bool has_room(const struct infless *self, const struct platform *platform
     return view.state != INSTANCE_STARTING && view.buffered < self->instances[id].candidate.batch;
 }
 
-/* All are retired, and there is work again: the one that needs least load. */
+static bool needs_less(const struct infless_instance *left, const struct infless_instance *right)
+{
+    if (left->makeshift != right->makeshift)
+        return right->makeshift;
+    return left->candidate.bounds.low < right->candidate.bounds.low;
+}
+
+/* All are retired, and there is work again: the one that needs least load, a makeshift one last. */
 static void reactivate(struct infless *self, const struct platform *platform,
                        const struct infless_pool *pool)
 {
@@ -57,8 +64,7 @@ static void reactivate(struct infless *self, const struct platform *platform,
             platform_instance(platform, id).state != INSTANCE_STARTING)
             return;
         if (platform_instance(platform, id).state != INSTANCE_STARTING &&
-            (best == SIM_NONE ||
-             self->instances[id].candidate.bounds.low < self->instances[best].candidate.bounds.low))
+            (best == SIM_NONE || needs_less(&self->instances[id], &self->instances[best])))
             best = id;
     }
     if (best == SIM_NONE)

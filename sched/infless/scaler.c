@@ -195,15 +195,16 @@ static bool share_scratch(struct infless *self, size_t count)
     return true;
 }
 
-/* The pool's instances, without those that have not started unless `all`. */
+/* The pool's instances, makeshift or not, without those that have not started unless `all`. */
 static size_t collect(const struct infless *self, const struct platform *platform,
-                      const struct infless_pool *pool, bool all)
+                      const struct infless_pool *pool, bool all, bool makeshift)
 {
     size_t count = 0;
     for (size_t i = 0; i < pool->instance_count; i++) {
         const uint32_t id = pool->instances[i];
         const struct infless_candidate *candidate = &self->instances[id].candidate;
-        if (!all && platform_instance(platform, id).state == INSTANCE_STARTING)
+        if (self->instances[id].makeshift != makeshift ||
+            (!all && platform_instance(platform, id).state == INSTANCE_STARTING))
             continue;
         self->share_ids[count] = id;
         self->shares[count++] =
@@ -214,17 +215,22 @@ static size_t collect(const struct infless *self, const struct platform *platfor
     return count;
 }
 
-/* Excess is of arrivals, over all instances; those that have started divide arrivals and backlog.
- */
+/* Excess is of arrivals, over all instances but makeshift ones; those that have started divide
+ * arrivals and backlog, the makeshift ones only where there is no other. */
 static void divide(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
     const double backlog = self->backlog ? waiting_jobs(pool, platform) / sim_to_s(self->tick) : 0;
-    size_t count = collect(self, platform, pool, true);
+    size_t count = collect(self, platform, pool, true, false);
     double up = 0;
     for (size_t i = 0; i < count; i++)
         up += self->shares[i].bounds.up;
     const double excess = fmax(pool->observed - up, 0);
-    count = collect(self, platform, pool, false);
+    for (size_t i = 0; i < pool->instance_count; i++)
+        if (self->instances[pool->instances[i]].makeshift)
+            self->instances[pool->instances[i]].rate = 0;
+    count = collect(self, platform, pool, false, false);
+    if (count == 0)
+        count = collect(self, platform, pool, false, true);
     const struct infless_split split =
         infless_divide(self->shares, count, pool->observed + backlog, self->alpha);
     platform_charge(platform, count + split.sets);
@@ -306,12 +312,43 @@ static bool make_smallest(struct infless *self, struct platform *platform,
     struct slot_search search = {self, pool->function};
     self->platform = platform;
     platform_charge(platform, 1);
-    return fullest_slot(&search, &smallest, &choice.slot) &&
-           instance_make(self, platform, pool, &choice);
+    if (!fullest_slot(&search, &smallest, &choice.slot) ||
+        !instance_make(self, platform, pool, &choice))
+        return false;
+    self->instances[pool->instances[pool->instance_count - 1]].makeshift = true;
+    return true;
+}
+
+/* Of what is of use the one that needs least, of batch 1: room taken from others is not to be had
+ * whole. */
+static bool make_least(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    struct slot_search search = {self, pool->function};
+    struct infless_choice choice = {.candidate = NULL};
+    double least = INFINITY;
+    self->platform = platform;
+    for (size_t i = 0; i < pool->candidate_count; i++) {
+        const struct infless_candidate *here = &pool->candidates[i];
+        const double need =
+            self->rule.vcpu_weight * here->vcpu + self->rule.unit_weight * here->vgpu;
+        struct infless_slot slot;
+        if (here->batch > 1 || need >= least)
+            continue;
+        choice.looked++;
+        if (!fullest_slot(&search, here, &slot))
+            continue;
+        least = need;
+        choice.candidate = here;
+        choice.slot = slot;
+    }
+    platform_charge(platform, choice.looked);
+    return choice.candidate != NULL && instance_make(self, platform, pool, &choice);
 }
 
 static bool make_any(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
+    if (pool->starving)
+        return make_least(self, platform, pool) || make_smallest(self, platform, pool);
     const double rate = fmax(pool->observed, waiting_jobs(pool, platform));
     const struct infless_choice choice = choose(self, platform, pool, rate, true);
     if (choice.candidate != NULL && instance_make(self, platform, pool, &choice))
