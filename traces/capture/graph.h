@@ -115,17 +115,19 @@ struct graph_node {
 };
 
 struct graph {
-    char *path;        /* as given to the loader */
-    char *name;        /* "resnet50" */
-    char *title;       /* "ResNet-50" */
-    char *source;      /* what the file was written from */
-    char *licence;     /* of that */
+    char *path;               /* as given to the loader */
+    char *name;               /* "resnet50" */
+    char *title;              /* "ResNet-50" */
+    char *source;             /* what the file was written from */
+    char *licence;            /* of that */
     struct graph_node *nodes; /* topological: every input index is below the node's own */
     size_t node_count;
     size_t *outputs;
     size_t output_count;
     int64_t batch;
-    int64_t parameters, buffers, macs; /* sums over the nodes; macs of the whole batch */
+    int64_t unused_parameters;         /* the published network has them, inference does not */
+    int64_t parameters, buffers, macs; /* sums over the nodes, unused parameters counted; macs of
+                                        * the whole batch */
 };
 
 /* Loads, expands and checks a network file, at batch 1 and the input sizes of the file. NULL with
