@@ -50,12 +50,14 @@ SAN_FLAGS := BUILD=$(SAN_BUILD) OPT='-O1 -fno-omit-frame-pointer' \
 
 # ---- Sources ---------------------------------------------------------------------------------
 
-LIB_SRC  := $(filter-out sim/main.c,$(wildcard sim/*.c sched/*.c sched/*/*.c workloads/*.c traces/*.c))
+LIB_SRC  := $(filter-out sim/main.c,$(wildcard sim/*.c sched/*.c sched/*/*.c workloads/*.c traces/*.c \
+            traces/capture/graph*.c))
 CLI_SRC  := $(wildcard sim/cli/*.c results/*.c plots/*.c)
 DERIVE_SRC := $(wildcard traces/derive/*.c)
 TEST_SRC := $(wildcard tests/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h)
+HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h \
+            traces/capture/graph*.h)
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) \
             $(wildcard tests/fuzz/*.c tests/plugins/*.c)
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/derive/*.h tests/*.h \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "traces/arrival_trace.h"
+#include "traces/capture/graph.h"
 #include "traces/profile.h"
 #include "workloads/loading.h"
 
@@ -106,13 +107,21 @@ static bool check_figures(const char *path, struct error *error)
     return root != NULL;
 }
 
-enum { KIND_PROFILE = 1 }; /* its place in the table */
+static bool check_network(const char *path, struct error *error)
+{
+    struct graph *graph = graph_load(path, error);
+    graph_free(graph);
+    return graph != NULL;
+}
+
+enum { KIND_PROFILE = 2 }; /* its place in the table */
 
 static const struct input_kind {
     const char *name;
     const char *keys[4]; /* any of them tells the kind */
     bool (*check)(const char *path, struct error *error);
 } kinds[] = {
+    {"network", {"network", "layers", "blocks", NULL}, check_network},
     {"sweep", {"matrix", "base", "seeds", NULL}, check_sweep},
     {"profile", {"device", "unit", "licence", "interference"}, check_profile},
     {"experiment", {"applications", "arrivals", "policy", "cluster"}, check_experiment},
@@ -172,8 +181,8 @@ bool input_check(const char *path, const char **kind, struct error *error)
     cJSON_Delete(root);
     if (found == NULL)
         return error_input(error,
-                           "%s: is no experiment, sweep, cluster, functions, application, profile "
-                           "or reference figures file; none of their keys is there",
+                           "%s: is no experiment, sweep, cluster, functions, application, profile, "
+                           "network or reference figures file; none of their keys is there",
                            path);
     *kind = found->name;
     return found->check(path, error);

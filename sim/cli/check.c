@@ -15,9 +15,10 @@ const struct command command_check = {
     .usage = "check FILE… [--json]",
     .summary = "validate any input file, say what is wrong and where",
     .help =
-        "Takes experiments, sweeps, clusters, functions, applications, profiles, reference\n"
-        "figures and arrival traces (gzip or plain); the kind is told from the content. Prints\n"
-        "a line for each valid file. Every file is looked at; exit status 2 where one is faulty.\n"
+        "Takes experiments, sweeps, clusters, functions, applications, profiles, networks,\n"
+        "reference figures and arrival traces (gzip or plain); the kind is told from the content.\n"
+        "Prints a line for each valid file. Every file is looked at; exit status 2 where one is "
+        "faulty.\n"
         "\n"
         "  --json    one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}\n"
         "\n"

@@ -10,6 +10,7 @@
 #include "sched/registry.h"
 #include "sim/cli/cli.h"
 #include "traces/arrival_trace.h"
+#include "traces/capture/graph.h"
 #include "traces/json.h"
 #include "traces/profile.h"
 #include "workloads/document.h"
@@ -18,16 +19,19 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error);
 
 const struct command command_list = {
     .name = "list",
-    .usage = "list policies|keep-alives|applications|functions|profiles|traces [--json]",
+    .usage = "list policies|keep-alives|applications|functions|profiles|networks|traces [--json]",
     .summary = "what ships, one line each",
-    .help = "Policies and keep-alives come with their parameters: name = default [range or\n"
-            "choices], meaning.\n"
-            "The others are the files of the working folder's workloads/ and traces/ or, where it\n"
-            "has none, of the data folder ($ESGSIM_DATA or the installed one).\n"
-            "\n"
-            "  --json    one object: {KIND: [{\"name\", \"description\"}]}\n"
-            "\n"
-            "Example: esgsim list policies\n",
+    .help =
+        "Policies and keep-alives come with their parameters: name = default [range or\n"
+        "choices], meaning.\n"
+        "Networks come with what they cost at batch 1 and their own input: parameters, multiply-\n"
+        "accumulates, weights and largest activations at FP32.\n"
+        "The others are the files of the working folder's workloads/ and traces/ or, where it\n"
+        "has none, of the data folder ($ESGSIM_DATA or the installed one).\n"
+        "\n"
+        "  --json    one object: {KIND: [{\"name\", \"description\"}]}\n"
+        "\n"
+        "Example: esgsim list policies\n",
     .run = list_run,
 };
 
@@ -222,6 +226,34 @@ static bool list_profile(struct listing *listing, const char *path, const char *
     return true;
 }
 
+/* "25.56 M parameters, 4.09 GMACs, weights 102 MB, activations 7.2 MB at image 3x224x224". */
+static bool list_network(struct listing *listing, const char *path, const char *name,
+                         struct error *error)
+{
+    (void)name;
+    struct graph *graph = graph_load(path, error);
+    struct graph_arena arena;
+    if (graph == NULL || !graph_arena_plan(graph, sizeof(float), 1, &arena, error)) {
+        graph_free(graph);
+        return false;
+    }
+    struct line line = {.used = 0};
+    line_add(&line, "%s: %.2f M parameters, %.2f GMACs, weights %.1f MB, activations %.1f MB at",
+             graph->title, (double)graph->parameters / 1e6, (double)graph->macs / 1e9,
+             (double)graph_weight_bytes(graph, sizeof(float)) / 1e6,
+             (double)arena.peak_live_bytes / 1e6);
+    for (size_t i = 0; i < graph->node_count; i++) {
+        char shape[64];
+        if (graph->nodes[i].kind == GRAPH_INPUT)
+            line_add(&line, "%s %s %s", i == 0 ? "" : ",", graph->nodes[i].name,
+                     graph_shape_text(&graph->nodes[i].shape, shape, sizeof shape));
+    }
+    listing_add(listing, graph->name, line.text);
+    graph_arena_free(&arena);
+    graph_free(graph);
+    return true;
+}
+
 static bool list_trace(struct listing *listing, const char *path, const char *name,
                        struct error *error)
 {
@@ -285,6 +317,11 @@ static bool list_profiles(struct listing *listing, const char *folder, struct er
     return list_folder(listing, folder, list_profile, error);
 }
 
+static bool list_networks(struct listing *listing, const char *folder, struct error *error)
+{
+    return list_folder(listing, folder, list_network, error);
+}
+
 static bool list_traces(struct listing *listing, const char *folder, struct error *error)
 {
     return list_folder(listing, folder, list_trace, error);
@@ -302,6 +339,7 @@ static const struct {
     {"applications", "workloads/applications", list_applications},
     {"functions", "workloads/functions", list_functions},
     {"profiles", "traces/profiles", list_profiles},
+    {"networks", "traces/capture/networks", list_networks},
     {"traces", "traces/arrivals", list_traces},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
@@ -355,7 +393,7 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error)
     const char *nearest = error_nearest_name(wanted, names, KINDS);
     return error_input(error, "list: \"%s\" is no kind; %s%s%s", wanted,
                        nearest == NULL ? "give one of policies, keep-alives, applications, "
-                                         "functions, profiles, traces"
+                                         "functions, profiles, networks, traces"
                                        : "did you mean \"",
                        nearest == NULL ? "" : nearest, nearest == NULL ? "" : "\"?");
 }
