@@ -530,7 +530,8 @@ static void every_malformed_network_of_the_corpus_is_refused_in_one_line(void **
         int end = 0;
         struct error error = {0};
         const char *kind = "";
-        if (sscanf(line, "| %127[^ |] | %n", name, &end) != 1 || strcmp(name, "file") == 0)
+        if (sscanf(line, "| %127[^ |] | %n", name, &end) != 1 || strcmp(name, "file") == 0 ||
+            name[0] == '-')
             continue;
         char *wanted = line + end;
         wanted[strlen(wanted) - 2] = '\0';

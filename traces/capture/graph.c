@@ -550,10 +550,11 @@ static bool expand_copies(struct builder *b, struct scope *scope, const struct j
 
 static bool expand_block(struct builder *b, struct scope *scope, const struct json_value *use)
 {
-    struct json_value block;
+    struct json_value block = {.node = NULL};
     size_t *inputs = NULL;
     size_t count = 0;
-    if (!json_is_object(use, layer_keys, b->error) || !find_block(b, scope, use, &block))
+    if (!json_is_object(use, layer_keys, b->error) || !find_block(b, scope, use, &block) ||
+        block.node == NULL)
         return false;
     cJSON *values = bind_parameters(b, &block, use);
     const bool good = values != NULL && read_from(b, scope, use, &inputs, &count) &&
