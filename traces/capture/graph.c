@@ -17,7 +17,7 @@ struct label {
 
 struct builder {
     struct graph *graph;
-    const struct json_value *blocks; /* NULL: the file has none */
+    struct json_value blocks; /* node NULL: the file has none */
     struct label *labels;
     size_t label_count;
     size_t label_room;
@@ -463,7 +463,7 @@ static bool find_block(struct builder *b, const struct scope *scope, const struc
     }
     if (depth > NESTING_LIMIT)
         return json_fault(&name, b->error, "blocks lie more than %d deep", NESTING_LIMIT);
-    if (b->blocks == NULL || !json_child(b->blocks, wanted, block))
+    if (b->blocks.node == NULL || !json_child(&b->blocks, wanted, block))
         return json_fault(&name, b->error, "\"%s\" is no block of this file", wanted);
     return json_is_object(block, keys, b->error);
 }
@@ -705,16 +705,12 @@ static bool read_header(struct builder *b, const struct json_value *root)
 
 static bool read_network(struct builder *b, const struct json_value *root)
 {
-    struct json_value blocks;
     struct json_value layers;
     struct scope scope = {.list = &layers};
     if (!read_header(b, root) || !json_require(root, "layers", &layers, b->error))
         return false;
-    if (json_child(root, "blocks", &blocks)) {
-        if (!json_is_object(&blocks, NULL, b->error))
-            return false;
-        b->blocks = &blocks;
-    }
+    if (json_child(root, "blocks", &b->blocks) && !json_is_object(&b->blocks, NULL, b->error))
+        return false;
     if (!read_inputs(b, &scope, root) || !expand_layers(b, &scope, &layers) ||
         !read_outputs(b, &scope, root) || !find_last_uses(b))
         return false;

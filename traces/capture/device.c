@@ -1,0 +1,351 @@
+#include "traces/capture/device.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The kernels' machine code, put there by the build. */
+extern const unsigned char capture_kernels[];
+
+static double now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* ---- Libraries ------------------------------------------------------------------------------- */
+
+/* Where toolkits and PyTorch's packages put them. */
+static const char *const folders[] = {
+    "/usr/local/cuda/lib64",
+    "/usr/local/nvidia/lib64",
+    "/usr/local/cuda/targets/x86_64-linux/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/opt/*/.venv/lib/python3*/site-packages/nvidia/*/lib",
+    "/opt/*/lib/python3*/site-packages/nvidia/*/lib",
+    "/usr/local/lib/python3*/*-packages/nvidia/*/lib",
+    "/usr/lib/python3*/*-packages/nvidia/*/lib",
+    "/root/.local/lib/python3*/site-packages/nvidia/*/lib",
+    "/opt/*/.venv/lib/python3*/site-packages/torch/lib",
+    "/usr/local/lib/python3*/*-packages/torch/lib",
+};
+
+static void *open_in(const char *folder, const char *name)
+{
+    char pattern[512];
+    glob_t found;
+    void *library = NULL;
+    (void)snprintf(pattern, sizeof pattern, "%s/%s", folder, name);
+    if (glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc && library == NULL; i++)
+            library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_GLOBAL);
+    globfree(&found);
+    return library;
+}
+
+static void *open_listed(const char *list, const char *name)
+{
+    void *library = NULL;
+    char *copy = list == NULL ? NULL : strdup(list);
+    char *rest = copy;
+    for (char *folder = strsep(&rest, ":"); folder != NULL && library == NULL;
+         folder = strsep(&rest, ":"))
+        library = open_in(folder, name);
+    free(copy);
+    return library;
+}
+
+/* The first of `names` (NULL-terminated) that opens anywhere. */
+static void *open_library(const char *const *names)
+{
+    void *library = NULL;
+    for (size_t n = 0; names[n] != NULL && library == NULL; n++) {
+        library = open_listed(getenv("ESGSIM_CUDA_LIBRARIES"), names[n]);
+        if (library == NULL)
+            library = dlopen(names[n], RTLD_NOW | RTLD_GLOBAL);
+        for (size_t f = 0; f < sizeof folders / sizeof folders[0] && library == NULL; f++)
+            library = open_in(folders[f], names[n]);
+    }
+    return library;
+}
+
+/* Copies the address of `symbol` into the function pointer at `place`. */
+static bool find_symbol(void *library, const char *symbol, void *place)
+{
+    void *address = dlsym(library, symbol);
+    memcpy(place, &address, sizeof address);
+    return address != NULL;
+}
+
+#define TEXT_OF(name) #name
+#define SYMBOL(name) TEXT_OF(name)
+#define FIND(name)                                                                                 \
+    if (!find_symbol(library, SYMBOL(name), &api->name) && missing == NULL)                        \
+        missing = SYMBOL(name);
+
+static const char *find_driver(void *library, struct device_api *api)
+{
+    const char *missing = NULL;
+    DEVICE_DRIVER_FUNCTIONS(FIND)
+    return missing;
+}
+
+static const char *find_green(void *library, struct device_api *api)
+{
+    const char *missing = NULL;
+    DEVICE_GREEN_FUNCTIONS(FIND)
+    return missing;
+}
+
+static const char *find_cudnn(void *library, struct device_api *api)
+{
+    const char *missing = NULL;
+    DEVICE_CUDNN_FUNCTIONS(FIND)
+    return missing;
+}
+
+static const char *find_cublas(void *library, struct device_api *api)
+{
+    const char *missing = NULL;
+    DEVICE_CUBLAS_FUNCTIONS(FIND)
+    return missing;
+}
+
+static bool open_libraries(struct device *device, struct error *error)
+{
+    static const struct {
+        const char *what;
+        const char *names[6];
+        const char *(*find)(void *library, struct device_api *api); /* NULL: needed by another */
+    } wanted[] = {
+        {"the CUDA driver", {"libcuda.so.1", "libcuda.so", NULL}, find_driver},
+        {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12", NULL}, NULL},
+        {"cuBLAS", {"libcublas.so.13", "libcublas.so.12", NULL}, find_cublas},
+        {"cuDNN", {"libcudnn.so.9", NULL}, find_cudnn},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        void *library = open_library(wanted[i].names);
+        if (library == NULL)
+            return error_run(error,
+                             "capture: no %s (%s) in the loader's path, /usr/local/cuda or a "
+                             "PyTorch's packages; name its folder in ESGSIM_CUDA_LIBRARIES",
+                             wanted[i].what, wanted[i].names[0]);
+        device->libraries[i] = library;
+        const char *missing = wanted[i].find == NULL ? NULL : wanted[i].find(library, &device->api);
+        if (missing != NULL)
+            return error_run(error, "capture: %s has no %s; a newer one is needed", wanted[i].what,
+                             missing);
+    }
+    if (find_green(device->libraries[0], &device->api) != NULL)
+        device->api.cuGreenCtxCreate = NULL;
+    return true;
+}
+
+/* ---- The device ------------------------------------------------------------------------------ */
+
+bool device_check(const struct device *device, CUresult result, const char *what,
+                  struct error *error)
+{
+    const char *text = "unknown error";
+    if (result == CUDA_SUCCESS)
+        return true;
+    (void)device->api.cuGetErrorString(result, &text);
+    return error_run(error, "capture: %s: %s (%d)", what, text, (int)result);
+}
+
+bool device_check_cudnn(const struct device *device, cudnnStatus_t status, const char *what,
+                        struct error *error)
+{
+    if (status == CUDNN_STATUS_SUCCESS)
+        return true;
+    return error_run(error, "capture: %s: %s", what, device->api.cudnnGetErrorString(status));
+}
+
+bool device_check_cublas(cublasStatus_t status, const char *what, struct error *error)
+{
+    if (status == CUBLAS_STATUS_SUCCESS)
+        return true;
+    return error_run(error, "capture: %s: cuBLAS status %d", what, (int)status);
+}
+
+static void read_attributes(struct device *device)
+{
+    const struct {
+        CUdevice_attribute attribute;
+        int *place;
+    } wanted[] = {
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &device->sms},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &device->major},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &device->minor},
+        {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &device->clock_khz},
+        {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &device->memory_clock_khz},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        (void)device->api.cuDeviceGetAttribute(wanted[i].place, wanted[i].attribute,
+                                               device->handle);
+    (void)device->api.cuDeviceGetName(device->name, (int)sizeof device->name, device->handle);
+    (void)device->api.cuDeviceTotalMem(&device->memory_bytes, device->handle);
+    (void)device->api.cuDriverGetVersion(&device->driver_version);
+}
+
+static bool open_device(struct device *device, struct error *error)
+{
+    const struct device_api *api = &device->api;
+    const double start = now_ms();
+    if (!device_check(device, api->cuInit(0), "cuInit", error) ||
+        !device_check(device, api->cuDeviceGet(&device->handle, 0), "device 0", error) ||
+        !device_check(device, api->cuDevicePrimaryCtxRetain(&device->context, device->handle),
+                      "its context", error) ||
+        !device_check(device, api->cuCtxSetCurrent(device->context), "its context", error))
+        return false;
+    device->context_ms = now_ms() - start;
+    read_attributes(device);
+    return true;
+}
+
+bool device_open(struct device *device, struct error *error)
+{
+    const double start = now_ms();
+    *device = (struct device){.name = ""};
+    if (!open_libraries(device, error)) {
+        device_close(device);
+        return false;
+    }
+    device->libraries_ms = now_ms() - start;
+    if (open_device(device, error))
+        return true;
+    device_close(device);
+    return false;
+}
+
+bool device_load_kernels(struct device *device, struct error *error)
+{
+    const double start = now_ms();
+    if (!device_check(device,
+                      device->api.cuLibraryLoadData(&device->kernels, capture_kernels, NULL, NULL,
+                                                    0, NULL, NULL, 0),
+                      "the kernels", error))
+        return false;
+    device->module_ms = now_ms() - start;
+    return true;
+}
+
+/* The libraries stay open: cuDNN and cuBLAS do not take to being closed before the process ends. */
+void device_close(struct device *device)
+{
+    if (device->kernels != NULL)
+        (void)device->api.cuLibraryUnload(device->kernels);
+    if (device->context != NULL)
+        (void)device->api.cuDevicePrimaryCtxRelease(device->handle);
+    device->kernels = NULL;
+    device->context = NULL;
+}
+
+CUfunction device_kernel(const struct device *device, const char *name, bool half,
+                         struct error *error)
+{
+    char symbol[64];
+    CUkernel kernel = NULL;
+    (void)snprintf(symbol, sizeof symbol, "%s_%s", name, half ? "f16" : "f32");
+    if (!device_check(device, device->api.cuLibraryGetKernel(&kernel, device->kernels, symbol),
+                      symbol, error))
+        return NULL;
+    return (CUfunction)kernel; /* the driver takes a context-less kernel for a function */
+}
+
+/* ---- Partitions ------------------------------------------------------------------------------ */
+
+static bool make_green(struct device *device, CUdevResource *resource, struct partition *partition,
+                       struct error *error)
+{
+    const struct device_api *api = &device->api;
+    CUdevResourceDesc description = NULL;
+    partition->green = true;
+    partition->sms = (int)resource->sm.smCount;
+    return device_check(device, api->cuDevResourceGenerateDesc(&description, resource, 1),
+                        "a green context's multiprocessors", error) &&
+           device_check(device,
+                        api->cuGreenCtxCreate(&partition->green_context, description,
+                                              device->handle, CU_GREEN_CTX_DEFAULT_STREAM),
+                        "a green context", error) &&
+           device_check(device,
+                        api->cuCtxFromGreenCtx(&partition->context, partition->green_context),
+                        "a green context", error) &&
+           device_check(device,
+                        api->cuGreenCtxStreamCreate(&partition->stream, partition->green_context,
+                                                    CU_STREAM_NON_BLOCKING, 0),
+                        "a green context's stream", error);
+}
+
+static bool make_whole(struct device *device, struct partition *partition, struct error *error)
+{
+    partition->context = device->context;
+    partition->sms = device->sms;
+    return device_check(device,
+                        device->api.cuStreamCreate(&partition->stream, CU_STREAM_NON_BLOCKING),
+                        "a stream", error);
+}
+
+/* Each takes its part of what the ones before it left. */
+static bool make_disjoint(struct device *device, const int *sms, size_t count,
+                          struct partition *partitions, struct error *error)
+{
+    CUdevResource all;
+    if (device->api.cuGreenCtxCreate == NULL)
+        return error_run(error, "capture: this driver has no green contexts (CUDA 12.4 has)");
+    if (!device_check(
+            device,
+            device->api.cuDeviceGetDevResource(device->handle, &all, CU_DEV_RESOURCE_TYPE_SM),
+            "the device's multiprocessors", error))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        CUdevResource part;
+        CUdevResource rest;
+        unsigned groups = 1;
+        if (!device_check(device,
+                          device->api.cuDevSmResourceSplitByCount(&part, &groups, &all, &rest, 0,
+                                                                  (unsigned)sms[i]),
+                          "splitting the multiprocessors", error) ||
+            !make_green(device, &part, &partitions[i], error))
+            return false;
+        all = rest;
+    }
+    return true;
+}
+
+bool partition_create_disjoint(struct device *device, const int *sms, size_t count,
+                               struct partition *partitions, struct error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        partitions[i] = (struct partition){.sms = 0};
+    if (make_disjoint(device, sms, count, partitions, error))
+        return true;
+    for (size_t i = 0; i < count; i++)
+        partition_destroy(device, &partitions[i]);
+    return false;
+}
+
+bool partition_create(struct device *device, int sms, struct partition *partition,
+                      struct error *error)
+{
+    *partition = (struct partition){.sms = 0};
+    if (sms > 0 && sms < device->sms)
+        return partition_create_disjoint(device, &sms, 1, partition, error);
+    if (make_whole(device, partition, error))
+        return true;
+    partition_destroy(device, partition);
+    return false;
+}
+
+void partition_destroy(struct device *device, struct partition *partition)
+{
+    if (partition->stream != NULL)
+        (void)device->api.cuStreamDestroy(partition->stream);
+    if (partition->green_context != NULL)
+        (void)device->api.cuGreenCtxDestroy(partition->green_context);
+    *partition = (struct partition){.sms = 0};
+}

@@ -1,0 +1,161 @@
+/* The CUDA libraries, found and opened when the program runs.
+ *
+ * The program is linked with none of them: it builds and plans where no GPU is, and on a machine
+ * that was not made for it takes them from wherever they lie: the loader's path, a toolkit, or the
+ * folders that a PyTorch brings along. ESGSIM_CUDA_LIBRARIES (folders, ":" between) comes first.
+ */
+#ifndef ESGSIM_TRACES_CAPTURE_DEVICE_H
+#define ESGSIM_TRACES_CAPTURE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cublas_v2.h>
+#include <cuda.h>
+#include <cudnn.h>
+
+#include "sim/error.h"
+
+#define DEVICE_DRIVER_FUNCTIONS(X)                                                                 \
+    X(cuInit)                                                                                      \
+    X(cuDriverGetVersion)                                                                          \
+    X(cuDeviceGet)                                                                                 \
+    X(cuDeviceGetCount)                                                                            \
+    X(cuDeviceGetName)                                                                             \
+    X(cuDeviceGetAttribute)                                                                        \
+    X(cuDeviceTotalMem)                                                                            \
+    X(cuDevicePrimaryCtxRetain)                                                                    \
+    X(cuDevicePrimaryCtxRelease)                                                                   \
+    X(cuCtxSetCurrent)                                                                             \
+    X(cuCtxSynchronize)                                                                            \
+    X(cuMemGetInfo)                                                                                \
+    X(cuMemAlloc)                                                                                  \
+    X(cuMemFree)                                                                                   \
+    X(cuMemAllocHost)                                                                              \
+    X(cuMemFreeHost)                                                                               \
+    X(cuMemcpyHtoD)                                                                                \
+    X(cuMemcpyDtoH)                                                                                \
+    X(cuMemcpyHtoDAsync)                                                                           \
+    X(cuMemcpyDtoHAsync)                                                                           \
+    X(cuMemcpyDtoDAsync)                                                                           \
+    X(cuLibraryLoadData)                                                                           \
+    X(cuLibraryUnload)                                                                             \
+    X(cuLibraryGetKernel)                                                                          \
+    X(cuLaunchKernel)                                                                              \
+    X(cuStreamCreate)                                                                              \
+    X(cuStreamDestroy)                                                                             \
+    X(cuStreamSynchronize)                                                                         \
+    X(cuEventCreate)                                                                               \
+    X(cuEventDestroy)                                                                              \
+    X(cuEventRecord)                                                                               \
+    X(cuEventSynchronize)                                                                          \
+    X(cuEventQuery)                                                                                \
+    X(cuEventElapsedTime)                                                                          \
+    X(cuGetErrorString)
+
+/* Since CUDA 12.4; NULL under an older driver, where there are no green contexts. */
+#define DEVICE_GREEN_FUNCTIONS(X)                                                                  \
+    X(cuDeviceGetDevResource)                                                                      \
+    X(cuDevSmResourceSplitByCount)                                                                 \
+    X(cuDevResourceGenerateDesc)                                                                   \
+    X(cuGreenCtxCreate)                                                                            \
+    X(cuGreenCtxDestroy)                                                                           \
+    X(cuCtxFromGreenCtx)                                                                           \
+    X(cuGreenCtxStreamCreate)
+
+#define DEVICE_CUDNN_FUNCTIONS(X)                                                                  \
+    X(cudnnGetVersion)                                                                             \
+    X(cudnnGetErrorString)                                                                         \
+    X(cudnnCreate)                                                                                 \
+    X(cudnnDestroy)                                                                                \
+    X(cudnnSetStream)                                                                              \
+    X(cudnnCreateTensorDescriptor)                                                                 \
+    X(cudnnDestroyTensorDescriptor)                                                                \
+    X(cudnnSetTensor4dDescriptor)                                                                  \
+    X(cudnnCreateFilterDescriptor)                                                                 \
+    X(cudnnDestroyFilterDescriptor)                                                                \
+    X(cudnnSetFilter4dDescriptor)                                                                  \
+    X(cudnnCreateConvolutionDescriptor)                                                            \
+    X(cudnnDestroyConvolutionDescriptor)                                                           \
+    X(cudnnSetConvolution2dDescriptor)                                                             \
+    X(cudnnSetConvolutionGroupCount)                                                               \
+    X(cudnnSetConvolutionMathType)                                                                 \
+    X(cudnnGetConvolutionForwardAlgorithm_v7)                                                      \
+    X(cudnnGetConvolutionBackwardDataAlgorithm_v7)                                                 \
+    X(cudnnConvolutionForward)                                                                     \
+    X(cudnnConvolutionBackwardData)
+
+#define DEVICE_CUBLAS_FUNCTIONS(X)                                                                 \
+    X(cublasCreate)                                                                                \
+    X(cublasDestroy)                                                                               \
+    X(cublasGetVersion)                                                                            \
+    X(cublasSetStream)                                                                             \
+    X(cublasSetWorkspace)                                                                          \
+    X(cublasGemmEx)                                                                                \
+    X(cublasGemmBatchedEx)                                                                         \
+    X(cublasGemmStridedBatchedEx)
+
+#define DEVICE_MEMBER(name) __typeof__(&(name)) name;
+
+/* Function pointers by the libraries' own names, so that a call reads device->api.cuInit(0). The
+ * headers rename some by macro (cuMemAlloc to cuMemAlloc_v2): member and symbol follow. */
+struct device_api {
+    DEVICE_DRIVER_FUNCTIONS(DEVICE_MEMBER)
+    DEVICE_GREEN_FUNCTIONS(DEVICE_MEMBER)
+    DEVICE_CUDNN_FUNCTIONS(DEVICE_MEMBER)
+    DEVICE_CUBLAS_FUNCTIONS(DEVICE_MEMBER)
+};
+
+struct device {
+    struct device_api api;
+    void *libraries[8]; /* opened; the last are NULL */
+    CUdevice handle;
+    CUcontext context; /* the primary one, retained and current */
+    CUlibrary kernels; /* ours, for every context; NULL until device_load_kernels */
+    char name[128];
+    int sms;
+    int major, minor;
+    int clock_khz, memory_clock_khz;
+    int driver_version;
+    size_t memory_bytes;
+    double libraries_ms, context_ms, module_ms; /* what each step of opening took */
+};
+
+/* Opens driver, cuDNN and cuBLAS, and device 0 with its primary context. False with ERROR_RUN where
+ * a library, function or device is missing; says where it was looked for. */
+bool device_open(struct device *device, struct error *error);
+/* Loads our kernels. */
+bool device_load_kernels(struct device *device, struct error *error);
+void device_close(struct device *device);
+
+/* True for success; else ERROR_RUN "WHAT: the library's text". */
+bool device_check(const struct device *device, CUresult result, const char *what,
+                  struct error *error);
+bool device_check_cudnn(const struct device *device, cudnnStatus_t status, const char *what,
+                        struct error *error);
+bool device_check_cublas(cublasStatus_t status, const char *what, struct error *error);
+
+/* Our kernel NAME_f32 or NAME_f16; NULL with an error where the module has none. */
+CUfunction device_kernel(const struct device *device, const char *name, bool half,
+                         struct error *error);
+
+/* A part of the device: all of it, or a green context of some of its multiprocessors. */
+struct partition {
+    bool green;
+    CUgreenCtx green_context;
+    CUcontext context;
+    CUstream stream;
+    int sms; /* that it came to: the driver rounds up to what the architecture splits by */
+};
+
+/* `sms` 0 or at least the device's: the whole device. False with ERROR_RUN where the driver has no
+ * green contexts or refuses. The device's context is current afterwards. */
+bool partition_create(struct device *device, int sms, struct partition *partition,
+                      struct error *error);
+/* `count` partitions that share no multiprocessor; false where they do not fit. On failure none is
+ * left. */
+bool partition_create_disjoint(struct device *device, const int *sms, size_t count,
+                               struct partition *partitions, struct error *error);
+void partition_destroy(struct device *device, struct partition *partition);
+
+#endif

@@ -1,0 +1,53 @@
+/* Running a graph on a part of the device.
+ *
+ * An executor owns a network's weights, activations and convolution plans at one batch and
+ * precision. A lane is a part of the device with its stream and library handles. Any executor runs
+ * on any lane of the same device, so that changing a network's share is changing its lane.
+ *
+ * Layout is NCHW in both precisions. FP32 convolutions may use TF32 and FP32 matrix products do
+ * not, as PyTorch's defaults are; FP16 accumulates in FP32. Bias, batch norm and activation behind
+ * a convolution, linear layer, norm or sum run as one kernel.
+ */
+#ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_H
+#define ESGSIM_TRACES_CAPTURE_EXECUTOR_H
+
+#include "traces/capture/device.h"
+#include "traces/capture/graph.h"
+
+struct lane {
+    struct device *device;
+    struct partition partition;
+    cudnnHandle_t cudnn;
+    cublasHandle_t cublas;
+};
+
+/* Takes over the partition, which lane_destroy destroys. On failure it is destroyed at once. */
+bool lane_create(struct device *device, const struct partition *partition, struct lane *lane,
+                 struct error *error);
+void lane_destroy(struct lane *lane);
+
+struct executor;
+
+/* Weights drawn from `seed`; inputs likewise. `graph` has the wanted batch and outlives the
+ * executor. `lane` is used to choose algorithms. */
+struct executor *executor_create(struct device *device, const struct graph *graph, bool half,
+                                 uint64_t seed, const struct lane *lane, struct error *error);
+void executor_free(struct executor *executor);
+
+/* Enqueues one inference on the lane's stream and returns; work faults later show at the stream. */
+bool executor_run(const struct executor *executor, const struct lane *lane, struct error *error);
+
+/* A node's output after a run has ended, as floats; only of nodes whose memory nothing has taken
+ * since: graph outputs. */
+bool executor_read(const struct executor *executor, size_t node, float *values,
+                   struct error *error);
+
+struct executor_sizes {
+    size_t weights, activations, workspace; /* bytes allocated */
+    double weights_ms;                      /* to allocate and upload the weights */
+    size_t launches;                        /* kernels and library calls of one run */
+};
+
+struct executor_sizes executor_sizes(const struct executor *executor);
+
+#endif
