@@ -608,12 +608,15 @@ struct executor_sizes executor_sizes(const struct executor *e)
         const enum graph_kind kind = e->graph->nodes[step->node].kind;
         const bool epilogue =
             step->norm != 0 || step->function != KERNEL_NONE || e->weights[step->node].shift != 0;
-        sizes.launches +=
-            kind == GRAPH_ATTENTION                    ? 3
-            : takes_norm(kind) || kind == GRAPH_LINEAR ? 1 + epilogue
-            : kind == GRAPH_CONCAT || kind == GRAPH_ADD || kind == GRAPH_MULTIPLY
-                ? e->graph->nodes[step->node].input_count - (kind == GRAPH_CONCAT ? 0 : 1)
-                : 1;
+        const size_t inputs = e->graph->nodes[step->node].input_count;
+        if (kind == GRAPH_ATTENTION)
+            sizes.launches += 3;
+        else if (takes_norm(kind) || kind == GRAPH_LINEAR)
+            sizes.launches += epilogue ? 2 : 1;
+        else if (kind == GRAPH_ADD || kind == GRAPH_MULTIPLY)
+            sizes.launches += inputs - 1;
+        else
+            sizes.launches += kind == GRAPH_CONCAT ? inputs : 1;
     }
     return sizes;
 }

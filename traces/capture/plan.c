@@ -183,6 +183,7 @@ static bool add_latencies(struct plan *plan, const struct plan_options *options,
     double shares[32];
     const size_t count = plan_shares(shares);
     const int largest = options->largest_batch > 0 ? options->largest_batch : 32;
+    const size_t block = plan->count;
     for (int batch = 1; batch <= largest && batch <= 1 << (BATCHES - 1); batch *= 2)
         for (size_t s = 0; s < count; s++) {
             const struct plan_point point = {
@@ -191,10 +192,13 @@ static bool add_latencies(struct plan *plan, const struct plan_options *options,
                 .half = half,
                 .members = {{network, batch, shares[s]}},
                 .member_count = 1,
+                .block = block,
             };
             if (!add_point(plan, point))
                 return false;
         }
+    for (size_t i = block; i < plan->count; i++)
+        plan->points[i].block_end = plan->count;
     return true;
 }
 
@@ -326,9 +330,7 @@ static double axis_value(const struct plan_point *point, int along)
 
 static bool is_comparable(const struct plan_point *a, const struct plan_point *b, int along)
 {
-    return b->table == PLAN_LATENCY && b->state == PLAN_DONE && a->half == b->half &&
-           a->members[0].network == b->members[0].network &&
-           axis_value(a, 1 - along) == axis_value(b, 1 - along);
+    return b->state == PLAN_DONE && axis_value(a, 1 - along) == axis_value(b, 1 - along);
 }
 
 static struct neighbours find_neighbours(const struct plan *plan, const struct plan_point *point,
@@ -336,7 +338,7 @@ static struct neighbours find_neighbours(const struct plan *plan, const struct p
 {
     struct neighbours found = {NULL, NULL};
     const double at = axis_value(point, along);
-    for (size_t i = 0; i < plan->count; i++) {
+    for (size_t i = point->block; i < point->block_end; i++) {
         const struct plan_point *other = &plan->points[i];
         if (!is_comparable(point, other, along))
             continue;
@@ -385,10 +387,8 @@ static bool is_corner(const struct plan *plan, const struct plan_point *point)
     bool upper = false;
     bool smaller = false;
     bool larger = false;
-    for (size_t i = 0; i < plan->count; i++) {
+    for (size_t i = point->block; i < point->block_end; i++) {
         const struct plan_point *other = &plan->points[i];
-        if (other->table != PLAN_LATENCY || other->members[0].network != point->members[0].network)
-            continue;
         lower = lower || axis_value(other, 0) < axis_value(point, 0);
         upper = upper || axis_value(other, 0) > axis_value(point, 0);
         smaller = smaller || axis_value(other, 1) < axis_value(point, 1);
@@ -411,15 +411,15 @@ static double score(const struct plan *plan, const struct plan_point *point)
     return value / fmax(point->estimated_s, 1e-3);
 }
 
-static struct plan_point *best_of(struct plan *plan, enum plan_table table, double left_s)
+static struct plan_point *best_of(struct plan *plan, enum plan_table table, enum plan_state state,
+                                  double left_s)
 {
     struct plan_point *best = NULL;
     double most = 0;
     for (size_t i = 0; i < plan->count; i++) {
         struct plan_point *point = &plan->points[i];
         const bool known = point->state == PLAN_DONE && point->width <= WIDTH_ENOUGH;
-        if (point->table != table || point->state == PLAN_FAILED || known ||
-            point->estimated_s > left_s)
+        if (point->table != table || point->state != state || known || point->estimated_s > left_s)
             continue;
         const double value = score(plan, point);
         if (value > most) {
@@ -440,12 +440,12 @@ struct plan_point *plan_next(struct plan *plan, const double spent_s[static PLAN
         spent += spent_s[table];
         if (table + 1 == PLAN_TABLES)
             allowed = budget_s;
-        struct plan_point *point = best_of(plan, (enum plan_table)table, allowed - spent);
-        /* Measuring again waits until everything has been measured once. */
-        if (point != NULL && point->state == PLAN_WAITING)
+        struct plan_point *point =
+            best_of(plan, (enum plan_table)table, PLAN_WAITING, allowed - spent);
+        if (point != NULL)
             return point;
     }
-    return best_of(plan, PLAN_LATENCY, budget_s - spent);
+    return best_of(plan, PLAN_LATENCY, PLAN_DONE, budget_s - spent);
 }
 
 /* ---- Booking --------------------------------------------------------------------------------- */

@@ -59,9 +59,10 @@ struct plan_point {
     bool half;
     struct plan_member members[PLAN_MEMBERS]; /* latency and others: the first alone */
     size_t member_count;
-    int threads;  /* cpu */
-    double bytes; /* copies */
-    int round;    /* times it was measured */
+    int threads;             /* cpu */
+    double bytes;            /* copies */
+    size_t block, block_end; /* latency: the points of its network and precision */
+    int round;               /* times it was measured */
     double median_ms;
     double width; /* relative half-width of the median's confidence interval */
     double estimated_s;
