@@ -9,7 +9,8 @@
 
 #include "sim/error.h"
 
-/* Prints a line for each comparison; false with ERROR_RUN where one is off by more than rounding. */
+/* Prints a line for each comparison; false with ERROR_RUN where one is off by more than rounding.
+ */
 bool self_test_run(struct error *error);
 
 /* The networks, as JSON texts; NULL past the last. */
