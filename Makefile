@@ -157,6 +157,60 @@ deps-lint:
 deps-fuzz:
 	@sh .ci/deps.sh build test fuzz
 
+# ---- Capturing on a GPU ----------------------------------------------------------------------
+
+# Needs the CUDA toolkit and cuDNN's headers to build, none of their libraries: those are opened
+# when it runs. What else it needs is put beside it, so that BUILD/capture and
+# BUILD/capture-libraries run on a machine on which nothing can be installed.
+CUDA     ?= /usr/local/cuda
+NVCC     ?= $(or $(wildcard $(CUDA)/bin/nvcc),nvcc)
+BIN2C    ?= $(or $(wildcard $(CUDA)/bin/bin2c),bin2c)
+GPUS     ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+            -gencode arch=compute_75,code=compute_75
+# Without CUDA: these are tested.
+CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,plan capture_file measure_rehearsal \
+                  measure_cpu weights processor self_test_networks)
+CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture device executor measure_device \
+                  self_test kernels)
+JPEG     := $(if $(wildcard /usr/include/jpeglib.h),-DHAVE_JPEG)
+JPEG_LIB := $(if $(JPEG),$(or $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libjpeg.a),-ljpeg))
+
+$(CAPTURE_CORE) $(CAPTURE_OBJ): DEFINES := -isystem $(CUDA)/include $(JPEG) -pthread
+$(BUILD)/traces/capture/capture.o: DEFINES += -DESGSIM_VERSION='"$(VERSION)"' \
+                                   -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"'
+$(BUILD)/traces/capture/capture.o: $(BUILD)/identity
+$(BUILD)/tests/test_capture: $(CAPTURE_CORE)
+$(BUILD)/tests/test_capture: LDLIBS += $(JPEG_LIB) -pthread
+
+$(BUILD)/traces/capture/kernels.c: traces/capture/kernels.cu traces/capture/kernels.h \
+                                   traces/capture/kernels_body.h traces/capture/kernels_global.h
+	@mkdir -p $(@D)
+	$(SAY) nvcc $@
+	$(Q)$(NVCC) -std=c++17 -O2 -I. -Werror all-warnings -Xcompiler -Wall $(GPUS) -fatbin \
+	  -o $(@:.c=.fatbin) $<
+	$(Q)$(BIN2C) --const --name capture_kernels $(@:.c=.fatbin) >$@
+
+$(BUILD)/traces/capture/kernels.o: $(BUILD)/traces/capture/kernels.c
+	$(SAY) compile $@
+	$(Q)$(CC) -std=c11 -O1 -c $< -o $@
+
+$(BUILD)/capture: $(CAPTURE_OBJ) $(CAPTURE_CORE) $(BUILD)/libesgsim.a
+	$(SAY) link $@
+	$(Q)$(LINK) -pthread -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/capture-libraries' -o $@ $(filter %.o,$^) \
+	  $(BUILD)/libesgsim.a $(JPEG_LIB) $(LDLIBS)
+	$(Q)sh traces/capture/bundle.sh $@ $(BUILD)/capture-libraries
+
+.PHONY: capture capture-toolkit
+capture-toolkit:
+	@for file in cuda.h cudnn.h cublas_v2.h; do test -f $(CUDA)/include/$$file || { \
+	  echo "capture: no $$file in $(CUDA)/include; install the CUDA toolkit and cuDNN's headers," \
+	    "or name their folder: make capture CUDA=DIR" >&2; exit 1; }; done
+	@command -v $(NVCC) >/dev/null || { echo "capture: no nvcc in $(CUDA)/bin or the path;" \
+	  "install the CUDA toolkit, or name it: make capture NVCC=FILE" >&2; exit 1; }
+
+capture: capture-toolkit ## build the tool that measures networks on a GPU (needs the CUDA toolkit)
+	@$(MAKE) $(BUILD)/capture
+
 # ---- The main job ----------------------------------------------------------------------------
 
 SWEEP     ?= workloads/experiments/paper.json

@@ -208,14 +208,30 @@ static void print_plan(const struct plan *plan, const struct options *o)
                                : ": all points fit; what is left over refines the widest");
 }
 
-/* Every point with its seconds, in the order of the plan's tables. */
-static void print_points(const struct plan *plan)
+/* What the budget reaches, in the order in which it would be taken if the estimates were right. */
+static void print_schedule(struct plan *plan, double budget_s)
 {
     char key[PLAN_KEY];
-    printf("\n");
-    for (size_t i = 0; i < plan->count; i++)
-        printf("%-11s %-70s %8.2f s\n", plan_table_name(plan->points[i].table),
-               plan_key(plan, &plan->points[i], key), plan->points[i].estimated_s);
+    double spent_s[PLAN_TABLES] = {0};
+    double total = 0;
+    size_t count = 0;
+    printf("\n%10s  %s\n", "seconds", "in this order");
+    for (;;) {
+        double samples[MEASURE_LEAST];
+        struct plan_point *point = plan_next(plan, spent_s, budget_s);
+        if (point == NULL)
+            break;
+        printf("%10.2f  %-11s %s\n", point->estimated_s, plan_table_name(point->table),
+               plan_key(plan, point, key));
+        spent_s[point->table] += point->estimated_s;
+        total += point->estimated_s;
+        count++;
+        for (size_t i = 0; i < MEASURE_LEAST && point->table == PLAN_LATENCY; i++)
+            samples[i] = plan_estimate_ms(plan, &point->members[0], point->half);
+        plan_book(plan, point, samples, point->table == PLAN_LATENCY ? MEASURE_LEAST : 0);
+    }
+    printf("%10.1f  for %zu of %zu points within a budget of %.0f s\n", total, count, plan->count,
+           budget_s);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -600,7 +616,7 @@ static bool run(const struct options *o, struct error *error)
     bool good = true;
     print_plan(plan, o);
     if (o->dry_run)
-        print_points(plan);
+        print_schedule(plan, o->budget_s);
     else
         good = capture(o, plan, error);
     plan_free(plan);

@@ -131,7 +131,7 @@ static bool open_libraries(struct device *device, struct error *error)
         void *library = open_library(wanted[i].names);
         if (library == NULL)
             return error_run(error,
-                             "capture: no %s (%s) in the loader's path, /usr/local/cuda or a "
+                             "capture: %s (%s) is not in the loader's path, /usr/local/cuda or a "
                              "PyTorch's packages; name its folder in ESGSIM_CUDA_LIBRARIES",
                              wanted[i].what, wanted[i].names[0]);
         device->libraries[i] = library;

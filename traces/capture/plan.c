@@ -370,14 +370,20 @@ static double uncertainty(const struct plan *plan, const struct plan_point *poin
     double predicted[2] = {0, 0};
     if (point->state == PLAN_DONE)
         return point->width;
+    int between = 0;
     for (int along = 0; along < 2; along++) {
         const struct neighbours found = find_neighbours(plan, point, along);
         if (found.below == NULL || found.above == NULL)
-            return 1;
-        predicted[along] = interpolate(&found, point, along, &difference[along]);
+            continue;
+        predicted[between] = interpolate(&found, point, along, &difference[between]);
+        between++;
     }
+    if (between == 0)
+        return 1;
+    if (between == 1) /* nothing to hold the one prediction against */
+        return fmin(1, difference[0] + 0.02);
     return fmin(1, fabs(predicted[0] - predicted[1]) + 0.5 * fmin(difference[0], difference[1]) +
-                       0.02);
+                       0.01);
 }
 
 /* A corner of a network's grid of shares and batches: what everything else lies between. */

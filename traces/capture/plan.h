@@ -7,11 +7,12 @@
  * Order matters when a budget does not reach all of them. Tables get parts of the budget (PLAN_PART
  * of plan.c); what one leaves over goes to the next. Within /latency the next point is the one with
  * most uncertainty a second:
- *   - a point outside what was measured of its network and precision, in share or batch, would have
- *     to be extrapolated: uncertainty 1, and the corners of the grid are the first such points;
- *   - a point inside is predicted twice, along share and along batch, between its nearest measured
+ *   - a point that lies between measured ones of its network and precision neither in share nor in
+ *     batch would have to be extrapolated: it comes first, the corners of the grid before others;
+ *   - a point between measured ones is predicted along share and along batch, between its nearest
  *     neighbours on the logarithms; the uncertainty is how far the two disagree, plus how much the
- *     neighbours differ per step (a flat stretch between equal neighbours has nothing to tell);
+ *     neighbours differ over the gap (a flat stretch between equal neighbours has nothing to tell);
+ *     on an edge, where there is one prediction, the latter alone;
  *   - once all points are measured, a measured point's uncertainty is the relative half-width of
  *     its median's 95 % confidence interval, and it is measured again.
  */

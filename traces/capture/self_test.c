@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "traces/capture/executor.h"
-#include "traces/capture/reference.h"
+#include "traces/capture/processor.h"
 
 enum { SEED = 7, BATCH = 3 };
 
@@ -58,13 +58,13 @@ static bool test_network(struct device *device, struct lane *lane, const char *t
 {
     struct graph *graph = graph_parse(text, "self-test", error);
     bool good = graph != NULL && graph_resize(graph, BATCH, 0, 0, error);
-    float **wanted = good ? reference_run(graph, SEED) : NULL;
+    float **wanted = good ? processor_run(graph, SEED) : NULL;
     if (good && wanted == NULL)
         good = error_run(error, "capture: out of memory");
     good = good && compare(device, lane, graph, wanted, false, error) &&
            compare(device, lane, graph, wanted, true, error);
     if (graph != NULL)
-        reference_free(graph, wanted);
+        processor_free(graph, wanted);
     graph_free(graph);
     return good;
 }

@@ -1,4 +1,4 @@
-#include "traces/capture/reference.h"
+#include "traces/capture/processor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -376,7 +376,7 @@ static void run_task(const struct graph *graph, const struct task *t)
     }
 }
 
-void reference_node(const struct graph *graph, size_t index, const float *const *inputs,
+void processor_node(const struct graph *graph, size_t index, const float *const *inputs,
                     const float *matrix, const float *scale, const float *shift, float *output)
 {
     const struct graph_node *node = &graph->nodes[index];
@@ -424,13 +424,13 @@ static bool run_drawn(const struct graph *graph, size_t index, uint64_t seed, fl
     weights_fill(graph, index, seed, numbers, scale, shift);
     for (size_t k = 0; k < node->input_count; k++)
         inputs[k] = outputs[node->inputs[k]];
-    reference_node(graph, index, inputs, numbers, count.scale > 0 ? scale : NULL,
+    processor_node(graph, index, inputs, numbers, count.scale > 0 ? scale : NULL,
                    count.shift > 0 ? shift : NULL, outputs[index]);
     free(numbers);
     return true;
 }
 
-float **reference_run(const struct graph *graph, uint64_t seed)
+float **processor_run(const struct graph *graph, uint64_t seed)
 {
     float **outputs = calloc(graph->node_count, sizeof *outputs);
     for (size_t i = 0; outputs != NULL && i < graph->node_count; i++) {
@@ -439,14 +439,14 @@ float **reference_run(const struct graph *graph, uint64_t seed)
                                                      ? fill_input(graph, i, seed, outputs[i])
                                                      : run_drawn(graph, i, seed, outputs));
         if (!good) {
-            reference_free(graph, outputs);
+            processor_free(graph, outputs);
             return NULL;
         }
     }
     return outputs;
 }
 
-void reference_free(const struct graph *graph, float **outputs)
+void processor_free(const struct graph *graph, float **outputs)
 {
     for (size_t i = 0; outputs != NULL && i < graph->node_count; i++)
         free(outputs[i]);

@@ -1,0 +1,54 @@
+#!/bin/sh
+# A GPU session in one command: checks that the device computes what it should, then measures until
+# the budget is spent, without MPS first and under an MPS server of its own where one can be
+# started. Run it again to go on with the same file.
+#
+#   traces/capture/capture.sh [OUT.h5 [SECONDS [OPTION…]]]
+#
+# CAPTURE names the program (build/capture); further options go to it (capture --help). A file
+# OUT.log has what was printed.
+set -eu
+cd "$(dirname "$0")/../.."
+
+out=${1:-capture.h5}
+budget=${2:-540}
+[ $# -lt 1 ] || shift
+[ $# -lt 1 ] || shift
+capture=${CAPTURE:-build/capture}
+if [ ! -x "$capture" ]; then
+    echo "capture.sh: no $capture; build it with: make capture" >&2
+    exit 1
+fi
+
+log=$out.log
+{
+    date -u
+    nvidia-smi 2>/dev/null || echo "capture.sh: no nvidia-smi here"
+} >>"$log" 2>&1
+
+echo "self-test"
+"$capture" --self-test 2>&1 | tee -a "$log"
+"$capture" --self-test >/dev/null 2>&1 || exit 1
+
+# A fifth is for MPS, where there is one.
+mps=0
+if command -v nvidia-cuda-mps-control >/dev/null 2>&1; then
+    mps=$((budget / 5))
+fi
+"$capture" --out "$out" --budget-s $((budget - mps)) --mechanism green "$@" 2>&1 | tee -a "$log"
+
+if [ "$mps" -gt 0 ]; then
+    CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d)
+    CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY
+    export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+    if nvidia-cuda-mps-control -d >>"$log" 2>&1; then
+        "$capture" --out "$out" --budget-s "$mps" --mechanism mps --batch 4 --precision fp16 "$@" \
+            2>&1 | tee -a "$log"
+        echo quit | nvidia-cuda-mps-control >>"$log" 2>&1 || true
+    fi
+    rm -rf "$CUDA_MPS_PIPE_DIRECTORY"
+fi
+
+nvidia-smi --query-gpu=clocks.sm,clocks.mem,temperature.gpu,power.draw --format=csv 2>/dev/null |
+    tee -a "$log" || true
+ls -l "$out"
