@@ -26,9 +26,23 @@ log=$out.log
     nvidia-smi 2>/dev/null || echo "capture.sh: no nvidia-smi here"
 } >>"$log" 2>&1
 
-echo "self-test"
-"$capture" --self-test 2>&1 | tee -a "$log"
-"$capture" --self-test >/dev/null 2>&1 || exit 1
+# cuDNN opens its parts by name: where the loader does not know their folder, an installed PyTorch's
+# packages have them.
+for folder in "${CUDA:-/usr/local/cuda}"/lib64 /opt/*/.venv/lib/python3*/site-packages/nvidia/*/lib \
+    /usr/local/lib/python3*/*-packages/nvidia/*/lib; do
+    if [ -d "$folder" ]; then
+        LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
+    fi
+done
+export LD_LIBRARY_PATH
+
+if ! "$capture" --self-test >"$out.test" 2>&1; then
+    cat "$out.test" >>"$log"
+    cat "$out.test" >&2
+    exit 1
+fi
+tee -a "$log" <"$out.test"
+rm -f "$out.test"
 
 # A fifth is for MPS, where there is one.
 mps=0

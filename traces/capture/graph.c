@@ -173,7 +173,9 @@ static bool add_label(struct builder *b, const struct scope *scope, const struct
     char *copy = strdup(full);
     if (copy == NULL)
         return out_of_memory(b);
-    b->labels[b->label_count++] = (struct label){copy, node};
+    struct label *label = &b->labels[b->label_count++];
+    label->name = copy;
+    label->node = node;
     return true;
 }
 

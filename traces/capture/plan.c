@@ -86,7 +86,9 @@ static bool load_networks(struct plan *plan, const struct plan_options *options,
     if (count < 0)
         return error_input(error, "capture: %s is no folder of networks", options->folder);
     plan->networks = calloc((size_t)count + 1, sizeof *plan->networks);
-    bool good = plan->networks != NULL || error_run(error, "capture: out of memory");
+    bool good = plan->networks != NULL;
+    if (!good)
+        error_run(error, "capture: out of memory");
     for (int i = 0; i < count; i++) {
         char name[256];
         (void)snprintf(name, sizeof name, "%.*s", (int)(strlen(entries[i]->d_name) - 5),

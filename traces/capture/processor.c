@@ -413,7 +413,7 @@ static bool fill_input(const struct graph *graph, size_t index, uint64_t seed, f
 
 static bool run_drawn(const struct graph *graph, size_t index, uint64_t seed, float **outputs)
 {
-    const float *inputs[GRAPH_INPUT_LIMIT];
+    const float *inputs[GRAPH_INPUT_LIMIT] = {NULL};
     const struct graph_node *node = &graph->nodes[index];
     const struct weights_count count = weights_count(graph, index);
     float *numbers = malloc((count.matrix + count.scale + count.shift + 1) * sizeof *numbers);

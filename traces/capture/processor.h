@@ -13,7 +13,7 @@ void processor_free(const struct graph *graph, float **outputs);
 
 /* One node on given arrays: inputs in order, its matrix, scale and shift (NULL where it has none).
  * Token inputs are floats of whole numbers. */
-void processor_node(const struct graph *graph, size_t node, const float *const *inputs,
+void processor_node(const struct graph *graph, size_t index, const float *const *inputs,
                     const float *matrix, const float *scale, const float *shift, float *output);
 
 #endif
