@@ -746,7 +746,7 @@ static bool run_matmul(const struct call *c)
     const CUdeviceptr b = place_of(c->e, c->node->inputs[1]);
     const cublasStatus_t status = c->e->device->api.cublasGemmStridedBatchedEx(
         c->lane->cublas, turned ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, out, rows, inner, &one,
-        (const void *)b, type, pitch, (long long)(right->dims[1] * right->dims[2]),
+        (const void *)b, type, pitch, (long long)right->dims[1] * right->dims[2],
         (const void *)c->x, type, inner, (long long)rows * inner, &zero, (void *)c->y, type, out,
         (long long)rows * out, (int)c->in->dims[0], CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     return device_check_cublas(status, c->node->name, c->error);
