@@ -94,6 +94,25 @@ char *hdf5_get_text(hid_t object, const char *name)
     return text;
 }
 
+bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value)
+{
+    if (H5Aexists(object, name) <= 0)
+        return false;
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
+    hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    bool good = stored >= 0 && space >= 0 && H5Tget_class(stored) == H5T_INTEGER &&
+                H5Sget_simple_extent_npoints(space) == 1 &&
+                H5Aread(attribute, H5T_NATIVE_UINT64, value) >= 0;
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (stored >= 0)
+        (void)H5Tclose(stored);
+    if (attribute >= 0)
+        (void)H5Aclose(attribute);
+    return good;
+}
+
 /* In the file all numbers are little-endian; in memory as the machine has them. */
 static hid_t scalar_type(enum column_type type, bool in_file)
 {

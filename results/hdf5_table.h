@@ -22,6 +22,8 @@ bool hdf5_set_u64(hid_t object, const char *name, uint64_t value);
 bool hdf5_set_f64(hid_t object, const char *name, double value);
 /* Allocated; NULL where absent or no text. */
 char *hdf5_get_text(hid_t object, const char *name);
+/* False where absent or no number. */
+bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value);
 
 /* Rows appended in blocks. */
 struct table_writer {

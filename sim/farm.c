@@ -122,7 +122,7 @@ static bool start_workers(struct yard *yard, struct error *error)
 {
     const struct farm *farm = yard->farm;
     for (size_t w = 0; w < farm->workers; w++) {
-        bool ahead = yard->next - yard->collect >= FARM_WINDOW * farm->workers;
+        bool ahead = !farm->unordered && yard->next - yard->collect >= FARM_WINDOW * farm->workers;
         if (yard->next == farm->jobs || ahead)
             break;
         if (yard->workers[w].pid != 0)
@@ -182,7 +182,21 @@ static int wait_for(pid_t pid)
     return status;
 }
 
-static void worker_end(struct yard *yard, struct worker *worker)
+static bool job_collect(const struct farm *farm, struct job *job, size_t index, struct error *error)
+{
+    static const struct error lost = {ERROR_RUN, "out of memory while noting how the job failed"};
+    const size_t head = sizeof(struct message_header);
+    const struct error *failure = NULL;
+    if (job->state == JOB_FAILED)
+        failure = job->failure != NULL ? job->failure : &lost;
+    bool good = farm->collect(farm->context, index, failure == NULL ? job->blob.bytes + head : NULL,
+                              failure == NULL ? job->blob.size - head : 0, failure, error);
+    blob_clear(&job->blob);
+    job->state = JOB_COLLECTED;
+    return good;
+}
+
+static bool worker_end(struct yard *yard, struct worker *worker, struct error *error)
 {
     (void)close(worker->pipe);
     int status = wait_for(worker->pid);
@@ -192,6 +206,8 @@ static void worker_end(struct yard *yard, struct worker *worker)
     yard->ended++;
     if (yard->farm->progress != NULL)
         yard->farm->progress(yard->farm->context, yard->ended, yard->farm->jobs);
+    return !yard->farm->unordered ||
+           job_collect(yard->farm, &yard->jobs[worker->job], worker->job, error);
 }
 
 /* Read what is there; false once the pipe is closed or memory is short (the job then fails, since
@@ -213,7 +229,6 @@ static bool worker_read(struct worker *worker)
 /* Hand over, in order, what has ended; after a stop, jobs that never ended are passed over. */
 static bool collect_ready(struct yard *yard, struct error *error)
 {
-    static const struct error lost = {ERROR_RUN, "out of memory while noting how the job failed"};
     const struct farm *farm = yard->farm;
     for (; yard->collect < farm->jobs; yard->collect++) {
         struct job *job = &yard->jobs[yard->collect];
@@ -222,16 +237,7 @@ static bool collect_ready(struct yard *yard, struct error *error)
                 return true;
             continue;
         }
-        const struct error *failure = NULL;
-        if (job->state == JOB_FAILED)
-            failure = job->failure != NULL ? job->failure : &lost;
-        bool good = farm->collect(
-            farm->context, yard->collect,
-            failure == NULL ? job->blob.bytes + sizeof(struct message_header) : NULL,
-            failure == NULL ? job->blob.size - sizeof(struct message_header) : 0, failure, error);
-        blob_clear(&job->blob);
-        job->state = JOB_COLLECTED;
-        if (!good)
+        if (job->state != JOB_COLLECTED && !job_collect(farm, job, yard->collect, error))
             return false;
     }
     return true;
@@ -252,7 +258,7 @@ static void yard_kill(struct yard *yard)
     }
 }
 
-static void yard_poll(struct yard *yard)
+static bool yard_poll(struct yard *yard, struct error *error)
 {
     const size_t workers = yard->farm->workers;
     for (size_t w = 0; w < workers; w++)
@@ -263,14 +269,16 @@ static void yard_poll(struct yard *yard)
     if (ready == 0 && yard->farm->progress != NULL)
         yard->farm->progress(yard->farm->context, yard->ended, yard->farm->jobs);
     if (ready <= 0)
-        return;
+        return true;
     for (size_t w = 0; w < workers; w++)
-        if (yard->polls[w].revents != 0 && !worker_read(&yard->workers[w]))
-            worker_end(yard, &yard->workers[w]);
+        if (yard->polls[w].revents != 0 && !worker_read(&yard->workers[w]) &&
+            !worker_end(yard, &yard->workers[w], error))
+            return false;
     struct signalfd_siginfo signal_read;
     if (yard->polls[workers].revents != 0 &&
         read(yard->signals, &signal_read, sizeof signal_read) == (ssize_t)sizeof signal_read)
         yard->stopped = true;
+    return true;
 }
 
 static bool yard_work(struct yard *yard, struct error *error)
@@ -279,7 +287,8 @@ static bool yard_work(struct yard *yard, struct error *error)
     while (yard->collect < farm->jobs && !yard->stopped) {
         if (!start_workers(yard, error))
             return false;
-        yard_poll(yard);
+        if (!yard_poll(yard, error))
+            return false;
         if (!yard->stopped && !collect_ready(yard, error))
             return false;
     }

@@ -3,7 +3,8 @@
  * Jobs 0..n−1 run in child processes, at most `workers` at a time, each in a process of its own:
  * what a job does to memory, or a crash of it, concerns no other. A job hands back a blob through a
  * pipe; the parent gets the blobs in the order of the jobs, whatever order they ended in, so that
- * what it makes of them does not depend on the number of workers.
+ * what it makes of them does not depend on the number of workers. A parent that puts them in order
+ * by itself may ask for each as soon as its job has ended.
  *
  * So that an early slow job does not pile up the blobs of all later ones, no job starts that is
  * more than FARM_WINDOW × workers ahead of the oldest one not collected.
@@ -22,13 +23,14 @@ enum { FARM_WINDOW = 8 };
 struct farm {
     size_t jobs;
     size_t workers; /* processes at a time, at least 1 */
+    bool unordered; /* collect as jobs end */
     void *context;  /* handed to each function */
     /* Runs in the child: fill `blob`, or fill `error` and return false. The child ends without
      * running exit handlers, so it must not leave work to them. */
     bool (*work)(void *context, size_t job, struct blob *blob, struct error *error);
-    /* Runs in the parent, once per finished job, in ascending order. `failure` is NULL where the
-     * job succeeded; else it says what the job reported or how its process ended, and `bytes` is
-     * NULL. False ends the farm with `error`. */
+    /* Runs in the parent, once per finished job, in ascending order unless `unordered`. `failure`
+     * is NULL where the job succeeded; else it says what the job reported or how its process ended,
+     * and `bytes` is NULL. False ends the farm with `error`. */
     bool (*collect)(void *context, size_t job, const void *bytes, size_t size,
                     const struct error *failure, struct error *error);
     /* Runs in the parent after each job that ended, and about twice a second; may be NULL. */
