@@ -108,12 +108,13 @@ static bool store_open(struct store *store, struct error *error)
         /* HDF5 has no words for a folder that is missing or closed; the system has. */
         errno = 0;
         const int descriptor = open(store->partial, O_WRONLY | O_CREAT, 0666);
-        if (descriptor >= 0)
+        if (descriptor >= 0) {
             (void)close(descriptor);
-        else
-            (void)snprintf(reason, sizeof reason, "%s", strerror(errno));
+            (void)unlink(store->partial);
+            return error_run(error, "%s: cannot be written: %s", store->partial, reason);
+        }
         return error_input(error, "%s: cannot be created: %s; name a folder that can be written",
-                           store->path, reason);
+                           store->path, strerror(errno));
     }
     store->runs = group_create(store->file, "runs");
     if (store->runs >= 0 && provenance_write(store->file) &&
