@@ -33,8 +33,9 @@ struct estimate statistics_paired_saving(const double *baseline, const double *r
  * limit; else what the spread so far asks for, at most twice as many. Depends on the values alone.
  *
  * This is the fixed-width sequential procedure of Chow and Robbins (Annals of Mathematical
- * Statistics 36, 1965), looked at in steps. Its interval covers the mean somewhat more rarely than
- * 95 % since it stops sooner where the spread happens to look small: see tests/test_sequential.c.
+ * Statistics 36, 1965), looked at in steps. It stops sooner where the spread happens to look small,
+ * so its interval covers the mean somewhat more rarely than it says: of normal values from 10 on in
+ * 94 to 95 % of cases, of exponential ones (skewness 2) in 90 % (tests/test_sequential.c).
  */
 size_t statistics_next_count(const double *values, size_t n, double half_width, size_t limit);
 
