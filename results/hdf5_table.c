@@ -12,6 +12,9 @@ enum { TABLE_MAX_ROWS = 50000000 };
 
 void hdf5_silence(void)
 {
+    /* At exit HDF5 closes again what it failed to close, a file on a full disk say, and crashes.
+     * All that was opened has been closed by then. */
+    (void)H5dont_atexit();
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 

@@ -10,7 +10,8 @@
 #include "results/columns.h"
 #include "sim/error.h"
 
-/* Keeps HDF5 from printing; errors are told through struct error. */
+/* Keeps HDF5 from printing and from an exit handler; errors are told through struct error. To be
+ * called before anything else of HDF5. */
 void hdf5_silence(void);
 /* What HDF5 gave as the cause of its last failure, e.g. "No space left on device"; "" if nothing.
  */
