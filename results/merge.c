@@ -30,18 +30,22 @@ struct joining {
 static bool shards_load(struct joining *joining, struct error *error)
 {
     joining->shards = calloc(joining->count + 1, sizeof(struct results *));
-    if (joining->shards == NULL)
-        return error_run(error, "out of memory for %zu shards", joining->count);
+    if (joining->shards == NULL) {
+        (void)error_run(error, "out of memory for %zu shards", joining->count);
+        return false;
+    }
     for (size_t i = 0; i < joining->count; i++) {
         joining->shards[i] = results_load(joining->paths[i], error);
         if (joining->shards[i] == NULL)
             return false;
         const struct sweep_facts *facts = &joining->shards[i]->sweep;
-        if (facts->shards == 0 || facts->shard < 1 || facts->shard > facts->shards)
-            return error_input(error,
-                               "%s: is not a shard of a sweep; give files that esgsim sweep "
-                               "--shard I/N wrote",
-                               joining->paths[i]);
+        if (facts->shards == 0 || facts->shard < 1 || facts->shard > facts->shards) {
+            (void)error_input(error,
+                              "%s: is not a shard of a sweep; give files that esgsim sweep "
+                              "--shard I/N wrote",
+                              joining->paths[i]);
+            return false;
+        }
     }
     return true;
 }
@@ -235,9 +239,12 @@ static bool joined_write(const struct joining *joining, const char *path, struct
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error)
 {
     struct joining joining = {.paths = shards, .count = count};
-    bool good = count > 0 || error_input(error, "%s: no shards to merge", path);
-    good = good && shards_load(&joining, error) && shards_check(&joining, error) &&
-           pieces_read(&joining, error) && joined_write(&joining, path, error);
+    if (count == 0) {
+        (void)error_input(error, "%s: no shards to merge", path);
+        return false;
+    }
+    bool good = shards_load(&joining, error) && shards_check(&joining, error) &&
+                pieces_read(&joining, error) && joined_write(&joining, path, error);
     for (size_t i = 0; joining.shards != NULL && i < count; i++)
         results_free(joining.shards[i]);
     free(joining.shards);

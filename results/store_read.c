@@ -92,7 +92,7 @@ static void sweep_read(hid_t file, struct sweep_facts *facts)
         hdf5_get_u64(file, "shard", &read.shard) && hdf5_get_u64(file, "shards", &read.shards) &&
         hdf5_get_u64(file, "sweep_runs", &read.runs) &&
         hdf5_get_u64(file, "missing_runs", &read.missing)) {
-        (void)strcpy(read.identity, identity);
+        memcpy(read.identity, identity, strlen(identity) + 1);
         *facts = read;
     }
     free(identity);

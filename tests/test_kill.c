@@ -92,15 +92,21 @@ static void wait_for_moment(struct scene *scene, pid_t pid)
 static pid_t worker_of(pid_t pid, size_t choice)
 {
     char path[64];
+    char list[512] = "";
     long children[64];
     size_t count = 0;
     (void)snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)pid, (long)pid);
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return 0;
-    while (count < 64 && fscanf(file, "%ld", &children[count]) == 1)
-        count++;
+    list[fread(list, 1, sizeof list - 1, file)] = '\0';
     (void)fclose(file);
+    char *at = list;
+    char *end = NULL;
+    while (count < 64 && (children[count] = strtol(at, &end, 10)) > 0) {
+        at = end;
+        count++;
+    }
     return count == 0 ? 0 : (pid_t)children[choice % count];
 }
 

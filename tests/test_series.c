@@ -31,8 +31,8 @@ struct process {
 static double normal_next(gsl_rng *rng, double unused, double *state)
 {
     (void)unused;
-    (void)state;
-    return gsl_ran_gaussian_ziggurat(rng, 1);
+    *state = gsl_ran_gaussian_ziggurat(rng, 1);
+    return *state;
 }
 
 /* AR(1): x = phi x + noise; mean 0. */

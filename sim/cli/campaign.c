@@ -290,8 +290,11 @@ static bool sweep_check(struct campaign *campaign, struct error *error)
     const struct sweep *sweep = campaign->sweep;
     struct row *rows = calloc(campaign->combinations + 1, sizeof *rows);
     struct blob text = {0};
-    bool good = (rows != NULL && identity_begin(sweep, &text)) ||
-                error_run(error, "out of memory for the sweep");
+    if (rows == NULL) {
+        (void)error_run(error, "out of memory for the sweep");
+        return false;
+    }
+    bool good = identity_begin(sweep, &text) || error_run(error, "out of memory for the sweep");
     for (size_t c = 0; good && c < campaign->combinations; c++) {
         struct plan plan;
         const size_t run = c * sweep->seeds;
