@@ -229,6 +229,11 @@ reproduce: deps-build ## install, build, run the paper's experiments, print thei
 	end=$$(date +%s); \
 	echo "reproduce: $$((end - start)) s ($$((built - start)) s of it to build); results in $(RESULTS)"
 
+SHARDS    ?= 8
+.PHONY: slurm
+slurm: all ## run SWEEP on a Slurm cluster as a job array of SHARDS tasks, into RESULTS
+	ESGSIM=$(BUILD)/esgsim results/slurm/sweep.sh $(SWEEP) $(RESULTS) $(SHARDS)
+
 .PHONY: bench
 bench: all ## print the speed figures
 	$(BUILD)/esgsim bench
@@ -285,7 +290,7 @@ $(FORMAT): $(ALL_SRC) $(ALL_HDR) .clang-format
 	@clang-format --dry-run -Werror $(ALL_SRC) $(ALL_HDR) >$@ 2>&1 || \
 	  echo 'clang-format: run `make format`' >>$@
 
-SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh)
+SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh results/slurm/*.sh)
 $(BUILD)/lint/shellcheck.log: $(SHELL_SRC)
 	@mkdir -p $(@D)
 	@shellcheck -x $(SHELL_SRC) >$@ 2>&1 || echo 'shellcheck: findings above' >>$@

@@ -4,6 +4,7 @@
 set -eu
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
+has_daemon() { has_command "$1" || [ -x "/usr/sbin/$1" ]; }
 has_package() { pkg-config --exists "$1" 2>/dev/null; }
 has_hdf5() { has_package hdf5-serial || has_package hdf5; }
 has_libc() { echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1; }
@@ -54,6 +55,10 @@ for set in "$@"; do
         need libcmocka-dev libcmocka-devel cmocka cmocka has_package cmocka
         need valgrind valgrind valgrind - has_command valgrind
         need hdf5-tools hdf5 hdf5 hdf5 has_command h5dump
+        need slurmctld slurm-slurmctld slurm-llnl - has_daemon slurmctld
+        need slurmd slurm-slurmd slurm-llnl - has_daemon slurmd
+        need slurm-client slurm slurm-llnl - has_command sbatch
+        need munge munge munge - has_daemon munged
         ;;
     lint)
         need clang-tidy clang-tools-extra clang llvm has_command clang-tidy

@@ -12,6 +12,9 @@ enum { TABLE_MAX_ROWS = 50000000 };
 
 void hdf5_silence(void)
 {
+    /* At exit HDF5 closes again what it failed to close, a file on a full disk say, and crashes.
+     * All that was opened has been closed by then. */
+    (void)H5dont_atexit();
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
@@ -92,6 +95,25 @@ char *hdf5_get_text(hid_t object, const char *name)
     if (attribute >= 0)
         (void)H5Aclose(attribute);
     return text;
+}
+
+bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value)
+{
+    if (H5Aexists(object, name) <= 0)
+        return false;
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
+    hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    bool good = stored >= 0 && space >= 0 && H5Tget_class(stored) == H5T_INTEGER &&
+                H5Sget_simple_extent_npoints(space) == 1 &&
+                H5Aread(attribute, H5T_NATIVE_UINT64, value) >= 0;
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (stored >= 0)
+        (void)H5Tclose(stored);
+    if (attribute >= 0)
+        (void)H5Aclose(attribute);
+    return good;
 }
 
 /* In the file all numbers are little-endian; in memory as the machine has them. */

@@ -10,7 +10,8 @@
 #include "results/columns.h"
 #include "sim/error.h"
 
-/* Keeps HDF5 from printing; errors are told through struct error. */
+/* Keeps HDF5 from printing and from an exit handler; errors are told through struct error. To be
+ * called before anything else of HDF5. */
 void hdf5_silence(void);
 /* What HDF5 gave as the cause of its last failure, e.g. "No space left on device"; "" if nothing.
  */
@@ -22,6 +23,8 @@ bool hdf5_set_u64(hid_t object, const char *name, uint64_t value);
 bool hdf5_set_f64(hid_t object, const char *name, double value);
 /* Allocated; NULL where absent or no text. */
 char *hdf5_get_text(hid_t object, const char *name);
+/* False where absent or no number. */
+bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value);
 
 /* Rows appended in blocks. */
 struct table_writer {

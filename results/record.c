@@ -162,8 +162,9 @@ bool run_pack(struct blob *blob, const struct run_facts *facts,
 #define FACT(field) good = good && blob_put_text(blob, facts->field);
     RUN_FACTS(FACT)
 #undef FACT
-    good = good && blob_put_u64(blob, facts->seed) && blob_put_u64(blob, facts->warmup_requests) &&
-           blob_put_u64(blob, facts->record) && blob_put_u64(blob, facts->max_stages);
+    good = good && blob_put_u64(blob, facts->position) && blob_put_u64(blob, facts->seed) &&
+           blob_put_u64(blob, facts->warmup_requests) && blob_put_u64(blob, facts->record) &&
+           blob_put_u64(blob, facts->max_stages);
     good = good && blob_put(blob, &result->overall, sizeof result->overall) &&
            blob_put(blob, &result->run, sizeof result->run) &&
            blob_put(blob, &result->wall_s, sizeof result->wall_s) &&
@@ -215,7 +216,7 @@ bool run_unpack(const void *bytes, size_t size, struct run_facts **facts,
 #define FACT(field) good = good && blob_take_text(&cursor, &read->field);
     RUN_FACTS(FACT)
 #undef FACT
-    good = good && blob_take_u64(&cursor, &read->seed) &&
+    good = good && blob_take_u64(&cursor, &read->position) && blob_take_u64(&cursor, &read->seed) &&
            blob_take_u64(&cursor, &read->warmup_requests) &&
            blob_take_u64(&cursor, &read->record) && blob_take_u64(&cursor, &read->max_stages) &&
            take_result(&cursor, result) &&

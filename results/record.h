@@ -31,6 +31,7 @@ struct run_facts {
 #define FACT(field) char *field;
     RUN_FACTS(FACT)
 #undef FACT
+    uint64_t position; /* of the run in its sweep; 0 for a single run */
     uint64_t seed;
     uint64_t warmup_requests;
     uint64_t record;     /* enum record_level */

@@ -57,3 +57,18 @@ struct estimate statistics_paired_saving(const double *baseline, const double *r
 {
     return paired(saving, baseline, reference, n);
 }
+
+size_t statistics_next_count(const double *values, size_t n, double half_width, size_t limit)
+{
+    const struct estimate estimate = statistics_estimate(values, n);
+    if (n >= limit || estimate.half_width <= half_width)
+        return n < limit ? n : limit;
+    size_t next = 2 * n < limit ? 2 * n : limit;
+    /* Half-widths shrink with the root of the count. NAN, of too few values or of a figure that is
+     * undefined, asks for as many as may be. */
+    const double ratio = estimate.half_width / half_width;
+    const double asked = ceil((double)n * ratio * ratio);
+    if (asked < (double)next)
+        next = asked > (double)n ? (size_t)asked : n + 1;
+    return next;
+}

@@ -5,6 +5,9 @@
  *   /runs/<hash>          a group a run; its attributes tell all that the run depended on
  *   /runs/<hash>/requests, batches, decisions, timeline    as far as recorded
  *
+ * The file of a sweep says in its attributes which sweep and shard it is of and what is missing;
+ * every run's group carries its place in the sweep.
+ *
  * Tables follow the HDF5 Table layout (H5TB; compound rows, chunked, deflated, with checksums), so
  * h5py, pandas and PyTables read them as they are. Each column's unit and meaning are attributes of
  * its table, FIELD_<i>_UNIT and FIELD_<i>_HELP. What depends on the machine or the clock is kept in
@@ -48,6 +51,22 @@ bool store_add_packed(struct store *store, const void *bytes, size_t size, struc
 
 size_t store_run_count(const struct store *store);
 
+/* What a sweep's file is of. */
+struct sweep_facts {
+    char identity[64 + 1];  /* SHA-256 of all that decides the sweep's tables, shards aside */
+    uint64_t shard, shards; /* "shard of shards", from 1; shards = 0: the file is of no sweep */
+    uint64_t runs;          /* of the whole sweep: upper limit of a run's place */
+    uint64_t missing;       /* runs of the shard that are not in the file */
+};
+
+/* Note it in the file. */
+bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error);
+
+/* Join the shards of a sweep into `path`: the runs in the order of the sweep, their tables byte for
+ * byte. ERROR_INPUT, one line that names the file, where a shard is missing or given twice, is not
+ * whole, or is of another sweep, cut or version. */
+bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error);
+
 /* Write out, close and give the file its name. On failure the partial file is removed. Frees the
  * store either way. A begun run that has not ended is left out of the tables. */
 bool store_finish(struct store *store, struct error *error);
@@ -64,6 +83,7 @@ struct results {
     size_t run_count;
     struct application_row *applications; /* each belongs to one of runs, by hash */
     size_t application_count;
+    struct sweep_facts sweep; /* .shards = 0: not written by a sweep */
 };
 
 /* The tables of a results file. NULL: ERROR_INPUT that names the file, what is wrong with it and

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "results/hdf5_table.h"
+#include "results/store_hdf5.h"
 
 static bool file_check(const char *path, struct error *error)
 {
@@ -22,7 +22,7 @@ static bool file_check(const char *path, struct error *error)
     return true;
 }
 
-static hid_t file_open(const char *path, struct error *error)
+hid_t store_open_read(const char *path, struct error *error)
 {
     hid_t file = file_check(path, error) ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : -2;
     if (file == -1) {
@@ -84,10 +84,24 @@ static bool tables_read(hid_t file, struct results *results, struct error *error
     return good && results_check(results, error);
 }
 
+static void sweep_read(hid_t file, struct sweep_facts *facts)
+{
+    struct sweep_facts read = {.shards = 0};
+    char *identity = hdf5_get_text(file, "sweep");
+    if (identity != NULL && strlen(identity) < sizeof read.identity &&
+        hdf5_get_u64(file, "shard", &read.shard) && hdf5_get_u64(file, "shards", &read.shards) &&
+        hdf5_get_u64(file, "sweep_runs", &read.runs) &&
+        hdf5_get_u64(file, "missing_runs", &read.missing)) {
+        memcpy(read.identity, identity, strlen(identity) + 1);
+        *facts = read;
+    }
+    free(identity);
+}
+
 struct results *results_load(const char *path, struct error *error)
 {
     hdf5_silence();
-    hid_t file = file_open(path, error);
+    hid_t file = store_open_read(path, error);
     if (file < 0)
         return NULL;
     bool good = false;
@@ -95,6 +109,7 @@ struct results *results_load(const char *path, struct error *error)
     if (results != NULL && (results->path = strdup(path)) != NULL) {
         results->version = hdf5_get_text(file, "version");
         results->commit = hdf5_get_text(file, "commit");
+        sweep_read(file, &results->sweep);
         good = tables_read(file, results, error);
     } else {
         error_run(error, "%s: out of memory", path);

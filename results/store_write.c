@@ -13,25 +13,13 @@
 #include <gsl/gsl_version.h>
 #include <zlib.h>
 
-#include "results/hdf5_table.h"
+#include "results/store_hdf5.h"
 #include "sim/version.h"
 
 /* Blocks are what is handed to HDF5 at once; chunks what is compressed together. */
 enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
 
-struct store {
-    char *path;
-    char *partial;
-    hid_t file;
-    hid_t runs; /* group /runs */
-    hid_t run;  /* group of the begun run, -1 between runs */
-    struct run_facts *facts;
-    struct table_writer summary, applications;
-    struct table_writer requests, batches, decisions, timeline;
-    size_t run_count;
-};
-
-static bool store_fault(const struct store *store, struct error *error, const char *what)
+bool store_fault(const struct store *store, struct error *error, const char *what)
 {
     char reason[200];
     hdf5_reason(reason, sizeof reason);
@@ -109,6 +97,10 @@ static bool path_check(const char *path, struct error *error)
 
 static bool store_open(struct store *store, struct error *error)
 {
+    /* What an interrupted program left there may still be locked by a child about to die. */
+    struct stat status;
+    if (stat(store->partial, &status) == 0 && S_ISREG(status.st_mode))
+        (void)unlink(store->partial);
     store->file = file_create(store->partial);
     if (store->file < 0) {
         char reason[200];
@@ -116,12 +108,13 @@ static bool store_open(struct store *store, struct error *error)
         /* HDF5 has no words for a folder that is missing or closed; the system has. */
         errno = 0;
         const int descriptor = open(store->partial, O_WRONLY | O_CREAT, 0666);
-        if (descriptor >= 0)
+        if (descriptor >= 0) {
             (void)close(descriptor);
-        else
-            (void)snprintf(reason, sizeof reason, "%s", strerror(errno));
+            (void)unlink(store->partial);
+            return error_run(error, "%s: cannot be written: %s", store->partial, reason);
+        }
         return error_input(error, "%s: cannot be created: %s; name a folder that can be written",
-                           store->path, reason);
+                           store->path, strerror(errno));
     }
     store->runs = group_create(store->file, "runs");
     if (store->runs >= 0 && provenance_write(store->file) &&
@@ -160,7 +153,8 @@ struct store *store_create(const char *path, struct error *error)
 static bool facts_write(hid_t run, const struct run_facts *facts)
 {
     static const char *const levels[] = {"summary", "requests", "all"};
-    bool good = provenance_write(run) && hdf5_set_u64(run, "seed", facts->seed) &&
+    bool good = provenance_write(run) && hdf5_set_u64(run, "position", facts->position) &&
+                hdf5_set_u64(run, "seed", facts->seed) &&
                 hdf5_set_u64(run, "warmup_requests", facts->warmup_requests) &&
                 hdf5_set_text(run, "record", facts->record < 3 ? levels[facts->record] : "");
 #define FACT(field) good = good && hdf5_set_text(run, #field, facts->field);
@@ -363,6 +357,16 @@ bool store_add_packed(struct store *store, const void *bytes, size_t size, struc
     run_rows_clear(&rows);
     free(result.applications);
     return good;
+}
+
+bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error)
+{
+    return (hdf5_set_text(store->file, "sweep", facts->identity) &&
+            hdf5_set_u64(store->file, "shard", facts->shard) &&
+            hdf5_set_u64(store->file, "shards", facts->shards) &&
+            hdf5_set_u64(store->file, "sweep_runs", facts->runs) &&
+            hdf5_set_u64(store->file, "missing_runs", facts->missing)) ||
+           store_fault(store, error, "the sweep's description");
 }
 
 size_t store_run_count(const struct store *store)

@@ -386,7 +386,12 @@ static void request_finish(struct platform *platform, uint32_t slot)
                       request->number, sim_to_ms(latency),
                       sim_to_ms(critical_path(platform, slot, true)));
     metrics->total_request_cost += request->cost;
+    if (!request->dropped)
+        series_add(&metrics->warmup, sim_to_ms(latency));
     if (request->measured) {
+        if (!request->dropped)
+            series_add(&metrics->latency, sim_to_ms(latency));
+        series_add(&metrics->hits, hit);
         bool bound_hit = critical_path(platform, slot, false) <= request->slo;
         tally_request(&metrics->tallies[request->application], request, platform->now, hit,
                       bound_hit);

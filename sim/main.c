@@ -1,5 +1,6 @@
 /* esgsim: finds the command, runs it, turns its error into an exit status. */
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,9 @@
 #include "sim/version.h"
 
 static const struct command *const commands[] = {
-    &command_run,       &command_sweep,    &command_report, &command_search,
-    &command_slo,       &command_list,     &command_check,  &command_trace,
-    &command_calibrate, &command_validate, &command_bench,
+    &command_run,    &command_sweep,     &command_merge,    &command_report,
+    &command_search, &command_slo,       &command_list,     &command_check,
+    &command_trace,  &command_calibrate, &command_validate, &command_bench,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
@@ -109,6 +110,8 @@ static void locate_data(void)
 int main(int argc, char **argv)
 {
     struct error error = {0};
+    /* A file that may grow no further is an error of the write, told as such. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     locate_data();
     if (argc < 2) {
         print_usage(stderr);

@@ -6,7 +6,8 @@ bool metrics_init(struct metrics *metrics, size_t applications, struct error *er
 {
     *metrics = (struct metrics){.application_count = applications};
     metrics->tallies = calloc(applications + 1, sizeof *metrics->tallies);
-    bool ok = metrics->tallies != NULL;
+    bool ok = metrics->tallies != NULL && series_init(&metrics->warmup, SERIES_MSER_BATCH) &&
+              series_init(&metrics->latency, 1) && series_init(&metrics->hits, 1);
     for (size_t i = 0; ok && i <= applications; i++) {
         metrics->tallies[i].latency = quantile_create(QUANTILE_EXACT_SAMPLES);
         ok = metrics->tallies[i].latency != NULL;
@@ -23,6 +24,9 @@ void metrics_clear(struct metrics *metrics)
     for (size_t i = 0; metrics->tallies != NULL && i <= metrics->application_count; i++)
         quantile_destroy(metrics->tallies[i].latency);
     free(metrics->tallies);
+    series_clear(&metrics->warmup);
+    series_clear(&metrics->latency);
+    series_clear(&metrics->hits);
     *metrics = (struct metrics){0};
 }
 
@@ -122,6 +126,9 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
     out->stranded_vgpu = ratio(metrics->stranded_sum, (double)metrics->stranded_samples);
     out->slowdown_mean = ratio(metrics->slowdown_sum, (double)metrics->batches);
     out->simulated_s = elapsed / 1e9;
+    out->warmup_mser_requests = series_warmup(&metrics->warmup);
+    out->latency_ms_half_width = series_half_width(&metrics->latency);
+    out->slo_hit_rate_half_width = series_half_width(&metrics->hits);
 }
 
 bool metrics_report(struct metrics *metrics, const struct workload *workload,

@@ -8,6 +8,7 @@
 
 #include "sim/cluster.h"
 #include "sim/quantile.h"
+#include "sim/series.h"
 #include "sim/simulation.h"
 
 struct request;
@@ -24,6 +25,9 @@ struct tally {
 
 struct metrics {
     struct tally *tallies; /* per application, then overall */
+    struct series warmup;  /* latency, ms, of all requests from the start, as they finish */
+    struct series latency; /* the same of those measured and not dropped */
+    struct series hits;    /* 1 or 0, of those measured */
     size_t application_count;
     bool measuring; /* the first measured request has arrived */
     sim_time_t window_start, last_change;

@@ -5,7 +5,7 @@
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 strict=workloads/experiments/strict-light.json
-commands="run sweep report search slo list check trace calibrate validate bench"
+commands="run sweep merge report search slo list check trace calibrate validate bench"
 here=$(pwd)
 
 # ---- Help and usage --------------------------------------------------------------------------
@@ -31,7 +31,7 @@ run "$esgsim" no-such-command
 expect_refusal "an unknown command is refused in one line that names it" 'no-such-command'
 run "$esgsim" reprot
 expect_refusal "a misspelt command is answered with the nearest one" 'report'
-for command in run sweep report search slo check trace calibrate; do
+for command in run sweep merge report search slo check trace calibrate; do
     run "$esgsim" "$command"
     expect_refusal "$command without operands is refused in one line"
 done

@@ -209,6 +209,66 @@ static void a_collector_that_fails_ends_the_farm_with_its_error(void **state)
     assert_no_children();
 }
 
+/* What a service of several jobs by one process leaves in memory. */
+static bool pid_work(void *context, size_t job, struct blob *blob, struct error *error)
+{
+    (void)context;
+    (void)error;
+    if (job == 250)
+        abort();
+    return blob_put_u64(blob, (uint64_t)getpid());
+}
+
+struct service {
+    size_t jobs[300]; /* times each was collected */
+    uint64_t pids[20];
+    size_t pid_count, failed;
+};
+
+static bool collect_service(void *context, size_t job, const void *bytes, size_t size,
+                            const struct error *failure, struct error *error)
+{
+    struct service *service = context;
+    uint64_t pid = 0;
+    (void)error;
+    service->jobs[job]++;
+    if (failure != NULL) {
+        service->failed++;
+        return true;
+    }
+    assert_int_equal(size, sizeof pid);
+    memcpy(&pid, bytes, sizeof pid);
+    size_t known = 0;
+    while (known < service->pid_count && service->pids[known] != pid)
+        known++;
+    assert_true(known < 20);
+    service->pids[known] = pid;
+    service->pid_count += known == service->pid_count;
+    return true;
+}
+
+static void workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_once(void **state)
+{
+    (void)state;
+    for (size_t workers = 1; workers <= 2; workers++) {
+        struct service service = {.failed = 0};
+        struct farm farm = {.jobs = 300,
+                            .workers = workers,
+                            .unordered = true,
+                            .context = &service,
+                            .work = pid_work,
+                            .collect = collect_service};
+        struct error error = {0};
+        assert_true(farm_run(&farm, &error));
+        for (size_t job = 0; job < 300; job++)
+            assert_int_equal(service.jobs[job], 1);
+        assert_int_equal(service.failed, 1);
+        /* 299 jobs by processes that serve 100 each, and one that was replaced. */
+        assert_in_range(service.pid_count, 3, 4 + workers);
+        assert_no_children();
+    }
+}
+
 static void no_jobs_are_no_work(void **state)
 {
     struct log log = {0};
@@ -249,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_worker_killed_from_outside_its_work_is_told),
         cmocka_unit_test(a_signal_stops_the_farm_and_keeps_what_has_finished),
         cmocka_unit_test(a_collector_that_fails_ends_the_farm_with_its_error),
+        cmocka_unit_test(workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_once),
         cmocka_unit_test(no_jobs_are_no_work),
         cmocka_unit_test(a_blob_cut_short_is_noticed),
     };

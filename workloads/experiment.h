@@ -111,6 +111,14 @@ struct sweep_run {
     uint64_t seed;
 };
 
+/* Run seeds until the 95 % interval of a figure is narrow enough, combination by combination. */
+struct sweep_precision {
+    bool given;
+    char metric[64];    /* a name of sim/metrics.def */
+    double half_width;  /* > 0, in the metric's unit */
+    size_t first_seeds; /* run at least; at least 2 */
+};
+
 struct sweep {
     char *path;      /* of the sweep file */
     char *directory; /* of that file */
@@ -118,7 +126,8 @@ struct sweep {
     char *base_text; /* the base as JSON text where it stands in the sweep file, else NULL */
     struct sweep_run *runs; /* first matrix key varies slowest, the seed fastest */
     size_t run_count;
-    size_t seeds;
+    size_t seeds; /* of each combination; with a precision: at most */
+    struct sweep_precision precision;
 };
 
 /* Overrides apply to the base, before the matrix; a key that the matrix sets is refused, and

@@ -7,9 +7,17 @@
 #include "workloads/loading.h"
 
 enum { RUNS_LIMIT = 1000000, DIMENSIONS_LIMIT = 32, VALUES_LIMIT = 10000 };
+/* An interval of fewer seeds says little of the next ones: the rule would stop by luck. */
+enum { PRECISION_SEEDS = 10 };
 
-static const char *const sweep_keys[] = {"base", "matrix", "seeds",    "name",
+static const char *const sweep_keys[] = {"base", "matrix", "seeds",    "precision", "name",
                                          "note", "source", "evidence", NULL};
+static const char *const precision_keys[] = {"metric", "half_width", "max_seeds", NULL};
+static const char *const metric_names[] = {
+#define MEASURE(type, name, unit, help) #name,
+#define RUN_MEASURE(type, name, unit, help) #name,
+#include "sim/metrics.def"
+};
 /* Keys whose strings are files. */
 static const char *const file_keys[] = {"cluster", "functions", "profile", "applications", "file",
                                         "ref",     "arrivals",  "slo",     "platform",     NULL};
@@ -144,6 +152,15 @@ static bool list_seeds(const struct json_value *array, struct plan *plan, struct
     return true;
 }
 
+static bool count_seeds(uint64_t base_seed, size_t count, struct plan *plan, struct error *error)
+{
+    plan->seed_count = count;
+    plan->seeds = load_array(plan->seed_count, sizeof *plan->seeds, error);
+    for (size_t i = 0; plan->seeds != NULL && i < plan->seed_count; i++)
+        plan->seeds[i] = base_seed + i;
+    return plan->seeds != NULL;
+}
+
 static bool load_seeds(const struct json_value *root, int64_t base_seed, struct plan *plan,
                        struct error *error)
 {
@@ -155,11 +172,42 @@ static bool load_seeds(const struct json_value *root, int64_t base_seed, struct 
         if (!json_as_integer(&value, 1, RUNS_LIMIT, &count, error))
             return false;
     }
-    plan->seed_count = (size_t)count;
-    plan->seeds = load_array(plan->seed_count, sizeof *plan->seeds, error);
-    for (size_t i = 0; plan->seeds != NULL && i < plan->seed_count; i++)
-        plan->seeds[i] = (uint64_t)base_seed + i;
-    return plan->seeds != NULL;
+    return count_seeds((uint64_t)base_seed, (size_t)count, plan, error);
+}
+
+/* With a precision, "seeds" is how many are run before the interval is looked at. */
+static bool load_precision(const struct json_value *root, int64_t base_seed, struct plan *plan,
+                           struct sweep_precision *precision, struct error *error)
+{
+    enum { METRICS = sizeof metric_names / sizeof metric_names[0] };
+    struct json_value value, metric, width, limit, seeds;
+    int64_t max_seeds = 0;
+    int64_t first = 0;
+    if (!json_child(root, "precision", &value))
+        return load_seeds(root, base_seed, plan, error);
+    if (!json_is_object(&value, precision_keys, error) ||
+        !json_require(&value, "metric", &metric, error) ||
+        !json_require(&value, "half_width", &width, error) ||
+        !json_require(&value, "max_seeds", &limit, error))
+        return false;
+    const char *name = json_as_string(&metric, error);
+    if (name == NULL)
+        return false;
+    size_t known = 0;
+    while (known < METRICS && strcmp(metric_names[known], name) != 0)
+        known++;
+    if (known == METRICS)
+        return load_unknown_name(&metric, "metric", name, metric_names, METRICS, error);
+    if (!json_as_number(&width, 1e-300, 1e300, &precision->half_width, error) ||
+        !json_as_integer(&limit, 2, VALUES_LIMIT, &max_seeds, error))
+        return false;
+    first = max_seeds < PRECISION_SEEDS ? max_seeds : PRECISION_SEEDS;
+    if (json_child(root, "seeds", &seeds) && !json_as_integer(&seeds, 2, max_seeds, &first, error))
+        return false;
+    precision->given = true;
+    precision->first_seeds = (size_t)first;
+    (void)snprintf(precision->metric, sizeof precision->metric, "%s", name);
+    return count_seeds((uint64_t)base_seed, (size_t)max_seeds, plan, error);
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -393,7 +441,8 @@ static bool read_base_seed(const struct sweep *sweep, const struct override *ove
 
 static bool is_sweep_key(const char *key)
 {
-    return strcmp(key, "seeds") == 0 || strncmp(key, "matrix.", 7) == 0 ||
+    return strcmp(key, "seeds") == 0 || strcmp(key, "precision") == 0 ||
+           strncmp(key, "precision.", 10) == 0 || strncmp(key, "matrix.", 7) == 0 ||
            strncmp(key, "base.", 5) == 0;
 }
 
@@ -459,7 +508,7 @@ static bool load_sweep(struct sweep *sweep, struct document *document, struct pl
            load_base(document, &root, sweep, error) && load_matrix(&root, plan, error) &&
            check_conflicts(plan, own, own_count, error) &&
            read_base_seed(sweep, own, own_count, &seed, error) &&
-           load_seeds(&root, seed, plan, error) &&
+           load_precision(&root, seed, plan, &sweep->precision, error) &&
            make_runs(sweep, &root, plan, own, own_count, error);
     free(own);
     return good;

@@ -238,6 +238,8 @@ static const struct benchmark benchmarks[] = {
     {"requests_per_s", "requests/s", "relaxed-heavy by policy and number of invokers",
      bench_requests},
     {"decision_us", "us", "one decision, by method and length of chain; means", bench_decisions},
+    {"sweep_efficiency_2_jobs", "1", "a sweep of 1,000 short runs by one worker and by two",
+     bench_sweep},
 };
 
 enum { BENCHMARK_COUNT = sizeof benchmarks / sizeof *benchmarks };
@@ -332,8 +334,8 @@ const struct command command_bench = {
     .name = "bench",
     .usage = "bench [--only NAME] [--json]",
     .summary = "measures the speed of the engine on this machine",
-    .help = "  --only NAME  one benchmark: mm1_jobs_per_s, hold_events_per_s, requests_per_s or\n"
-            "               decision_us\n"
+    .help = "  --only NAME  one benchmark: mm1_jobs_per_s, hold_events_per_s, requests_per_s,\n"
+            "               decision_us or sweep_efficiency_2_jobs\n"
             "  --json       one JSON object\n"
             "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are "
             "means. All\n"

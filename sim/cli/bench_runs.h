@@ -17,4 +17,9 @@ bool bench_decisions(cJSON *result, struct error *error);
  * figure, with 16 invokers, and with 1,000 at the same load per invoker. */
 bool bench_requests(cJSON *result, struct error *error);
 
+/* "sweep_efficiency_2_jobs": wall-clock time of 1,000 runs of about 15 ms on one worker, over twice
+ * that on two; meaningful where two cores are free. "sweep_of_1000_s": the times, CPU time beside
+ * them. */
+bool bench_sweep(cJSON *result, struct error *error);
+
 #endif

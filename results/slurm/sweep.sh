@@ -1,0 +1,99 @@
+#!/bin/sh
+# Runs a sweep on a Slurm cluster: submits its shards as a job array, waits, submits again what failed,
+# and merges. Started again after an interruption, it goes on with what is there.
+#
+#   results/slurm/sweep.sh SWEEP.json OUT.h5 SHARDS [--set KEY=VALUE]... [-- SBATCH-OPTION...]
+#
+# e.g.  results/slurm/sweep.sh workloads/experiments/paper.json paper.h5 16 -- --partition=short
+#
+# OUT.h5.parts/, which all nodes must see, holds the shards and the tasks' logs; it is removed once they
+# are merged. From the environment: ESGSIM the program (default build/esgsim), ATTEMPTS how often the
+# array is submitted at most (5), POLL seconds between looks at the queue (5). Exit status: 0 merged,
+# 1 shards failed, 2 bad usage.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+usage() {
+    echo "slurm: usage: results/slurm/sweep.sh SWEEP.json OUT.h5 SHARDS [--set KEY=VALUE]... [-- SBATCH-OPTION...]" >&2
+    exit 2
+}
+[ $# -ge 3 ] || usage
+SWEEP=$1 out=$2 SHARDS=$3
+shift 3
+case $SHARDS in '' | *[!0-9]* | 0*) usage ;; esac
+SETS=""
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    if [ "$1" != --set ] || [ $# -lt 2 ]; then usage; fi
+    SETS="$SETS --set $2"
+    shift 2
+done
+[ $# -eq 0 ] || shift
+
+ESGSIM=${ESGSIM:-$here/../../build/esgsim}
+attempts=${ATTEMPTS:-5}
+poll=${POLL:-5}
+PARTS=$out.parts
+command -v sbatch >/dev/null 2>&1 || {
+    echo "slurm: no sbatch here: run this where jobs are submitted" >&2
+    exit 2
+}
+"$ESGSIM" check "$SWEEP" >/dev/null || exit 2
+mkdir -p "$PARTS"
+# Nodes start in the folder of the submission, but paths must hold anywhere.
+ESGSIM=$(readlink -f "$ESGSIM")
+SWEEP=$(readlink -f "$SWEEP")
+PARTS=$(readlink -f "$PARTS")
+export ESGSIM SWEEP SHARDS PARTS SETS
+
+# A shard whose journal is gone has all its runs in its file.
+unfinished() {
+    list=""
+    shard=1
+    while [ "$shard" -le "$SHARDS" ]; do
+        if [ ! -e "$PARTS/shard-$shard.h5" ] || [ -e "$PARTS/shard-$shard.h5.journal" ]; then
+            list="$list${list:+,}$shard"
+        fi
+        shard=$((shard + 1))
+    done
+}
+
+job=""
+trap '[ -z "$job" ] || scancel "$job"; exit 1' INT TERM HUP
+
+# A controller that does not answer is waited for: the jobs go on without it.
+wait_for() {
+    while :; do
+        if squeue -h -j "$1" -o %i >"$PARTS/queue" 2>"$PARTS/queue.err"; then
+            [ -s "$PARTS/queue" ] || return 0
+        elif grep -qi 'invalid job id' "$PARTS/queue.err"; then
+            return 0
+        fi
+        sleep "$poll"
+    done
+}
+
+attempt=1
+unfinished
+while [ -n "$list" ] && [ "$attempt" -le "$attempts" ]; do
+    job=$(sbatch --parsable --requeue --array="$list" --job-name=esgsim-sweep \
+        --output="$PARTS/shard-%a.log" --open-mode=append --export=ALL "$@" "$here/shard.sh") || exit 1
+    job=${job%%;*}
+    echo "slurm: attempt $attempt: job $job, shards $list of $SHARDS" >&2
+    wait_for "$job"
+    job=""
+    attempt=$((attempt + 1))
+    unfinished
+done
+if [ -n "$list" ]; then
+    echo "slurm: shards $list are not whole after $attempts attempts; see $PARTS/shard-*.log, then start this again" >&2
+    exit 1
+fi
+
+set --
+shard=1
+while [ "$shard" -le "$SHARDS" ]; do
+    set -- "$@" "$PARTS/shard-$shard.h5"
+    shard=$((shard + 1))
+done
+"$ESGSIM" merge --out "$out" "$@"
+rm -rf "$PARTS"

@@ -1,0 +1,26 @@
+/* The inside of the store, for the files of the results folder that write one. */
+#ifndef ESGSIM_RESULTS_STORE_HDF5_H
+#define ESGSIM_RESULTS_STORE_HDF5_H
+
+#include "results/hdf5_table.h"
+#include "results/store.h"
+
+struct store {
+    char *path;
+    char *partial;
+    hid_t file;
+    hid_t runs; /* group /runs */
+    hid_t run;  /* group of the begun run, -1 between runs */
+    struct run_facts *facts;
+    struct table_writer summary, applications;
+    struct table_writer requests, batches, decisions, timeline;
+    size_t run_count;
+};
+
+/* ERROR_RUN that says what could not be written, and why as far as HDF5 tells; false. */
+bool store_fault(const struct store *store, struct error *error, const char *what);
+
+/* Open a results file to read, if it is one. Below 0: ERROR_INPUT. */
+hid_t store_open_read(const char *path, struct error *error);
+
+#endif

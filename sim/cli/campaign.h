@@ -1,0 +1,31 @@
+/* A sweep as it is carried out: worker processes, a journal of what has finished, one results file.
+ *
+ * A run that ends goes into the journal (results/journal.h) before anything else is made of it, and
+ * from there, in the order of the sweep, into the results file. So the tables depend neither on the
+ * number of workers nor on how often the sweep was interrupted, and whatever kills the program,
+ * what had finished is not done again.
+ */
+#ifndef ESGSIM_SIM_CLI_CAMPAIGN_H
+#define ESGSIM_SIM_CLI_CAMPAIGN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "workloads/experiment.h"
+
+struct campaign_options {
+    const char *out;        /* the results file; OUT.journal lies beside it until all is done */
+    uint64_t jobs;          /* worker processes at a time */
+    uint64_t shard, shards; /* shard of shards, from 1 */
+    bool resume;            /* go on with what OUT.journal holds */
+    bool quiet;
+};
+
+/* Run the sweep, or its shard: run r belongs to shard r % shards + 1; with a precision whole
+ * combinations do. False: ERROR_INPUT for bad input; ERROR_RUN where runs failed, the sweep was
+ * interrupted or could not be written; what has finished is kept in every case. */
+bool campaign_run(const struct sweep *sweep, const struct campaign_options *options,
+                  struct error *error);
+
+#endif
