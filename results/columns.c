@@ -91,7 +91,7 @@ static const struct column batch_columns[] = {
      BATCH(application), 1},
     {"stage", "1", "index of the application's stage", COLUMN_U32, BATCH(stage), 1},
     {"invoker", "1", "where it ran", COLUMN_U32, BATCH(invoker), 1},
-    {"gpu", "1", "GPU of the invoker; 4294967295: none", COLUMN_U32, BATCH(gpu), 1},
+    {"gpu", "1", "GPU, counted over all invokers; 4294967295: none", COLUMN_U32, BATCH(gpu), 1},
     {"jobs", "1", "jobs in the batch", COLUMN_U32, BATCH(jobs), 1},
     {"configured_batch", "1", "batch size of its configuration", COLUMN_U16,
      BATCH(configured_batch), 1},
@@ -106,6 +106,50 @@ static const struct column batch_columns[] = {
     {"slowdown", "1", "execution time / time without interference", COLUMN_F64, BATCH(slowdown), 1},
     {"cost_usd", "$", "execution time x price of what it held", COLUMN_F64, BATCH(cost_usd), 1},
     {"first_request", "1", "request of its oldest job", COLUMN_U64, BATCH(first_request), 1},
+    {"container", "1", "that ran it: number in order of creation", COLUMN_U64, BATCH(container), 1},
+    {"instance", "1", "that ran it; 4294967295: none. Ids of killed ones are given again",
+     COLUMN_U32, BATCH(instance), 1},
+    {"configuration", "1", "index of the function's configuration", COLUMN_U32,
+     BATCH(configuration), 1},
+    {"quota", "%", "of the time for which it may use its GPU units", COLUMN_U8, BATCH(quota), 1},
+    {"launched_ns", "ns", "simulated time at which the decision had been taken", COLUMN_I64,
+     BATCH(launched_ns), 1},
+    {"transfer_ns", "ns", "input transfer, from launched_ns on", COLUMN_I64, BATCH(transfer_ns), 1},
+    {"cold_ns", "ns", "waiting for its container to start, after the transfer", COLUMN_I64,
+     BATCH(cold_ns), 1},
+    {"noise", "1", "factor (or service time in ms) of its oldest job, which it took", COLUMN_F64,
+     BATCH(noise), 1},
+};
+
+#define JOB(field) offsetof(struct job_row, field)
+static const struct column job_columns[] = {
+    {"request", "1", "whose stage it is", COLUMN_U64, JOB(request), 1},
+    {"batch", "1", "in which it ran", COLUMN_U64, JOB(batch), 1},
+    {"queue", "1", "queue of (application, stage)", COLUMN_U32, JOB(queue), 1},
+    {"application", "1", "index into the run's attribute 'applications'", COLUMN_U32,
+     JOB(application), 1},
+    {"stage", "1", "index of the application's stage", COLUMN_U32, JOB(stage), 1},
+    {"place", "1", "in the batch, 0: the oldest", COLUMN_U32, JOB(place), 1},
+    {"ready_ns", "ns", "simulated time at which it entered its queue", COLUMN_I64, JOB(ready_ns),
+     1},
+    {"queue_ns", "ns", "waiting from then to the launch of its batch", COLUMN_I64, JOB(queue_ns),
+     1},
+    {"cold_ns", "ns", "waiting for a container to start", COLUMN_I64, JOB(cold_ns), 1},
+    {"cost_usd", "$", "its share of the batch's execution cost", COLUMN_F64, JOB(cost_usd), 1},
+};
+
+#define CONTAINER(field) offsetof(struct container_row, field)
+static const struct column container_columns[] = {
+    {"container", "1", "number in order of creation", COLUMN_U64, CONTAINER(container), 1},
+    {"function", "1", "index into the configuration's functions", COLUMN_U32, CONTAINER(function),
+     1},
+    {"invoker", "1", "where it stands", COLUMN_U32, CONTAINER(invoker), 1},
+    {"gpu", "1", "GPU, counted over all invokers; 4294967295: none", COLUMN_U32, CONTAINER(gpu), 1},
+    {"phase", "1", "0: starting for nobody or for an instance; 1: idle", COLUMN_U16,
+     CONTAINER(phase), 1},
+    {"evicted", "1", "1: it was gone at the end of the phase", COLUMN_U16, CONTAINER(evicted), 1},
+    {"from_ns", "ns", "simulated time at which the phase began", COLUMN_I64, CONTAINER(from_ns), 1},
+    {"until_ns", "ns", "simulated time at which it ended", COLUMN_I64, CONTAINER(until_ns), 1},
 };
 
 #define DECISION(field) offsetof(struct decision_row, field)
@@ -124,6 +168,7 @@ static const struct column decision_columns[] = {
      DECISION(alternatives), 1},
     {"plan_cost_usd", "$", "cost the policy expected", COLUMN_F64, DECISION(plan_cost_usd), 1},
     {"plan_time_ns", "ns", "time the policy expected", COLUMN_I64, DECISION(plan_time_ns), 1},
+    {"batch", "1", "number of the batch dispatched", COLUMN_U64, DECISION(batch), 1},
 };
 
 #define TIMELINE(field) offsetof(struct timeline_row, field)
@@ -150,6 +195,9 @@ const struct layout layout_applications =
     LAYOUT("Applications of the runs", application_columns, struct application_row);
 const struct layout layout_requests = LAYOUT("Requests", request_columns, struct request_row);
 const struct layout layout_batches = LAYOUT("Batches", batch_columns, struct batch_row);
+const struct layout layout_jobs = LAYOUT("Jobs", job_columns, struct job_row);
+const struct layout layout_containers =
+    LAYOUT("Containers", container_columns, struct container_row);
 const struct layout layout_decisions = LAYOUT("Decisions", decision_columns, struct decision_row);
 const struct layout layout_timeline = LAYOUT("Timeline", timeline_columns, struct timeline_row);
 

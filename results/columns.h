@@ -68,7 +68,8 @@ struct application_row {
 extern const struct layout layout_summary, layout_applications;
 /* Rows of the detailed record. The request's `noise` column is as long as the experiment's longest
  * application: the layout's own length is RECORD_MAX_STAGES. */
-extern const struct layout layout_requests, layout_batches, layout_decisions, layout_timeline;
+extern const struct layout layout_requests, layout_batches, layout_jobs, layout_decisions,
+    layout_containers, layout_timeline;
 
 /* A figure of struct measures or struct run_measures. */
 struct metric {

@@ -118,6 +118,16 @@ static bool keep_batch(void *context, const struct batch_row *row, struct error 
     return keep(&((struct run_rows *)context)->batches, row, sizeof *row, error);
 }
 
+static bool keep_job(void *context, const struct job_row *row, struct error *error)
+{
+    return keep(&((struct run_rows *)context)->jobs, row, sizeof *row, error);
+}
+
+static bool keep_container(void *context, const struct container_row *row, struct error *error)
+{
+    return keep(&((struct run_rows *)context)->containers, row, sizeof *row, error);
+}
+
 static bool keep_decision(void *context, const struct decision_row *row, struct error *error)
 {
     return keep(&((struct run_rows *)context)->decisions, row, sizeof *row, error);
@@ -135,6 +145,8 @@ struct recorder run_rows_recorder(struct run_rows *rows, enum record_level level
         recorder.request = keep_request;
     if (level == RECORD_ALL) {
         recorder.batch = keep_batch;
+        recorder.job = keep_job;
+        recorder.container = keep_container;
         recorder.decision = keep_decision;
         recorder.timeline = keep_timeline;
     }
@@ -145,6 +157,8 @@ void run_rows_clear(struct run_rows *rows)
 {
     blob_clear(&rows->requests);
     blob_clear(&rows->batches);
+    blob_clear(&rows->jobs);
+    blob_clear(&rows->containers);
     blob_clear(&rows->decisions);
     blob_clear(&rows->timeline);
 }
@@ -173,6 +187,7 @@ bool run_pack(struct blob *blob, const struct run_facts *facts,
            blob_put(blob, result->applications,
                     result->application_count * sizeof *result->applications);
     good = good && put_rows(blob, &rows->requests) && put_rows(blob, &rows->batches) &&
+           put_rows(blob, &rows->jobs) && put_rows(blob, &rows->containers) &&
            put_rows(blob, &rows->decisions) && put_rows(blob, &rows->timeline);
     return good || error_run(error, "out of memory for the results of a run");
 }
@@ -222,6 +237,8 @@ bool run_unpack(const void *bytes, size_t size, struct run_facts **facts,
            take_result(&cursor, result) &&
            take_rows(&cursor, &rows->requests, sizeof(struct request_row)) &&
            take_rows(&cursor, &rows->batches, sizeof(struct batch_row)) &&
+           take_rows(&cursor, &rows->jobs, sizeof(struct job_row)) &&
+           take_rows(&cursor, &rows->containers, sizeof(struct container_row)) &&
            take_rows(&cursor, &rows->decisions, sizeof(struct decision_row)) &&
            take_rows(&cursor, &rows->timeline, sizeof(struct timeline_row)) && cursor.left == 0;
     if (good) {
@@ -241,19 +258,95 @@ bool run_rows_replay(const struct run_rows *rows, const struct recorder *recorde
     bool good = true;
     struct request_row request;
     struct batch_row batch;
+    struct job_row job;
+    struct container_row container;
     struct decision_row decision;
     struct timeline_row sample;
     struct blob_cursor requests = {rows->requests.bytes, rows->requests.size};
     struct blob_cursor batches = {rows->batches.bytes, rows->batches.size};
+    struct blob_cursor jobs = {rows->jobs.bytes, rows->jobs.size};
+    struct blob_cursor containers = {rows->containers.bytes, rows->containers.size};
     struct blob_cursor decisions = {rows->decisions.bytes, rows->decisions.size};
     struct blob_cursor timeline = {rows->timeline.bytes, rows->timeline.size};
     while (good && recorder->request != NULL && blob_take(&requests, &request, sizeof request))
         good = recorder->request(recorder->context, &request, error);
     while (good && recorder->batch != NULL && blob_take(&batches, &batch, sizeof batch))
         good = recorder->batch(recorder->context, &batch, error);
+    while (good && recorder->job != NULL && blob_take(&jobs, &job, sizeof job))
+        good = recorder->job(recorder->context, &job, error);
+    while (good && recorder->container != NULL &&
+           blob_take(&containers, &container, sizeof container))
+        good = recorder->container(recorder->context, &container, error);
     while (good && recorder->decision != NULL && blob_take(&decisions, &decision, sizeof decision))
         good = recorder->decision(recorder->context, &decision, error);
     while (good && recorder->timeline != NULL && blob_take(&timeline, &sample, sizeof sample))
         good = recorder->timeline(recorder->context, &sample, error);
     return good;
+}
+
+/* ---- Two recorders as one -------------------------------------------------------------------- */
+
+static bool both_request(void *context, const struct request_row *row, struct error *error)
+{
+    const struct recorder *pair = context;
+    for (size_t i = 0; i < 2; i++)
+        if (pair[i].request != NULL && !pair[i].request(pair[i].context, row, error))
+            return false;
+    return true;
+}
+
+static bool both_batch(void *context, const struct batch_row *row, struct error *error)
+{
+    const struct recorder *pair = context;
+    for (size_t i = 0; i < 2; i++)
+        if (pair[i].batch != NULL && !pair[i].batch(pair[i].context, row, error))
+            return false;
+    return true;
+}
+
+static bool both_job(void *context, const struct job_row *row, struct error *error)
+{
+    const struct recorder *pair = context;
+    for (size_t i = 0; i < 2; i++)
+        if (pair[i].job != NULL && !pair[i].job(pair[i].context, row, error))
+            return false;
+    return true;
+}
+
+static bool both_container(void *context, const struct container_row *row, struct error *error)
+{
+    const struct recorder *pair = context;
+    for (size_t i = 0; i < 2; i++)
+        if (pair[i].container != NULL && !pair[i].container(pair[i].context, row, error))
+            return false;
+    return true;
+}
+
+static bool both_decision(void *context, const struct decision_row *row, struct error *error)
+{
+    const struct recorder *pair = context;
+    for (size_t i = 0; i < 2; i++)
+        if (pair[i].decision != NULL && !pair[i].decision(pair[i].context, row, error))
+            return false;
+    return true;
+}
+
+static bool both_timeline(void *context, const struct timeline_row *row, struct error *error)
+{
+    const struct recorder *pair = context;
+    for (size_t i = 0; i < 2; i++)
+        if (pair[i].timeline != NULL && !pair[i].timeline(pair[i].context, row, error))
+            return false;
+    return true;
+}
+
+struct recorder recorder_join(const struct recorder pair[2])
+{
+    return (struct recorder){.context = (void *)(uintptr_t)pair,
+                             .request = both_request,
+                             .batch = both_batch,
+                             .job = both_job,
+                             .container = both_container,
+                             .decision = both_decision,
+                             .timeline = both_timeline};
 }

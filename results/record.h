@@ -46,7 +46,7 @@ void run_facts_free(struct run_facts *facts);
 
 /* The detailed rows of one run, in the order they came. Zero-initialised is empty. */
 struct run_rows {
-    struct blob requests, batches, decisions, timeline;
+    struct blob requests, batches, jobs, containers, decisions, timeline;
 };
 
 /* A recorder that fills `rows` with what `level` asks for. */
@@ -61,6 +61,10 @@ bool run_pack(struct blob *blob, const struct run_facts *facts,
  * free result->applications) and rows. False: ERROR_RUN, nothing to free. */
 bool run_unpack(const void *bytes, size_t size, struct run_facts **facts,
                 struct simulation_result *result, struct run_rows *rows, struct error *error);
+/* A recorder that hands every row to each of `pair`, in that order; one may be all zeroes. `pair`
+ * must live as long as the recorder. */
+struct recorder recorder_join(const struct recorder pair[2]);
+
 /* Hand every row to `recorder` again. */
 bool run_rows_replay(const struct run_rows *rows, const struct recorder *recorder,
                      struct error *error);

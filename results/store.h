@@ -3,7 +3,7 @@
  *   /summary              one row a run, in the order of the runs
  *   /applications         one row a run and application
  *   /runs/<hash>          a group a run; its attributes tell all that the run depended on
- *   /runs/<hash>/requests, batches, decisions, timeline    as far as recorded
+ *   /runs/<hash>/requests, batches, jobs, containers, decisions, timeline    as far as recorded
  *
  * The file of a sweep says in its attributes which sweep and shard it is of and what is missing;
  * every run's group carries its place in the sweep.

@@ -13,7 +13,7 @@ struct store {
     hid_t run;  /* group of the begun run, -1 between runs */
     struct run_facts *facts;
     struct table_writer summary, applications;
-    struct table_writer requests, batches, decisions, timeline;
+    struct table_writer requests, batches, jobs, containers, decisions, timeline;
     size_t run_count;
 };
 

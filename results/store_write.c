@@ -192,6 +192,9 @@ static bool detail_create(struct store *store, size_t stages)
     return store->facts->record != RECORD_ALL ||
            (table_create(&store->batches, run, "batches", &layout_batches, 1, DETAIL_CHUNK,
                          DETAIL_BLOCK) &&
+            table_create(&store->jobs, run, "jobs", &layout_jobs, 1, DETAIL_CHUNK, DETAIL_BLOCK) &&
+            table_create(&store->containers, run, "containers", &layout_containers, 1, DETAIL_CHUNK,
+                         DETAIL_BLOCK) &&
             table_create(&store->decisions, run, "decisions", &layout_decisions, 1, DETAIL_CHUNK,
                          DETAIL_BLOCK) &&
             table_create(&store->timeline, run, "timeline", &layout_timeline, 1, DETAIL_CHUNK,
@@ -239,6 +242,18 @@ static bool record_batch(void *context, const struct batch_row *row, struct erro
     return table_append(&store->batches, row) || store_fault(store, error, "batches");
 }
 
+static bool record_job(void *context, const struct job_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->jobs, row) || store_fault(store, error, "jobs");
+}
+
+static bool record_container(void *context, const struct container_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->containers, row) || store_fault(store, error, "containers");
+}
+
 static bool record_decision(void *context, const struct decision_row *row, struct error *error)
 {
     struct store *store = context;
@@ -259,6 +274,8 @@ struct recorder store_recorder(struct store *store)
     recorder.request = record_request;
     if (store->facts->record == RECORD_ALL) {
         recorder.batch = record_batch;
+        recorder.job = record_job;
+        recorder.container = record_container;
         recorder.decision = record_decision;
         recorder.timeline = record_timeline;
     }
@@ -320,6 +337,8 @@ static bool run_close(struct store *store)
 {
     bool good = table_close(&store->requests);
     good = table_close(&store->batches) && good;
+    good = table_close(&store->jobs) && good;
+    good = table_close(&store->containers) && good;
     good = table_close(&store->decisions) && good;
     good = table_close(&store->timeline) && good;
     if (store->run >= 0)

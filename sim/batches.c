@@ -333,7 +333,8 @@ static void decision_record(struct platform *platform, const struct batch *batch
                                .jobs = batch->jobs,
                                .alternatives = controller->alternatives,
                                .plan_cost_usd = controller->plan_cost,
-                               .plan_time_ns = controller->plan_time};
+                               .plan_time_ns = controller->plan_time,
+                               .batch = batch->number};
     if (!recorder->decision(recorder->context, &row, platform->error))
         platform->failed = true;
 }
@@ -387,6 +388,24 @@ static void container_bill(struct platform *platform, const struct container *co
                                UNIT_PARTS);
 }
 
+void containers_record(struct platform *platform, const struct container *container,
+                       enum container_phase phase, sim_time_t from, bool evicted)
+{
+    const struct recorder *recorder = platform->recorder;
+    if (recorder == NULL || recorder->container == NULL || platform->failed)
+        return;
+    const struct container_row row = {.container = container->serial,
+                                      .function = container->function,
+                                      .invoker = container->invoker,
+                                      .gpu = container->gpu,
+                                      .phase = (uint16_t)phase,
+                                      .evicted = evicted,
+                                      .from_ns = from,
+                                      .until_ns = platform->now};
+    if (!recorder->container(recorder->context, &row, platform->error))
+        platform->failed = true;
+}
+
 /* A starting container that a batch claims need not announce itself: the batch's start does. */
 void containers_silence(struct platform *platform, uint32_t id)
 {
@@ -397,6 +416,7 @@ void containers_silence(struct platform *platform, uint32_t id)
         platform->work_events--;
     container->expiry_event = 0;
     container_bill(platform, container, container->idle_since);
+    containers_record(platform, container, CONTAINER_PHASE_STARTING, container->idle_since, false);
 }
 
 /* An unused batch of the pool, with a number; SIM_NONE (platform failed) when out of memory. */
@@ -517,7 +537,15 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
                             .finished_ns = platform->now,
                             .slowdown = slowdown,
                             .cost_usd = cost,
-                            .first_request = batch->first_request};
+                            .first_request = batch->first_request,
+                            .container = platform->cluster.containers[batch->container].serial,
+                            .instance = batch->instance,
+                            .configuration = batch->configuration,
+                            .quota = batch->quota,
+                            .launched_ns = batch->launched,
+                            .transfer_ns = batch->transfer,
+                            .cold_ns = batch->cold_wait,
+                            .noise = platform->jobs[batch->first_job].used_noise};
     if (!recorder->batch(recorder->context, &row, platform->error))
         platform->failed = true;
 }
@@ -528,6 +556,32 @@ static sim_time_t job_cold_wait(const struct platform *platform, const struct ba
 {
     return batch->instance == SIM_NONE ? batch->cold_wait
                                        : instances_cold_wait(platform, batch->instance, job);
+}
+
+static void jobs_record(struct platform *platform, const struct batch *batch, double cost)
+{
+    const struct recorder *recorder = platform->recorder;
+    if (recorder == NULL || recorder->job == NULL)
+        return;
+    uint32_t place = 0;
+    for (uint32_t job = batch->first_job; job != SIM_NONE && !platform->failed;
+         job = platform->jobs[job].next) {
+        const struct request *request = job_request(platform, job);
+        sim_time_t cold = job_cold_wait(platform, batch, job);
+        sim_time_t held = batch->instance == SIM_NONE ? 0 : cold;
+        const struct job_row row = {.request = request->number,
+                                    .batch = batch->number,
+                                    .queue = job_queue(platform, job),
+                                    .application = request->application,
+                                    .stage = job % platform->stride,
+                                    .place = place++,
+                                    .ready_ns = platform->jobs[job].ready,
+                                    .queue_ns = batch->launched - platform->jobs[job].ready - held,
+                                    .cold_ns = cold,
+                                    .cost_usd = cost / batch->jobs};
+        if (!recorder->job(recorder->context, &row, platform->error))
+            platform->failed = true;
+    }
 }
 
 /* Counts of the measured jobs of a batch, by application and overall; the batch itself counts where
@@ -595,6 +649,7 @@ static void batch_account(struct platform *platform, const struct batch *batch)
         metrics->slowdown_sum += slowdown;
     }
     batch_record(platform, batch, slowdown, cost);
+    jobs_record(platform, batch, cost);
 }
 
 /* At most one pending event a container: it rings at the earliest expiry it was set for and is
@@ -717,6 +772,7 @@ static void container_left_idle(void *context, const struct container *container
 {
     struct platform *platform = context;
     container_bill(platform, container, container->idle_since);
+    containers_record(platform, container, CONTAINER_PHASE_IDLE, container->idle_since, evicted);
     if (!evicted)
         return;
     platform->metrics.evictions++;
@@ -749,6 +805,7 @@ void containers_ready(struct platform *platform, uint32_t id)
     struct container *container = &platform->cluster.containers[id];
     container->expiry_event = 0;
     container_bill(platform, container, container->idle_since);
+    containers_record(platform, container, CONTAINER_PHASE_STARTING, container->idle_since, false);
     cluster_container_ready(&platform->cluster, id, platform->now);
     containers_keep(platform, id, false);
     metrics_use(&platform->metrics, &platform->cluster.use, platform->now);

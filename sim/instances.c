@@ -110,6 +110,8 @@ void instances_ready(struct platform *platform, uint32_t id)
     struct instance *instance = &platform->instances[id];
     instance->ready_event = 0;
     instance->state = INSTANCE_IDLE;
+    containers_record(platform, &platform->cluster.containers[instance->container],
+                      CONTAINER_PHASE_STARTING, instance->created, false);
     cluster_container_ready(&platform->cluster, instance->container, platform->now);
     platform->controller.changed = true;
     if (platform->policy->on_instance_ready != NULL)
@@ -125,8 +127,11 @@ void instances_kill(struct platform *platform, uint32_t id)
     jobs_check_queue(platform, &instance->buffer, "buffer of instance", id);
     if (starting && calendar_cancel(platform->calendar, instance->ready_event))
         platform->work_events--;
-    if (starting) /* busy for the moment, so that it can be released */
+    if (starting) { /* busy for the moment, so that it can be released */
+        containers_record(platform, &platform->cluster.containers[container],
+                          CONTAINER_PHASE_STARTING, instance->created, false);
         cluster_container_ready(&platform->cluster, container, platform->now);
+    }
     cluster_release(&platform->cluster, container, instance_configuration(platform, instance),
                     instance->slots, platform->now);
     instance->alive = false;

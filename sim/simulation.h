@@ -60,10 +60,36 @@ struct batch_row {
     uint32_t jobs;
     uint16_t configured_batch, vcpu, vgpu;
     uint8_t cold;
+    uint8_t quota; /* per cent of the time for which it may use its share of the GPU */
     sim_time_t dispatched_ns, started_ns, finished_ns;
     double slowdown;
     double cost_usd;
     uint64_t first_request;
+    uint64_t container;               /* its number in order of creation */
+    uint32_t instance, configuration; /* instance: SIM_NONE where the batch has none */
+    sim_time_t launched_ns;           /* dispatched, and the time of the decision has passed */
+    sim_time_t transfer_ns, cold_ns;  /* from launched_ns on, one after the other */
+    double noise;                     /* of its oldest job: a factor, or the service in ms */
+};
+
+/* One job of a batch that has ended; comes right after the batch's row. */
+struct job_row {
+    uint64_t request, batch;
+    uint32_t queue, application, stage;
+    uint32_t place; /* in the batch, 0: the oldest */
+    sim_time_t ready_ns;
+    sim_time_t queue_ns, cold_ns; /* its own waiting: to the launch, for a container */
+    double cost_usd;              /* its share of the batch's */
+};
+
+/* What a container did but work: batches tell that. */
+enum container_phase { CONTAINER_PHASE_STARTING, CONTAINER_PHASE_IDLE };
+struct container_row {
+    uint64_t container;
+    uint32_t function, invoker, gpu; /* gpu: SIM_NONE where none */
+    uint16_t phase;                  /* enum container_phase */
+    uint16_t evicted;                /* 1: it was gone at the end of the phase */
+    sim_time_t from_ns, until_ns;
 };
 
 struct decision_row {
@@ -73,6 +99,7 @@ struct decision_row {
         alternatives; /* SIM_NONE: no dispatch */
     double plan_cost_usd;
     sim_time_t plan_time_ns;
+    uint64_t batch; /* number of the batch dispatched */
 };
 
 struct timeline_row {
@@ -86,6 +113,8 @@ struct recorder {
     void *context;
     bool (*request)(void *context, const struct request_row *row, struct error *error);
     bool (*batch)(void *context, const struct batch_row *row, struct error *error);
+    bool (*job)(void *context, const struct job_row *row, struct error *error);
+    bool (*container)(void *context, const struct container_row *row, struct error *error);
     bool (*decision)(void *context, const struct decision_row *row, struct error *error);
     bool (*timeline)(void *context, const struct timeline_row *row, struct error *error);
 };

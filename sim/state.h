@@ -254,6 +254,9 @@ void containers_ready(struct platform *platform, uint32_t id);
 /* A cold start's time, drawn by (seed, purpose, a, b). */
 sim_time_t containers_draw_cold(const struct platform *platform, uint32_t function,
                                 enum random_purpose purpose, uint64_t a, uint32_t b);
+/* The recorder's row of a container's phase, from `from` until now. */
+void containers_record(struct platform *platform, const struct container *container,
+                       enum container_phase phase, sim_time_t from, bool evicted);
 /* A container that was starting for nobody has been claimed. */
 void containers_silence(struct platform *platform, uint32_t id);
 /* A container has become idle, after a use or for the first time: asks how long it is kept. */

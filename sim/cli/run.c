@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "results/store.h"
+#include "results/timeline.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/output.h"
 #include "sim/cli/runner.h"
@@ -18,6 +19,7 @@ enum { OVERRIDES_MAX = 256 };
 struct run_options {
     const char *path;
     const char *out;
+    const char *timeline;
     bool json;
     struct override overrides[OVERRIDES_MAX];
     size_t override_count;
@@ -53,13 +55,16 @@ static bool options_take(struct run_options *options, const char *name, char *va
                options_add(options, "seed", value, error);
     if (strcmp(name, "--policy") == 0)
         return options_add(options, "policy.name", value, error);
-    options->out = value;
+    if (strcmp(name, "--timeline") == 0)
+        options->timeline = value;
+    else
+        options->out = value;
     return true;
 }
 
 static bool options_parse(int argc, char **argv, struct run_options *options, struct error *error)
 {
-    static const char *const valued[] = {"--set", "--seed", "--policy", "--out"};
+    static const char *const valued[] = {"--set", "--seed", "--policy", "--out", "--timeline"};
     for (int i = 1; i < argc; i++) {
         bool known = false;
         for (size_t k = 0; k < sizeof valued / sizeof *valued; k++)
@@ -80,6 +85,10 @@ static bool options_parse(int argc, char **argv, struct run_options *options, st
             options->path = argv[i];
         }
     }
+    if (options->out != NULL && options->timeline != NULL &&
+        strcmp(options->out, options->timeline) == 0)
+        return error_input(error, "run: --out and --timeline both name %s; give two files",
+                           options->out);
     return options->path != NULL || cli_usage_error(&command_run, "no experiment given", error);
 }
 
@@ -112,21 +121,30 @@ static void watch_signals(void)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
+/* Where rows go: both, one, or neither. */
+struct sinks {
+    struct store *store;
+    struct timeline *timeline;
+};
+
 static bool run_simulate(const struct experiment *experiment, const struct policy *policy,
-                         const double *values, struct store *store, bool quiet,
+                         const double *values, const struct sinks *sinks, bool quiet,
                          struct simulation_result *result, struct error *error)
 {
     bool show = !quiet && isatty(STDERR_FILENO);
     struct progress progress = {.context = &show, .report = report_progress};
-    struct recorder recorder = {0};
+    struct store *store = sinks->store;
+    struct recorder pair[2] = {{0}, {0}};
     if (store != NULL) {
         if (!store_begin_experiment(store, experiment, policy, values, error))
             return false;
-        recorder = store_recorder(store);
+        pair[0] = store_recorder(store);
     }
+    if (sinks->timeline != NULL)
+        pair[1] = timeline_recorder(sinks->timeline);
+    struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
     watch_signals();
-    bool ok = runner_execute(experiment, policy, values, store != NULL ? &recorder : NULL,
-                             &progress, result, error);
+    bool ok = runner_execute(experiment, policy, values, &recorder, &progress, result, error);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
     if (ok && store != NULL && !store_end_run(store, result, error)) {
@@ -144,7 +162,37 @@ static bool run_print(const struct run_options *options, const struct experiment
     output_run_text(stdout, experiment, result);
     if (options->out != NULL)
         printf("results in %s\n", options->out);
+    if (options->timeline != NULL)
+        printf("timeline in %s: open it in ui.perfetto.dev or chrome://tracing\n",
+               options->timeline);
     return true;
+}
+
+static bool sinks_open(const struct run_options *options, const struct experiment *experiment,
+                       struct sinks *sinks, struct error *error)
+{
+    if (options->out != NULL && (sinks->store = store_create(options->out, error)) == NULL)
+        return false;
+    if (options->timeline == NULL)
+        return true;
+    sinks->timeline = timeline_create(options->timeline, experiment, error);
+    return sinks->timeline != NULL;
+}
+
+/* What a run that failed or was interrupted has left: no results, and its timeline up to there. */
+static bool sinks_close(struct sinks *sinks, bool simulated, struct error *error)
+{
+    struct error late = {0};
+    bool ok = simulated;
+    if (sinks->store != NULL && simulated)
+        ok = store_finish(sinks->store, error);
+    else
+        store_abandon(sinks->store);
+    if (timeline_close(sinks->timeline, &late))
+        return ok;
+    if (ok)
+        *error = late;
+    return false;
 }
 
 static bool run_experiment(const struct run_options *options, const struct experiment *experiment,
@@ -152,19 +200,11 @@ static bool run_experiment(const struct run_options *options, const struct exper
 {
     double *values = NULL;
     struct simulation_result result = {0};
-    struct store *store = NULL;
+    struct sinks sinks = {0};
     const struct policy *policy = runner_policy(experiment, &values, error);
-    bool ok = policy != NULL;
-    if (ok && options->out != NULL) {
-        store = store_create(options->out, error);
-        ok = store != NULL;
-    }
-    bool simulated = ok && run_simulate(experiment, policy, values, store, quiet, &result, error);
-    ok = simulated;
-    if (store != NULL && simulated)
-        ok = store_finish(store, error);
-    else
-        store_abandon(store);
+    bool ok = policy != NULL && sinks_open(options, experiment, &sinks, error);
+    bool simulated = ok && run_simulate(experiment, policy, values, &sinks, quiet, &result, error);
+    ok = sinks_close(&sinks, simulated, error);
     if (ok)
         ok = run_print(options, experiment, &result, error);
     if (simulated)
@@ -190,7 +230,7 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_run = {
     .name = "run",
     .usage = "run EXP.json [--set KEY=VALUE]… [--seed N] [--policy NAME|FILE.so] [--out F.h5] "
-             "[--json]",
+             "[--timeline F.json] [--json]",
     .summary = "run one simulation and print its figures",
     .help =
         "  --set KEY=VALUE  override any key of the experiment, dotted: policy.params.k=10,\n"
@@ -200,7 +240,10 @@ const struct command command_run = {
         "its\n"
         "                   own defaults where it is not the experiment's policy\n"
         "  --out F.h5       write the results: /summary, /applications and, as the experiment's\n"
-        "                   \"record\" asks, requests, batches, decisions and timeline\n"
+        "                   \"record\" asks, requests, batches, jobs, containers, decisions and\n"
+        "                   timeline\n"
+        "  --timeline F.json  write what happened, event by event, as Chrome trace-event JSON:\n"
+        "                   ui.perfetto.dev and chrome://tracing open it\n"
         "  --json           print one JSON object\n"
         "  --quiet          no progress\n\n"
         "example: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n",
