@@ -91,4 +91,20 @@ struct results {
 struct results *results_load(const char *path, struct error *error);
 void results_free(struct results *results);
 
+/* The detailed rows of one run, each in the order in which the simulator gave them. The noise
+ * column of requests is not read. */
+struct run_record {
+    char *configuration; /* JSON: the resolved experiment */
+    struct request_row *requests;
+    struct batch_row *batches;
+    struct job_row *jobs;
+    struct decision_row *decisions;
+    size_t request_count, batch_count, job_count, decision_count;
+};
+
+/* Of the run with that hash. NULL: ERROR_INPUT, also where the run was not recorded with
+ * "record": "all" or by a version that did not write all of these. */
+struct run_record *run_record_load(const char *path, const char *hash, struct error *error);
+void run_record_free(struct run_record *record);
+
 #endif

@@ -1,6 +1,7 @@
 #include "results/store.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -119,6 +120,97 @@ struct results *results_load(const char *path, struct error *error)
         return results;
     results_free(results);
     return NULL;
+}
+
+/* ---- One run in detail ----------------------------------------------------------------------- */
+
+/* Did the run record everything? */
+static bool record_check(hid_t run, const char *path, const char *hash, struct error *error)
+{
+    char *level = hdf5_get_text(run, "record");
+    const bool all = level != NULL && strcmp(level, "all") == 0;
+    if (!all)
+        error_input(error,
+                    "%s: run %s was recorded as \"%s\", without its batches and decisions; run it "
+                    "again with --set record=all",
+                    path, hash, level == NULL ? "" : level);
+    free(level);
+    return all;
+}
+
+static bool record_read(hid_t file, const char *path, const char *hash, struct run_record *record,
+                        struct error *error)
+{
+    /* `noise` comes last and is as long as the run's longest application. */
+    struct layout requests = layout_requests;
+    requests.count--;
+    const struct {
+        const char *name;
+        const struct layout *layout;
+        size_t *count;
+    } tables[] = {
+        {"requests", &requests, &record->request_count},
+        {"batches", &layout_batches, &record->batch_count},
+        {"jobs", &layout_jobs, &record->job_count},
+        {"decisions", &layout_decisions, &record->decision_count},
+    };
+    void *rows[4] = {NULL};
+    bool good = true;
+    for (size_t i = 0; good && i < 4; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "runs/%s/%s", hash, tables[i].name);
+        good = table_read(file, path, name, tables[i].layout, &rows[i], tables[i].count, error);
+    }
+    record->requests = rows[0];
+    record->batches = rows[1];
+    record->jobs = rows[2];
+    record->decisions = rows[3];
+    return good;
+}
+
+static bool record_fill(hid_t file, const char *path, const char *hash, struct run_record *record,
+                        struct error *error)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "runs/%s", hash);
+    const hid_t run = H5Gopen2(file, name, H5P_DEFAULT);
+    if (run < 0)
+        return error_input(error, "%s: has no group /%s that can be read; run it again", path,
+                           name);
+    bool good = record_check(run, path, hash, error);
+    if (good && (record->configuration = hdf5_get_text(run, "configuration")) == NULL)
+        good = error_input(error, "%s: /%s has no attribute 'configuration'; run it again", path,
+                           name);
+    (void)H5Gclose(run);
+    return good && record_read(file, path, hash, record, error);
+}
+
+struct run_record *run_record_load(const char *path, const char *hash, struct error *error)
+{
+    hdf5_silence();
+    const hid_t file = file_open(path, error);
+    if (file < 0)
+        return NULL;
+    struct run_record *record = calloc(1, sizeof *record);
+    const bool good = record != NULL ? record_fill(file, path, hash, record, error)
+                                     : error_run(error, "%s: out of memory", path);
+    (void)H5Fclose(file);
+    if (good)
+        return record;
+    run_record_free(record);
+    return NULL;
+}
+
+void run_record_free(struct run_record *record)
+{
+    if (record == NULL)
+        return;
+    free(record->configuration);
+    free(record->requests);
+    free(record->batches);
+    free(record->jobs);
+    free(record->decisions);
+    free(record);
 }
 
 void results_free(struct results *results)

@@ -5,7 +5,7 @@
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 strict=workloads/experiments/strict-light.json
-commands="run sweep merge report search slo list check trace calibrate validate bench"
+commands="run sweep merge report search slo explain list check trace calibrate validate bench"
 here=$(pwd)
 
 # ---- Help and usage --------------------------------------------------------------------------
@@ -31,7 +31,7 @@ run "$esgsim" no-such-command
 expect_refusal "an unknown command is refused in one line that names it" 'no-such-command'
 run "$esgsim" reprot
 expect_refusal "a misspelt command is answered with the nearest one" 'report'
-for command in run sweep merge report search slo check trace calibrate; do
+for command in run sweep merge report search slo explain check trace calibrate; do
     run "$esgsim" "$command"
     expect_refusal "$command without operands is refused in one line"
 done
@@ -182,6 +182,29 @@ else
     explain "--quiet keeps standard error empty" "status 0 and nothing on standard error"
 fi
 
+# ---- Timeline and explanation ----------------------------------------------------------------
+
+whole="--set requests=60 --set warmup_requests=0 --set record=all --quiet"
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $whole --out "$folder/whole.h5" --timeline "$folder/trace.json"
+expect "run --timeline writes beside --out and says where" 0 "timeline in $folder/trace.json"
+run "$esgsim" explain "$folder/whole.h5" --request 7
+expect "explain tells a request's life" 0 'Its money'
+run "$esgsim" explain "$folder/whole.h5" --request 7 --seed 1 --json
+expect "explain --json prints an object with its stages" 0 '"stages":'
+run "$esgsim" explain "$folder/whole.h5" --request 60
+expect_refusal "explain refuses a request that is not there" 'no request 60'
+run "$esgsim" explain "$folder/whole.h5" --request 7 --seed 2
+expect_refusal "explain refuses a seed that is not there" 'seed'
+run "$esgsim" explain "$folder/jobs1.h5" --request 7
+expect_refusal "explain asks which run, where a file holds several" '--run'
+run "$esgsim" explain "$folder/one.h5" --request 7
+expect_refusal "explain says what a file lacks and how to record it" 'set record=all'
+run "$esgsim" run "$strict" --timeline /no/such/folder/t.json
+expect_refusal "a timeline that cannot be written is refused by name" '/no/such/folder'
+run "$esgsim" run "$strict" --out "$folder/x" --timeline "$folder/x"
+expect_refusal "one file for results and timeline is refused" 'two files'
+
 # ---- Elsewhere -------------------------------------------------------------------------------
 
 # An installed tree that was moved: data beside the program, neither in the working folder nor in
@@ -217,6 +240,13 @@ for signal in KILL TERM INT; do
     fi
     same "a run stopped by SIG$signal leaves the results written before intact" \
         "$folder/one.h5" "$folder/kept.h5"
+    run timeout --preserve-status -s $signal 1 "$esgsim" run "$strict" --quiet \
+        --set requests=200000000 --timeline "$folder/stopped.json"
+    if [ "$(tail -c 4 "$folder/stopped.json" | tr -d '\n')" = ']}' ]; then
+        pass "a timeline stopped by SIG$signal ends as JSON does"
+    else
+        explain "a timeline stopped by SIG$signal ends as JSON does" "]} at its end"
+    fi
 done
 
 # ---- Calibration -----------------------------------------------------------------------------

@@ -1,0 +1,357 @@
+/* The life of a request, against a world small enough to follow by hand and against what must add
+ * up in any world. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <cjson/cJSON.h>
+
+#include "results/explain.h"
+#include "results/store.h"
+#include "sched/registry.h"
+#include "tests/worlds.h"
+
+/* ---- A world by hand -------------------------------------------------------------------------
+ *
+ * One invoker with 2 vCPUs and a GPU of 2 units; every batch takes 1 and 1, so two run at once,
+ * each at 2/3 of its speed where both execute. f takes 100 ms, g 60 ms; a decision takes 1 ms, a
+ * cold start of f 300 ms; one container of each stands ready. A vCPU costs 0.001 $/s, a unit 0.01
+ * $/s. Requests for a (f) → b (g) come at 0, 10 and 20 ms. The policy takes the oldest job of the
+ * first queue that has one.
+ *
+ *    0  a of request 0 is dispatched, launched at 1, on the warm container; runs to 101
+ *   10  a of request 1: launched at 11, its container starts for 300 ms; executes from 311
+ *   20  a of request 2 waits: both vCPUs are held
+ *  101  b of request 0 is ready; a of request 2, in the first queue, is dispatched, launched at
+ * 102, warm, runs to 202 202  b of requests 0 and 2 wait; that of 0 is dispatched, launched at 203,
+ * runs to 263 263  b of request 2 is dispatched, launched at 264; by 311 it has 13 ms to go, which
+ * take 19.5 beside a of request 1: it ends at 330.5 330.5  a of request 1 has done 13 of its 100
+ * ms; alone again, it ends at 417.5 417.5  b of request 1 is dispatched, launched at 418.5, runs to
+ * 478.5
+ */
+
+static bool by_hand_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    const uint32_t queue = platform_next_queue(platform, 0);
+    if (queue == SIM_NONE)
+        return false;
+    const uint32_t function = platform_queue_function(platform, queue);
+    if (!platform_fits(platform, function, 0, 0))
+        return false;
+    platform_explain(platform, 3, 0.25, 120 * SIM_MS);
+    return platform_dispatch(platform, queue, 1, 0, 0);
+}
+
+static const struct policy by_hand = {
+    .abi = POLICY_ABI, .name = "by-hand", .summary = "of this test", .decide = by_hand_decide};
+
+static const char world_by_hand[] =
+    "{\"name\":\"by-hand\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":2,\"memory_mb\":9000,"
+    "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":2,\"memory_mb\":1000}]}],"
+    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
+    "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"
+    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},"
+    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","
+    "\"licence\":\"none\",\"unit\":2,\"functions\":{"
+    "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1]},\"latency_ms\":[[[100]]],"
+    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{"
+    "\"weights\":10,\"per_item\":1},\"host_memory_mb\":100,\"bandwidth_share\":0.5},"
+    "\"g\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1]},\"latency_ms\":[[[60]]],"
+    "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":200,\"cv\":0},\"gpu_memory_mb\":{"
+    "\"weights\":10,\"per_item\":1},\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"
+    "\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"
+    "\"applications\":[{\"name\":\"pair\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"},"
+    "{\"name\":\"b\",\"function\":\"g\",\"after\":[\"a\"]}]}],"
+    "\"arrivals\":{\"process\":\"trace\",\"file\":\"%s\"},\"slo\":{\"ms\":300},"
+    "\"policy\":{\"name\":\"fifo\"},\"platform\":{\"initial\":{\"f\":1,\"g\":1},\"prewarm\":"
+    "\"none\",\"decision_cost\":{\"model\":\"fixed\",\"ms\":1}},"
+    "\"requests\":3,\"warmup_requests\":0,\"seed\":1,\"record\":\"%s\"}";
+
+struct recorded {
+    char path[64];
+    struct results *results;
+    struct run_record *record;
+};
+
+static void temporary(char path[64], const char *text)
+{
+    (void)snprintf(path, 64, "/tmp/esgsim-explain-XXXXXX");
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    close(file);
+}
+
+/* Runs `json` into a results file of its own. */
+static void record(const char *json, const struct policy *policy, struct recorded *recorded)
+{
+    struct error error = {0};
+    struct experiment *experiment = load(json);
+    double values[VALUES_MAX * 4] = {0};
+    for (size_t i = 0; i < policy->parameter_count; i++)
+        values[i] = policy->parameters[i].fallback;
+    temporary(recorded->path, "");
+    struct store *store = store_create(recorded->path, &error);
+    assert_non_null(store);
+    assert_true(store_begin_experiment(store, experiment, policy, values, &error));
+    const struct recorder recorder = store_recorder(store);
+    struct simulation_result result;
+    if (!simulation_run(experiment, policy, values, &recorder, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    assert_true(store_end_run(store, &result, &error));
+    assert_true(store_finish(store, &error));
+    simulation_result_clear(&result);
+    experiment_free(experiment);
+    recorded->results = results_load(recorded->path, &error);
+    assert_non_null(recorded->results);
+    recorded->record = run_record_load(recorded->path, recorded->results->runs[0].hash, &error);
+}
+
+static void recorded_clear(struct recorded *recorded)
+{
+    run_record_free(recorded->record);
+    results_free(recorded->results);
+    unlink(recorded->path);
+}
+
+static void record_by_hand(const char *level, struct recorded *recorded)
+{
+    char trace[64], json[4096];
+    temporary(trace, "time_ms,application\n0,pair\n10,pair\n20,pair\n");
+    (void)snprintf(json, sizeof json, world_by_hand, trace, level);
+    record(json, &by_hand, recorded);
+    unlink(trace);
+}
+
+static void assert_ms(sim_time_t time, double ms)
+{
+    if (time != sim_from_ms(ms))
+        fail_msg("%.6f ms is not %.6f ms", sim_to_ms(time), ms);
+}
+
+static void a_request_that_waited_for_room_is_told_to_the_nanosecond(void **state)
+{
+    (void)state;
+    struct recorded recorded;
+    record_by_hand("all", &recorded);
+    assert_non_null(recorded.record);
+    struct error error = {0};
+    struct explanation *told =
+        explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
+    assert_non_null(told);
+    assert_int_equal(told->stage_count, 2);
+    const struct stage_time *a = &told->stages[0].time, *b = &told->stages[1].time;
+    assert_ms(a->no_room, 81);
+    assert_ms(a->deciding, 1);
+    assert_ms(a->behind + a->held_back + a->instance + a->transfer + a->cold + a->slowed, 0);
+    assert_ms(a->alone, 100);
+    assert_ms(b->no_room, 61);
+    assert_ms(b->deciding, 1);
+    assert_ms(b->alone, 60);
+    assert_ms(b->slowed, 6.5);
+    assert_int_equal(told->stages[1].co_runners, 1);
+    assert_ms(told->request->finish_ns, 330.5);
+    assert_int_equal(told->request->hit, 0);
+    assert_true(fabs(told->stages[0].job->cost_usd - 0.0011) < 1e-15);
+    assert_true(fabs(told->stages[1].job->cost_usd - 0.0007315) < 1e-15);
+    assert_true(told->stages[0].on_path && told->stages[1].on_path);
+    assert_ms(told->path.no_room, 142);
+    explanation_free(told);
+    recorded_clear(&recorded);
+}
+
+static void a_cold_start_and_a_slowed_execution_are_told_apart(void **state)
+{
+    (void)state;
+    struct recorded recorded;
+    record_by_hand("all", &recorded);
+    struct error error = {0};
+    struct explanation *told =
+        explanation_build(&recorded.results->runs[0], recorded.record, 1, &error);
+    assert_non_null(told);
+    const struct stage_time *a = &told->stages[0].time;
+    assert_ms(a->deciding, 1);
+    assert_ms(a->no_room, 0);
+    assert_ms(a->cold, 300);
+    assert_ms(a->alone, 100);
+    assert_ms(a->slowed, 6.5);
+    assert_ms(told->request->finish_ns - told->request->arrival_ns, 468.5);
+    assert_int_equal(told->stages[0].decision->alternatives, 3);
+    assert_true(told->stages[0].decision->plan_cost_usd == 0.25);
+    assert_ms(told->stages[0].decision->plan_time_ns, 120);
+    explanation_free(told);
+    recorded_clear(&recorded);
+}
+
+/* In words, from the second line on: the first names the run's hash, which depends on the name of
+ * the trace. */
+static void the_words_are_those_of_the_golden_file(void **state)
+{
+    (void)state;
+    struct recorded recorded;
+    record_by_hand("all", &recorded);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    for (uint64_t request = 0; request < 3; request++) {
+        struct error error = {0};
+        struct explanation *told =
+            explanation_build(&recorded.results->runs[0], recorded.record, request, &error);
+        assert_non_null(told);
+        explanation_text(told, out);
+        explanation_free(told);
+    }
+    fclose(out);
+    char *hash = text;
+    const char *own = recorded.results->runs[0].hash;
+    while ((hash = strstr(hash, own)) != NULL)
+        memset(hash, '#', strlen(own));
+    FILE *golden = fopen("tests/golden/explain.txt", "r");
+    assert_non_null(golden);
+    char wanted[16384] = "";
+    assert_true(fread(wanted, 1, sizeof wanted - 1, golden) > 0);
+    fclose(golden);
+    if (strcmp(text, wanted) != 0) {
+        fputs(text, stderr);
+        fail_msg("tests/golden/explain.txt differs from the text above");
+    }
+    free(text);
+    recorded_clear(&recorded);
+}
+
+static void the_json_holds_the_same_figures(void **state)
+{
+    (void)state;
+    struct recorded recorded;
+    record_by_hand("all", &recorded);
+    struct error error = {0};
+    struct explanation *told =
+        explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
+    assert_non_null(told);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_true(explanation_json(told, out, &error));
+    fclose(out);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *stages = cJSON_GetObjectItemCaseSensitive(root, "stages");
+    assert_int_equal(cJSON_GetArraySize(stages), 2);
+    const cJSON *time = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(stages, 1), "time");
+    assert_true(cJSON_GetObjectItemCaseSensitive(time, "no_room_ms")->valuedouble == 61);
+    assert_true(cJSON_GetObjectItemCaseSensitive(time, "slowed_ms")->valuedouble == 6.5);
+    assert_true(cJSON_GetObjectItemCaseSensitive(root, "finish_ms")->valuedouble == 330.5);
+    cJSON_Delete(root);
+    free(text);
+    explanation_free(told);
+    recorded_clear(&recorded);
+}
+
+static void a_file_that_lacks_what_it_takes_says_what_to_do(void **state)
+{
+    (void)state;
+    static const char *const levels[] = {"summary", "requests"};
+    for (size_t i = 0; i < 2; i++) {
+        struct recorded recorded;
+        record_by_hand(levels[i], &recorded);
+        assert_null(recorded.record);
+        struct error error = {0};
+        assert_null(run_record_load(recorded.path, recorded.results->runs[0].hash, &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        assert_non_null(strstr(error.message, levels[i]));
+        assert_non_null(strstr(error.message, "--set record=all"));
+        recorded_clear(&recorded);
+    }
+    struct recorded recorded;
+    record_by_hand("all", &recorded);
+    struct error error = {0};
+    assert_null(explanation_build(&recorded.results->runs[0], recorded.record, 3, &error));
+    assert_non_null(strstr(error.message, "no request 3"));
+    error = (struct error){0};
+    assert_null(run_record_load(recorded.path, "0123456789abcdef", &error));
+    assert_non_null(strstr(error.message, "0123456789abcdef"));
+    recorded_clear(&recorded);
+}
+
+/* ---- Any world ------------------------------------------------------------------------------- */
+
+static sim_time_t total(const struct stage_time *time)
+{
+    return time->deciding + time->behind + time->no_room + time->instance + time->held_back +
+           time->transfer + time->cold + time->alone + time->slowed;
+}
+
+static void check_told(const struct explanation *told)
+{
+    const struct request_row *request = told->request;
+    double cost = 0;
+    sim_time_t queued = 0, execution = 0, transfer = 0, cold = 0;
+    for (uint32_t s = 0; s < told->stage_count; s++) {
+        const struct explained_stage *stage = &told->stages[s];
+        if (stage->job == NULL) {
+            assert_true(request->dropped);
+            continue;
+        }
+        const struct stage_time *time = &stage->time;
+        assert_true(time->deciding >= 0 && time->behind >= 0 && time->no_room >= 0 &&
+                    time->instance >= 0 && time->held_back >= 0 && time->transfer >= 0 &&
+                    time->cold >= 0 && time->alone >= 0 && time->slowed >= 0);
+        assert_int_equal(total(time), stage->batch->finished_ns - stage->job->ready_ns);
+        assert_non_null(stage->decision);
+        assert_int_equal(stage->decision->jobs, stage->batch->jobs);
+        cost += stage->job->cost_usd;
+        queued += stage->job->queue_ns;
+        execution += time->alone + time->slowed;
+        transfer += time->transfer;
+        cold += time->cold;
+    }
+    if (request->dropped)
+        return;
+    assert_int_equal(total(&told->path), request->finish_ns - request->arrival_ns);
+    assert_int_equal(queued, request->queue_ns);
+    assert_int_equal(execution, request->exec_ns);
+    assert_int_equal(transfer, request->transfer_ns);
+    assert_int_equal(cold, request->cold_ns);
+    assert_true(fabs(cost - request->cost_usd) <= 1e-12);
+}
+
+static void in_any_world_the_parts_add_up_to_latency_and_cost(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"esg", "infless", "clockwork", "fifo", "fast-gshare"};
+    for (uint64_t number = 0; number < 5; number++) {
+        char json[WORLD_BYTES + 32];
+        world_random(json, number, false);
+        char *end = strrchr(json, '}');
+        assert_non_null(end);
+        (void)snprintf(end, 24, ",\"record\":\"all\"}");
+        struct error error = {0};
+        struct recorded recorded;
+        record(json, policy_find(policies[number], &error), &recorded);
+        assert_non_null(recorded.record);
+        for (uint64_t request = 0; request < 400; request += 3) {
+            struct explanation *told =
+                explanation_build(&recorded.results->runs[0], recorded.record, request, &error);
+            assert_non_null(told);
+            check_told(told);
+            explanation_free(told);
+        }
+        recorded_clear(&recorded);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest explain[] = {
+        cmocka_unit_test(a_request_that_waited_for_room_is_told_to_the_nanosecond),
+        cmocka_unit_test(a_cold_start_and_a_slowed_execution_are_told_apart),
+        cmocka_unit_test(the_words_are_those_of_the_golden_file),
+        cmocka_unit_test(the_json_holds_the_same_figures),
+        cmocka_unit_test(a_file_that_lacks_what_it_takes_says_what_to_do),
+        cmocka_unit_test(in_any_world_the_parts_add_up_to_latency_and_cost),
+    };
+    return cmocka_run_group_tests_name("explain", explain, NULL, NULL);
+}
