@@ -290,7 +290,7 @@ $(FORMAT): $(ALL_SRC) $(ALL_HDR) .clang-format
 	@clang-format --dry-run -Werror $(ALL_SRC) $(ALL_HDR) >$@ 2>&1 || \
 	  echo 'clang-format: run `make format`' >>$@
 
-SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh results/slurm/*.sh)
+SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.bash results/slurm/*.sh)
 $(BUILD)/lint/shellcheck.log: $(SHELL_SRC)
 	@mkdir -p $(@D)
 	@shellcheck -x $(SHELL_SRC) >$@ 2>&1 || echo 'shellcheck: findings above' >>$@
@@ -309,16 +309,28 @@ fuzz: deps-fuzz ## fuzz the readers with libFuzzer, FUZZ_SECONDS each
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 
+# ---- Manual page -----------------------------------------------------------------------------
+
+$(BUILD)/esgsim.1: sim/cli/manual.sh $(BUILD)/esgsim
+	$(SAY) manual $@
+	$(Q)sh sim/cli/manual.sh $(BUILD)/esgsim >$@
+
+.PHONY: man
+man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esgsim.1
+
 # ---- Installation ----------------------------------------------------------------------------
 
 DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.h5' \) 2>/dev/null)
 
 .PHONY: install
-install: all ## install program, library, headers and data under PREFIX (DESTDIR is put before it)
+install: all man ## install program, manual, completion, library, headers and data under PREFIX (DESTDIR is put before it)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 755 $(BUILD)/esgsim $(DESTDIR)$(PREFIX)/bin/esgsim
 	install -m 644 $(BUILD)/libesgsim.a $(DESTDIR)$(PREFIX)/lib/libesgsim.a
+	install -D -m 644 $(BUILD)/esgsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/esgsim.1
+	install -D -m 644 sim/cli/completion.bash \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/esgsim
 	@for file in $(HEADERS) $(wildcard sim/*.def); do \
 	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/include/esgsim/$$file || exit 1; done
 	@for file in $(DATA); do \
