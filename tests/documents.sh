@@ -109,7 +109,7 @@ shorten() {
 perform() {
     line=$(printf '%s\n' "$1" | head -n 1 | sed 's/[[:space:]][[:space:]]*#.*//')
     wanted=$(printf '%s\n' "$1" | sed -n 's/.*#.*status \([0-9]\).*/\1/p' | head -n 1)
-    title="$document: $line"
+    title="$document: $(printf '%s' "$line" | tr -d '\\')"
     case $line in '' | '#'*) return ;; esac
     covered=$(elsewhere "$line")
     if [ -n "$covered" ]; then
