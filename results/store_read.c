@@ -188,7 +188,7 @@ static bool record_fill(hid_t file, const char *path, const char *hash, struct r
 struct run_record *run_record_load(const char *path, const char *hash, struct error *error)
 {
     hdf5_silence();
-    const hid_t file = file_open(path, error);
+    const hid_t file = store_open_read(path, error);
     if (file < 0)
         return NULL;
     struct run_record *record = calloc(1, sizeof *record);
