@@ -141,7 +141,8 @@ void sweep_free(struct sweep *sweep);
 struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struct error *error);
 
 /* Validates any input file of the product by its content (experiment, sweep, cluster, functions,
- * application, profile, network, arrival trace, reference figures); `kind` receives what it was taken for.
+ * application, profile, network, arrival trace, reference figures); `kind` receives what it was
+ * taken for.
  */
 bool input_check(const char *path, const char **kind, struct error *error);
 
