@@ -1,0 +1,71 @@
+# Where the time goes at the median and in the tail, a figure a setting: bars of queue, transfer, cold
+# start and execution, panels by percentile.
+#
+# Columns: panel, panel_title, row, contender, queue_ms, transfer_ms, cold_ms, exec_ms (which add up to
+# latency_ms), latency_ms, caption.
+folder = ARG0[:strstrt(ARG0, "latency-parts.gp") - 1]
+heading = "Latency by percentile, and where it goes"
+load folder."common.gp"
+
+stats data using "panel" nooutput; panels = int(STATS_max)
+stats data using "row" nooutput; rows = int(STATS_max)
+array titles[panels]; array names[rows]; array ends[panels]; array sorted[rows]
+do for [p=1:panels] { titles[p] = "" }
+do for [r=1:rows] { names[r] = "" }
+longest = 0
+take(p, r) = (titles[p] = "".strcol("panel_title"), names[r] = "".strcol("contender"), \
+    longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
+stats data using (take(int(column("panel")), int(column("row")))) nooutput
+# A panel ends where its bars are told apart: a few that are far longer are cut, their length written.
+do for [p=1:panels] {
+    stats data using (int(column("panel")) == p ? column("latency_ms") : NaN) nooutput
+    ends[p] = STATS_max > 4 * STATS_median ? 2 * STATS_median : STATS_max
+}
+
+width = 1200.0; left = 20.0 + 6.9 * longest; right = 16.0; between = 22.0
+height = 34 + 26 + 26 + 20.0 * rows + 52
+eval(begin)
+base = floor + 52.0; ceiling = base + 20.0 * rows
+each = (width - left - right - between * (panels - 1)) / panels
+set yrange [rows + 0.5:0.5]
+set border 1
+set grid noytics xtics
+set style fill solid 1.0 border lc rgb "white"
+set bmargin at screen base / full
+set tmargin at screen ceiling / full
+here(v) = int(column("panel")) == p ? v : NaN
+cut(v) = v < limit ? v : limit
+# An exact comma form for thousands would need a locale; digits alone need none.
+written(v) = sprintf(v >= 100 ? "%.0f" : "%.1f", v)
+do for [p=1:panels] {
+    set lmargin at screen (left + (p - 1) * (each + between)) / width
+    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    unset ytics
+    if (p == 1) {
+        set ytics 1, 1, rows scale 0 tc rgb ink
+        do for [r=1:rows] { set ytics add (names[r] r) }
+    } else {
+        set ytics 1, 1, rows scale 0 format ""
+    }
+    set title titles[p] font ",12" offset 0, -0.6
+    set xlabel "latency (ms)" offset 0, 0.3
+    limit = ends[p]
+    set xrange [0:1.32 * limit]
+    raw = 1.32 * limit / 3.0; power = 10 ** floor(log10(raw)); rest = raw / power
+    set xtics autofreq power * (rest > 5 ? 10 : rest > 2 ? 5 : rest > 1 ? 2 : 1)
+    unset key
+    if (p == 1) {
+        set key at screen 1 - right / width, screen (ceiling + 44.0) / full right bottom horizontal samplen 1.2 maxrows 1
+    }
+    part(n) = n == 0 ? 0 : column(n == 1 ? "queue_ms" : n == 2 ? "transfer_ms" : n == 3 ? "cold_ms" : "exec_ms")
+    upto(n) = part(1) + (n > 1 ? part(2) : 0) + (n > 2 ? part(3) : 0) + (n > 3 ? part(4) : 0)
+    before(n) = n == 1 ? 0 : upto(n - 1)
+    plot for [n=1:4] data using (here(cut(upto(n)))):(column("row")):(cut(before(n))):(cut(upto(n))):(column("row") - 0.36):(column("row") + 0.36) \
+             with boxxyerror lc rgb word("#E69F00 #000000 #BFE3F7 #00557F", n) \
+             title n == 1 ? "queue" : n == 2 ? "transfer" : n == 3 ? "cold start" : "execution", \
+         data using (here(cut(column("latency_ms")))):(column("row")):(written(column("latency_ms")).(column("latency_ms") > limit ? " »" : "")) \
+             with labels left offset 0.4, 0 font ",10" tc rgb ink notitle
+    eval(once)
+}
+unset multiplot
+set output

@@ -1,0 +1,57 @@
+# One parameter of a policy, several values, everything else equal: hit rate, cost and time to decide.
+#
+# Columns: panel, axis, series, series_title, parameter, x, value, half_width, colour, point, dash,
+# caption.
+folder = ARG0[:strstrt(ARG0, "sensitivity.gp") - 1]
+load folder."common.gp"
+
+stats data using "panel" nooutput; panels = int(STATS_max)
+stats data using "series" nooutput; series = int(STATS_max)
+stats data using "x" nooutput; first = STATS_min; last = STATS_max
+array axes[panels]; array names[series]; array colours[series]; array points[series]; array dashes[series]
+do for [p=1:panels] { axes[p] = "" }
+longest = 12; parameter = ""
+take(p, s) = (axes[p] = "".strcol("axis"), names[s] = "".strcol("series_title"), parameter = "".strcol("parameter"), \
+    colours[s] = int(column("colour")), points[s] = int(column("point")), dashes[s] = int(column("dash")), \
+    longest = strlen(names[s]) > longest ? strlen(names[s]) : longest, 0)
+stats data using (take(int(column("panel")), int(column("series")))) nooutput
+heading = "Sensitivity to ".parameter
+
+width = 1200.0; columns = series > 0 ? int((width - 40) / (60 + 7.2 * longest)) : 1
+columns = columns < 1 ? 1 : columns
+key_lines = int((series + columns - 1) / columns)
+height = 34 + 20 * key_lines + 12 + 300 + 50
+eval(begin)
+left = 66.0; right = 14.0; between = 70.0
+each = (width - left - right - between * (panels - 1)) / panels
+set bmargin at screen (floor + 50.0) / full
+set tmargin at screen (floor + 350.0) / full
+half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
+here(s, v) = int(column("panel")) == p && int(column("series")) == s ? v : NaN
+set xlabel parameter
+room = last > first ? 0.05 * (last - first) : 1
+if (first > 0 && last / first >= 8) {
+    set logscale x 2
+    set xrange [first / 1.2:last * 1.2]
+} else {
+    set xrange [first - room:last + room]
+    if (last - first <= 10 && first == int(first) && last == int(last)) { set xtics 1 }
+}
+set format x "%g"
+set offsets 0, 0, graph 0.06, graph 0.06
+do for [p=1:panels] {
+    set lmargin at screen (left + (p - 1) * (each + between)) / width
+    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    set ylabel axes[p] offset 0.6, 0
+    unset key
+    if (p == 1) {
+        set key at screen left / width, screen (top - 0.0) / full left top Left reverse horizontal samplen 2.5 maxcols columns
+    }
+    plot for [s=1:series] data using (here(s, column("x"))):(column("value")):(half("half_width")) \
+             with yerrorbars ps 0 lw 1.2 lc rgb colours[s] notitle, \
+         for [s=1:series] data using (here(s, column("x"))):(column("value")) \
+             smooth unique with linespoints lw 1.6 dt dashes[s] pt points[s] ps 0.8 lc rgb colours[s] title names[s]
+    eval(once)
+}
+unset multiplot
+set output
