@@ -13,14 +13,18 @@ set encoding utf8
 set datafile separator comma
 set datafile columnheaders
 set datafile commentschars ""
+# A row that a plot passes over does not break its lines.
+set datafile missing NaN
 set minussign
 
 ink = "#222222"; faint = "#d8d8d8"; middle = "#767676"
 
-# The caption stands in the first row's column of that name.
-caption = ""
+# What the figure is of and its caption stand in the first row. (strcol() of an empty last field
+# would yield that of an earlier row.)
+caption = ""; subject = ""
 if (!exists("optional_caption")) {
-    stats data using (strlen(strcol("caption")) > 0 ? (caption = "".strcol("caption"), 0) : 0) nooutput
+    stats data using (column(0) == 0 ? (subject = "".strcol("subject"), caption = "".strcol("caption"), 0) : 0) nooutput
+    if (subject eq "-") { subject = "" }
 }
 
 # Text in lines of at most `limit` characters.
@@ -33,17 +37,18 @@ wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; do for [w in text] { \
 # begin(width, height): in pixels; the caption's lines are added to the height. Afterwards `top` and
 # `floor` are the heights on the page between which panels go, in pixels from its lower edge.
 if (!exists("heading")) { heading = "" }
-begin = 'text = caption; limit = int(width / 6.4); eval(wrap); caption_height = 10 + 15 * wrapped_lines; \
+begin = 'text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 10 + 15 * wrapped_lines; \
     full = height + caption_height; eval(terminal); set output out; \
     floor = caption_height; top = full - (strlen(heading) > 0 ? 34 : 8); \
     set multiplot; \
-    set label 1 heading at screen 12.0 / width, screen 1 - 16.0 / full left front font ",14" tc rgb ink; \
-    set label 2 wrapped at screen 12.0 / width, screen (caption_height - 8.0) / full left front font ",11" tc rgb middle'
+    set label 1 heading.(strlen(subject) > 0 ? ": ".subject : "") at screen 12.0 / width, screen 1 - 16.0 / full left front font size(15) tc rgb ink; \
+    set label 2 wrapped at screen 12.0 / width, screen (caption_height - 8.0) / full left front font size(11) tc rgb middle'
 # After the first plot, lest later panels repeat the labels.
 once = 'unset label 1; unset label 2'
 
+# A font of so many pixels: terminals on cairo count in points.
+size(pixels) = sprintf(",%g", extension eq ".svg" ? pixels : 0.75 * pixels)
 extension = strlen(out) > 4 ? out[strlen(out) - 3:] : ""
-family = "DejaVu Sans,Verdana,sans-serif"
 if (extension eq ".svg") {
     terminal = 'set terminal svg size width, full fixed noenhanced font "sans-serif,12" background "white" linewidth 1'
 } else { if (extension eq ".png") {
@@ -61,3 +66,22 @@ set tics nomirror out scale 0.6 tc rgb ink
 set grid lc rgb faint lt 1 lw 0.7
 set xtics tc rgb ink; set ytics tc rgb ink; set xlabel tc rgb ink; set ylabel tc rgb ink; set title tc rgb ink
 set key tc rgb ink
+unset mxtics; unset mytics
+
+# A title of at most two lines, broken at the blank or dash nearest to its middle.
+split = 'broken = text; if (strlen(text) > limit) { best = 0; do for [i=2:strlen(text)-1] { \
+    if ((text[i:i] eq "-" || text[i:i] eq " ") && abs(i - strlen(text) / 2) < abs(best - strlen(text) / 2)) { best = i } }; \
+    if (best > 0) { broken = text[:best]."\n".text[best+1:] } }'
+# A round step for `count` ticks or fewer over `span`.
+step(span, count) = (raw_step = span / count, power = 10 ** floor(log10(raw_step)), \
+    power * (raw_step / power > 5 ? 10 : raw_step / power > 2 ? 5 : raw_step / power > 1 ? 2 : 1))
+# Ticks of a logarithmic axis at 1, 2, 5 where it spans few decades, else at powers of ten.
+log_ticks = 'unset xtics; set xtics () nomirror out scale 0.6 tc rgb ink; tick_low = floor(log10(from)); tick_high = ceil(log10(to)); \
+    do for [d=tick_low:tick_high] { if (tick_high - tick_low <= 6 || d % 2 == 0) { set xtics add (sprintf("%g", 10.0 ** d) 10.0 ** d) }; \
+    if (to / from < 30) { set xtics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } }'
+
+# Entry `n` of a legend of our own, where gnuplot's key has no room: a line and a marker (0: none) at
+# (x, y) pixels, `text` right of it. `unlegend` takes the first n away.
+legend = 'if (dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 dt dash lc rgb sprintf("#%06X", colour) }; \
+    set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, 0 font size(11) tc rgb ink point pt point ps 0.8 lc rgb sprintf("#%06X", colour)'
+unlegend = 'do for [i=1:n] { unset arrow 100 + i; unset label 100 + i }'

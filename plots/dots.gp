@@ -2,7 +2,7 @@
 # figures that look so.
 #
 # Columns: panel (1…), panel_title, axis, row (1… from the top), contender, value, half_width, bound,
-# colour, point, caption. A value that is not there leaves its row of that panel empty.
+# colour, point, subject, caption. A value that is not there leaves its row of that panel empty.
 load folder."common.gp"
 
 stats data using "panel" nooutput; panels = int(STATS_max)
@@ -26,8 +26,8 @@ stats data using (span(int(column("panel")), number("value"), half("half_width")
 mark(p, b) = (b == b) ? (bounds[p] = b, use_bound ? reach(p, b, b) : 0) : 0
 stats data using (mark(int(column("panel")), number("bound"))) nooutput
 
-width = 1200.0; left = 20.0 + 6.9 * longest; right = 16.0; between = 22.0
-height = 34 + 26 + 20.0 * rows + 52
+width = 1200.0; left = 20.0 + 6.9 * longest; right = 24.0; between = 24.0
+height = 34 + 40 + 20.0 * rows + 52
 eval(begin)
 base = floor + 52.0; ceiling = base + 20.0 * rows
 each = (width - left - right - between * (panels - 1)) / panels
@@ -49,17 +49,16 @@ do for [p=1:panels] {
     } else {
         set ytics 1, 1, rows scale 0 format ""
     }
-    set title titles[p] font ",12" offset 0, -0.6
+    text = titles[p]; limit = int(each / 7.0); eval(split)
+    set title broken font size(12) offset 0, -0.6
     set xlabel axes[p] offset 0, 0.3
     unset logscale x
     if (lowest[p] > highest[p]) { lowest[p] = logarithmic ? 1 : 0; highest[p] = logarithmic ? 10 : 1 }
     if (logarithmic) {
         set logscale x 10
-        low = 10 ** floor(log10(lowest[p]) - 0.05); high = 10 ** ceil(log10(highest[p]) + 0.05)
+        low = lowest[p] / 1.6; high = highest[p] * 1.6
         set xrange [low:high]
-        set format x "%g"
-        decades = log10(high) - log10(low)
-        set xtics autofreq low, decades > 4 ? 100 : 10
+        from = low; to = high; eval(log_ticks)
         nothing = low
     } else {
         room = 0.06 * (highest[p] - lowest[p])
@@ -68,10 +67,7 @@ do for [p=1:panels] {
         high = exists("most") ? most : highest[p] + room
         set xrange [low:high]
         set format x tick_format
-        # At most four ticks, at round numbers.
-        raw = (high - low) / 4.0; power = 10 ** floor(log10(raw)); rest = raw / power
-        step = power * (rest > 5 ? 10 : rest > 2 ? 5 : rest > 1 ? 2 : 1)
-        set xtics autofreq step
+        set xtics nomirror autofreq step(high - low, 4)
         nothing = 0
     }
     here(v) = int(column("panel")) == p ? v : NaN

@@ -36,6 +36,17 @@ static void widen(uint64_t range[2], uint64_t value)
     range[1] = value > range[1] ? value : range[1];
 }
 
+char *source_grade(const struct source *source, const struct report_scenario *scenario)
+{
+    const struct summary_row *runs = source->report->results->runs;
+    char *grade =
+        details_text(source->details, runs[scenario->contenders[0].runs[0]].hash, "evidence");
+    if (grade != NULL && grade[0] != '\0')
+        return grade;
+    free(grade);
+    return strdup(scenario->evidence[0] != '\0' ? scenario->evidence : "none");
+}
+
 char *source_caption(const struct source *source, const struct report_scenario *scenario,
                      const char *lead, bool intervals)
 {
@@ -57,9 +68,7 @@ char *source_caption(const struct source *source, const struct report_scenario *
         (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64 " to %" PRIu64, seeds[0], seeds[1]);
     (void)grouped(requests[0], low);
     (void)grouped(requests[1], high);
-    char *evidence =
-        details_text(source->details, runs[scenario->contenders[0].runs[0]].hash, "evidence");
-    const char *grade = evidence != NULL ? evidence : scenario->evidence;
+    char *grade = source_grade(source, scenario);
     char *caption = NULL;
     const bool several = seeds[1] > 1;
     if (asprintf(&caption, "%s%s%s%s seed%s of %s%s%s requests%s. Latency profile: %s.", lead,
@@ -70,9 +79,10 @@ char *source_caption(const struct source *source, const struct report_scenario *
                  of_seeds, several ? "s" : "", low, requests[0] == requests[1] ? "" : " to ",
                  requests[0] == requests[1] ? "" : high,
                  intervals && several ? " each; bars: 95 % Student t intervals" : "",
-                 grade[0] != '\0' ? grade : "none") < 0)
+                 grade == NULL ? "none" : grade) < 0 ||
+        grade == NULL)
         caption = NULL;
-    free(evidence);
+    free(grade);
     return caption;
 }
 

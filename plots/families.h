@@ -7,7 +7,7 @@
 #include "results/details.h"
 #include "results/report.h"
 
-enum { LABEL_LIMIT = 46 }; /* characters of a contender's name in a figure */
+enum { LABEL_LIMIT = 60 }; /* characters of a contender's name in a figure */
 
 /* What the figures of a results file are made from. */
 struct source {
@@ -32,6 +32,10 @@ struct look source_look(const struct report_scenario *scenario, size_t contender
  * caption says. The caller frees; NULL: memory. */
 char *source_caption(const struct source *source, const struct report_scenario *scenario,
                      const char *lead, bool intervals);
+
+/* The evidence grade of the scenario's latency profile, as far as the file tells it. The caller
+ * frees; NULL: memory. */
+char *source_grade(const struct source *source, const struct report_scenario *scenario);
 
 /* The mean of a metric of the contender, of the run where `application` has none of that name;
  * times `scale`. */

@@ -132,12 +132,13 @@ bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *scri
         return no_memory(error);
     *sheet = (struct sheet){.out = fopen(figure->csv, "w"),
                             .path = figure->csv,
+                            .subject = figure->subject[0] != '\0' ? figure->subject : "-",
                             .caption = figure->caption,
                             .first_row = true,
                             .first_cell = true};
     if (sheet->out == NULL)
         return error_input(error, "%s: cannot be written: %s", figure->csv, strerror(errno));
-    (void)fprintf(sheet->out, "%s,caption\n", columns);
+    (void)fprintf(sheet->out, "%s,subject,caption\n", columns);
     return true;
 }
 
@@ -148,6 +149,20 @@ static void cell_begin(struct sheet *sheet)
     sheet->first_cell = false;
 }
 
+/* gnuplot takes a comma for the end of a field even between quotation marks, so there is none: one
+ * between digits becomes a narrow blank, as thousands are written elsewhere, any other the low
+ * quotation mark that looks like it.
+ */
+static void text_write(FILE *out, char before, char character, char after)
+{
+    if (character == ',' && isdigit((unsigned char)before) && isdigit((unsigned char)after))
+        (void)fputs("\u202F", out);
+    else if (character == ',')
+        (void)fputs("\u201A", out);
+    else
+        (void)fputc(character == '"' || (unsigned char)character < 0x20 ? ' ' : character, out);
+}
+
 void sheet_text_cut(struct sheet *sheet, const char *text, size_t limit)
 {
     size_t characters = 0;
@@ -156,21 +171,16 @@ void sheet_text_cut(struct sheet *sheet, const char *text, size_t limit)
     for (const char *c = text; *c != '\0'; c++)
         characters += ((unsigned char)*c & 0xC0U) != 0x80U;
     const bool cut = characters > limit;
-    const bool quoted = strpbrk(text, ",") != NULL;
     cell_begin(sheet);
-    if (quoted)
-        (void)fputc('"', sheet->out);
     characters = 0;
-    for (; *text != '\0'; text++) {
-        characters += ((unsigned char)*text & 0xC0U) != 0x80U;
+    for (const char *c = text; *c != '\0'; c++) {
+        characters += ((unsigned char)*c & 0xC0U) != 0x80U;
         if (cut && characters >= limit)
             break;
-        (void)fputc(*text == '"' || (unsigned char)*text < 0x20 ? ' ' : *text, sheet->out);
+        text_write(sheet->out, c == text ? '\0' : c[-1], *c, c[1]);
     }
     if (cut)
         (void)fputs("…", sheet->out);
-    if (quoted)
-        (void)fputc('"', sheet->out);
 }
 
 void sheet_text(struct sheet *sheet, const char *text)
@@ -207,7 +217,9 @@ void sheet_row_end(struct sheet *sheet)
 {
     if (sheet->out == NULL)
         return;
-    sheet_text(sheet, sheet->first_row ? sheet->caption : "");
+    /* gnuplot reads an empty last field as the row's before. */
+    sheet_text(sheet, sheet->first_row ? sheet->subject : "-");
+    sheet_text(sheet, sheet->first_row ? sheet->caption : "-");
     (void)fputc('\n', sheet->out);
     sheet->first_row = false;
     sheet->first_cell = true;

@@ -4,9 +4,10 @@
  * the folder asked for; then each CSV is drawn by the gnuplot script it names (plots/gnuplot.h).
  * The CSV stays beside the picture, so a figure can be drawn again, or otherwise, by hand.
  *
- * A CSV has a header line; its last column, `caption`, is filled in the first row alone. Texts have
- * neither quotation marks nor line breaks (both become blanks), so that every reader of CSV agrees
- * on them; a number that does not exist is an empty field.
+ * A CSV has a header line; its last columns, `subject` and `caption`, are filled in the first row
+ * alone. Texts have no quotation marks, line breaks (both become blanks) or commas (U+201A, which
+ * looks the same; in numbers narrow blanks), so that every reader of CSV agrees on them; a number
+ * that does not exist is an empty field.
  */
 #ifndef ESGSIM_PLOTS_FIGURE_H
 #define ESGSIM_PLOTS_FIGURE_H
@@ -52,6 +53,7 @@ bool figure_wanted(const struct figure_list *list, const char *script);
 struct sheet {
     FILE *out; /* NULL: this figure is not asked for; every function then does nothing */
     const char *path;
+    const char *subject;
     const char *caption;
     bool first_row;
     bool first_cell;
@@ -59,8 +61,8 @@ struct sheet {
 
 /* Begin the figure of `script` about `subject` (may be ""): its name is both, in lower case, other
  * characters than letters and digits as dashes, numbered where the list has it already. `columns`
- * is the header without the caption's. All texts are copied. False: ERROR_INPUT where the file
- * cannot be written, ERROR_RUN (memory). */
+ * is the header without subject's and caption's. All texts are copied. False: ERROR_INPUT where the
+ * file cannot be written, ERROR_RUN (memory). */
 bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *script,
                  const char *subject, const char *caption, const char *columns,
                  struct error *error);

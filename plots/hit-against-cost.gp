@@ -2,7 +2,7 @@
 # contenders that ran, and the bound that none of them can pass.
 #
 # Columns: row, contender, cost, cost_half, hit, hit_half, front (1: no other is both cheaper and
-# better), bound_cost, bound_hit, colour, point, caption.
+# better), bound_cost, bound_hit, colour, point, subject, caption.
 folder = ARG0[:strstrt(ARG0, "hit-against-cost.gp") - 1]
 heading = "SLO hit rate against cost"
 load folder."common.gp"
@@ -43,7 +43,7 @@ if (bound_cost == bound_cost) {
     set arrow 2 from graph 0, first bound_hit to graph 1, first bound_hit nohead lc rgb ink dt (6, 4) lw 1.2
 }
 plot data using (column("front") == 1 ? column("cost") : NaN):(column("hit")) smooth unique \
-         with steps lc rgb middle lw 4 title "Pareto front of these", \
+         with steps lc rgb "#b8b8b8" lw 3 title "Pareto front of these", \
      NaN with lines lc rgb ink dt (6, 4) lw 1.2 title "bound", \
      for [r=1:rows] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_half[r]):(hit_half[r]) \
          with xyerrorbars ps 0 lw 1.4 lc rgb colours[r] notitle, \

@@ -131,7 +131,7 @@ static bool arrivals_read(const char *path, struct arrivals *arrivals, const cha
     return good;
 }
 
-static void rate_rows(const struct arrivals *arrivals, const char *title, struct sheet *sheet)
+static void rate_rows(const struct arrivals *arrivals, struct sheet *sheet)
 {
     const double last = arrivals->times[arrivals->count - 1];
     const double width = last > 0 ? last / RATE_BINS : 1;
@@ -145,7 +145,6 @@ static void rate_rows(const struct arrivals *arrivals, const char *title, struct
         sheet_number(sheet, width * (double)bin);
         sheet_number(sheet, (double)(at - before) / width);
         sheet_number(sheet, NAN);
-        sheet_text_cut(sheet, title, 80);
         sheet_row_end(sheet);
     }
 }
@@ -158,7 +157,7 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* Overwrites the times by the sorted intervals between them. */
-static void interval_rows(struct arrivals *arrivals, const char *title, struct sheet *sheet)
+static void interval_rows(struct arrivals *arrivals, struct sheet *sheet)
 {
     const size_t count = arrivals->count - 1;
     double *const intervals = arrivals->times;
@@ -175,7 +174,6 @@ static void interval_rows(struct arrivals *arrivals, const char *title, struct s
         sheet_number(sheet, interval);
         sheet_number(sheet, 100 * share);
         sheet_number(sheet, 100 * -expm1(-interval / mean));
-        sheet_text_cut(sheet, title, 80);
         sheet_row_end(sheet);
     }
 }
@@ -196,10 +194,10 @@ bool families_arrivals(const char *path, struct figure_list *list, struct error 
         good = no_memory(error);
     }
     good = good && sheet_begin(&sheet, list, "arrivals", base_name(path), caption,
-                               "panel,x,y,poisson,title", error);
+                               "panel,x,y,poisson", error);
     if (good && sheet.out != NULL) {
-        rate_rows(&arrivals, base_name(path), &sheet);
-        interval_rows(&arrivals, base_name(path), &sheet);
+        rate_rows(&arrivals, &sheet);
+        interval_rows(&arrivals, &sheet);
     }
     good = good && sheet_end(&sheet, error);
     free(caption);

@@ -1,9 +1,9 @@
 # Distribution of latency, a figure a setting: in ms, and as a share of each request's SLO.
 #
 # Columns: row, contender, percent, latency_ms, slo_share (quantiles at that per cent of all
-# requests; dropped ones never finish), colour, dash, caption.
+# requests; dropped ones never finish), colour, dash, subject, caption.
 folder = ARG0[:strstrt(ARG0, "latency-cdf.gp") - 1]
-heading = "Latency: share of requests that took at most so long"
+heading = "Distribution of latency"
 load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
@@ -31,11 +31,11 @@ do for [p=1:2] {
     set rmargin at screen (left + (p - 1) * (each + between) + each) / width
     unset key; unset arrow
     if (p == 1) {
-        set ylabel "requests (%)"
+        set ylabel "requests that took at most so long (%)"
         set xlabel "latency (ms, logarithmic)"
         set logscale x 10
         set xrange [quickest:slowest]
-        set xtics autofreq
+        from = quickest; to = slowest; eval(log_ticks)
         set format x "%g"
     } else {
         unset ylabel
@@ -43,7 +43,7 @@ do for [p=1:2] {
         set xlabel "latency / SLO"
         unset logscale x
         set xrange [0:(worst > 2.5 ? 2.5 : worst > 1.2 ? worst : 1.2)]
-        set xtics 0.5
+        unset xtics; set xtics nomirror out scale 0.6 tc rgb ink autofreq 0.5
         set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing 1.25
         set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb ink dt (6, 4) lw 1.2
     }

@@ -307,8 +307,7 @@ static void timeline_values(const struct timeline_row *row, double values[TIME_V
 }
 
 /* Means over bins of equal time; a mean over no sample is no row. */
-static void timeline_rows(const struct timeline_row *rows, size_t count, const char *title,
-                          struct sheet *sheet)
+static void timeline_rows(const struct timeline_row *rows, size_t count, struct sheet *sheet)
 {
     const double first = sim_to_s(rows[0].time_ns);
     const double width = (sim_to_s(rows[count - 1].time_ns) - first) / TIME_BINS;
@@ -333,42 +332,44 @@ static void timeline_rows(const struct timeline_row *rows, size_t count, const c
         sheet_number(sheet, time / (double)used);
         for (size_t v = 0; v < TIME_VALUES; v++)
             sheet_number(sheet, seen[v] > 0 ? sums[v] / (double)seen[v] : NAN);
-        sheet_text_cut(sheet, title, 100);
         sheet_row_end(sheet);
     }
 }
 
 static bool contender_timeline(const struct source *source, const struct report_scenario *scenario,
-                               const struct report_contender *contender, const char *hash,
-                               uint64_t seed, struct figure_list *list, struct error *error)
+                               const struct report_contender *contender,
+                               const struct summary_row *run, struct figure_list *list,
+                               struct error *error)
 {
     struct timeline_row *rows = NULL;
     size_t count = 0;
     char *title = NULL;
-    char *lead = NULL;
+    char *grade = NULL;
     char *caption = NULL;
     struct sheet sheet = {0};
     if (asprintf(&title, "%s%s%s, seed %llu", scenario->title,
                  scenario->title[0] != '\0' ? ", " : "", contender->title,
-                 (unsigned long long)seed) < 0)
+                 (unsigned long long)run->seed) < 0)
         title = NULL;
-    if (asprintf(&lead,
-                 "Seed %llu alone, means over %d bins of equal time. Stranded: free vGPUs that no "
-                 "waiting batch could use. Of the setting:",
-                 (unsigned long long)seed, TIME_BINS) < 0)
-        lead = NULL;
-    if (lead != NULL)
-        caption = source_caption(source, scenario, lead, false);
+    grade = source_grade(source, scenario);
+    if (grade != NULL &&
+        asprintf(
+            &caption,
+            "One run of %llu requests, seed %llu: samples, or means over %d bins of equal time "
+            "where there are more. Stranded: share of the free vGPUs that no waiting batch "
+            "could use. Latency profile: %s.",
+            (unsigned long long)run->measures.requests, (unsigned long long)run->seed, TIME_BINS,
+            grade) < 0)
+        caption = NULL;
     bool good = title != NULL && caption != NULL ? true : no_memory(error);
-    good = good && details_timeline(source->details, hash, &rows, &count, error) &&
+    good = good && details_timeline(source->details, run->hash, &rows, &count, error) &&
            sheet_begin(&sheet, list, "timeline", title, caption,
-                       "time_s,gpu,vcpu,gpu_memory,stranded,waiting,running,idle,starting,title",
-                       error);
+                       "time_s,gpu,vcpu,gpu_memory,stranded,waiting,running,idle,starting", error);
     if (good && sheet.out != NULL)
-        timeline_rows(rows, count, title, &sheet);
+        timeline_rows(rows, count, &sheet);
     good = good && sheet_end(&sheet, error);
     free(title);
-    free(lead);
+    free(grade);
     free(caption);
     free(rows);
     return good;
@@ -391,8 +392,7 @@ bool families_timeline(const struct source *source, struct figure_list *list, st
                 if (!details_has(source->details, run->hash, "timeline"))
                     continue;
                 any = true;
-                good = contender_timeline(source, scenario, contender, run->hash, run->seed, list,
-                                          error);
+                good = contender_timeline(source, scenario, contender, run, list, error);
                 break;
             }
         }

@@ -45,6 +45,8 @@ static const struct entry entries[] = {
 
 static const uint32_t colours[] = {BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY};
 static const int markers[] = {7, 5, 9, 11, 13, 15, 6, 4, 8, 10, 12, 14, 1, 2, 3};
+/* Of a policy's third variant and later: what no policy's first is drawn with comes first. */
+static const int further[] = {14, 12, 4, 8, 10, 15, 13, 9, 11, 5, 6, 1, 2, 3};
 
 enum { DASHES = 5 };
 
@@ -76,10 +78,9 @@ struct look palette_policy(const char *policy, size_t variant)
     struct look look = policy_first(policy);
     if (variant == 0)
         return look;
-    /* The first variant is the same marker hollow (the others step through the list), and darker
-     * than white by at least a half. */
+    /* The second variant is the same marker hollow. */
     const bool filled = look.point > 4 && look.point % 2 == 1;
-    look.point = variant == 1 && filled ? look.point - 1 : markers[variant % COUNT(markers)];
+    look.point = variant == 1 && filled ? look.point - 1 : further[variant % COUNT(further)];
     look.dash = 1 + (look.dash - 1 + (int)(variant % DASHES)) % DASHES;
     look.colour = lightened(look.colour, variant < DASHES ? 0 : variant < 2 * DASHES ? 30 : 50);
     return look;

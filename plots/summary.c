@@ -122,7 +122,7 @@ static bool draw_decisions(const struct source *source, const struct report_scen
         {"mean work", "units per decision", NULL, "decision_units_mean", NULL, 1},
     };
     return dots(source, scenario, "decisions",
-                "Time charged for a decision, and the work behind it as the policy counts it "
+                "Time charged for a decision and the work behind it as the policy counts it "
                 "(nodes expanded, candidates looked at). Logarithmic; 0 stands on the left edge.",
                 panels, sizeof panels / sizeof panels[0], list, error);
 }
@@ -309,7 +309,7 @@ static void series_rows(const struct series *series, size_t first, size_t number
             sheet_count(sheet, p + 1);
             sheet_text(sheet, panels[p].axis);
             sheet_count(sheet, number);
-            sheet_text_cut(sheet, title, LABEL_LIMIT);
+            sheet_text_cut(sheet, title, 90);
             sheet_text(sheet, series->parameter);
             sheet_number(sheet, parameter_of(variant, series->parameter));
             sheet_number(sheet, value.mean);
