@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/utf8.h"
+
 enum { NAME_LENGTH = 80 };
 
 static void figure_clear(struct figure *figure)
@@ -168,16 +170,21 @@ void sheet_text_cut(struct sheet *sheet, const char *text, size_t limit)
     size_t characters = 0;
     if (sheet->out == NULL)
         return;
-    for (const char *c = text; *c != '\0'; c++)
-        characters += ((unsigned char)*c & 0xC0U) != 0x80U;
+    for (const char *c = text; *c != '\0'; characters++)
+        c += utf8_sequence(c) == 0 ? 1 : utf8_sequence(c);
     const bool cut = characters > limit;
     cell_begin(sheet);
     characters = 0;
-    for (const char *c = text; *c != '\0'; c++) {
-        characters += ((unsigned char)*c & 0xC0U) != 0x80U;
+    for (const char *c = text; *c != '\0';) {
+        const size_t length = utf8_sequence(c);
+        characters++;
         if (cut && characters >= limit)
             break;
-        text_write(sheet->out, c == text ? '\0' : c[-1], *c, c[1]);
+        if (length > 1)
+            (void)fwrite(c, 1, length, sheet->out);
+        else
+            text_write(sheet->out, c == text ? '\0' : c[-1], length == 0 ? '?' : *c, c[1]);
+        c += length == 0 ? 1 : length;
     }
     if (cut)
         (void)fputs("…", sheet->out);

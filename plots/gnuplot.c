@@ -119,6 +119,23 @@ static void cut_between(char *text, const char *from, const char *to)
         memmove(start, end + strlen(to), strlen(end + strlen(to)) + 1);
 }
 
+/* Takes out groups that draw nothing, of which gnuplot writes one for each change of style. */
+static void empty_groups_remove(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0';) {
+        const size_t line = strcspn(from, "\n") + (strchr(from, '\n') != NULL);
+        if (strncmp(from, "<g ", 3) == 0 && strncmp(from + line, "</g>\n", 5) == 0) {
+            from += line + 5;
+            continue;
+        }
+        memmove(to, from, line);
+        to += line;
+        from += line;
+    }
+    *to = '\0';
+}
+
 static bool svg_clean(const char *path, struct error *error)
 {
     size_t size = 0;
@@ -127,6 +144,7 @@ static bool svg_clean(const char *path, struct error *error)
         return false;
     cut_between(text, "<title>", "</title>\n");
     cut_between(text, "<desc>", "</desc>\n");
+    empty_groups_remove(text);
     FILE *out = fopen(path, "w");
     bool good = out != NULL && fputs(text, out) >= 0;
     good = out != NULL && fclose(out) == 0 && good;

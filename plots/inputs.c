@@ -186,7 +186,7 @@ bool families_arrivals(const char *path, struct figure_list *list, struct error 
     struct sheet sheet = {0};
     bool good = arrivals_read(path, &arrivals, &format, error);
     if (good && asprintf(&caption,
-                         "%s (%s): %zu requests in %.4g s. Rate: means over %d bins of equal time; "
+                         "%s (%s): %zu requests in %.0f s. Rate: means over %d bins of equal time; "
                          "what a trace counts by the second or minute is placed at random within.",
                          base_name(path), format == NULL ? "trace" : format, arrivals.count,
                          arrivals.times[arrivals.count - 1], RATE_BINS) < 0) {
