@@ -37,12 +37,12 @@ wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; do for [w in text] { \
 # begin(width, height): in pixels; the caption's lines are added to the height. Afterwards `top` and
 # `floor` are the heights on the page between which panels go, in pixels from its lower edge.
 if (!exists("heading")) { heading = "" }
-begin = 'text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 10 + 15 * wrapped_lines; \
+begin = 'text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 20 + 15 * wrapped_lines; \
     full = height + caption_height; eval(terminal); set output out; \
     floor = caption_height; top = full - (strlen(heading) > 0 ? 34 : 8); \
     set multiplot; \
     set label 1 heading.(strlen(subject) > 0 ? ": ".subject : "") at screen 12.0 / width, screen 1 - 16.0 / full left front font size(15) tc rgb ink; \
-    set label 2 wrapped at screen 12.0 / width, screen (caption_height - 8.0) / full left front font size(11) tc rgb middle'
+    set label 2 wrapped at screen 12.0 / width, screen (caption_height - 16.0) / full left front font size(11) tc rgb middle'
 # After the first plot, lest later panels repeat the labels.
 once = 'unset label 1; unset label 2'
 

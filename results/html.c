@@ -149,11 +149,14 @@ bool html_svg(FILE *out, const char *svg, const char *prefix, const char *label)
     if (box == NULL || body == NULL || box > body)
         return false;
     box += strlen("viewBox=\"");
+    double width = 0;
+    if (sscanf(box, "%*f %*f %lf", &width) != 1 || !(width > 0))
+        return false;
     (void)fprintf(out,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" "
                   "xmlns:xlink=\"http://www.w3.org/1999/xlink\" viewBox=\"%.*s\" role=\"img\" "
-                  "aria-label=\"",
-                  (int)strcspn(box, "\""), box);
+                  "style=\"max-width:%.0fpx\" aria-label=\"",
+                  (int)strcspn(box, "\""), box, width);
     html_text(out, label);
     (void)fputs("\">", out);
     ids_prefix(out, body + 1, body + strlen(body), prefix);

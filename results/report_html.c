@@ -42,6 +42,7 @@ static const char style[] =
     "th[aria-sort=descending] button::after{content:' \\25BC'}"
     "tbody tr:hover td{background:#eef5fa}tfoot td{border-top:2px solid #555;font-style:italic}"
     "small{color:#5c5c5c}"
+    "dt{font-weight:600}dd{margin:0 0 .4rem 1.2rem}.verdict h3{margin:.5rem 0}"
     "details{margin:.6rem 0}summary{cursor:pointer;font-weight:600}"
     "figure{margin:1rem 0;overflow-x:auto}figure svg{display:block;width:100%;min-width:46rem;"
     "height:auto}"
@@ -78,11 +79,27 @@ static void range_widen(uint64_t range[2], uint64_t value)
     range[1] = value > range[1] ? value : range[1];
 }
 
+/* 12345 as "12,345". */
+static const char *grouped(uint64_t number, char text[32])
+{
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    char *to = text;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return text;
+}
+
 static void range_write(FILE *out, const uint64_t range[2])
 {
-    (void)fprintf(out, "%" PRIu64, range[0]);
+    char text[32];
+    (void)fputs(grouped(range[0], text), out);
     if (range[0] != range[1])
-        (void)fprintf(out, " to %" PRIu64, range[1]);
+        (void)fprintf(out, " to %s", grouped(range[1], text));
 }
 
 static void term_begin(FILE *out, const char *term)
@@ -230,7 +247,10 @@ static void figure_write(const struct judgement *judgement, FILE *out)
     html_text(out, range);
     (void)fputs(" ", out);
     html_element(out, "span class=\"grade\"", figure->evidence);
-    (void)fprintf(out, "— %s</h3>\n", verdict_name(judgement->verdict));
+    (void)fprintf(out, " — %s%s</h3>\n", verdict_name(judgement->verdict),
+                  judgement->verdict == VERDICT_PARTLY || judgement->verdict == VERDICT_NOT
+                      ? " reproduced"
+                      : "");
     html_element(out, "p", judgement->sentence);
     if (figure->formula != NULL) {
         (void)fputs("<p>Formula: ", out);
