@@ -61,11 +61,12 @@ void html_element(FILE *out, const char *tag, const char *text)
 }
 
 void html_table_begin(FILE *out, const char *const *headers, const char *const *helps,
-                      size_t columns)
+                      size_t columns, unsigned texts)
 {
     (void)fputs("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>", out);
     for (size_t c = 0; c < columns; c++) {
-        (void)fputs("<th scope=\"col\"", out);
+        (void)fputs((texts >> c & 1U) != 0 ? "<th class=\"t\" scope=\"col\"" : "<th scope=\"col\"",
+                    out);
         if (helps != NULL && helps[c] != NULL) {
             (void)fputs(" title=\"", out);
             html_text(out, helps[c]);

@@ -21,10 +21,10 @@ void html_marked(FILE *out, const char *text);
 void html_element(FILE *out, const char *tag, const char *text);
 
 /* A table that sorts by a press on its headers, within a box of its own that scrolls sideways. The
- * first column is text, left-aligned and kept in sight. `helps` (tooltips) and its entries may be
- * NULL. */
+ * first column is kept in sight. Bit c of `texts` is set where column c is text, so that its header
+ * stands left. `helps` (tooltips) and its entries may be NULL. */
 void html_table_begin(FILE *out, const char *const *headers, const char *const *helps,
-                      size_t columns);
+                      size_t columns, unsigned texts);
 /* Rows after this one, which is not sorted among the others, stay at the foot. */
 void html_table_foot(FILE *out);
 void html_table_end(FILE *out, bool foot);

@@ -103,7 +103,7 @@ static void table_begin(const struct column_of *columns, size_t count, bool by_a
         headers[led + c] = columns[c].header;
         helps[led + c] = metric_of(&columns[c], &of_run)->help;
     }
-    html_table_begin(out, headers, helps, led + count);
+    html_table_begin(out, headers, helps, led + count, by_application ? 3U : 1U);
 }
 
 static void contender_row(const struct report *report, const struct report_scenario *scenario,
@@ -211,7 +211,7 @@ static void comparison_table(const struct page *page, const struct report_scenar
         "(ESG − baseline) / baseline; - where the baseline's is 0 for a seed",
         "(baseline − ESG) / ESG",
         "by whether the 95 % interval of the paired difference lies on one side of 0"};
-    html_table_begin(out, headers, helps, COUNT(headers));
+    html_table_begin(out, headers, helps, COUNT(headers), 1U | 1U << 5);
     for (size_t c = 0; c < scenario->contender_count; c++) {
         if (c == scenario->reference)
             continue;

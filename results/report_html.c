@@ -34,7 +34,7 @@ static const char style[] =
     "th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid #ddd}"
     "th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:#fff;"
     "max-width:60vw;white-space:normal}"
-    "td.t{text-align:left}td.w{text-align:left;white-space:normal;min-width:15rem}"
+    "th.t,td.t{text-align:left}td.w{text-align:left;white-space:normal;min-width:15rem}"
     "thead th{border-bottom:2px solid #555;vertical-align:bottom;padding:0}"
     "th button{font:inherit;font-weight:600;border:0;background:none;padding:.25rem .6rem;"
     "cursor:pointer;text-align:inherit;color:inherit;white-space:normal;width:100%}"
@@ -171,8 +171,12 @@ static void repeat_write(const struct page *page, FILE *out)
     }
     (void)fputs("esgsim report ", out);
     html_text(out, base);
-    (void)fprintf(out, " --format html%s --out report.html\n</code></pre>\n",
-                  page->reference != NULL ? " --paper results/paper/esg-hpdc24.json" : "");
+    (void)fputs(" --format html", out);
+    if (page->paper != NULL) {
+        (void)fputs(" --paper ", out);
+        html_text(out, page->paper);
+    }
+    (void)fputs(" --out report.html\n</code></pre>\n", out);
     if (page->command == NULL)
         (void)fputs("<p>The file does not say which sweep it came from; each setting's resolved "
                     "configuration stands at the end.</p>\n",
@@ -221,8 +225,9 @@ static void head_write(const struct page *page, FILE *out)
 static void pairs_table(const struct judgement *judgement, FILE *out)
 {
     static const char *const headers[] = {"setting", "policy", "ours", "stands"};
+    const unsigned texts = 1U | 1U << 1 | 1U << 3;
     const bool comparison = reference_is_comparison(judgement->figure);
-    html_table_begin(out, headers, NULL, COUNT(headers));
+    html_table_begin(out, headers, NULL, COUNT(headers), texts);
     for (size_t p = 0; p < judgement->pair_count; p++) {
         const struct verdict_pair *pair = &judgement->pairs[p];
         html_row_begin(out);
@@ -396,7 +401,7 @@ static void assumptions_write(const struct page *page, FILE *out)
         html_text(out, assumptions->grades[g].meaning);
     }
     (void)fputs(".</p>\n", out);
-    html_table_begin(out, headers, NULL, COUNT(headers));
+    html_table_begin(out, headers, NULL, COUNT(headers), 7U);
     for (size_t i = 0; i < assumptions->count; i++) {
         const struct assumption *entry = &assumptions->entries[i];
         const char *const texts[] = {entry->fact, entry->value, entry->grade};
@@ -427,7 +432,7 @@ static void runs_table(const struct results *results, FILE *out)
 {
     static const char *const headers[] = {"run", "experiment", "what the sweep set", "seed"};
     (void)fprintf(out, "<details><summary>All %zu runs</summary>\n", results->run_count);
-    html_table_begin(out, headers, NULL, COUNT(headers));
+    html_table_begin(out, headers, NULL, COUNT(headers), 7U);
     for (size_t i = 0; i < results->run_count; i++) {
         const struct summary_row *run = &results->runs[i];
         html_row_begin(out);

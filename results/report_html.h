@@ -21,6 +21,7 @@ struct page {
     const struct page_figure *figures;
     size_t figure_count;
     const char *without_figures; /* why there are none; NULL */
+    const char *paper;           /* file of the reference, as given; NULL */
     const char *command;         /* that made the results; NULL: not known */
 };
 

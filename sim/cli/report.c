@@ -112,6 +112,7 @@ static bool print_html(const struct options *options, const struct report *repor
                               .figure_count = embedded.count,
                               .without_figures =
                                   without.kind == ERROR_NONE ? NULL : without.message,
+                              .paper = options->paper,
                               .command = options->command};
     good = good && report_html(&page, out, error);
     embedded_clear(&embedded);
