@@ -73,7 +73,7 @@ split = 'broken = text; if (strlen(text) > limit) { best = 0; do for [i=2:strlen
     if ((text[i:i] eq "-" || text[i:i] eq " ") && abs(i - strlen(text) / 2) < abs(best - strlen(text) / 2)) { best = i } }; \
     if (best > 0) { broken = text[:best]."\n".text[best+1:] } }'
 # A round step for `count` ticks or fewer over `span`.
-step(span, count) = (raw_step = span / count, power = 10 ** floor(log10(raw_step)), \
+step(span, count) = (raw_step = 1.0 * span / count, power = 10.0 ** floor(log10(raw_step)), \
     power * (raw_step / power > 5 ? 10 : raw_step / power > 2 ? 5 : raw_step / power > 1 ? 2 : 1))
 # Ticks of a logarithmic axis at 1, 2, 5 where it spans few decades, else at powers of ten.
 log_ticks = 'unset xtics; set xtics () nomirror out scale 0.6 tc rgb ink; tick_low = floor(log10(from)); tick_high = ceil(log10(to)); \

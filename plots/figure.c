@@ -133,6 +133,7 @@ bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *scri
     if (figure == NULL)
         return no_memory(error);
     *sheet = (struct sheet){.out = fopen(figure->csv, "w"),
+                            .list = list,
                             .path = figure->csv,
                             .subject = figure->subject[0] != '\0' ? figure->subject : "-",
                             .caption = figure->caption,
@@ -232,6 +233,23 @@ void sheet_row_end(struct sheet *sheet)
     sheet->first_cell = true;
 }
 
+/* Takes the figure of that CSV, which has no row, from the list and the folder. */
+static bool figure_drop(struct figure_list *list, const char *csv, struct error *error)
+{
+    size_t at = 0;
+    while (at + 1 < list->count && strcmp(list->figures[at].csv, csv) != 0)
+        at++;
+    struct figure dropped = list->figures[at];
+    memmove(&list->figures[at], &list->figures[at + 1],
+            (list->count - at - 1) * sizeof *list->figures);
+    list->count--;
+    (void)remove(dropped.csv);
+    bool good =
+        figure_list_note(list, error, "%s: not drawn, there is nothing in it", dropped.name);
+    figure_clear(&dropped);
+    return good;
+}
+
 bool sheet_end(struct sheet *sheet, struct error *error)
 {
     if (sheet->out == NULL)
@@ -239,5 +257,7 @@ bool sheet_end(struct sheet *sheet, struct error *error)
     bool good = ferror(sheet->out) == 0;
     good = fclose(sheet->out) == 0 && good;
     sheet->out = NULL;
-    return good || error_run(error, "%s: cannot be written: %s", sheet->path, strerror(errno));
+    if (!good)
+        return error_run(error, "%s: cannot be written: %s", sheet->path, strerror(errno));
+    return !sheet->first_row || figure_drop(sheet->list, sheet->path, error);
 }

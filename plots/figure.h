@@ -52,6 +52,7 @@ bool figure_wanted(const struct figure_list *list, const char *script);
 /* A CSV being written. */
 struct sheet {
     FILE *out; /* NULL: this figure is not asked for; every function then does nothing */
+    struct figure_list *list;
     const char *path;
     const char *subject;
     const char *caption;
@@ -74,7 +75,8 @@ void sheet_count(struct sheet *sheet, uint64_t value);
 /* 0xRRGGBB */
 void sheet_colour(struct sheet *sheet, uint32_t colour);
 void sheet_row_end(struct sheet *sheet);
-/* False: ERROR_RUN, the file could not be written. */
+/* A sheet without a row is no figure: it is taken from the list again, with a note. False:
+ * ERROR_RUN, the file could not be written. */
 bool sheet_end(struct sheet *sheet, struct error *error);
 
 #endif

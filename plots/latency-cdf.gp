@@ -15,6 +15,9 @@ take(r) = (names[r] = "".strcol("contender"), colours[r] = int(column("colour"))
 stats data using (take(int(column("row")))) nooutput
 stats data using "latency_ms" nooutput; slowest = STATS_max; quickest = STATS_min
 stats data using "slo_share" nooutput; worst = STATS_max
+# A logarithmic axis needs room, and no zero.
+slowest = slowest > 0 ? 1.02 * slowest : 1
+quickest = quickest > 0 ? quickest / 1.02 : slowest / 1e6
 
 width = 1200.0
 height = 34 + 60 + (22 * rows > 380 ? 22 * rows : 380)

@@ -19,7 +19,7 @@ stats data using (take(int(column("panel")), int(column("row")))) nooutput
 # A panel ends where its bars are told apart: a few that are far longer are cut, their length written.
 do for [p=1:panels] {
     stats data using (int(column("panel")) == p ? column("latency_ms") : NaN) nooutput
-    ends[p] = STATS_max > 4 * STATS_median ? 2 * STATS_median : STATS_max
+    ends[p] = STATS_max <= 0 ? 1 : STATS_max > 4 * STATS_median ? 2 * STATS_median : STATS_max
 }
 
 width = 1200.0; left = 20.0 + 6.9 * longest; right = 16.0; between = 22.0

@@ -5,7 +5,8 @@
 
 #include "plots/families.h"
 
-/* One request: its latency in ms, and as a share of its SLO; both infinite where it was dropped. */
+/* One request: its latency in ms, and as a share of its SLO (0 where it has none); both infinite
+ * where it was dropped. */
 struct sample {
     double latency;
     double share;
@@ -33,7 +34,7 @@ static struct sample sample_of(const struct detail_request *request)
     if (request->dropped != 0)
         return sample;
     sample.latency = sim_to_ms(latency);
-    sample.share = request->slo_ns > 0 ? (double)latency / (double)request->slo_ns : NAN;
+    sample.share = request->slo_ns > 0 ? (double)latency / (double)request->slo_ns : 0;
     for (size_t p = 0; p < 4; p++)
         sum += (double)parts[p];
     for (size_t p = 0; sum > 0 && p < 4; p++)
@@ -255,8 +256,8 @@ static bool scenario_draw(const struct source *source, const struct report_scena
         free(samples.rows);
     }
     struct error ignored;
-    good = sheet_end(&sheets[0], good ? error : &ignored) && good;
-    return sheet_end(&sheets[1], good ? error : &ignored) && good;
+    good = sheet_end(&sheets[1], good ? error : &ignored) && good;
+    return sheet_end(&sheets[0], good ? error : &ignored) && good;
 }
 
 static bool scenario_recorded(const struct source *source, const struct report_scenario *scenario,
