@@ -41,6 +41,7 @@ static const struct entry entries[] = {
     {"nexus", {PURPLE, 7, 2}},
     {"gpulet", {ORANGE, 5, 2}},
     {"clipper", {GREY, 15, 3}},
+    {"dilu", {VERMILLION, 13, 3}},
 };
 
 static const uint32_t colours[] = {BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY};

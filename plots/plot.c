@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "plots/families.h"
 #include "plots/gnuplot.h"
@@ -63,21 +62,18 @@ bool plot_file(const char *path, struct figure_list *list, struct error *error)
     return families_arrivals(path, list, error);
 }
 
-/* The script's path: in the data folder. The caller frees. */
+/* The script's path: in the working folder, else in the data folder. The caller frees. */
 static char *script_find(const char *name, struct error *error)
 {
-    char *path = NULL;
-    const char *folder = document_data_directory();
-    if (asprintf(&path, "%s/plots/%s.gp", folder, name) < 0) {
-        (void)error_run(error, "out of memory for the figures");
-        return NULL;
-    }
-    if (access(path, R_OK) == 0)
-        return path;
-    (void)error_run(error, "%s: the figure's script is missing: %s; ESGSIM_DATA names the folder",
-                    path, strerror(errno));
-    free(path);
-    return NULL;
+    char local[64];
+    (void)snprintf(local, sizeof local, "plots/%s.gp", name);
+    char *path = document_find_operand(local);
+    if (path == NULL)
+        (void)error_run(error,
+                        "%s: the figure's script is missing, here and in %s; ESGSIM_DATA "
+                        "names the folder that has it",
+                        local, document_data_directory());
+    return path;
 }
 
 static bool draw_one(struct figure *figure, const char *folder, const char *format,

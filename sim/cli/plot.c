@@ -7,6 +7,7 @@
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
 #include "sim/cli/cli.h"
+#include "workloads/document.h"
 
 enum { ONLY_MOST = 64 };
 
@@ -109,7 +110,9 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         return false;
     struct figure_list list = {
         .folder = options.folder, .only = options.only, .only_count = options.only_count};
-    bool good = plot_file(options.file, &list, error);
+    char *found = document_find_operand(options.file);
+    bool good = plot_file(found != NULL ? found : options.file, &list, error);
+    free(found);
     for (size_t i = 0; good && !quiet && i < list.note_count; i++)
         (void)fprintf(stderr, "%s\n", list.notes[i]);
     if (good && list.count == 0)

@@ -81,12 +81,9 @@ static bool options_parse(int argc, char **argv, struct options *options, struct
 
 static struct assumptions *assumptions_find(struct error *error)
 {
-    char *path = document_join(document_data_directory(), "results/assumptions.json");
-    struct assumptions *assumptions = NULL;
-    if (path != NULL)
-        assumptions = assumptions_load(path, error);
-    else
-        (void)error_run(error, "out of memory for the report");
+    static const char local[] = "results/assumptions.json";
+    char *path = document_find_operand(local);
+    struct assumptions *assumptions = assumptions_load(path != NULL ? path : local, error);
     free(path);
     return assumptions;
 }
