@@ -11,8 +11,6 @@
 
 #include "traces/json.h"
 
-extern char **environ;
-
 enum { SAID_LENGTH = 600 };
 
 static bool missing(struct error *error)
@@ -186,7 +184,7 @@ static bool pdf_clean(const char *path, struct error *error)
 
 bool gnuplot_draw(const char *script, const char *csv, const char *picture, struct error *error)
 {
-    char said[SAID_LENGTH];
+    char said[SAID_LENGTH] = "";
     char *data = assignment("data", csv);
     char *out = assignment("out", picture);
     /* -d: without the machine's or the user's settings. */

@@ -126,7 +126,7 @@ static bool arrivals_read(const char *path, struct arrivals *arrivals, const cha
         *error = fault;
         return false;
     }
-    if (good && arrivals->count == 0)
+    if (good && (arrivals->count == 0 || arrivals->times == NULL))
         return error_input(error, "%s: holds no request; give a trace of at least one", path);
     return good;
 }
@@ -185,6 +185,7 @@ bool families_arrivals(const char *path, struct figure_list *list, struct error 
     char *caption = NULL;
     struct sheet sheet = {0};
     bool good = arrivals_read(path, &arrivals, &format, error);
+    good = good && arrivals.times != NULL;
     if (good && asprintf(&caption,
                          "%s (%s): %zu requests in %.0f s. Rate: means over %d bins of equal time; "
                          "what a trace counts by the second or minute is placed at random within.",
