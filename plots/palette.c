@@ -96,10 +96,10 @@ struct look palette_series(size_t index)
 uint32_t palette_step(size_t index, size_t count)
 {
     static const uint32_t ends[] = {0x0B1D51, 0x0072B2, 0x33A6A6, 0xE69F00};
-    const double at =
-        count < 2 ? 0 : (double)index / (double)(count - 1) * (double)(COUNT(ends) - 1);
+    const size_t last = COUNT(ends) - 1;
+    const double at = count < 2 ? 0 : (double)(index * last) / (double)(count - 1);
     size_t low = (size_t)at;
-    low = low >= COUNT(ends) - 1 ? COUNT(ends) - 2 : low;
+    low = low >= last ? last - 1 : low;
     const double share = at - (double)low;
     uint32_t result = 0;
     for (unsigned shift = 0; shift <= 16; shift += 8) {

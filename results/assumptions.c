@@ -69,11 +69,15 @@ struct assumptions *assumptions_load(const char *path, struct error *error)
     struct json_value grades;
     struct json_value entries;
     struct assumptions *assumptions = calloc(1, sizeof *assumptions);
-    bool good = assumptions != NULL ? true : error_run(error, "%s: out of memory", path);
-    good = good && json_is_object(&root, keys, error) &&
-           json_require(&root, "grades", &grades, error) &&
-           json_require(&root, "assumptions", &entries, error) &&
-           grades_take(&grades, assumptions, error) && entries_take(&entries, assumptions, error);
+    if (assumptions == NULL) {
+        (void)error_run(error, "%s: out of memory", path);
+        cJSON_Delete(node);
+        return NULL;
+    }
+    bool good =
+        json_is_object(&root, keys, error) && json_require(&root, "grades", &grades, error) &&
+        json_require(&root, "assumptions", &entries, error) &&
+        grades_take(&grades, assumptions, error) && entries_take(&entries, assumptions, error);
     cJSON_Delete(node);
     if (good)
         return assumptions;

@@ -1,6 +1,7 @@
 #include "results/html.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "results/utf8.h"
@@ -151,7 +152,15 @@ bool html_svg(FILE *out, const char *svg, const char *prefix, const char *label)
         return false;
     box += strlen("viewBox=\"");
     double width = 0;
-    if (sscanf(box, "%*f %*f %lf", &width) != 1 || !(width > 0))
+    const char *number = box; /* left, top, width */
+    for (int i = 0; i < 3; i++) {
+        char *end = NULL;
+        width = strtod(number, &end);
+        if (end == number)
+            return false;
+        number = end;
+    }
+    if (!(width > 0))
         return false;
     (void)fprintf(out,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" "
