@@ -151,9 +151,9 @@ deps: ## install what is missing, with the system's package manager
 deps-build:
 	@sh .ci/deps.sh build
 deps-test:
-	@sh .ci/deps.sh build test
+	@sh .ci/deps.sh build plots test
 deps-lint:
-	@sh .ci/deps.sh build test lint
+	@sh .ci/deps.sh build plots test lint
 deps-fuzz:
 	@sh .ci/deps.sh build test fuzz
 
@@ -216,9 +216,16 @@ capture: capture-toolkit ## build the tool that measures networks on a GPU (need
 SWEEP     ?= workloads/experiments/paper.json
 RESULTS   ?= results/paper.h5
 PUBLISHED := $(wildcard results/paper/esg-hpdc24.json)
+FIGURES   ?= $(dir $(RESULTS))figures
+PAGE      ?= $(RESULTS:.h5=.html)
+
+# Without gnuplot there are tables all the same.
+.PHONY: deps-plots
+deps-plots:
+	@sh .ci/deps.sh plots || echo 'deps: without gnuplot there will be no figures'
 
 .PHONY: reproduce
-reproduce: deps-build ## install, build, run the paper's experiments, print their tables
+reproduce: deps-build deps-plots ## install, build, run the paper's experiments, print tables, draw figures
 	@start=$$(date +%s); set -e; \
 	$(MAKE) all; \
 	built=$$(date +%s); \
@@ -226,8 +233,17 @@ reproduce: deps-build ## install, build, run the paper's experiments, print thei
 	$(BUILD)/esgsim sweep $(SWEEP) --jobs $(JOBS) --out $(RESULTS); \
 	echo "$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %)"; \
 	$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %); \
+	echo "$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %) --format html --out $(PAGE)"; \
+	$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %) --format html --out $(PAGE) \
+	  --command 'esgsim sweep $(SWEEP) --out $(RESULTS)'; \
+	figures=; \
+	if command -v gnuplot >/dev/null 2>&1; then \
+	  echo "$(BUILD)/esgsim plot $(RESULTS) --out $(FIGURES)"; \
+	  $(BUILD)/esgsim plot $(RESULTS) --out $(FIGURES) >/dev/null; \
+	  figures=", figures in $(FIGURES)"; \
+	fi; \
 	end=$$(date +%s); \
-	echo "reproduce: $$((end - start)) s ($$((built - start)) s of it to build); results in $(RESULTS)"
+	echo "reproduce: $$((end - start)) s ($$((built - start)) s of it to build); results in $(RESULTS), a page to read in $(PAGE)$$figures"
 
 SHARDS    ?= 8
 .PHONY: slurm
@@ -321,7 +337,8 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 # ---- Installation ----------------------------------------------------------------------------
 
 DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
-          -o -name '*.txt' -o -name '*.md' -o -name '*.h5' \) 2>/dev/null)
+          -o -name '*.txt' -o -name '*.md' -o -name '*.h5' \) 2>/dev/null) \
+        $(wildcard plots/*.gp results/*.json results/paper/*.json)
 
 .PHONY: install
 install: all man ## install program, manual, completion, library, headers and data under PREFIX (DESTDIR is put before it)

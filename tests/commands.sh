@@ -5,7 +5,7 @@
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 strict=workloads/experiments/strict-light.json
-commands="run sweep merge report search slo explain list check trace calibrate validate bench"
+commands="run sweep merge report plot search slo explain list check trace calibrate validate bench"
 here=$(pwd)
 
 # ---- Help and usage --------------------------------------------------------------------------
@@ -31,7 +31,7 @@ run "$esgsim" no-such-command
 expect_refusal "an unknown command is refused in one line that names it" 'no-such-command'
 run "$esgsim" reprot
 expect_refusal "a misspelt command is answered with the nearest one" 'report'
-for command in run sweep merge report search slo explain check trace calibrate; do
+for command in run sweep merge report plot search slo explain check trace calibrate; do
     run "$esgsim" "$command"
     expect_refusal "$command without operands is refused in one line"
 done
@@ -44,6 +44,16 @@ run "$esgsim" sweep missing.json --out "$folder/x.h5"
 expect_refusal "sweep refuses a missing file and names it" 'missing\.json'
 run "$esgsim" report missing.h5
 expect_refusal "report refuses a missing file and names it" 'missing\.h5'
+run "$esgsim" plot missing.h5 --out "$folder/figures"
+expect_refusal "plot refuses a missing file and names it" 'missing\.h5'
+run "$esgsim" plot missing.h5
+expect_refusal "plot without a folder is refused" '--out'
+run "$esgsim" plot missing.h5 --out "$folder/figures" --format gif
+expect_refusal "plot refuses an unknown format and names those it has" 'gif.*svg, png or pdf'
+run "$esgsim" plot missing.h5 --out "$folder/figures" --only hit-rte
+expect_refusal "plot answers a misspelt figure with the nearest one" "hit-rate"
+run "$esgsim" plot traces/profiles/v100-mps-igniter.json --out README.md
+expect_refusal "plot refuses a file in the place of its folder" 'README\.md'
 run "$esgsim" check missing.json
 expect_refusal "check refuses a missing file and names it" 'missing\.json'
 run "$esgsim" slo missing.json --application x
@@ -175,6 +185,50 @@ for format in text csv json; do
     sed 's/jobs2\.h5/jobs1.h5/' "$folder/out" >"$folder/report2"
     same "reports of both sweeps as $format are equal" "$folder/report1" "$folder/report2"
 done
+
+# ---- Figures and the page --------------------------------------------------------------------
+
+for jobs in 1 2; do
+    run "$esgsim" plot "$folder/jobs$jobs.h5" --out "$folder/figures$jobs"
+    cp "$folder/out" "$folder/figures$jobs.list"
+    expect "plot of the sweep on $jobs jobs succeeds and lists its pictures" 0 'hit-rate-short\.svg'
+done
+run diff -r "$folder/figures1" "$folder/figures2"
+expect "equal results have figures of equal bytes" 0
+if [ "$(wc -l <"$folder/figures1.list")" -eq "$(find "$folder/figures1" -name '*.csv' | wc -l)" ]; then
+    pass "each picture has its CSV beside it"
+else
+    fail "each picture has its CSV beside it" "$(ls "$folder/figures1")"
+fi
+run gnuplot -d -e "data='$folder/figures1/cost-short.csv'; out='$folder/alone.svg'" plots/cost.gp
+expect "a script draws its CSV by itself" 0
+if [ ! -s "$folder/err" ] && grep -q '</svg>' "$folder/alone.svg"; then
+    pass "and says nothing"
+else
+    explain "and says nothing" "nothing on standard error and a picture"
+fi
+run env PATH=/nowhere "$esgsim" plot "$folder/jobs1.h5" --out "$folder/none"
+if [ "$status" -eq 1 ] && [ "$(wc -l <"$folder/err")" -eq 1 ] && grep -q gnuplot "$folder/err"; then
+    pass "without gnuplot plot ends in status 1 with one line"
+else
+    explain "without gnuplot plot ends in status 1 with one line" "status 1, one line"
+fi
+run "$esgsim" report "$folder/jobs1.h5" --format html --paper results/paper/esg-hpdc24.json \
+    --out "$folder/page.html"
+expect "report --format html --out succeeds" 0
+size=$(wc -c <"$folder/page.html")
+if [ "$(head -n 1 "$folder/page.html")" = '<!DOCTYPE html>' ] &&
+    [ "$(tail -n 1 "$folder/page.html")" = '</html>' ] && [ "$size" -lt 5000000 ] &&
+    grep -q '<svg' "$folder/page.html"; then
+    pass "the page is whole, has figures and is smaller than 5 MB"
+else
+    fail "the page is whole, has figures and is smaller than 5 MB" "$size bytes"
+fi
+run "$esgsim" report "$folder/jobs1.h5" --format html --paper results/paper/esg-hpdc24.json
+cp "$folder/out" "$folder/page2.html"
+same "the page on standard output is the page in the file" "$folder/page2.html" "$folder/page.html"
+run env PATH=/nowhere "$esgsim" report "$folder/jobs1.h5" --format html
+expect "without gnuplot the page has tables and says why there are no figures" 0 'Without figures'
 run "$esgsim" run "$strict" --set requests=50 --set warmup_requests=0 --quiet
 if [ "$status" -eq 0 ] && [ ! -s "$folder/err" ]; then
     pass "--quiet keeps standard error empty"
@@ -211,12 +265,14 @@ expect_refusal "one file for results and timeline is refused" 'two files'
 # the folder compiled in.
 mkdir -p "$folder/moved/bin" "$folder/moved/share/esgsim"
 cp "$esgsim" "$folder/moved/bin/esgsim"
-ln -s "$here/workloads" "$here/traces" "$folder/moved/share/esgsim/"
+ln -s "$here/workloads" "$here/traces" "$here/plots" "$folder/moved/share/esgsim/"
 moved() {
     run sh -c 'cd / && exec "$@"' - "$folder/moved/bin/esgsim" "$@"
 }
 moved run "$strict" --set requests=50 --set warmup_requests=0
 expect "a moved program runs an experiment of the data beside it" 0 'image-classification'
+moved plot traces/profiles/v100-mps-igniter.json --out "$folder/moved"
+expect "a moved program draws by the scripts beside it" 0 'profile-v100-mps-igniter-json\.svg'
 moved list applications
 expect "a moved program lists the applications of the data beside it" 0 'image-classification'
 moved trace stats traces/arrivals/twitter_2021_day1_per_second.csv.gz

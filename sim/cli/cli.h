@@ -20,7 +20,7 @@ struct command {
 /* Every command is an object `command_NAME`, e.g. extern const struct command command_run. */
 extern const struct command command_run, command_sweep, command_merge, command_report,
     command_search, command_slo, command_explain, command_list, command_check, command_trace,
-    command_calibrate, command_validate, command_bench;
+    command_calibrate, command_validate, command_bench, command_plot;
 
 /* ERROR_INPUT for an unknown option or a missing operand; names the command's usage. */
 bool cli_usage_error(const struct command *command, const char *what, struct error *error);

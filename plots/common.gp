@@ -1,0 +1,87 @@
+# What every figure shares: reading the CSV, the terminal that the output's name asks for, the
+# caption. Loaded by the figures' own scripts, which expect `data` (a CSV file) and `out` (a file
+# name ending in .svg, .png or .pdf):
+#
+#   gnuplot -e "data='hit-rate.csv'; out='hit-rate.svg'" plots/hit-rate.gp
+#
+# Colours, markers and dashes are columns of the CSV: plots/palette.c gives each policy its own.
+if (!exists("data") || !exists("out")) {
+    print "give data and out: gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp"
+    exit status 1
+}
+set encoding utf8
+set datafile separator comma
+set datafile columnheaders
+set datafile commentschars ""
+# A row that a plot passes over does not break its lines.
+set datafile missing NaN
+set minussign
+
+ink = "#222222"; faint = "#d8d8d8"; middle = "#767676"
+
+# What the figure is of and its caption stand in the first row. (strcol() of an empty last field
+# would yield that of an earlier row.)
+caption = ""; subject = ""
+if (!exists("optional_caption")) {
+    stats data using (column(0) == 0 ? (subject = "".strcol("subject"), caption = "".strcol("caption"), 0) : 0) nooutput
+    if (subject eq "-") { subject = "" }
+}
+
+# Text in lines of at most `limit` characters.
+wrapped = ""; wrapped_lines = 0
+wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; do for [w in text] { \
+    if (strlen(line) + strlen(w) + 1 > limit) \
+        {wrapped = wrapped.line."\n"; line = w; wrapped_lines = wrapped_lines + 1} \
+    else {line = line.(strlen(line) > 0 ? " " : "").w} }; wrapped = wrapped.line'
+
+# begin(width, height): in pixels; the caption's lines are added to the height. Afterwards `top` and
+# `floor` are the heights on the page between which panels go, in pixels from its lower edge.
+if (!exists("heading")) { heading = "" }
+begin = 'text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 20 + 15 * wrapped_lines; \
+    full = height + caption_height; eval(terminal); set output out; \
+    floor = caption_height; top = full - (strlen(heading) > 0 ? 34 : 8); \
+    set multiplot; \
+    set label 1 heading.(strlen(subject) > 0 ? ": ".subject : "") at screen 12.0 / width, screen 1 - 16.0 / full left front font size(15) tc rgb ink; \
+    set label 2 wrapped at screen 12.0 / width, screen (caption_height - 16.0) / full left front font size(11) tc rgb middle'
+# After the first plot, lest later panels repeat the labels.
+once = 'unset label 1; unset label 2'
+
+# A font of so many pixels: terminals on cairo count in points.
+size(pixels) = sprintf(",%g", extension eq ".svg" ? pixels : 0.75 * pixels)
+extension = strlen(out) > 4 ? out[strlen(out) - 3:] : ""
+if (extension eq ".svg") {
+    terminal = 'set terminal svg size width, full fixed noenhanced font "sans-serif,12" background "white" linewidth 1'
+} else { if (extension eq ".png") {
+    terminal = 'set terminal pngcairo size 2 * width, 2 * full noenhanced font "sans-serif,9" fontscale 2 linewidth 2 pointscale 2 background "white"'
+} else { if (extension eq ".pdf") {
+    terminal = 'set terminal pdfcairo size width / 96.0 in, full / 96.0 in noenhanced font "sans-serif,9" linewidth 1 background "white"'
+} else {
+    print out.": the name of a figure ends in .svg, .png or .pdf"
+    exit status 1
+}}}
+
+# Axes: left and bottom only, a faint grid behind the data.
+set border 3 lc rgb middle
+set tics nomirror out scale 0.6 tc rgb ink
+set grid lc rgb faint lt 1 lw 0.7
+set xtics tc rgb ink; set ytics tc rgb ink; set xlabel tc rgb ink; set ylabel tc rgb ink; set title tc rgb ink
+set key tc rgb ink
+unset mxtics; unset mytics
+
+# A title of at most two lines, broken at the blank or dash nearest to its middle.
+split = 'broken = text; if (strlen(text) > limit) { best = 0; do for [i=2:strlen(text)-1] { \
+    if ((text[i:i] eq "-" || text[i:i] eq " ") && abs(i - strlen(text) / 2) < abs(best - strlen(text) / 2)) { best = i } }; \
+    if (best > 0) { broken = text[:best]."\n".text[best+1:] } }'
+# A round step for `count` ticks or fewer over `span`.
+step(span, count) = (raw_step = 1.0 * span / count, power = 10.0 ** floor(log10(raw_step)), \
+    power * (raw_step / power > 5 ? 10 : raw_step / power > 2 ? 5 : raw_step / power > 1 ? 2 : 1))
+# Ticks of a logarithmic axis at 1, 2, 5 where it spans few decades, else at powers of ten.
+log_ticks = 'unset xtics; set xtics () nomirror out scale 0.6 tc rgb ink; tick_low = floor(log10(from)); tick_high = ceil(log10(to)); \
+    do for [d=tick_low:tick_high] { if (tick_high - tick_low <= 6 || d % 2 == 0) { set xtics add (sprintf("%g", 10.0 ** d) 10.0 ** d) }; \
+    if (to / from < 30) { set xtics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } }'
+
+# Entry `n` of a legend of our own, where gnuplot's key has no room: a line and a marker (0: none) at
+# (x, y) pixels, `text` right of it. `unlegend` takes the first n away.
+legend = 'if (dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 dt dash lc rgb sprintf("#%06X", colour) }; \
+    set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, 0 font size(11) tc rgb ink point pt point ps 0.8 lc rgb sprintf("#%06X", colour)'
+unlegend = 'do for [i=1:n] { unset arrow 100 + i; unset label 100 + i }'

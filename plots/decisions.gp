@@ -1,0 +1,5 @@
+# What deciding costs, a figure a setting: time charged and work reported, logarithmic.
+folder = ARG0[:strstrt(ARG0, "decisions.gp") - 1]
+logarithmic = 1; tick_format = "%g"
+heading = "Time and work of a decision"
+load folder."dots.gp"

@@ -1,0 +1,87 @@
+# Panels of dots side by side, a row a contender: value and 95 % interval. Loaded by the scripts of
+# figures that look so.
+#
+# Columns: panel (1…), panel_title, axis, row (1… from the top), contender, value, half_width, bound,
+# colour, point, subject, caption. A value that is not there leaves its row of that panel empty.
+load folder."common.gp"
+
+stats data using "panel" nooutput; panels = int(STATS_max)
+stats data using "row" nooutput; rows = int(STATS_max)
+array titles[panels]; array axes[panels]; array names[rows]
+array lowest[panels]; array highest[panels]; array bounds[panels]
+do for [p=1:panels] { lowest[p] = 1e300; highest[p] = -1e300; bounds[p] = NaN; titles[p] = ""; axes[p] = "" }
+do for [r=1:rows] { names[r] = "" }
+# Reads a number that may be left out.
+number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
+half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
+longest = 0
+take(p, r) = (titles[p] = "".strcol("panel_title"), axes[p] = "".strcol("axis"), names[r] = "".strcol("contender"), \
+    longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
+stats data using (take(int(column("panel")), int(column("row")))) nooutput
+if (!exists("use_bound")) { use_bound = 0 }
+if (!exists("logarithmic")) { logarithmic = 0 }
+reach(p, low, high) = (lowest[p] = low < lowest[p] ? low : lowest[p], highest[p] = high > highest[p] ? high : highest[p], 0)
+span(p, v, h) = (v == v) ? (logarithmic && v <= 0 ? 0 : reach(p, logarithmic ? v : v - h, v + h)) : 0
+stats data using (span(int(column("panel")), number("value"), half("half_width"))) nooutput
+mark(p, b) = (b == b) ? (bounds[p] = b, use_bound ? reach(p, b, b) : 0) : 0
+stats data using (mark(int(column("panel")), number("bound"))) nooutput
+
+width = 1200.0; left = 20.0 + 6.9 * longest; right = 24.0; between = 24.0
+height = 34 + 40 + 20.0 * rows + 52
+eval(begin)
+base = floor + 52.0; ceiling = base + 20.0 * rows
+each = (width - left - right - between * (panels - 1)) / panels
+
+set yrange [rows + 0.5:0.5]
+set grid noxtics ytics
+set grid xtics
+unset key
+set border 1
+do for [p=1:panels] {
+    set lmargin at screen (left + (p - 1) * (each + between)) / width
+    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    set bmargin at screen base / full
+    set tmargin at screen ceiling / full
+    unset ytics
+    if (p == 1) {
+        set ytics 1, 1, rows scale 0 tc rgb ink
+        do for [r=1:rows] { set ytics add (names[r] r) }
+    } else {
+        set ytics 1, 1, rows scale 0 format ""
+    }
+    text = titles[p]; limit = int(each / 7.0); eval(split)
+    set title broken font size(12) offset 0, -0.6
+    set xlabel axes[p] offset 0, 0.3
+    unset logscale x
+    if (lowest[p] > highest[p]) { lowest[p] = logarithmic ? 1 : 0; highest[p] = logarithmic ? 10 : 1 }
+    if (logarithmic) {
+        set logscale x 10
+        low = lowest[p] / 1.6; high = highest[p] * 1.6
+        set xrange [low:high]
+        from = low; to = high; eval(log_ticks)
+        nothing = low
+    } else {
+        room = 0.06 * (highest[p] - lowest[p])
+        room = room > 0 ? room : (highest[p] != 0 ? 0.1 * abs(highest[p]) : 1)
+        low = exists("least") ? least : lowest[p] - room
+        high = exists("most") ? most : highest[p] + room
+        set xrange [low:high]
+        set format x tick_format
+        set xtics nomirror autofreq step(high - low, 4)
+        nothing = 0
+    }
+    here(v) = int(column("panel")) == p ? v : NaN
+    # Zero has no place on a logarithmic axis: it is drawn hollow on the left edge.
+    place(v) = logarithmic && v <= 0 ? nothing : v
+    unset arrow
+    if (use_bound && bounds[p] == bounds[p]) {
+        set arrow 1 from bounds[p], graph 0 to bounds[p], graph 1 nohead lc rgb ink dt (6, 4) lw 1.2
+    }
+    plot data using (here(number("value"))):(column("row")):(half("half_width")):(column("colour")) \
+             with xerrorbars ps 0 lw 1.6 lc rgb variable, \
+         data using (here(place(number("value")))):(column("row")):(column("point")):(column("colour")) \
+             with points pt variable ps 0.9 lc rgb variable
+    eval(once)
+}
+unset multiplot
+set output

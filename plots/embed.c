@@ -1,0 +1,87 @@
+#include "plots/embed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plots/plot.h"
+#include "traces/json.h"
+
+void embedded_clear(struct embedded *embedded)
+{
+    for (size_t i = 0; i < embedded->text_count; i++)
+        free(embedded->texts[i]);
+    free(embedded->texts);
+    free(embedded->figures);
+    *embedded = (struct embedded){0};
+}
+
+static bool no_memory(struct error *error)
+{
+    return error_run(error, "out of memory for the figures");
+}
+
+/* The list's pictures, their subjects and a description each. */
+static bool pictures_read(const struct figure_list *list, struct embedded *embedded,
+                          struct error *error)
+{
+    embedded->figures = calloc(list->count + 1, sizeof *embedded->figures);
+    embedded->texts = calloc(3 * list->count + 1, sizeof *embedded->texts);
+    if (embedded->figures == NULL || embedded->texts == NULL)
+        return no_memory(error);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct figure *figure = &list->figures[i];
+        char **texts = &embedded->texts[embedded->text_count];
+        texts[0] = strdup(figure->subject);
+        texts[1] = NULL;
+        if (asprintf(&texts[1], "Figure %s of %s. %s", figure->script, figure->subject,
+                     figure->caption) < 0)
+            texts[1] = NULL;
+        texts[2] = json_read_text(figure->picture, NULL, error);
+        embedded->text_count += 3;
+        if (texts[0] == NULL || texts[1] == NULL)
+            return no_memory(error);
+        if (texts[2] == NULL)
+            return false;
+        embedded->figures[embedded->count++] = (struct page_figure){texts[0], texts[1], texts[2]};
+    }
+    return true;
+}
+
+static void files_remove(const struct figure_list *list, const char *folder)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->figures[i].csv != NULL)
+            (void)unlink(list->figures[i].csv);
+        if (list->figures[i].picture != NULL)
+            (void)unlink(list->figures[i].picture);
+    }
+    (void)rmdir(folder);
+}
+
+bool embed_figures(const struct report *report, struct embedded *embedded, struct error *error)
+{
+    const char *given = getenv("TMPDIR");
+    char *folder = NULL;
+    *embedded = (struct embedded){0};
+    if (asprintf(&folder, "%s/esgsim-figures-XXXXXX",
+                 given != NULL && given[0] != '\0' ? given : P_tmpdir) < 0)
+        return no_memory(error);
+    if (mkdtemp(folder) == NULL) {
+        (void)error_run(error, "%s: no folder for the figures can be made: %s; set TMPDIR", folder,
+                        strerror(errno));
+        free(folder);
+        return false;
+    }
+    struct figure_list list = {.folder = folder};
+    bool good = plot_results(report, &list, error) && plot_draw(&list, "svg", error) &&
+                pictures_read(&list, embedded, error);
+    files_remove(&list, folder);
+    figure_list_clear(&list);
+    free(folder);
+    if (!good)
+        embedded_clear(embedded);
+    return good;
+}

@@ -1,0 +1,102 @@
+#include "plots/families.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/columns.h"
+
+struct look source_look(const struct report_scenario *scenario, size_t contender)
+{
+    const char *policy = scenario->contenders[contender].policy;
+    size_t variant = 0;
+    for (size_t c = 0; c < contender; c++)
+        variant += strcmp(scenario->contenders[c].policy, policy) == 0;
+    return palette_policy(policy, variant);
+}
+
+/* 12345 as "12,345". */
+static const char *grouped(uint64_t value, char text[32])
+{
+    char digits[24];
+    size_t length = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, value);
+    char *end = text;
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *end++ = ',';
+        *end++ = digits[i];
+    }
+    *end = '\0';
+    return text;
+}
+
+static void widen(uint64_t range[2], uint64_t value)
+{
+    range[0] = value < range[0] ? value : range[0];
+    range[1] = value > range[1] ? value : range[1];
+}
+
+char *source_grade(const struct source *source, const struct report_scenario *scenario)
+{
+    const struct summary_row *runs = source->report->results->runs;
+    char *grade =
+        details_text(source->details, runs[scenario->contenders[0].runs[0]].hash, "evidence");
+    if (grade != NULL && grade[0] != '\0')
+        return grade;
+    free(grade);
+    return strdup(scenario->evidence[0] != '\0' ? scenario->evidence : "none");
+}
+
+char *source_caption(const struct source *source, const struct report_scenario *scenario,
+                     const char *lead, bool intervals)
+{
+    const struct summary_row *runs = source->report->results->runs;
+    uint64_t seeds[2] = {UINT64_MAX, 0};
+    uint64_t requests[2] = {UINT64_MAX, 0};
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        const struct report_contender *contender = &scenario->contenders[c];
+        widen(seeds, contender->run_count);
+        for (size_t i = 0; i < contender->run_count; i++)
+            widen(requests, runs[contender->runs[i]].measures.requests);
+    }
+    char of_seeds[64];
+    char low[32];
+    char high[32];
+    if (seeds[0] == seeds[1])
+        (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64, seeds[0]);
+    else
+        (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64 " to %" PRIu64, seeds[0], seeds[1]);
+    (void)grouped(requests[0], low);
+    (void)grouped(requests[1], high);
+    char *grade = source_grade(source, scenario);
+    char *caption = NULL;
+    const bool several = seeds[1] > 1;
+    if (asprintf(&caption, "%s%s%s%s seed%s of %s%s%s requests%s. Latency profile: %s.", lead,
+                 lead[0] != '\0' ? " " : "",
+                 !several    ? ""
+                 : intervals ? "Means of "
+                             : "All of ",
+                 of_seeds, several ? "s" : "", low, requests[0] == requests[1] ? "" : " to ",
+                 requests[0] == requests[1] ? "" : high,
+                 intervals && several ? " each; bars: 95 % Student t intervals" : "",
+                 grade == NULL ? "none" : grade) < 0 ||
+        grade == NULL)
+        caption = NULL;
+    free(grade);
+    return caption;
+}
+
+struct estimate source_estimate(const struct source *source,
+                                const struct report_contender *contender, const char *application,
+                                const char *metric, double scale)
+{
+    const struct metric *found = metric_find(metric);
+    const bool of_run = found == NULL;
+    struct estimate estimate =
+        report_estimate(source->report, contender, of_run ? NULL : application,
+                        of_run ? run_metric_find(metric) : found, of_run);
+    estimate.mean *= scale;
+    estimate.sd *= scale;
+    estimate.half_width *= scale;
+    return estimate;
+}

@@ -1,0 +1,46 @@
+/* The families of figures, for plots/ alone: each writes the CSVs of its own into the list. */
+#ifndef ESGSIM_PLOTS_FAMILIES_H
+#define ESGSIM_PLOTS_FAMILIES_H
+
+#include "plots/figure.h"
+#include "plots/palette.h"
+#include "results/details.h"
+#include "results/report.h"
+
+enum { LABEL_LIMIT = 60 }; /* characters of a contender's name in a figure */
+
+/* What the figures of a results file are made from. */
+struct source {
+    const struct report *report;
+    const struct details *details;
+};
+
+bool families_summary(const struct source *source, struct figure_list *list, struct error *error);
+bool families_sensitivity(const struct source *source, struct figure_list *list,
+                          struct error *error);
+bool families_latency(const struct source *source, struct figure_list *list, struct error *error);
+bool families_timeline(const struct source *source, struct figure_list *list, struct error *error);
+
+bool families_profile(const char *path, struct figure_list *list, struct error *error);
+bool families_arrivals(const char *path, struct figure_list *list, struct error *error);
+bool families_calibration(const char *path, struct figure_list *list, struct error *error);
+
+/* The look of a scenario's contender: its policy's, varied for the policy's further variants. */
+struct look source_look(const struct report_scenario *scenario, size_t contender);
+
+/* "LEAD Means of 5 seeds of 10,000 requests; bars: 95 % intervals. Latency profile: …": what every
+ * caption says. The caller frees; NULL: memory. */
+char *source_caption(const struct source *source, const struct report_scenario *scenario,
+                     const char *lead, bool intervals);
+
+/* The evidence grade of the scenario's latency profile, as far as the file tells it. The caller
+ * frees; NULL: memory. */
+char *source_grade(const struct source *source, const struct report_scenario *scenario);
+
+/* The mean of a metric of the contender, of the run where `application` has none of that name;
+ * times `scale`. */
+struct estimate source_estimate(const struct source *source,
+                                const struct report_contender *contender, const char *application,
+                                const char *metric, double scale);
+
+#endif

@@ -1,0 +1,263 @@
+#include "plots/figure.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/utf8.h"
+
+enum { NAME_LENGTH = 80 };
+
+static void figure_clear(struct figure *figure)
+{
+    free(figure->script);
+    free(figure->name);
+    free(figure->subject);
+    free(figure->caption);
+    free(figure->csv);
+    free(figure->picture);
+}
+
+void figure_list_clear(struct figure_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        figure_clear(&list->figures[i]);
+    for (size_t i = 0; i < list->note_count; i++)
+        free(list->notes[i]);
+    free(list->figures);
+    free(list->notes);
+    list->figures = NULL;
+    list->notes = NULL;
+    list->count = 0;
+    list->note_count = 0;
+}
+
+static bool no_memory(struct error *error)
+{
+    return error_run(error, "out of memory for the figures");
+}
+
+bool figure_list_note(struct figure_list *list, struct error *error, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    char **grown = length < 0 ? NULL : realloc(list->notes, (list->note_count + 1) * sizeof *grown);
+    if (grown == NULL) {
+        if (length >= 0)
+            free(text);
+        return no_memory(error);
+    }
+    list->notes = grown;
+    list->notes[list->note_count++] = text;
+    return true;
+}
+
+bool figure_wanted(const struct figure_list *list, const char *script)
+{
+    const size_t length = strlen(script);
+    bool wanted = list->only_count == 0;
+    for (size_t i = 0; i < list->only_count; i++)
+        wanted = wanted || (strncmp(list->only[i], script, length) == 0 &&
+                            (list->only[i][length] == '\0' || list->only[i][length] == '-'));
+    return wanted;
+}
+
+static bool name_wanted(const struct figure_list *list, const char *script, const char *name)
+{
+    bool wanted = list->only_count == 0;
+    for (size_t i = 0; i < list->only_count; i++)
+        wanted = wanted || strcmp(list->only[i], script) == 0 || strcmp(list->only[i], name) == 0;
+    return wanted;
+}
+
+static bool name_taken(const struct figure_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->figures[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void name_make(const struct figure_list *list, const char *script, const char *subject,
+                      char name[NAME_LENGTH + 16])
+{
+    size_t length = (size_t)snprintf(name, NAME_LENGTH, "%.40s", script);
+    for (bool dash = true; *subject != '\0' && length + 2 < NAME_LENGTH; subject++) {
+        const bool plain = isascii((unsigned char)*subject) && isalnum((unsigned char)*subject);
+        if (plain && dash)
+            name[length++] = '-';
+        if (plain)
+            name[length++] = (char)tolower((unsigned char)*subject);
+        dash = !plain;
+    }
+    name[length] = '\0';
+    for (unsigned number = 2; name_taken(list, name); number++)
+        (void)snprintf(name + length, 16, "-%u", number);
+}
+
+static struct figure *figure_add(struct figure_list *list, const char *script, const char *name,
+                                 const char *subject, const char *caption)
+{
+    struct figure *grown = realloc(list->figures, (list->count + 1) * sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    list->figures = grown;
+    struct figure *figure = &grown[list->count++];
+    *figure = (struct figure){.script = strdup(script),
+                              .name = strdup(name),
+                              .subject = strdup(subject),
+                              .caption = strdup(caption)};
+    if (asprintf(&figure->csv, "%s/%s.csv", list->folder, name) < 0)
+        figure->csv = NULL;
+    const bool good = figure->script != NULL && figure->name != NULL && figure->subject != NULL &&
+                      figure->caption != NULL && figure->csv != NULL;
+    return good ? figure : NULL;
+}
+
+bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *script,
+                 const char *subject, const char *caption, const char *columns, struct error *error)
+{
+    char name[NAME_LENGTH + 16];
+    *sheet = (struct sheet){0};
+    name_make(list, script, subject, name);
+    if (!name_wanted(list, script, name))
+        return true;
+    const struct figure *figure = figure_add(list, script, name, subject, caption);
+    if (figure == NULL)
+        return no_memory(error);
+    *sheet = (struct sheet){.out = fopen(figure->csv, "w"),
+                            .list = list,
+                            .path = figure->csv,
+                            .subject = figure->subject[0] != '\0' ? figure->subject : "-",
+                            .caption = figure->caption,
+                            .first_row = true,
+                            .first_cell = true};
+    if (sheet->out == NULL)
+        return error_input(error, "%s: cannot be written: %s", figure->csv, strerror(errno));
+    (void)fprintf(sheet->out, "%s,subject,caption\n", columns);
+    return true;
+}
+
+static void cell_begin(struct sheet *sheet)
+{
+    if (!sheet->first_cell)
+        (void)fputc(',', sheet->out);
+    sheet->first_cell = false;
+}
+
+/* gnuplot takes a comma for the end of a field even between quotation marks, so there is none: one
+ * between digits becomes a narrow blank, as thousands are written elsewhere, any other the low
+ * quotation mark that looks like it.
+ */
+static void text_write(FILE *out, char before, char character, char after)
+{
+    if (character == ',' && isdigit((unsigned char)before) && isdigit((unsigned char)after))
+        (void)fputs("\u202F", out);
+    else if (character == ',')
+        (void)fputs("\u201A", out);
+    else
+        (void)fputc(character == '"' || (unsigned char)character < 0x20 ? ' ' : character, out);
+}
+
+void sheet_text_cut(struct sheet *sheet, const char *text, size_t limit)
+{
+    size_t characters = 0;
+    if (sheet->out == NULL)
+        return;
+    for (const char *c = text; *c != '\0'; characters++)
+        c += utf8_sequence(c) == 0 ? 1 : utf8_sequence(c);
+    const bool cut = characters > limit;
+    cell_begin(sheet);
+    characters = 0;
+    for (const char *c = text; *c != '\0';) {
+        const size_t length = utf8_sequence(c);
+        characters++;
+        if (cut && characters >= limit)
+            break;
+        if (length > 1)
+            (void)fwrite(c, 1, length, sheet->out);
+        else
+            text_write(sheet->out, c == text ? '\0' : c[-1], length == 0 ? '?' : *c, c[1]);
+        c += length == 0 ? 1 : length;
+    }
+    if (cut)
+        (void)fputs("…", sheet->out);
+}
+
+void sheet_text(struct sheet *sheet, const char *text)
+{
+    sheet_text_cut(sheet, text, SIZE_MAX);
+}
+
+void sheet_number(struct sheet *sheet, double value)
+{
+    if (sheet->out == NULL)
+        return;
+    cell_begin(sheet);
+    if (isfinite(value))
+        (void)fprintf(sheet->out, "%.10g", value);
+}
+
+void sheet_count(struct sheet *sheet, uint64_t value)
+{
+    if (sheet->out == NULL)
+        return;
+    cell_begin(sheet);
+    (void)fprintf(sheet->out, "%" PRIu64, value);
+}
+
+void sheet_colour(struct sheet *sheet, uint32_t colour)
+{
+    if (sheet->out == NULL)
+        return;
+    cell_begin(sheet);
+    (void)fprintf(sheet->out, "0x%06" PRIX32, colour);
+}
+
+void sheet_row_end(struct sheet *sheet)
+{
+    if (sheet->out == NULL)
+        return;
+    /* gnuplot reads an empty last field as the row's before. */
+    sheet_text(sheet, sheet->first_row ? sheet->subject : "-");
+    sheet_text(sheet, sheet->first_row ? sheet->caption : "-");
+    (void)fputc('\n', sheet->out);
+    sheet->first_row = false;
+    sheet->first_cell = true;
+}
+
+/* Takes the figure of that CSV, which has no row, from the list and the folder. */
+static bool figure_drop(struct figure_list *list, const char *csv, struct error *error)
+{
+    size_t at = 0;
+    while (at + 1 < list->count && strcmp(list->figures[at].csv, csv) != 0)
+        at++;
+    struct figure dropped = list->figures[at];
+    memmove(&list->figures[at], &list->figures[at + 1],
+            (list->count - at - 1) * sizeof *list->figures);
+    list->count--;
+    (void)remove(dropped.csv);
+    bool good =
+        figure_list_note(list, error, "%s: not drawn, there is nothing in it", dropped.name);
+    figure_clear(&dropped);
+    return good;
+}
+
+bool sheet_end(struct sheet *sheet, struct error *error)
+{
+    if (sheet->out == NULL)
+        return true;
+    bool good = ferror(sheet->out) == 0;
+    good = fclose(sheet->out) == 0 && good;
+    sheet->out = NULL;
+    if (!good)
+        return error_run(error, "%s: cannot be written: %s", sheet->path, strerror(errno));
+    return !sheet->first_row || figure_drop(sheet->list, sheet->path, error);
+}

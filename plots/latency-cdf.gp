@@ -1,0 +1,58 @@
+# Distribution of latency, a figure a setting: in ms, and as a share of each request's SLO.
+#
+# Columns: row, contender, percent, latency_ms, slo_share (quantiles at that per cent of all
+# requests; dropped ones never finish), colour, dash, subject, caption.
+folder = ARG0[:strstrt(ARG0, "latency-cdf.gp") - 1]
+heading = "Distribution of latency"
+load folder."common.gp"
+
+stats data using "row" nooutput; rows = int(STATS_max)
+array names[rows]; array colours[rows]; array dashes[rows]
+longest = 12
+take(r) = (names[r] = "".strcol("contender"), colours[r] = int(column("colour")), \
+    dashes[r] = int(column("dash")), \
+    longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
+stats data using (take(int(column("row")))) nooutput
+stats data using "latency_ms" nooutput; slowest = STATS_max; quickest = STATS_min
+stats data using "slo_share" nooutput; worst = STATS_max
+# A logarithmic axis needs room, and no zero.
+slowest = slowest > 0 ? 1.02 * slowest : 1
+quickest = quickest > 0 ? quickest / 1.02 : slowest / 1e6
+
+width = 1200.0
+height = 34 + 60 + (22 * rows > 380 ? 22 * rows : 380)
+eval(begin)
+right = 70 + 7.0 * longest; left = 66.0; between = 30.0
+each = (width - left - right - between) / 2
+set bmargin at screen (floor + 50.0) / full
+set tmargin at screen (top - 6.0) / full
+set yrange [0:100]
+set ytics 20
+here(r, v) = int(column("row")) == r ? v : NaN
+do for [p=1:2] {
+    set lmargin at screen (left + (p - 1) * (each + between)) / width
+    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    unset key; unset arrow
+    if (p == 1) {
+        set ylabel "requests that took at most so long (%)"
+        set xlabel "latency (ms, logarithmic)"
+        set logscale x 10
+        set xrange [quickest:slowest]
+        from = quickest; to = slowest; eval(log_ticks)
+        set format x "%g"
+    } else {
+        unset ylabel
+        set format y ""
+        set xlabel "latency / SLO"
+        unset logscale x
+        set xrange [0:(worst > 2.5 ? 2.5 : worst > 1.2 ? worst : 1.2)]
+        unset xtics; set xtics nomirror out scale 0.6 tc rgb ink autofreq 0.5
+        set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing 1.25
+        set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb ink dt (6, 4) lw 1.2
+    }
+    plot for [r=1:rows] data using (here(r, column(p == 1 ? "latency_ms" : "slo_share"))):(column("percent")) \
+        with lines lw 1.8 dt dashes[r] lc rgb colours[r] title names[r]
+    eval(once)
+}
+unset multiplot
+set output

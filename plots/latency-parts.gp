@@ -1,0 +1,77 @@
+# Where the time goes at the median and in the tail, a figure a setting: bars of queue, transfer, cold
+# start and execution, panels by percentile.
+#
+# Columns: panel, panel_title, row, contender, queue_ms, transfer_ms, cold_ms, exec_ms (which add up to
+# latency_ms), latency_ms, subject, caption.
+folder = ARG0[:strstrt(ARG0, "latency-parts.gp") - 1]
+heading = "Latency by percentile, and where it goes"
+load folder."common.gp"
+
+stats data using "panel" nooutput; panels = int(STATS_max)
+stats data using "row" nooutput; rows = int(STATS_max)
+array titles[panels]; array names[rows]; array ends[panels]; array sorted[rows]
+do for [p=1:panels] { titles[p] = "" }
+do for [r=1:rows] { names[r] = "" }
+longest = 0
+take(p, r) = (titles[p] = "".strcol("panel_title"), names[r] = "".strcol("contender"), \
+    longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
+stats data using (take(int(column("panel")), int(column("row")))) nooutput
+# A panel ends where its bars are told apart: a few that are far longer are cut, their length written.
+do for [p=1:panels] {
+    stats data using (int(column("panel")) == p ? column("latency_ms") : NaN) nooutput
+    ends[p] = STATS_max <= 0 ? 1 : STATS_max > 4 * STATS_median ? 2 * STATS_median : STATS_max
+}
+
+width = 1200.0; left = 20.0 + 6.9 * longest; right = 16.0; between = 22.0
+height = 34 + 26 + 24 + 20.0 * rows + 52
+eval(begin)
+base = floor + 52.0; ceiling = base + 20.0 * rows
+each = (width - left - right - between * (panels - 1)) / panels
+set yrange [rows + 0.5:0.5]
+set border 1
+set grid noytics xtics
+set style fill solid 1.0 border lc rgb "white"
+set bmargin at screen base / full
+set tmargin at screen ceiling / full
+here(v) = int(column("panel")) == p ? v : NaN
+paints = "#E69F00 #000000 #BFE3F7 #00557F"
+cut(v) = v < limit ? v : limit
+# An exact comma form for thousands would need a locale; digits alone need none.
+written(v) = sprintf(v >= 100 ? "%.0f" : "%.1f", v)
+do for [p=1:panels] {
+    set lmargin at screen (left + (p - 1) * (each + between)) / width
+    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    unset ytics
+    if (p == 1) {
+        set ytics 1, 1, rows scale 0 tc rgb ink
+        do for [r=1:rows] { set ytics add (names[r] r) }
+    } else {
+        set ytics 1, 1, rows scale 0 format ""
+    }
+    set title titles[p] font size(12) offset 0, -0.6
+    set xlabel "latency (ms)" offset 0, 0.3
+    limit = ends[p]
+    set xrange [0:1.32 * limit]
+    set xtics autofreq step(1.32 * limit, 3)
+    unset key
+    if (p == 1) {
+        do for [n=1:4] {
+            x = width - right - 400 + 92 * (n - 1); y = ceiling + 40.0
+            set object n rectangle from screen x / width, y / full to screen (x + 14.0) / width, (y + 11.0) / full \
+                fc rgb word(paints, n) fs solid 1.0 border lc rgb middle
+            set label n + 10 word("queue transfer cold_start execution", n) at screen (x + 20.0) / width, (y + 5.5) / full left font size(11) tc rgb ink
+        }
+        set label 13 "cold start"
+    }
+    part(n) = n == 0 ? 0 : column(n == 1 ? "queue_ms" : n == 2 ? "transfer_ms" : n == 3 ? "cold_ms" : "exec_ms")
+    upto(n) = part(1) + (n > 1 ? part(2) : 0) + (n > 2 ? part(3) : 0) + (n > 3 ? part(4) : 0)
+    before(n) = n == 1 ? 0 : upto(n - 1)
+    plot for [n=1:4] data using (here(cut(upto(n)))):(column("row")):(cut(before(n))):(cut(upto(n))):(column("row") - 0.36):(column("row") + 0.36) \
+             with boxxyerror lc rgb word(paints, n) notitle, \
+         data using (here(cut(column("latency_ms")))):(column("row")):(written(column("latency_ms")).(column("latency_ms") > limit ? " »" : "")) \
+             with labels left offset 0.4, 0 font size(10.5) tc rgb ink notitle
+    eval(once)
+    do for [n=1:4] { if (p == 1) { unset object n; unset label n + 10 } }
+}
+unset multiplot
+set output

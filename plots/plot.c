@@ -1,0 +1,100 @@
+#include "plots/plot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/families.h"
+#include "plots/gnuplot.h"
+#include "workloads/document.h"
+
+const char *const plot_scripts[] = {"hit-rate",      "cost",      "hit-against-cost", "latency-cdf",
+                                    "latency-parts", "decisions", "sensitivity",      "timeline",
+                                    "profile",       "arrivals",  "calibration",      NULL};
+
+bool plot_results(const struct report *report, struct figure_list *list, struct error *error)
+{
+    struct details *details = details_open(report->results->path, error);
+    if (details == NULL)
+        return false;
+    const struct source source = {report, details};
+    bool good = families_summary(&source, list, error) && families_latency(&source, list, error) &&
+                families_sensitivity(&source, list, error) &&
+                families_timeline(&source, list, error);
+    details_close(details);
+    return good;
+}
+
+static bool results_file(const char *path, struct figure_list *list, struct error *error)
+{
+    struct results *results = results_load(path, error);
+    struct report *report = results == NULL ? NULL : report_build(results, error);
+    bool good = report != NULL;
+    if (good && results->run_count == 0)
+        good = error_input(error, "%s: holds no finished run; there is nothing to draw", path);
+    good = good && plot_results(report, list, error);
+    report_free(report);
+    results_free(results);
+    return good;
+}
+
+bool plot_file(const char *path, struct figure_list *list, struct error *error)
+{
+    static const unsigned char hdf5[] = {0x89, 'H', 'D', 'F'};
+    static const char points[] = "function,batch,vcpu,vgpu_share,";
+    char head[64] = {0};
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return error_input(error, "%s: cannot be opened: %s", path, strerror(errno));
+    errno = 0;
+    size_t length = fread(head, 1, sizeof head - 1, file);
+    const int fault = ferror(file) ? errno : 0;
+    (void)fclose(file);
+    if (fault != 0)
+        return error_input(error, "%s: cannot be read: %s", path, strerror(fault));
+    if (length >= sizeof hdf5 && memcmp(head, hdf5, sizeof hdf5) == 0)
+        return results_file(path, list, error);
+    if (strncmp(head, points, strlen(points)) == 0)
+        return families_calibration(path, list, error);
+    if (head[strspn(head, " \t\r\n")] == '{')
+        return families_profile(path, list, error);
+    return families_arrivals(path, list, error);
+}
+
+/* The script's path: in the working folder, else in the data folder. The caller frees. */
+static char *script_find(const char *name, struct error *error)
+{
+    char local[64];
+    (void)snprintf(local, sizeof local, "plots/%s.gp", name);
+    char *path = document_find_operand(local);
+    if (path == NULL)
+        (void)error_run(error,
+                        "%s: the figure's script is missing, here and in %s; ESGSIM_DATA "
+                        "names the folder that has it",
+                        local, document_data_directory());
+    return path;
+}
+
+static bool draw_one(struct figure *figure, const char *folder, const char *format,
+                     struct error *error)
+{
+    char *script = script_find(figure->script, error);
+    if (script == NULL)
+        return false;
+    free(figure->picture);
+    if (asprintf(&figure->picture, "%s/%s.%s", folder, figure->name, format) < 0)
+        figure->picture = NULL;
+    bool good = figure->picture != NULL ? gnuplot_draw(script, figure->csv, figure->picture, error)
+                                        : error_run(error, "out of memory for the figures");
+    free(script);
+    return good;
+}
+
+bool plot_draw(struct figure_list *list, const char *format, struct error *error)
+{
+    bool good = gnuplot_check(error);
+    for (size_t i = 0; good && i < list->count; i++)
+        good = draw_one(&list->figures[i], list->folder, format, error);
+    return good;
+}

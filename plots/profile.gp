@@ -1,0 +1,64 @@
+# Latency of a profile's functions over the share of a GPU, a line a batch size: markers are the grid's
+# points, lines what is interpolated between them.
+#
+# Columns: function (1…), name, batch, share (per cent of a GPU), latency_ms, grid (1: a point of the
+# grid), colour, point, subject, caption.
+folder = ARG0[:strstrt(ARG0, "profile.gp") - 1]
+heading = "Latency over batch and share of a GPU"
+load folder."common.gp"
+
+stats data using "function" nooutput; panels = int(STATS_max)
+stats data using "latency_ms" nooutput; quickest = STATS_min; slowest = STATS_max
+array names[panels]; array sizes[panels]
+do for [f=1:panels] { sizes[f] = "" }
+batches = ""; array colours[64]; array points[64]; count = 0
+known(b) = strstrt(" ".batches." ", " ".b." ") > 0
+add(b) = (batches = batches.(count > 0 ? " " : "").b, count = count + 1, \
+    colours[count] = int(column("colour")), points[count] = int(column("point")), 0)
+has(f, b) = strstrt(" ".sizes[f]." ", " ".b." ") > 0
+take(f) = (names[f] = "".strcol("name"), has(f, strcol("batch")) ? 0 : (sizes[f] = sizes[f]." ".strcol("batch"), 0), \
+    known(strcol("batch")) ? 0 : add("".strcol("batch")), 0)
+stats data using (take(int(column("function")))) nooutput
+
+columns = panels < 3 ? panels : 3
+lines = int((panels + columns - 1) / columns)
+width = 1100.0; height = 34 + 18 * int((count + 9) / 10) + 10 + lines * 270.0 + 20
+eval(begin)
+left = 84.0; right = 20.0; between = 24.0
+each = (width - left - right - between * (columns - 1)) / columns
+# Where a batch size stands in the legend.
+place_of(b) = words((" ".batches." ")[:strstrt(" ".batches." ", " ".b." ")]) + 1
+set logscale y 10
+set yrange [quickest / 1.3:slowest * 1.3]
+set xrange [0:104]; set xtics 25
+set bars 0
+in(f, b, v) = int(column("function")) == f && strcol("batch") eq b ? v : NaN
+do for [f=1:panels] {
+    line = int((f - 1) / columns); place = (f - 1) % columns
+    ceiling = floor + 20 + (lines - line) * 270.0 - 26
+    set tmargin at screen ceiling / full
+    set bmargin at screen (ceiling - 200.0) / full
+    set lmargin at screen (left + place * (each + between)) / width
+    set rmargin at screen (left + place * (each + between) + each) / width
+    set title names[f] font size(12) offset 0, -0.6
+    unset xlabel
+    if (f + columns > panels) { set xlabel "share of a GPU (%)" offset 0, 0.3 }
+    unset ylabel
+    set format y (place == 0 ? "%g" : "")
+    if (place == 0) { set ylabel "latency of a batch (ms)" }
+    unset key
+    if (f == 1) {
+        do for [b=1:count] {
+            text = "batch ".word(batches, b); dash = 0; point = points[b]; colour = colours[b]; n = b
+            x = left + 100.0 * ((b - 1) % 10); y = top - 12.0 - 18 * int((b - 1) / 10); eval(legend)
+        }
+        n = count
+    }
+    plot for [i=1:words(sizes[f])] data using (in(f, word(sizes[f], i), column("share"))):(column("latency_ms")) \
+             smooth unique with lines lw 1.5 lc rgb colours[place_of(word(sizes[f], i))] notitle, \
+         for [i=1:words(sizes[f])] data using (in(f, word(sizes[f], i), column("grid") == 1 ? column("share") : NaN)):(column("latency_ms")) \
+             with points pt points[place_of(word(sizes[f], i))] ps 0.8 lc rgb colours[place_of(word(sizes[f], i))] notitle
+    eval(once); eval(unlegend)
+}
+unset multiplot
+set output

@@ -1,0 +1,73 @@
+# One parameter of a policy, several values, everything else equal: hit rate, cost and time to decide.
+#
+# Columns: panel, axis, series, series_title, parameter, x, value, half_width, colour, point, dash,
+# caption.
+folder = ARG0[:strstrt(ARG0, "sensitivity.gp") - 1]
+heading = "Sensitivity"
+load folder."common.gp"
+
+stats data using "panel" nooutput; panels = int(STATS_max)
+stats data using "series" nooutput; series = int(STATS_max)
+stats data using "x" nooutput; first = STATS_min; last = STATS_max
+array axes[panels]; array names[series]; array colours[series]; array points[series]; array dashes[series]
+do for [p=1:panels] { axes[p] = "" }
+longest = 12; parameter = ""
+take(p, s) = (axes[p] = "".strcol("axis"), names[s] = "".strcol("series_title"), parameter = "".strcol("parameter"), \
+    colours[s] = int(column("colour")), points[s] = int(column("point")), dashes[s] = int(column("dash")), \
+    longest = strlen(names[s]) > longest ? strlen(names[s]) : longest, 0)
+stats data using (take(int(column("panel")), int(column("series")))) nooutput
+
+width = 1200.0; columns = series > 0 ? int((width - 40) / (60 + 7.2 * longest)) : 1
+columns = columns < 1 ? 1 : columns
+key_lines = int((series + columns - 1) / columns)
+height = 34 + 20 * key_lines + 12 + 300 + 50
+eval(begin)
+left = 66.0; right = 14.0; between = 92.0
+each = (width - left - right - between * (panels - 1)) / panels
+set bmargin at screen (floor + 50.0) / full
+set tmargin at screen (floor + 350.0) / full
+half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
+here(s, v) = int(column("panel")) == p && int(column("series")) == s ? v : NaN
+set xlabel parameter
+log_axis = 0
+room = last > first ? 0.05 * (last - first) : 1
+if (first > 0 && last / first >= 8) {
+    set logscale x 2
+    log_axis = 1
+    x_range = 'set xrange [first / 1.2:last * 1.2]'
+} else {
+    x_range = 'set xrange [first - room:last + room]'
+    if (last - first <= 10 && first == int(first) && last == int(last)) { set xtics 1 }
+}
+set format x "%g"
+# Intervals at one value stand side by side.
+apart(s) = (s - (series + 1) / 2.0) * (series > 1 ? 1.0 / (series - 1) : 0)
+beside(s, v) = log_axis ? v * 1.08 ** apart(s) : v + 0.03 * (last - first) * apart(s)
+do for [p=1:panels] {
+    set lmargin at screen (left + (p - 1) * (each + between)) / width
+    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    set ylabel axes[p] offset 0.6, 0
+    low = 1e300; high = -1e300
+    reach(v, h) = (low = v - h < low ? v - h : low, high = v + h > high ? v + h : high, 0)
+    set xrange [*:*]; set yrange [*:*]
+    stats data using (int(column("panel")) == p ? reach(column("value"), half("half_width")) : 0) nooutput
+    margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
+    share = strstrt(axes[p], "%") > 0
+    set yrange [(low >= 0 && low - margin < 0 ? 0 : low - margin):(share && high <= 100 && high + margin > 100 ? 102 : high + margin)]
+    set ytics nomirror autofreq step(high - low + 2 * margin, 6)
+    eval(x_range)
+    unset key
+    if (p == 1) {
+        do for [s=1:series] {
+            text = names[s]; dash = dashes[s]; point = points[s]; colour = colours[s]; n = s
+            x = left + (60 + 7.2 * longest) * ((s - 1) % columns); y = top - 12.0 - 20 * int((s - 1) / columns); eval(legend)
+        }
+    }
+    plot for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")):(half("half_width")) \
+             with yerrorbars ps 0 lw 1.2 lc rgb colours[s] notitle, \
+         for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")) \
+             smooth unique with linespoints lw 1.6 dt dashes[s] pt points[s] ps 0.8 lc rgb colours[s] notitle
+    if (p == 1) { eval(once); n = series; eval(unlegend) }
+}
+unset multiplot
+set output

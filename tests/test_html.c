@@ -1,0 +1,394 @@
+/* The HTML report: well-formed by a strict reader of our own, hostile names, what it must hold. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/assumptions.h"
+#include "results/html.h"
+#include "results/report_html.h"
+#include "results/utf8.h"
+#include "tests/fixture_results.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* ---- A strict reader ------------------------------------------------------------------------ */
+
+enum { DEEPEST = 64, NAME_LENGTH = 32 };
+
+struct reader {
+    const char *at;
+    char open[DEEPEST][NAME_LENGTH];
+    size_t depth;
+};
+
+static void malformed(const struct reader *reader, const char *what)
+{
+    fail_msg("%s at: %.80s", what, reader->at);
+}
+
+static void entity_read(struct reader *reader)
+{
+    static const char *const known[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    for (size_t i = 0; i < COUNT(known); i++)
+        if (strncmp(reader->at, known[i], strlen(known[i])) == 0) {
+            reader->at += strlen(known[i]);
+            return;
+        }
+    malformed(reader, "a bare &");
+}
+
+static void name_read(struct reader *reader, char name[NAME_LENGTH])
+{
+    const size_t length = strspn(reader->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789-:");
+    if (length == 0 || length >= NAME_LENGTH)
+        malformed(reader, "no name");
+    memcpy(name, reader->at, length);
+    name[length] = '\0';
+    reader->at += length;
+}
+
+/* name="value", each once; values have no < and no bare &. */
+static void attributes_read(struct reader *reader)
+{
+    char seen[32][NAME_LENGTH];
+    size_t count = 0;
+    for (reader->at += strspn(reader->at, " \n\t"); *reader->at != '>' && *reader->at != '/';
+         reader->at += strspn(reader->at, " \n\t")) {
+        assert_true(count < COUNT(seen));
+        name_read(reader, seen[count]);
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(seen[i], seen[count]) == 0)
+                malformed(reader, "an attribute twice");
+        count++;
+        const char quote = reader->at[0] == '=' ? reader->at[1] : '\0';
+        if (quote != '"' && quote != '\'')
+            malformed(reader, "an attribute without a quoted value");
+        for (reader->at += 2; *reader->at != quote;) {
+            if (*reader->at == '<' || *reader->at == '\0')
+                malformed(reader, "a value that does not end");
+            if (*reader->at == '&')
+                entity_read(reader);
+            else
+                reader->at++;
+        }
+        reader->at++;
+    }
+}
+
+static void tag_read(struct reader *reader)
+{
+    char name[NAME_LENGTH];
+    if (reader->at[1] == '/') {
+        reader->at += 2;
+        name_read(reader, name);
+        if (reader->depth == 0 || strcmp(reader->open[reader->depth - 1], name) != 0)
+            malformed(reader, "closes what is not open");
+        reader->depth--;
+        if (*reader->at++ != '>')
+            malformed(reader, "no >");
+        return;
+    }
+    reader->at++;
+    name_read(reader, name);
+    attributes_read(reader);
+    const bool empty = *reader->at == '/';
+    reader->at += empty;
+    if (*reader->at++ != '>')
+        malformed(reader, "no >");
+    if (empty)
+        return;
+    assert_true(reader->depth < DEEPEST);
+    memcpy(reader->open[reader->depth++], name, sizeof name);
+    if (strcmp(name, "script") == 0 || strcmp(name, "style") == 0) {
+        const size_t plain = strcspn(reader->at, "<&");
+        reader->at += plain;
+        if (*reader->at != '<')
+            malformed(reader, "a script that XML would read otherwise");
+    }
+}
+
+/* Every element closed in order, every attribute quoted and once, no unknown entity, no stray
+ * control character, UTF-8 throughout, one root. */
+static void assert_well_formed(const char *page)
+{
+    struct reader reader = {.at = page};
+    static const char head[] = "<!DOCTYPE html>\n";
+    assert_memory_equal(page, head, sizeof head - 1);
+    reader.at += sizeof head - 1;
+    while (*reader.at != '\0') {
+        const size_t length = utf8_sequence(reader.at);
+        if (length == 0 ||
+            ((unsigned char)*reader.at < 0x20 && strchr("\n\t\r", *reader.at) == NULL))
+            malformed(&reader, "a character that does not belong");
+        if (reader.depth == 0 && *reader.at != '<' && !isspace((unsigned char)*reader.at))
+            malformed(&reader, "text outside of the root");
+        if (*reader.at == '<')
+            tag_read(&reader);
+        else if (*reader.at == '&')
+            entity_read(&reader);
+        else
+            reader.at += length;
+    }
+    assert_int_equal(reader.depth, 0);
+}
+
+/* ---- Pages ---------------------------------------------------------------------------------- */
+
+#define ESG "policy.name=esg setting=light"
+#define FIFO "policy.name=fifo setting=light"
+static const struct fixture light[] = {
+    {"light", "esg", ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
+    {"light", "esg", ESG, 2, 0.92, 0.00024, RECORD_SUMMARY},
+    {"light", "esg", ESG, 3, 0.94, 0.00028, RECORD_SUMMARY},
+    {"light", "fifo", FIFO, 1, 0.50, 0.00050, RECORD_SUMMARY},
+    {"light", "fifo", FIFO, 2, 0.55, 0.00060, RECORD_SUMMARY},
+    {"light", "fifo", FIFO, 3, 0.60, 0.00070, RECORD_SUMMARY},
+};
+
+static const char svg[] =
+    "<?xml version=\"1.0\"?>\n<svg \n width=\"300\" height=\"200\"\n viewBox=\"0 0 300 200\"\n"
+    "><defs><circle id='dot' r='1'/></defs><g id=\"canvas\"><use xlink:href='#dot'/>"
+    "<rect fill=\"url(#dot)\"/></g>\n</svg>\n";
+
+static char *page_of(const struct fixture *runs, size_t count, bool paper, const char *command)
+{
+    struct error error = {0};
+    char *text = NULL;
+    size_t size = 0;
+    struct results *results = fixture_results(runs, count);
+    assert_non_null(results);
+    struct report *report = report_build(results, &error);
+    struct reference *reference =
+        paper ? reference_load("results/paper/esg-hpdc24.json", &error) : NULL;
+    struct assumptions *assumptions = assumptions_load("results/assumptions.json", &error);
+    assert_non_null(assumptions);
+    const struct page_figure figures[] = {
+        {report->scenario_count > 0 ? report->scenarios[0].title : "", "of <it> & \"that\"",
+         (char *)svg},
+        {"k", "across", (char *)svg}};
+    const struct page page = {.report = report,
+                              .reference = reference,
+                              .assumptions = assumptions,
+                              .figures = figures,
+                              .figure_count = count > 0 ? COUNT(figures) : 0,
+                              .command = command};
+    FILE *out = open_memstream(&text, &size);
+    assert_true(report_html(&page, out, &error));
+    assert_int_equal(fclose(out), 0);
+    assumptions_free(assumptions);
+    reference_free(reference);
+    report_free(report);
+    results_free(results);
+    return text;
+}
+
+static void a_page_holds(const char *page, const char *what)
+{
+    if (strstr(page, what) == NULL)
+        fail_msg("no %s", what);
+}
+
+static void the_page_is_well_formed_and_holds_its_parts(void **state)
+{
+    (void)state;
+    char *page = page_of(light, COUNT(light), true, "make reproduce");
+    assert_well_formed(page);
+    static const char *const parts[] = {"<h2 id=\"run\">",
+                                        "<h2 id=\"words\">",
+                                        "<h2 id=\"published\">",
+                                        "<h2 id=\"s1\">light</h2>",
+                                        "<h2 id=\"across\">",
+                                        "<h2 id=\"read\">",
+                                        "<h2 id=\"assumed\">",
+                                        "<h2 id=\"provenance\">",
+                                        "<pre><code>make reproduce\n",
+                                        "name=\"viewport\"",
+                                        "cost_saving"};
+    for (size_t i = 0; i < COUNT(parts); i++)
+        a_page_holds(page, parts[i]);
+    free(page);
+}
+
+static void the_tables_hold_the_figures_and_the_verdict_in_words(void **state)
+{
+    (void)state;
+    char *page = page_of(light, COUNT(light), false, NULL);
+    /* 0.8 of 0.92; sd 0.016, t 4.3027, three seeds. */
+    a_page_holds(page, "<td data-v=\"73.6\">73.6<small> ± 4.0</small></td>");
+    /* FIFO costs 2.5 times as much at every seed. */
+    a_page_holds(page, "<td data-v=\"150\">150.0<small> ± 0.0</small></td>");
+    a_page_holds(page, "ESG hits more and costs less");
+    a_page_holds(page,
+                 "<code>esg</code> meets 73.6 % of the SLOs at $0.3360 for 1,000 requests. It "
+                 "hits more than <code>fifo</code>. It costs less than <code>fifo</code>.");
+    a_page_holds(page, "none is both cheaper and better than <code>esg</code>.");
+    free(page);
+}
+
+static void one_seed_says_nothing(void **state)
+{
+    (void)state;
+    const struct fixture one[] = {light[0], light[3]};
+    char *page = page_of(one, COUNT(one), false, NULL);
+    assert_well_formed(page);
+    a_page_holds(page, "one seed: nothing can be told");
+    assert_null(strstr(page, "hits more than"));
+    free(page);
+}
+
+static void hostile_names_stay_text(void **state)
+{
+    (void)state;
+    static const struct fixture hostile[] = {
+        {"</h2><script>alert(1)</script>", "esg", "policy.name=esg a=<b>&\"'\x01\xc3", 1, 0.5,
+         0.001, RECORD_SUMMARY},
+        {"</h2><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "x=\xff]]>", 1, 0.5,
+         0.001, RECORD_SUMMARY}};
+    char *page = page_of(hostile, COUNT(hostile), true, "</code><script>x()</script>");
+    assert_well_formed(page);
+    assert_null(strstr(page, "<script>alert"));
+    assert_null(strstr(page, "<script>x()"));
+    assert_null(strstr(page, "<img"));
+    a_page_holds(page, "&lt;/h2&gt;&lt;script&gt;alert(1)&lt;/script&gt;");
+    free(page);
+}
+
+static void nothing_is_fetched_from_elsewhere(void **state)
+{
+    (void)state;
+    char *page = page_of(light, COUNT(light), true, NULL);
+    static const char *const marks[] = {" src=",         "@import",  "<link rel=\"stylesheet\"",
+                                        "href=\"http",   "url(http", "fetch(",
+                                        "XMLHttpRequest"};
+    for (size_t i = 0; i < COUNT(marks); i++)
+        if (strstr(page, marks[i]) != NULL)
+            fail_msg("the page has %s", marks[i]);
+    free(page);
+}
+
+static void figures_keep_their_own_ids(void **state)
+{
+    (void)state;
+    char *page = page_of(light, COUNT(light), false, NULL);
+    a_page_holds(page, "<circle id='f1-dot' r='1'/>");
+    a_page_holds(page, "<use xlink:href='#f1-dot'/><rect fill=\"url(#f1-dot)\"/>");
+    a_page_holds(page, "<g id=\"f2-canvas\">");
+    a_page_holds(page, "aria-label=\"of &lt;it&gt; &amp; &quot;that&quot;\"");
+    a_page_holds(page, "style=\"max-width:300px\"");
+    assert_null(strstr(page, "<?xml"));
+    free(page);
+}
+
+static void a_figure_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "<svg", "<svg>", "<p viewBox=\"0 0 1 1\">",
+                                      "<svg viewBox=\"none\">"};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_false(html_svg(out, bad[i], "f-", ""));
+    assert_int_equal(fclose(out), 0);
+    free(text);
+}
+
+static void a_file_without_runs_has_a_page_that_says_so(void **state)
+{
+    (void)state;
+    char *page = page_of(light, 0, true, NULL);
+    assert_well_formed(page);
+    a_page_holds(page, "holds no finished run");
+    free(page);
+}
+
+/* The vectors of RFC 3629 and of Markus Kuhn's stress test, in short. */
+static void utf8_is_told_from_what_is_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t length;
+    } vectors[] = {
+        {"a", 1},
+        {"", 1},
+        {"\xC2\x80", 2},
+        {"\xDF\xBF", 2},
+        {"\xE0\xA0\x80", 3},
+        {"\xEF\xBF\xBD", 3},
+        {"\xF0\x90\x80\x80", 4},
+        {"\xF4\x8F\xBF\xBF", 4},
+        {"\x80", 0},
+        {"\xC0\xAF", 0},
+        {"\xC1\xBF", 0},
+        {"\xC3", 0},
+        {"\xE0\x80\x80", 0},
+        {"\xE0\x9F\xBF", 0},
+        {"\xED\xA0\x80", 0},
+        {"\xED\xBF\xBF", 0},
+        {"\xF0\x8F\xBF\xBF", 0},
+        {"\xF4\x90\x80\x80", 0},
+        {"\xF5\x80\x80\x80", 0},
+        {"\xFF", 0},
+        {"\xE2\x82", 0},
+    };
+    for (size_t i = 0; i < COUNT(vectors); i++)
+        assert_int_equal(utf8_sequence(vectors[i].text), vectors[i].length);
+}
+
+/* One list, two places: whoever changes the README's table changes results/assumptions.json. */
+static void the_readme_has_the_same_assumptions(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    char *readme = calloc(1, 1 << 20);
+    FILE *file = fopen("README.md", "r");
+    assert_non_null(readme);
+    assert_non_null(file);
+    assert_true(fread(readme, 1, (1 << 20) - 1, file) > 0);
+    assert_int_equal(fclose(file), 0);
+    struct assumptions *assumptions = assumptions_load("results/assumptions.json", &error);
+    assert_non_null(assumptions);
+    const char *table = strstr(readme, "| fact | value | grade |\n|---|---|---|\n");
+    assert_non_null(table);
+    table += strlen("| fact | value | grade |\n|---|---|---|\n");
+    for (size_t i = 0; i < assumptions->count; i++) {
+        const struct assumption *entry = &assumptions->entries[i];
+        char *row = NULL;
+        assert_true(asprintf(&row, "| %s | %s | %s |\n", entry->fact, entry->value, entry->grade) >
+                    0);
+        if (strncmp(table, row, strlen(row)) != 0)
+            fail_msg("README.md and results/assumptions.json differ at: %s", row);
+        table += strlen(row);
+        free(row);
+    }
+    assert_int_not_equal(*table, '|');
+    assumptions_free(assumptions);
+    free(readme);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page_is_well_formed_and_holds_its_parts),
+        cmocka_unit_test(the_tables_hold_the_figures_and_the_verdict_in_words),
+        cmocka_unit_test(one_seed_says_nothing),
+        cmocka_unit_test(hostile_names_stay_text),
+        cmocka_unit_test(nothing_is_fetched_from_elsewhere),
+        cmocka_unit_test(figures_keep_their_own_ids),
+        cmocka_unit_test(a_figure_that_is_none_is_refused),
+        cmocka_unit_test(a_file_without_runs_has_a_page_that_says_so),
+        cmocka_unit_test(utf8_is_told_from_what_is_none),
+        cmocka_unit_test(the_readme_has_the_same_assumptions),
+    };
+    return cmocka_run_group_tests_name("html", tests, NULL, NULL);
+}

@@ -1,0 +1,546 @@
+/* Figures: what their CSVs hold, worked out by hand; every script drawn, twice; refusals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plots/gnuplot.h"
+#include "plots/palette.h"
+#include "plots/plot.h"
+#include "sched/registry.h"
+#include "tests/fixture_results.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* A folder for one test, gone with all in it afterwards. */
+static char folder[512];
+
+static int folder_create(void **state)
+{
+    (void)state;
+    const char *given = getenv("TMPDIR");
+    (void)snprintf(folder, sizeof folder, "%s/esgsim-plot-XXXXXX",
+                   given != NULL ? given : P_tmpdir);
+    return mkdtemp(folder) == NULL;
+}
+
+static int folder_remove(void **state)
+{
+    (void)state;
+    DIR *entries = opendir(folder);
+    if (entries == NULL)
+        return 1;
+    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        char path[1024];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            (void)unlink(path);
+    }
+    (void)closedir(entries);
+    return rmdir(folder);
+}
+
+static const char *path_in(const char *name)
+{
+    static char path[1024];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static char *bytes_of(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        fail_msg("%s is missing", path);
+    char *bytes = calloc(1, 1 << 22);
+    assert_non_null(bytes);
+    *size = fread(bytes, 1, (1 << 22) - 1, file);
+    assert_int_equal(fclose(file), 0);
+    return bytes;
+}
+
+static char *csv_of(const char *name)
+{
+    char file[256];
+    size_t size;
+    (void)snprintf(file, sizeof file, "%s.csv", name);
+    return bytes_of(path_in(file), &size);
+}
+
+/* ---- Results made up ------------------------------------------------------------------------ */
+
+#define ESG "policy.name=esg setting=light"
+#define FIFO "policy.name=fifo setting=light"
+#define EDF "policy.name=edf setting=light"
+static const struct fixture light[] = {
+    {"light", "esg", ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
+    {"light", "esg", ESG, 2, 0.92, 0.00024, RECORD_SUMMARY},
+    {"light", "esg", ESG, 3, 0.94, 0.00028, RECORD_SUMMARY},
+    {"light", "fifo", FIFO, 1, 0.50, 0.00050, RECORD_SUMMARY},
+    {"light", "fifo", FIFO, 2, 0.55, 0.00060, RECORD_SUMMARY},
+    {"light", "fifo", FIFO, 3, 0.60, 0.00070, RECORD_SUMMARY},
+    {"light", "edf", EDF, 1, 0.40, 0.00010, RECORD_SUMMARY},
+};
+
+static const char *results_write(const struct fixture *runs, size_t count, size_t rows)
+{
+    static char path[600];
+    struct error error = {0};
+    (void)snprintf(path, sizeof path, "%s/made-up.h5", folder);
+    struct store *store = store_create(path, &error);
+    assert_non_null(store);
+    for (size_t i = 0; i < count; i++)
+        assert_true(fixture_store(store, &runs[i], rows, &error));
+    assert_true(store_finish(store, &error));
+    return path;
+}
+
+static struct figure_list drawn(const char *path)
+{
+    struct figure_list list = {.folder = folder};
+    struct error error = {0};
+    if (!plot_file(path, &list, &error))
+        fail_msg("%s", error.message);
+    return list;
+}
+
+static void a_row_is(const char *csv, const char *row)
+{
+    if (strstr(csv, row) == NULL)
+        fail_msg("no row %s in\n%s", row, csv);
+}
+
+static void hit_rates_are_percentages_with_half_widths_by_application(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(results_write(light, COUNT(light), 0));
+    char *csv = csv_of("hit-rate-light");
+    /* Mean 92, sd 2: half-width 4.302652730 × 2 / √3 = 4.968275. The second application's is half,
+     * all together 0.8 of it. */
+    a_row_is(csv, "1,classification,SLO hit rate (%),1,esg,92,4.96827");
+    a_row_is(csv, "2,depth,SLO hit rate (%),1,esg,46,2.48413");
+    a_row_is(csv, "3,all,SLO hit rate (%),2,fifo,44,");
+    /* One seed has no interval; colours and markers are the policy's own. */
+    a_row_is(csv, "1,classification,SLO hit rate (%),3,edf,40,,100,0x000000,2,");
+    a_row_is(csv, ",100,0x0072B2,7,light,Requests that finished within their "
+                  "SLO. Dashed: what no policy can beat. Means of 1 to 3 seeds of "
+                  "1\u202F000 requests each; bars: 95 % Student t intervals. Latency profile: "
+                  "assumed.\n");
+    free(csv);
+    csv = csv_of("cost-light");
+    a_row_is(csv, "1,classification,$ per 1\u202F000 requests,1,esg,0.24,");
+    a_row_is(csv, "1,classification,$ per 1\u202F000 requests,2,fifo,0.6,");
+    free(csv);
+    figure_list_clear(&list);
+}
+
+static void the_pareto_front_is_of_those_that_none_beats_on_both(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(results_write(light, COUNT(light), 0));
+    char *csv = csv_of("hit-against-cost-light");
+    /* esg 73.6 % at 0.336, fifo 44 % at 0.84, edf 32 % at 0.14: fifo alone is beaten. */
+    a_row_is(csv, "1,esg,0.336,0.1391117");
+    a_row_is(csv, ",73.6,3.97462");
+    a_row_is(csv, "2,fifo,0.84,");
+    a_row_is(csv, "3,edf,0.14,,32,,1,0.1,100,0x000000,2,-,-\n");
+    char *fifo = strstr(csv, "2,fifo,");
+    a_row_is(fifo, ",0,0.1,100,0x000000,1,-,-\n");
+    free(csv);
+    figure_list_clear(&list);
+}
+
+static void figures_that_need_rows_are_left_out_with_a_note(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(results_write(light, COUNT(light), 0));
+    assert_int_equal(list.count, 4);
+    assert_int_equal(list.note_count, 2);
+    assert_non_null(strstr(list.notes[0], "latency-cdf"));
+    assert_non_null(strstr(list.notes[1], "timeline"));
+    figure_list_clear(&list);
+}
+
+/* ---- Requests ------------------------------------------------------------------------------- */
+
+/* A run of 100 measured requests of 1, 2, … 100 ms, a quarter queue, the rest execution, SLO 200
+ * ms, in an order of their own; the last `dropped` were given up. One in the warm-up takes an
+ * hour. */
+static const char *requests_write(unsigned dropped)
+{
+    static char path[600];
+    struct error error = {0};
+    struct fixture fixture = {"light", "esg", ESG, 1, 0.9, 0.0002, RECORD_REQUESTS};
+    struct fixture_texts texts;
+    struct measures applications[FIXTURE_APPLICATIONS];
+    struct run_facts facts = fixture_facts(&fixture, &texts);
+    struct simulation_result result = fixture_result(&fixture, applications);
+    (void)snprintf(path, sizeof path, "%s/requests.h5", folder);
+    struct store *store = store_create(path, &error);
+    assert_non_null(store);
+    assert_true(store_begin_run(store, &facts, &error));
+    const struct recorder recorder = store_recorder(store);
+    struct request_row row = {.measured = 0, .finish_ns = SIM_HOUR, .exec_ns = SIM_HOUR};
+    assert_true(recorder.request(recorder.context, &row, &error));
+    for (unsigned i = 0; i < 100; i++) {
+        const unsigned ms = (i * 37) % 100 + 1;
+        row = (struct request_row){.request = i + 1,
+                                   .measured = 1,
+                                   .dropped = ms > 100 - dropped,
+                                   .arrival_ns = i * SIM_MS,
+                                   .finish_ns = (i + ms) * SIM_MS,
+                                   .slo_ns = 200 * SIM_MS,
+                                   .queue_ns = ms * SIM_MS / 4,
+                                   .exec_ns = ms * SIM_MS - ms * SIM_MS / 4};
+        assert_true(recorder.request(recorder.context, &row, &error));
+    }
+    assert_true(store_end_run(store, &result, &error));
+    assert_true(store_finish(store, &error));
+    return path;
+}
+
+static void latencies_are_quantiles_split_by_what_their_requests_did(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(requests_write(0));
+    char *csv = csv_of("latency-cdf-light");
+    /* Position (n − 1) q = 49.5 of 1 … 100. */
+    a_row_is(csv, "1,esg,50,50.5,0.2525,0x0072B2,1,");
+    a_row_is(csv, "1,esg,0,1,0.005,");
+    free(csv);
+    csv = csv_of("latency-parts-light");
+    a_row_is(csv, "1,p50,1,esg,12.625,0,0,37.875,50.5,");
+    a_row_is(csv, "5,p99.9,1,esg,24.97525,0,0,74.92575,99.901,");
+    free(csv);
+    figure_list_clear(&list);
+}
+
+static void what_was_dropped_never_finishes(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(requests_write(10));
+    char *csv = csv_of("latency-cdf-light");
+    a_row_is(csv, "1,esg,89.5,89.605,");
+    assert_null(strstr(csv, "1,esg,90.5,"));
+    free(csv);
+    csv = csv_of("latency-parts-light");
+    a_row_is(csv, "1,p50,1,esg,");
+    assert_null(strstr(csv, "p95"));
+    free(csv);
+    figure_list_clear(&list);
+}
+
+static void a_figure_with_nothing_in_it_is_left_out_with_a_note(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(requests_write(100));
+    assert_int_equal(list.count, 4);
+    for (size_t i = 0; i < list.count; i++)
+        assert_null(strstr(list.figures[i].name, "latency"));
+    assert_int_equal(list.note_count, 3);
+    assert_non_null(strstr(list.notes[0], "latency-parts-light: not drawn"));
+    assert_int_not_equal(access(path_in("latency-cdf-light.csv"), F_OK), 0);
+    figure_list_clear(&list);
+}
+
+/* ---- Sensitivity ---------------------------------------------------------------------------- */
+
+static const char *sensitivity_write(void)
+{
+    static const char *const parameters[] = {
+        "{\"k\":1,\"method\":\"astar\"}",    "{\"k\":5,\"method\":\"astar\"}",
+        "{\"k\":20,\"method\":\"astar\"}",   "{\"k\":1,\"method\":\"frontier\"}",
+        "{\"k\":5,\"method\":\"frontier\"}",
+    };
+    static const char *const labels[] = {
+        "policy.name=esg policy.params.k=1 setting=light", "policy.name=esg setting=light",
+        "policy.name=esg policy.params.k=20 setting=light",
+        "policy.name=esg policy.params.k=1 policy.params.method=frontier setting=light",
+        "policy.name=esg policy.params.method=frontier setting=light"};
+    static char path[600];
+    struct error error = {0};
+    (void)snprintf(path, sizeof path, "%s/sensitivity.h5", folder);
+    struct store *store = store_create(path, &error);
+    assert_non_null(store);
+    for (size_t i = 0; i < COUNT(labels); i++) {
+        const struct fixture fixture = {"light", "esg",         labels[i], 1, 0.5 + 0.1 * (double)i,
+                                        0.0002,  RECORD_SUMMARY};
+        struct fixture_texts texts;
+        struct measures applications[FIXTURE_APPLICATIONS];
+        struct run_facts facts = fixture_facts(&fixture, &texts);
+        struct simulation_result result = fixture_result(&fixture, applications);
+        facts.policy_parameters = (char *)parameters[i];
+        assert_true(store_begin_run(store, &facts, &error));
+        assert_true(store_end_run(store, &result, &error));
+    }
+    assert_true(store_finish(store, &error));
+    return path;
+}
+
+static void a_line_joins_three_values_or_more_of_one_parameter_all_else_equal(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(sensitivity_write());
+    char *csv = csv_of("sensitivity-k");
+    a_row_is(csv, "1,SLO hit rate (%),1,light\u201A esg,k,1,40,");
+    a_row_is(csv, "1,SLO hit rate (%),1,light\u201A esg,k,5,48,");
+    a_row_is(csv, "1,SLO hit rate (%),1,light\u201A esg,k,20,56,");
+    /* By frontier there are two values: too few for a line. */
+    assert_null(strstr(csv, "frontier"));
+    free(csv);
+    figure_list_clear(&list);
+}
+
+/* ---- Every script, drawn -------------------------------------------------------------------- */
+
+static const char *points_write(void)
+{
+    static char path[600];
+    (void)snprintf(path, sizeof path, "%s/points-of-a-fit.csv", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("function,batch,vcpu,vgpu_share,measured_ms,fitted_ms\nresnet,1,1,0.5,10,10.5\n"
+                "resnet,2,1,0.5,18,17\nvgg_19,1,1,1,30.5,31\n",
+                file);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
+{
+    struct figure_list list = drawn(path);
+    struct error error = {0};
+    assert_true(list.count > 0);
+    char **first = calloc(list.count, sizeof *first);
+    size_t *sizes = calloc(list.count, sizeof *sizes);
+    assert_non_null(first);
+    assert_non_null(sizes);
+    for (int round = 0; round < 2; round++) {
+        /* gnuplot's least complaint is an error. */
+        if (!plot_draw(&list, format, &error))
+            fail_msg("%s", error.message);
+        for (size_t i = 0; i < list.count; i++) {
+            size_t size;
+            char *bytes = bytes_of(list.figures[i].picture, &size);
+            assert_true(size > 1000);
+            if (round == 0) {
+                first[i] = bytes;
+                sizes[i] = size;
+                continue;
+            }
+            assert_int_equal(size, sizes[i]);
+            assert_memory_equal(bytes, first[i], size);
+            free(bytes);
+        }
+        /* A PDF's clock has seconds. */
+        if (round == 0 && strcmp(format, "pdf") == 0)
+            (void)usleep(1100000);
+    }
+    for (size_t i = 0; i < list.count; i++)
+        free(first[i]);
+    free(first);
+    free(sizes);
+    figure_list_clear(&list);
+}
+
+static void every_script_draws_without_a_warning_and_the_same_bytes_twice(void **state)
+{
+    (void)state;
+    struct fixture all[COUNT(light)];
+    memcpy(all, light, sizeof all);
+    for (size_t i = 0; i < COUNT(all); i++)
+        all[i].record = RECORD_ALL;
+    a_file_is_drawn_the_same_twice(results_write(all, COUNT(all), 300), "svg");
+    a_file_is_drawn_the_same_twice(sensitivity_write(), "svg");
+    a_file_is_drawn_the_same_twice(requests_write(10), "svg");
+    a_file_is_drawn_the_same_twice(points_write(), "svg");
+    a_file_is_drawn_the_same_twice("traces/profiles/a100-mig-parvagpu.json", "svg");
+    a_file_is_drawn_the_same_twice("traces/arrivals/Azure2021_200.csv.gz", "svg");
+}
+
+static void png_and_pdf_are_the_same_bytes_twice_too(void **state)
+{
+    (void)state;
+    a_file_is_drawn_the_same_twice(requests_write(0), "png");
+    a_file_is_drawn_the_same_twice(points_write(), "pdf");
+}
+
+static void a_picture_names_no_version_of_gnuplot_and_no_date(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(points_write());
+    struct error error = {0};
+    size_t size;
+    assert_true(plot_draw(&list, "svg", &error));
+    char *svg = bytes_of(list.figures[0].picture, &size);
+    assert_null(strstr(svg, "patchlevel"));
+    assert_null(strstr(svg, "GNUPLOT"));
+    assert_non_null(strstr(svg, "</svg>"));
+    free(svg);
+    assert_true(plot_draw(&list, "pdf", &error));
+    char *pdf = bytes_of(list.figures[0].picture, &size);
+    assert_non_null(memmem(pdf, size, "/CreationDate (D:00000000000000", 31));
+    free(pdf);
+    figure_list_clear(&list);
+}
+
+static void hostile_names_are_only_text(void **state)
+{
+    (void)state;
+    static const char setting[] = "a,\"b\" <c> & `touch x`'; system('false'); {^_@}\xff\n";
+    static const struct fixture hostile[] = {
+        {setting, "no,\"such\"<policy>", "policy.name=x", 1, 0.5, 0.0002, RECORD_REQUESTS}};
+    struct figure_list list = drawn(results_write(hostile, 1, 300));
+    struct error error = {0};
+    size_t size;
+    if (!plot_draw(&list, "svg", &error))
+        fail_msg("%s", error.message);
+    for (size_t i = 0; i < list.count; i++) {
+        char *svg = bytes_of(list.figures[i].picture, &size);
+        assert_non_null(strstr(svg, "&lt;c"));
+        assert_null(strstr(svg, "<c>"));
+        free(svg);
+        char *csv = bytes_of(list.figures[i].csv, &size);
+        size_t columns = 0;
+        for (const char *line = csv; *line != '\0'; line = strchr(line, '\n') + 1) {
+            size_t commas = 0;
+            for (const char *c = line; *c != '\n'; c++)
+                commas += *c == ',';
+            columns = line == csv ? commas : columns;
+            assert_int_equal(commas, columns);
+        }
+        free(csv);
+    }
+    assert_true(list.count >= 5);
+    figure_list_clear(&list);
+}
+
+/* ---- Choice, refusals, palette -------------------------------------------------------------- */
+
+static void only_what_is_asked_for_is_made(void **state)
+{
+    (void)state;
+    static const char *const only[] = {"cost", "hit-rate-light"};
+    struct figure_list list = {.folder = folder, .only = only, .only_count = 2};
+    struct error error = {0};
+    assert_true(plot_file(results_write(light, COUNT(light), 0), &list, &error));
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.figures[0].name, "hit-rate-light");
+    assert_string_equal(list.figures[1].name, "cost-light");
+    figure_list_clear(&list);
+}
+
+static void refused(const char *content, const char *said)
+{
+    struct figure_list list = {.folder = folder};
+    struct error error = {0};
+    char path[600];
+    (void)snprintf(path, sizeof path, "%s/bad-input", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(content, file);
+    assert_int_equal(fclose(file), 0);
+    assert_false(plot_file(path, &list, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    if (strstr(error.message, said) == NULL || strstr(error.message, "bad-input") == NULL ||
+        strchr(error.message, '\n') != NULL)
+        fail_msg("'%s' is not one line with bad-input and '%s'", error.message, said);
+    figure_list_clear(&list);
+}
+
+static void what_is_no_input_is_refused_in_one_line_that_names_it(void **state)
+{
+    (void)state;
+    struct figure_list list = {.folder = folder};
+    struct error error = {0};
+    refused("\x89HDF\r\n\x1a\nand nothing more", "damaged");
+    refused("{\"unit\": }", "1:10");
+    refused("neither of them\n", "");
+    refused("", "");
+    refused("function,batch,vcpu,vgpu_share,measured_ms,fitted_ms\n", "holds no point");
+    refused("function,batch,vcpu,vgpu_share,measured_ms,fitted_ms\nf,1,1,1,2,-3\n", "fitted_ms");
+    refused("function,batch,vcpu,vgpu_share,measured_ms,fitted_ms\nf,1,1,1,2\n", ":2");
+    assert_false(plot_file(path_in("missing.h5"), &list, &error));
+    assert_non_null(strstr(error.message, "missing.h5"));
+    figure_list_clear(&list);
+}
+
+static void without_gnuplot_one_line_says_so(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    char *path = strdup(getenv("PATH"));
+    assert_non_null(path);
+    assert_int_equal(setenv("PATH", folder, 1), 0);
+    const bool there = gnuplot_check(&error);
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    free(path);
+    assert_false(there);
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_non_null(strstr(error.message, "gnuplot is missing"));
+}
+
+static void every_policy_that_ships_has_a_look_of_its_own(void **state)
+{
+    (void)state;
+    for (size_t i = 0; policy_at(i) != NULL; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct look a = palette_policy(policy_at(i)->name, 0);
+            const struct look b = palette_policy(policy_at(j)->name, 0);
+            /* Told apart in grey print by marker, or by shade and marker both; as a line by colour
+             * or dash. */
+            if (a.colour == b.colour && (a.point == b.point || a.dash == b.dash))
+                fail_msg("%s looks like %s", policy_at(i)->name, policy_at(j)->name);
+        }
+}
+
+static void variants_keep_the_colour_and_change_the_marker(void **state)
+{
+    (void)state;
+    const struct look plain = palette_policy("esg", 0);
+    for (size_t v = 1; v < 5; v++) {
+        assert_int_equal(palette_policy("esg", v).colour, plain.colour);
+        for (size_t other = 0; other < v; other++)
+            assert_int_not_equal(palette_policy("esg", v).point,
+                                 palette_policy("esg", other).point);
+    }
+    const struct look plugin = palette_policy("./mine.so", 0);
+    assert_int_equal(plugin.colour, palette_policy("./mine.so", 0).colour);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_create, folder_remove)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(hit_rates_are_percentages_with_half_widths_by_application),
+        TEST(the_pareto_front_is_of_those_that_none_beats_on_both),
+        TEST(figures_that_need_rows_are_left_out_with_a_note),
+        TEST(latencies_are_quantiles_split_by_what_their_requests_did),
+        TEST(what_was_dropped_never_finishes),
+        TEST(a_figure_with_nothing_in_it_is_left_out_with_a_note),
+        TEST(a_line_joins_three_values_or_more_of_one_parameter_all_else_equal),
+        TEST(every_script_draws_without_a_warning_and_the_same_bytes_twice),
+        TEST(png_and_pdf_are_the_same_bytes_twice_too),
+        TEST(a_picture_names_no_version_of_gnuplot_and_no_date),
+        TEST(hostile_names_are_only_text),
+        TEST(only_what_is_asked_for_is_made),
+        TEST(what_is_no_input_is_refused_in_one_line_that_names_it),
+        TEST(without_gnuplot_one_line_says_so),
+        cmocka_unit_test(every_policy_that_ships_has_a_look_of_its_own),
+        cmocka_unit_test(variants_keep_the_colour_and_change_the_marker),
+    };
+    /* The scripts that stand here, not those of an installation. */
+    if (setenv("ESGSIM_DATA", ".", 1) != 0)
+        return 1;
+    return cmocka_run_group_tests_name("plot", tests, NULL, NULL);
+}
