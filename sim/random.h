@@ -88,6 +88,12 @@ static inline double random_exponential(struct random_stream *stream, double mea
     return -mean * log(1 - random_uniform(stream));
 }
 
+/* gsl_ran_exponential(&stream->rng, mean), bit for bit, without the calls through pointers. */
+static inline double random_exponential_gsl(struct random_stream *stream, double mean)
+{
+    return -mean * log1p(-random_uniform(stream));
+}
+
 /* Lognormal of mean 1 and coefficient of variation cv >= 0 (cv 0: exactly 1, nothing drawn), in
  * steps of 2^-30, so that every processor draws the same. */
 double random_noise(struct random_stream *stream, double cv);

@@ -89,6 +89,7 @@ static void gsl_functions_and_inline_ones_give_the_same_numbers(void **state)
         assert_true(random_uniform(&ours) == gsl_rng_uniform(&theirs.rng));
         double a = random_exponential(&ours, 2.5), b = gsl_ran_exponential(&theirs.rng, 2.5);
         assert_true(fabs(a - b) <= 4 * GSL_DBL_EPSILON * b);
+        assert_true(random_exponential_gsl(&ours, 0.3) == gsl_ran_exponential(&theirs.rng, 0.3));
     }
 }
 

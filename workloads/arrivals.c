@@ -34,7 +34,7 @@ uint32_t arrival_draw_application(const struct workload *workload, uint64_t seed
     if (workload->application_count == 1)
         return 0;
     random_stream_open(&random, seed, RANDOM_APPLICATION, request, 0);
-    double left = gsl_rng_uniform(&random.rng);
+    double left = random_uniform(&random);
     uint32_t drawn = 0;
     /* Rounding may leave a sliver above the sum of the weights: the last one with weight takes it.
      */
@@ -79,7 +79,7 @@ static bool next_poisson(struct arrival_stream *stream, struct error *error)
     struct random_stream random;
     random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
     return advance(
-        stream, gsl_ran_exponential(&random.rng, (double)SIM_S / stream->spec->rate_per_s), error);
+        stream, random_exponential_gsl(&random, (double)SIM_S / stream->spec->rate_per_s), error);
 }
 
 static bool enter_state(struct arrival_stream *stream, struct error *error)
