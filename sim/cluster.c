@@ -11,12 +11,12 @@ static int64_t kb_from_mb(double mb)
 
 static int64_t weights_kb(const struct cluster *cluster, uint32_t function)
 {
-    return kb_from_mb(cluster->workload->functions[function].gpu_weights_mb);
+    return cluster->memory[function].weights_kb;
 }
 
 static int64_t host_kb(const struct cluster *cluster, uint32_t function)
 {
-    return kb_from_mb(cluster->workload->functions[function].host_memory_mb);
+    return cluster->memory[function].host_kb;
 }
 
 static int64_t activation_kb(const struct cluster *cluster, uint32_t function,
@@ -43,7 +43,9 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
                                       .first_gpu = cluster->gpu_count,
                                       .gpu_count = (uint32_t)group->gpu_count,
                                       .lru_head = SIM_NONE,
-                                      .lru_tail = SIM_NONE};
+                                      .lru_tail = SIM_NONE,
+                                      .changed = SIM_NONE,
+                                      .filed = SIM_NONE};
     invoker->free_kb = invoker->memory_kb;
     cluster->capacity.vcpus += group->vcpus;
     cluster->capacity.memory_kb += invoker->memory_kb;
@@ -97,12 +99,12 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus)
     cluster->starting_total = calloc(f, sizeof *cluster->starting_total);
     cluster->home_first = calloc(f, sizeof *cluster->home_first);
     cluster->home_step = calloc(f, sizeof *cluster->home_step);
-    cluster->by_function = calloc(f, sizeof *cluster->by_function);
+    cluster->memory = calloc(f, sizeof *cluster->memory);
     cluster->dirty = calloc(n, sizeof *cluster->dirty);
     return cluster->invokers != NULL && cluster->gpus != NULL && cluster->warm != NULL &&
            cluster->idle_total != NULL && cluster->starting_total != NULL &&
-           cluster->home_first != NULL && cluster->home_step != NULL &&
-           cluster->by_function != NULL && cluster->dirty != NULL;
+           cluster->home_first != NULL && cluster->home_step != NULL && cluster->memory != NULL &&
+           cluster->dirty != NULL;
 }
 
 static void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
@@ -111,6 +113,13 @@ static void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
         return;
     cluster->invokers[invoker].dirty = true;
     cluster->dirty[cluster->dirty_count++] = invoker;
+}
+
+static bool cluster_fail(struct cluster *cluster, struct error *error)
+{
+    uint32_t invokers = cluster->invoker_count;
+    cluster_clear(cluster);
+    return error_run(error, "out of memory for a cluster of %" PRIu32 " invokers", invokers);
 }
 
 bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
@@ -135,20 +144,23 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
     vcpus = vcpus < 255 ? vcpus : 255;
     bool ok = cluster_allocate(cluster, gpus) &&
               fit_index_init(&cluster->all, spec->invoker_count, units, vcpus);
-    for (uint32_t f = 0; ok && f < cluster->function_count; f++)
-        ok = fit_index_init(&cluster->by_function[f], spec->invoker_count, units, vcpus);
-    if (!ok) {
-        cluster_clear(cluster);
-        return error_run(error, "out of memory for a cluster of %" PRIu32 " invokers",
-                         spec->invoker_count);
-    }
+    if (!ok)
+        return cluster_fail(cluster, error);
+    for (uint32_t f = 0; f < cluster->function_count; f++)
+        cluster->memory[f] =
+            (struct function_memory){kb_from_mb(workload->functions[f].host_memory_mb),
+                                     kb_from_mb(workload->functions[f].gpu_weights_mb)};
     for (size_t i = 0; i < (size_t)spec->invoker_count * cluster->function_count; i++)
-        cluster->warm[i] = (struct warm_list){
-            .idle_head = SIM_NONE, .idle_tail = SIM_NONE, .starting_head = SIM_NONE};
+        cluster->warm[i] = (struct warm_list){.idle_head = SIM_NONE,
+                                              .idle_tail = SIM_NONE,
+                                              .starting_head = SIM_NONE,
+                                              .filing = {.place = SIM_NONE}};
     uint32_t id = 0;
     for (size_t i = 0; i < spec->group_count; i++)
         for (uint32_t k = 0; k < spec->groups[i].count; k++, id++)
             cluster_init_invoker(cluster, id, &spec->groups[i]);
+    if (!warm_index_init(cluster))
+        return cluster_fail(cluster, error);
     /* Filed from the last to the first, so that the first stands at the head of its bucket. */
     for (uint32_t i = spec->invoker_count; i-- > 0;)
         cluster_mark_dirty(cluster, i);
@@ -159,9 +171,8 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
 void cluster_clear(struct cluster *cluster)
 {
     fit_index_clear(&cluster->all);
-    for (uint32_t f = 0; cluster->by_function != NULL && f < cluster->function_count; f++)
-        fit_index_clear(&cluster->by_function[f]);
-    free(cluster->by_function);
+    warm_index_clear(cluster);
+    free(cluster->memory);
     free(cluster->invokers);
     free(cluster->gpus);
     free(cluster->warm);
@@ -240,39 +251,26 @@ uint32_t gpu_headroom(const struct gpu_state *gpu)
 
 /* ---- The filing of invokers ------------------------------------------------------------------ */
 
-/* Greatest headroom among the GPUs on which `function` has an idle container. */
-static uint32_t warm_headroom(const struct cluster *cluster, const struct warm_list *list)
+/* Files the invoker where it belongs; the number of the filing tells when it last moved. */
+static void cluster_file(struct cluster *cluster, uint32_t id)
 {
+    struct invoker_state *invoker = &cluster->invokers[id];
     uint32_t best = 0;
-    for (uint32_t c = list->idle_head; c != SIM_NONE; c = cluster->containers[c].next) {
-        uint32_t gpu = cluster->containers[c].gpu;
-        uint32_t headroom = gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]);
+    for (uint32_t g = 0; g < invoker->gpu_count; g++) {
+        uint32_t headroom = gpu_headroom(&cluster->gpus[invoker->first_gpu + g]);
         best = headroom > best ? headroom : best;
     }
-    return best;
+    uint32_t vcpus =
+        invoker->free_vcpus < cluster->all.vcpus ? invoker->free_vcpus : cluster->all.vcpus;
+    fit_index_file(&cluster->all, id, best, vcpus);
+    warm_index_file(cluster, id, best, vcpus);
+    invoker->dirty = false;
 }
 
 static void cluster_file_dirty(struct cluster *cluster)
 {
-    for (uint32_t k = 0; k < cluster->dirty_count; k++) {
-        uint32_t id = cluster->dirty[k];
-        struct invoker_state *invoker = &cluster->invokers[id];
-        uint32_t best = 0;
-        for (uint32_t g = 0; g < invoker->gpu_count; g++) {
-            uint32_t headroom = gpu_headroom(&cluster->gpus[invoker->first_gpu + g]);
-            best = headroom > best ? headroom : best;
-        }
-        fit_index_file(&cluster->all, id, best, invoker->free_vcpus);
-        const struct warm_list *lists = &cluster->warm[(size_t)id * cluster->function_count];
-        for (uint32_t f = 0; f < cluster->function_count; f++) {
-            if (lists[f].idle_count == 0)
-                fit_index_remove(&cluster->by_function[f], id);
-            else
-                fit_index_file(&cluster->by_function[f], id, warm_headroom(cluster, &lists[f]),
-                               invoker->free_vcpus);
-        }
-        invoker->dirty = false;
-    }
+    for (uint32_t k = 0; k < cluster->dirty_count; k++)
+        cluster_file(cluster, cluster->dirty[k]);
     cluster->dirty_count = 0;
 }
 
@@ -280,11 +278,12 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm)
 {
     cluster_file_dirty(cluster);
-    const struct fit_index *index = warm ? &cluster->by_function[function] : &cluster->all;
+    const uint32_t units = configuration->vgpu, vcpus = configuration->vcpu;
     struct placement placement;
     uint32_t candidate = SIM_NONE;
     do {
-        candidate = fit_index_next(index, configuration->vgpu, configuration->vcpu, candidate);
+        candidate = warm ? warm_index_next(cluster, function, units, vcpus, candidate)
+                         : fit_index_next(&cluster->all, units, vcpus, candidate);
         if (candidate != SIM_NONE &&
             cluster_place(cluster, function, configuration, candidate, warm, &placement))
             return candidate;
@@ -353,7 +352,8 @@ static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_
     c->claimed = false;
     c->idle_since = now;
     list_push(cluster, id, &list->idle_head, &list->idle_tail);
-    list->idle_count++;
+    if (list->idle_count++ == 0)
+        warm_index_change(cluster, c->invoker, c->function);
     cluster->idle_total[c->function]++;
     cluster->idle_containers++;
     c->lru_next = SIM_NONE;
@@ -375,7 +375,8 @@ static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evic
     struct invoker_state *invoker = &cluster->invokers[c->invoker];
     struct warm_list *list = container_list(cluster, c);
     list_unlink(cluster, id, &list->idle_head, &list->idle_tail);
-    list->idle_count--;
+    if (--list->idle_count == 0)
+        warm_index_change(cluster, c->invoker, c->function);
     cluster->idle_total[c->function]--;
     cluster->idle_containers--;
     if (c->lru_previous != SIM_NONE)
@@ -664,7 +665,7 @@ uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
             need += weights_kb(cluster, function);
         cluster_make_room(cluster, placement->invoker, placement->gpu, need, placement->container);
     }
-    uint32_t id = claim_container(cluster, function, placement);
+    uint32_t id = cluster->out_of_memory ? SIM_NONE : claim_container(cluster, function, placement);
     if (id == SIM_NONE)
         return SIM_NONE;
     cluster->containers[id].quota = (uint8_t)placement->quota;

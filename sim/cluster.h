@@ -21,6 +21,7 @@
 #include "sim/calendar.h"
 #include "sim/error.h"
 #include "sim/fit_index.h"
+#include "sim/warm_index.h"
 #include "workloads/experiment.h"
 #include "workloads/workload.h"
 
@@ -64,6 +65,7 @@ struct invoker_state {
     uint32_t batches;            /* reserved and not released */
     uint32_t lru_head, lru_tail; /* idle containers, oldest first */
     bool dirty;                  /* its filing in the indices is out of date */
+    uint32_t changed, filed;     /* functions of which idle containers came or went; filed here */
 };
 
 struct warm_list {
@@ -72,6 +74,7 @@ struct warm_list {
     uint32_t idle_count;
     uint32_t starting_head; /* starting and unclaimed */
     uint32_t containers;    /* in whatever state */
+    struct warm_filing filing;
 };
 
 /* Parts of a GPU unit: a share held for q per cent of the time is share × q parts. */
@@ -97,9 +100,15 @@ struct cluster {
     uint64_t next_serial;
     uint32_t idle_containers, starting_containers; /* all functions */
     struct fit_index all;                          /* every invoker */
-    struct fit_index *by_function; /* invokers with an idle container of the function */
+    struct warm_function *by_function;             /* invokers with an idle container of it */
     uint32_t *dirty;
     uint32_t dirty_count;
+    uint64_t filings;               /* of an invoker, so far */
+    struct warm_standing *standing; /* of each invoker, as it is filed */
+    bool out_of_memory;
+    struct function_memory {
+        int64_t host_kb, weights_kb;
+    } * memory; /* per function */
     struct cluster_use use, capacity;
     uint32_t *home_step; /* per function: co-prime step of the home walk */
     uint32_t *home_first;

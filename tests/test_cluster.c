@@ -261,10 +261,140 @@ static void home_walks_visit_every_invoker_once(void **state)
     cluster_clear(&fixture.cluster);
 }
 
+/* ---- The walk of warm invokers -------------------------------------------------------------- */
+
+enum { CROWD = 150, CROWD_STEPS = 30000 };
+
+/* What the order means, kept the plain way: an index a function, in which every change of an
+ * invoker files it for every function that is idle there. */
+struct plain_order {
+    struct fit_index index[FUNCTIONS];
+};
+
+static void plain_order_make(struct plain_order *plain)
+{
+    for (int f = 0; f < FUNCTIONS; f++)
+        assert_true(fit_index_init(&plain->index[f], CROWD, 7, 16));
+}
+
+static void plain_order_clear(struct plain_order *plain)
+{
+    for (int f = 0; f < FUNCTIONS; f++)
+        fit_index_clear(&plain->index[f]);
+}
+
+static uint32_t idle_headroom(const struct cluster *cluster, uint32_t invoker, uint32_t function)
+{
+    uint32_t best = 0;
+    const struct warm_list *list = &cluster->warm[(size_t)invoker * FUNCTIONS + function];
+    for (uint32_t c = list->idle_head; c != SIM_NONE; c = cluster->containers[c].next) {
+        uint32_t gpu = cluster->containers[c].gpu;
+        uint32_t headroom = gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]);
+        best = headroom > best ? headroom : best;
+    }
+    return best;
+}
+
+/* To be called before each query, which clears the list of changed invokers. */
+static void plain_order_update(struct plain_order *plain, const struct cluster *cluster)
+{
+    for (uint32_t k = 0; k < cluster->dirty_count; k++) {
+        uint32_t i = cluster->dirty[k];
+        for (uint32_t f = 0; f < FUNCTIONS; f++) {
+            if (cluster->warm[(size_t)i * FUNCTIONS + f].idle_count == 0)
+                fit_index_remove(&plain->index[f], i);
+            else
+                fit_index_file(&plain->index[f], i, idle_headroom(cluster, i, f),
+                               cluster->invokers[i].free_vcpus);
+        }
+    }
+}
+
+static void assert_same_walk(const struct plain_order *plain, const struct cluster *cluster,
+                             uint32_t f, uint32_t units, uint32_t vcpus)
+{
+    uint32_t expected = SIM_NONE, found = SIM_NONE;
+    do {
+        expected = fit_index_next(&plain->index[f], units, vcpus, expected);
+        found = warm_index_next(cluster, f, units, vcpus, found);
+        assert_int_equal(found, expected);
+    } while (expected != SIM_NONE);
+}
+
+/* Containers come and go in tides, so that the functions' lists grow beyond what is walked and
+ * shrink again. Several changes happen between two queries. */
+static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
+{
+    struct cluster *cluster = &fixture->cluster;
+    struct plain_order plain;
+    plain_order_make(&plain);
+    struct held held[256];
+    size_t count = 0;
+    for (int step = 0; step < CROWD_STEPS; step++) {
+        uint32_t f = draw(fixture, FUNCTIONS), k = draw(fixture, 6), id;
+        const struct configuration *c = &fixture->configurations[f][k];
+        bool flood = step / 1000 % 4 == 0;
+        uint32_t choice = draw(fixture, 12);
+        if (choice < 4) {
+            plain_order_update(&plain, cluster);
+            uint32_t i = cluster_best_fit(cluster, f, c, true);
+            assert_same_walk(&plain, cluster, f, c->vgpu, c->vcpu);
+            *walked += !cluster->by_function[f].filed && cluster->by_function[f].count > 1;
+            *filed += cluster->by_function[f].filed;
+            struct placement placement;
+            if (count == 256 || i == SIM_NONE || !cluster_place(cluster, f, c, i, true, &placement))
+                continue;
+            struct held *h = &held[count++];
+            *h = (struct held){.function = f, .configuration = k};
+            h->container = cluster_reserve(cluster, f, c, &placement, &h->slots);
+        } else if (choice < 8 && count > 0) {
+            size_t which = draw(fixture, (uint32_t)count);
+            struct held h = held[which];
+            held[which] = held[--count];
+            cluster_release(cluster, h.container,
+                            &fixture->configurations[h.function][h.configuration], h.slots, step);
+        } else if (flood) {
+            id = cluster_prewarm(cluster, f, draw(fixture, CROWD));
+            if (id != SIM_NONE)
+                cluster_container_ready(cluster, id, step);
+        } else {
+            id = cluster->invokers[draw(fixture, CROWD)].lru_head;
+            if (id != SIM_NONE)
+                cluster_evict(cluster, id);
+        }
+    }
+    plain_order_clear(&plain);
+}
+
+static void warm_walks_equal_those_of_an_index_for_every_function(void **state)
+{
+    (void)state;
+    static const enum sharing kinds[] = {SHARING_MPS, SHARING_MIG};
+    for (size_t i = 0; i < 4; i++) {
+        struct fixture fixture;
+        size_t walked = 0, filed = 0;
+        assert_int_equal(fixture_make(&fixture, kinds[i % 2]), 0);
+        cluster_clear(&fixture.cluster);
+        fixture.groups[0].count = 100;
+        fixture.groups[1].count = 20;
+        fixture.groups[2].count = 30;
+        fixture.groups[1].gpu_count = i < 2 ? 1 : 2;
+        fixture.workload.cluster.invoker_count = CROWD;
+        if (i >= 2) /* one function with and without a GPU */
+            fixture.configurations[1][0].vgpu = 0;
+        assert_true(cluster_init(&fixture.cluster, &fixture.workload, REUSE_MRU, NULL));
+        crowd_life(&fixture, &walked, &filed);
+        assert_true(filed > 1000);
+        assert_true(i < 2 ? walked > 1000 : walked == 0); /* several GPUs: always filed */
+        cluster_clear(&fixture.cluster);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan),
+        cmocka_unit_test(warm_walks_equal_those_of_an_index_for_every_function),
         cmocka_unit_test(mig_places_the_slices_an_a100_offers),
         cmocka_unit_test(a_full_gpu_evicts_the_least_recently_used_idle_container),
         cmocka_unit_test(home_walks_visit_every_invoker_once),

@@ -1,0 +1,305 @@
+#include "sim/warm_index.h"
+
+#include <stdlib.h>
+
+#include "sim/cluster.h"
+
+static struct warm_list *list_of(const struct cluster *cluster, uint32_t invoker, uint32_t function)
+{
+    return &cluster->warm[(size_t)invoker * cluster->function_count + function];
+}
+
+/* ---- Standings ------------------------------------------------------------------------------ */
+
+enum { FILING_BITS = 48, VCPU_BITS = 8, VCPU_MAX = (1 << VCPU_BITS) - 1 };
+
+#define FILING_MASK (((uint64_t)1 << FILING_BITS) - 1)
+
+static inline uint64_t standing_make(uint32_t headroom, uint32_t vcpus, uint64_t filing)
+{
+    return ((uint64_t)headroom << VCPU_BITS | vcpus) << FILING_BITS | (FILING_MASK - filing);
+}
+
+/* The same place, reached by another filing. */
+static inline uint64_t standing_since(uint64_t standing, uint64_t filing)
+{
+    return (standing & ~FILING_MASK) | (FILING_MASK - filing);
+}
+
+static inline uint32_t standing_headroom(uint64_t standing)
+{
+    return (uint32_t)(standing >> (FILING_BITS + VCPU_BITS));
+}
+
+static inline uint32_t standing_vcpus(uint64_t standing)
+{
+    return (uint32_t)(standing >> FILING_BITS) & VCPU_MAX;
+}
+
+static inline bool standing_moves(uint64_t standing, uint32_t headroom, uint32_t vcpus)
+{
+    return standing_headroom(standing) != headroom || standing_vcpus(standing) != vcpus;
+}
+
+/* The later of two filings at one place comes first, and is the smaller number. */
+static inline uint64_t member_standing(const struct cluster *cluster,
+                                       const struct warm_function *warm,
+                                       const struct warm_member *member)
+{
+    const struct warm_standing *invoker = &cluster->standing[member->invoker];
+    uint64_t moved = warm->on_gpu ? invoker->on_gpu : invoker->on_cpu;
+    uint64_t since = standing_since(moved, member->since);
+    return moved < since ? moved : since;
+}
+
+/* ---- Start and end -------------------------------------------------------------------------- */
+
+static bool index_make(const struct cluster *cluster, struct warm_function *warm)
+{
+    return warm->index.next != NULL || fit_index_init(&warm->index, cluster->invoker_count,
+                                                      cluster->all.units, cluster->all.vcpus);
+}
+
+/* Do its containers stand on GPUs: all, or none of them? */
+static void function_sort(const struct function *function, struct warm_function *warm)
+{
+    bool with = false, without = false;
+    for (size_t c = 0; c < function->configuration_count; c++) {
+        with = with || function->configurations[c].vgpu > 0;
+        without = without || function->configurations[c].vgpu == 0;
+    }
+    warm->on_gpu = with;
+    warm->always = with && without;
+}
+
+bool warm_index_init(struct cluster *cluster)
+{
+    bool several = cluster->all.units > VCPU_MAX;
+    for (uint32_t i = 0; i < cluster->invoker_count; i++)
+        several = several || cluster->invokers[i].gpu_count > 1;
+    cluster->by_function = calloc(cluster->function_count, sizeof *cluster->by_function);
+    cluster->standing = calloc(cluster->invoker_count, sizeof *cluster->standing);
+    if (cluster->by_function == NULL || cluster->standing == NULL)
+        return false;
+    for (uint32_t f = 0; f < cluster->function_count; f++) {
+        struct warm_function *warm = &cluster->by_function[f];
+        function_sort(&cluster->workload->functions[f], warm);
+        warm->always = warm->always || several;
+        warm->filed = warm->always;
+        if (warm->filed && !index_make(cluster, warm))
+            return false;
+    }
+    return true;
+}
+
+void warm_index_clear(struct cluster *cluster)
+{
+    for (uint32_t f = 0; cluster->by_function != NULL && f < cluster->function_count; f++) {
+        fit_index_clear(&cluster->by_function[f].index);
+        free(cluster->by_function[f].members);
+    }
+    free(cluster->by_function);
+    free(cluster->standing);
+}
+
+/* ---- Members -------------------------------------------------------------------------------- */
+
+void warm_index_change(struct cluster *cluster, uint32_t invoker, uint32_t function)
+{
+    struct warm_filing *filing = &list_of(cluster, invoker, function)->filing;
+    if (filing->changed)
+        return;
+    filing->changed = true;
+    filing->next_changed = cluster->invokers[invoker].changed;
+    cluster->invokers[invoker].changed = function;
+}
+
+static void filed_link(struct cluster *cluster, uint32_t invoker, uint32_t function)
+{
+    struct invoker_state *state = &cluster->invokers[invoker];
+    struct warm_filing *filing = &list_of(cluster, invoker, function)->filing;
+    filing->previous_filed = SIM_NONE;
+    filing->next_filed = state->filed;
+    if (state->filed != SIM_NONE)
+        list_of(cluster, invoker, state->filed)->filing.previous_filed = function;
+    state->filed = function;
+}
+
+static void filed_unlink(struct cluster *cluster, uint32_t invoker, uint32_t function)
+{
+    struct warm_filing *filing = &list_of(cluster, invoker, function)->filing;
+    if (filing->previous_filed != SIM_NONE)
+        list_of(cluster, invoker, filing->previous_filed)->filing.next_filed = filing->next_filed;
+    else
+        cluster->invokers[invoker].filed = filing->next_filed;
+    if (filing->next_filed != SIM_NONE)
+        list_of(cluster, invoker, filing->next_filed)->filing.previous_filed =
+            filing->previous_filed;
+    fit_index_remove(&cluster->by_function[function].index, invoker);
+}
+
+static bool members_grow(struct warm_function *warm)
+{
+    uint32_t capacity = warm->capacity == 0 ? 8 : 2 * warm->capacity;
+    struct warm_member *members = realloc(warm->members, capacity * sizeof *members);
+    if (members == NULL)
+        return false;
+    warm->members = members;
+    warm->capacity = capacity;
+    return true;
+}
+
+struct filing {
+    uint64_t standing;
+    uint32_t invoker;
+};
+
+/* The latest last. */
+static int filing_compare(const void *a, const void *b)
+{
+    uint64_t x = ((const struct filing *)a)->standing & FILING_MASK;
+    uint64_t y = ((const struct filing *)b)->standing & FILING_MASK;
+    return (x < y) - (x > y);
+}
+
+/* Files all members, the earliest first, so that the latest stand at the heads. */
+static bool function_file(struct cluster *cluster, uint32_t function)
+{
+    struct warm_function *warm = &cluster->by_function[function];
+    struct filing *sorted = malloc(warm->count * sizeof *sorted);
+    if (sorted == NULL || !index_make(cluster, warm)) {
+        free(sorted);
+        return false;
+    }
+    for (uint32_t k = 0; k < warm->count; k++)
+        sorted[k] = (struct filing){member_standing(cluster, warm, &warm->members[k]),
+                                    warm->members[k].invoker};
+    qsort(sorted, warm->count, sizeof *sorted, filing_compare);
+    for (uint32_t k = 0; k < warm->count; k++) {
+        filed_link(cluster, sorted[k].invoker, function);
+        fit_index_file(&warm->index, sorted[k].invoker, standing_headroom(sorted[k].standing),
+                       standing_vcpus(sorted[k].standing));
+    }
+    free(sorted);
+    warm->filed = true;
+    return true;
+}
+
+static void function_unfile(struct cluster *cluster, uint32_t function)
+{
+    struct warm_function *warm = &cluster->by_function[function];
+    for (uint32_t k = 0; k < warm->count; k++)
+        filed_unlink(cluster, warm->members[k].invoker, function);
+    warm->filed = false;
+}
+
+static bool member_add(struct cluster *cluster, uint32_t function, uint32_t invoker,
+                       uint64_t filing)
+{
+    struct warm_function *warm = &cluster->by_function[function];
+    if (warm->count == warm->capacity && !members_grow(warm))
+        return false;
+    list_of(cluster, invoker, function)->filing.place = warm->count;
+    warm->members[warm->count++] = (struct warm_member){filing, invoker};
+    if (warm->filed)
+        filed_link(cluster, invoker, function); /* filed with the others of the invoker */
+    else if (warm->count > WARM_WALK_MAX)
+        return function_file(cluster, function);
+    return true;
+}
+
+static void member_remove(struct cluster *cluster, uint32_t function, uint32_t invoker)
+{
+    struct warm_function *warm = &cluster->by_function[function];
+    struct warm_filing *filing = &list_of(cluster, invoker, function)->filing;
+    if (warm->filed)
+        filed_unlink(cluster, invoker, function);
+    const struct warm_member last = warm->members[--warm->count];
+    warm->members[filing->place] = last;
+    list_of(cluster, last.invoker, function)->filing.place = filing->place;
+    filing->place = SIM_NONE;
+    if (warm->filed && !warm->always && warm->count < WARM_WALK_MAX / 4)
+        function_unfile(cluster, function);
+}
+
+/* Greatest headroom among the GPUs on which the function has an idle container. */
+static uint32_t warm_headroom(const struct cluster *cluster, const struct warm_list *list)
+{
+    uint32_t best = 0;
+    for (uint32_t c = list->idle_head; c != SIM_NONE; c = cluster->containers[c].next) {
+        uint32_t gpu = cluster->containers[c].gpu;
+        uint32_t headroom = gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]);
+        best = headroom > best ? headroom : best;
+    }
+    return best;
+}
+
+void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
+{
+    struct invoker_state *state = &cluster->invokers[invoker];
+    struct warm_standing *standing = &cluster->standing[invoker];
+    const uint64_t filing = ++cluster->filings;
+    if (standing->on_gpu == 0 || standing_moves(standing->on_gpu, headroom, vcpus))
+        standing->on_gpu = standing_make(headroom, vcpus, filing);
+    if (standing->on_cpu == 0 || standing_moves(standing->on_cpu, 0, vcpus))
+        standing->on_cpu = standing_make(0, vcpus, filing);
+    while (state->changed != SIM_NONE) {
+        uint32_t f = state->changed;
+        struct warm_list *list = list_of(cluster, invoker, f);
+        state->changed = list->filing.next_changed;
+        list->filing.changed = false;
+        if (list->idle_count == 0 && list->filing.place != SIM_NONE)
+            member_remove(cluster, f, invoker);
+        else if (list->idle_count > 0 && list->filing.place == SIM_NONE &&
+                 !member_add(cluster, f, invoker, filing))
+            cluster->out_of_memory = true;
+    }
+    for (uint32_t f = state->filed; f != SIM_NONE;) {
+        const struct warm_list *list = list_of(cluster, invoker, f);
+        struct warm_function *warm = &cluster->by_function[f];
+        uint32_t here = warm->on_gpu ? headroom : 0;
+        if (warm->always)
+            here = warm_headroom(cluster, list);
+        fit_index_file(&warm->index, invoker, here, vcpus);
+        f = list->filing.next_filed;
+    }
+}
+
+/* ---- Queries -------------------------------------------------------------------------------- */
+
+/* The first member at or after `from` with enough vCPUs. */
+static uint32_t members_next(const struct cluster *cluster, const struct warm_function *warm,
+                             uint64_t from, uint32_t need_vcpus)
+{
+    const uint64_t need = (uint64_t)need_vcpus << FILING_BITS;
+    const uint64_t vcpu_mask = (uint64_t)VCPU_MAX << FILING_BITS;
+    uint64_t best = UINT64_MAX;
+    uint32_t found = SIM_NONE;
+    /* Without branches: which member is better is anyone's guess. */
+    for (uint32_t k = 0; k < warm->count; k++) {
+        uint64_t here = member_standing(cluster, warm, &warm->members[k]);
+        uint64_t short_of = (uint64_t)(here < from) | (uint64_t)((here & vcpu_mask) < need);
+        here |= UINT64_C(0) - short_of;
+        uint32_t taken = UINT32_C(0) - (uint32_t)(here < best);
+        found = (warm->members[k].invoker & taken) | (found & ~taken);
+        best = here < best ? here : best;
+    }
+    return found;
+}
+
+uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint32_t need_units,
+                         uint32_t need_vcpus, uint32_t cursor)
+{
+    const struct warm_function *warm = &cluster->by_function[function];
+    if (warm->filed)
+        return fit_index_next(&warm->index, need_units, need_vcpus, cursor);
+    if (need_units > cluster->all.units)
+        return SIM_NONE;
+    uint32_t column = need_vcpus < cluster->all.vcpus ? need_vcpus : cluster->all.vcpus;
+    uint64_t from = (uint64_t)need_units << (FILING_BITS + VCPU_BITS);
+    if (cursor != SIM_NONE) {
+        uint32_t place = list_of(cluster, cursor, function)->filing.place;
+        from = member_standing(cluster, warm, &warm->members[place]) + 1;
+    }
+    return members_next(cluster, warm, from, column);
+}

@@ -1,0 +1,72 @@
+/* Which invokers have an idle container of a function, in the order of best fit.
+ *
+ * The order is that of a fit_index a function: fewest units left over, then fewest vCPUs; among
+ * equals the invoker that came to its place last. Keeping such an index for every function costs
+ * every change of an invoker a step for every function idle there. So a function with idle
+ * containers on few invokers has only a list of them, which a query walks; it is filed in an index
+ * of its own when the list grows long, and taken out when it has become short again. Both yield the
+ * same order: an invoker remembers when it was last filed anew, a list entry since when it stands
+ * there, and the later of the two is when an index would have filed it.
+ *
+ * That needs one headroom to an invoker: a function that runs now with, now without a GPU, and
+ * every function in a cluster of invokers with several GPUs, is filed always.
+ */
+#ifndef ESGSIM_SIM_WARM_INDEX_H
+#define ESGSIM_SIM_WARM_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/fit_index.h"
+
+struct cluster;
+
+/* Longest list that a query walks. */
+enum { WARM_WALK_MAX = 32 };
+
+/* Where an invoker stands in the walk of a function, in one number: units left over, vCPUs, and the
+ * filing that brought it there, counted backwards so that the latest comes first. */
+struct warm_standing {
+    uint64_t on_gpu; /* by the headroom of its GPU */
+    uint64_t on_cpu; /* of functions that use none */
+};
+
+struct warm_member {
+    uint64_t since; /* the filing in which it came */
+    uint32_t invoker;
+};
+
+struct warm_function {
+    struct warm_member *members; /* invokers with an idle container, in no order */
+    uint32_t count, capacity;
+    bool on_gpu;            /* its containers are ranked by the GPU's headroom */
+    bool always;            /* filed however few */
+    bool filed;             /* in `index` beside the list */
+    struct fit_index index; /* made when first needed */
+};
+
+/* Of one function on one invoker; zeroed but for `place`, which is SIM_NONE. */
+struct warm_filing {
+    uint32_t place; /* among the function's members; SIM_NONE: none */
+    uint32_t next_changed;
+    uint32_t next_filed, previous_filed; /* filed functions of the invoker */
+    bool changed;                        /* its count of idle containers went to or from zero */
+};
+
+/* For a cluster whose invokers, GPUs and workload are set; false when out of memory. */
+bool warm_index_init(struct cluster *cluster);
+void warm_index_clear(struct cluster *cluster);
+
+/* The idle containers of `function` on `invoker` came to be one or none. */
+void warm_index_change(struct cluster *cluster, uint32_t invoker, uint32_t function);
+
+/* Files `invoker` for every function idle there. A failure for want of memory is kept in
+ * cluster.out_of_memory. */
+void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus);
+
+/* The walk of fit_index_next over the invokers with an idle container of `function`. */
+uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint32_t need_units,
+                         uint32_t need_vcpus, uint32_t cursor);
+
+#endif
