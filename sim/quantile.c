@@ -3,10 +3,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_sort_long.h>
 #include <gsl/gsl_statistics_long.h>
 
-_Static_assert(sizeof(long) == sizeof(sim_time_t), "GSL sorts longs; samples must be longs");
+_Static_assert(sizeof(long) == sizeof(sim_time_t),
+               "GSL selects among longs; samples must be longs");
 
 __extension__ typedef unsigned __int128 wide_sum;
 
@@ -26,7 +26,7 @@ struct quantile {
     wide_sum sum; /* an integer: the mean does not depend on the order of additions */
     long max;
     long min;
-    bool sorted;
+    uint64_t lowest; /* so many samples stand first and are the lowest, in no order */
     uint64_t *buckets;
 };
 
@@ -97,7 +97,7 @@ void quantile_add(struct quantile *quantile, sim_time_t sample)
         quantile->samples[quantile->count] = sample;
     else
         quantile->buckets[bucket_of((uint64_t)sample)]++;
-    quantile->sorted = false;
+    quantile->lowest = 0;
     quantile->count++;
     quantile->sum += (uint64_t)sample;
     if (sample > quantile->max)
@@ -153,6 +153,18 @@ static double histogram_quantile(const struct quantile *quantile, double q)
     return (1 - fraction) * lower + fraction * upper;
 }
 
+/* Puts the samples of ranks `rank` and `rank` + 1 where sorting would. Those of lower rank come to
+ * stand before them, so that ascending quantiles look at fewer and fewer. */
+static void samples_select(struct quantile *quantile, uint64_t rank)
+{
+    uint64_t from = rank >= quantile->lowest ? quantile->lowest : 0;
+    for (uint64_t k = rank; k <= rank + 1 && k < quantile->count; k++) {
+        (void)gsl_stats_long_select(quantile->samples + from, 1, quantile->count - from, k - from);
+        from = k;
+    }
+    quantile->lowest = rank;
+}
+
 double quantile_value(struct quantile *quantile, double q)
 {
     assert(q >= 0 && q <= 1);
@@ -160,8 +172,6 @@ double quantile_value(struct quantile *quantile, double q)
         return 0;
     if (quantile->samples == NULL)
         return histogram_quantile(quantile, q);
-    if (!quantile->sorted)
-        gsl_sort_long(quantile->samples, 1, quantile->count);
-    quantile->sorted = true;
+    samples_select(quantile, (uint64_t)((double)(quantile->count - 1) * q));
     return gsl_stats_long_quantile_from_sorted_data(quantile->samples, 1, quantile->count, q);
 }

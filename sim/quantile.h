@@ -37,8 +37,8 @@ uint64_t quantile_count(const struct quantile *quantile);
 double quantile_mean(const struct quantile *quantile);
 sim_time_t quantile_max(const struct quantile *quantile);
 
-/* Quantile q in [0, 1] (asserted), in ns; 0 where there are no samples. Sorts on the first call
- * after an addition: O(n log n) while exact, O(buckets) later. */
+/* Quantile q in [0, 1] (asserted), in ns; 0 where there are no samples. O(n) while exact
+ * (ascending q after one another look at what is above the last), O(buckets) later. */
 double quantile_value(struct quantile *quantile, double q);
 
 /* Whether all samples are still held, and quantiles therefore exact. */
