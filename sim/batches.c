@@ -66,27 +66,34 @@ static double batch_speed(const struct platform *platform, const struct batch *b
     return speed * ((double)batch->quota / UNIT_PARTS);
 }
 
-/* Rates on a GPU: speed / slowdown among the batches that execute there. A batch that has its share
- * for a part of the time weighs on the others by that part. */
+/* A batch that has its share for a part of the time weighs on the others by that part. */
+static void batch_prepare_runner(const struct platform *platform, const struct gpu_state *gpu,
+                                 struct batch *batch)
+{
+    const struct function *function = &platform->workload->functions[batch->function];
+    const struct co_runner runner = {.index = function->interference_index,
+                                     .demand = function->bandwidth_share,
+                                     .share = (double)batch_configuration(platform, batch)->vgpu /
+                                              gpu->spec->units *
+                                              ((double)batch->quota / UNIT_PARTS)};
+    batch->runner = interference_prepare(platform->workload->interference, &runner);
+}
+
+/* Rates on a GPU: speed / slowdown among the batches that execute there. */
 static void gpu_update_rates(struct platform *platform, struct gpu_state *gpu)
 {
-    struct co_runner *runners = platform->runners;
+    const struct interference *model = platform->workload->interference;
+    struct prepared_runner *runners = platform->runners;
     uint32_t *ids = platform->runner_ids;
     size_t count = 0;
     for (uint32_t b = gpu->executing; b != SIM_NONE; b = platform->batches[b].next) {
-        const struct batch *batch = &platform->batches[b];
-        const struct function *function = &platform->workload->functions[batch->function];
         ids[count] = b;
-        runners[count++] =
-            (struct co_runner){.index = function->interference_index,
-                               .demand = function->bandwidth_share,
-                               .share = (double)batch_configuration(platform, batch)->vgpu /
-                                        gpu->spec->units * ((double)batch->quota / UNIT_PARTS)};
+        runners[count++] = platform->batches[b].runner;
     }
     for (size_t i = 0; i < count; i++) {
         struct batch *batch = &platform->batches[ids[i]];
-        double rate = batch_speed(platform, batch) /
-                      interference_slowdown(platform->workload->interference, runners, count, i);
+        double rate =
+            batch_speed(platform, batch) / interference_slowdown_prepared(model, runners, count, i);
         if (batch->finish_event != 0) {
             batch->work -= batch->rate * (double)(platform->now - batch->updated);
             batch->work = batch->work > 0 ? batch->work : 0;
@@ -146,6 +153,7 @@ void batches_start(struct platform *platform, uint32_t id)
         struct gpu_state *gpu = &platform->cluster.gpus[batch->gpu];
         gpu_add(platform, gpu, id);
         if (gpu_interferes(platform, gpu)) {
+            batch_prepare_runner(platform, gpu, batch);
             gpu_update_rates(platform, gpu);
             return;
         }
@@ -184,9 +192,11 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
     batch->quota = (uint8_t)quota;
     if (!batch->executing)
         return;
-    if (batch->gpu != SIM_NONE && gpu_interferes(platform, &platform->cluster.gpus[batch->gpu])) {
+    struct gpu_state *gpu = batch->gpu != SIM_NONE ? &platform->cluster.gpus[batch->gpu] : NULL;
+    if (gpu != NULL && gpu_interferes(platform, gpu)) {
+        batch_prepare_runner(platform, gpu, batch);
         batch->rate = 0; /* no rate that it could have: the finish moves even where rates agree */
-        gpu_update_rates(platform, &platform->cluster.gpus[batch->gpu]);
+        gpu_update_rates(platform, gpu);
         return;
     }
     batch->rate = batch_speed(platform, batch);
@@ -250,8 +260,8 @@ static sim_time_t batch_transfer(const struct platform *platform, const struct b
         const struct request *request = job_request(platform, job);
         const struct application *application =
             &platform->workload->applications[request->application];
-        const struct stage *stage = &application->stages[job % platform->stride];
-        uint32_t first = job - job % platform->stride;
+        const struct stage *stage = &application->stages[job_stage(platform, job)];
+        uint32_t first = job - job_stage(platform, job);
         for (size_t i = 0; i < stage->after_count; i++) {
             if (platform->jobs[first + stage->after[i]].invoker == batch->invoker)
                 continue;

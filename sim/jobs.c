@@ -109,7 +109,7 @@ uint32_t job_queue(const struct platform *platform, uint32_t job)
 {
     const struct request *request = job_request(platform, job);
     return platform->workload->applications[request->application].first_queue +
-           job % platform->stride;
+           job_stage(platform, job);
 }
 
 void jobs_route(struct platform *platform, uint32_t id, uint32_t instance)
@@ -191,7 +191,10 @@ static bool requests_grow(struct platform *platform)
 bool jobs_init(struct platform *platform)
 {
     const struct workload *workload = platform->workload;
-    platform->stride = (uint32_t)workload->max_stages;
+    /* Rounded up, so that neither a job's slot nor its stage takes a division. */
+    while (UINT32_C(1) << platform->slot_shift < workload->max_stages)
+        platform->slot_shift++;
+    platform->stride = UINT32_C(1) << platform->slot_shift;
     platform->request_free = SIM_NONE;
     platform->queues = calloc(workload->queue_count, sizeof *platform->queues);
     platform->queue_mask = calloc(workload->queue_count / 64 + 1, sizeof *platform->queue_mask);
@@ -230,7 +233,7 @@ static double draw_noise(const struct platform *platform, uint64_t request, uint
     double mean_ms = sim_to_ms(function->service_mean);
     switch (function->service) {
     case SERVICE_EXPONENTIAL:
-        return sim_to_ms(sim_from_ms(gsl_ran_exponential(&stream.rng, mean_ms)));
+        return sim_to_ms(sim_from_ms(random_exponential_gsl(&stream, mean_ms)));
     case SERVICE_LOGNORMAL:
         return sim_to_ms(sim_from_ms(mean_ms * random_noise(&stream, function->service_cv)));
     case SERVICE_EMPIRICAL:
@@ -246,7 +249,7 @@ static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
     struct queue *state = &platform->queues[queue];
     size_t capacity = platform->experiment->platform.queue_capacity;
     if (capacity != 0 && state->length >= capacity) {
-        jobs_drop(platform, job / platform->stride);
+        jobs_drop(platform, job_slot(platform, job));
         return;
     }
     platform->jobs[job].state = JOB_READY;
@@ -408,7 +411,7 @@ static void request_finish(struct platform *platform, uint32_t slot)
 
 void jobs_done(struct platform *platform, uint32_t job)
 {
-    uint32_t slot = job / platform->stride, stage = job % platform->stride;
+    uint32_t slot = job_slot(platform, job), stage = job_stage(platform, job);
     struct request *request = &platform->requests[slot];
     const struct application *application = &platform->workload->applications[request->application];
     platform->jobs[job].state = JOB_DONE;

@@ -290,7 +290,7 @@ bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position)
     }
     platform->controller.acts++;
     platform->controller.moves++;
-    jobs_drop(platform, queue_job(&platform->queues[queue], position) / platform->stride);
+    jobs_drop(platform, job_slot(platform, queue_job(&platform->queues[queue], position)));
     return !platform->failed;
 }
 

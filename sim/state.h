@@ -93,7 +93,8 @@ struct batch {
     double total_work; /* as it was when the batch started, or was last settled */
     double alone;      /* ns that what was settled would have taken without interference */
     double rate;
-    sim_time_t updated; /* when `work` was last brought up to date */
+    struct prepared_runner runner; /* where it interferes with others */
+    sim_time_t updated;            /* when `work` was last brought up to date */
     calendar_handle finish_event;
     double billed; /* $, of execution up to priced_since */
     sim_time_t priced_since;
@@ -158,7 +159,8 @@ struct platform {
     struct keeping keeping;
 
     sim_time_t now;
-    uint32_t stride; /* jobs per request slot */
+    uint32_t stride; /* jobs per request slot: a power of two, 1 << slot_shift */
+    uint32_t slot_shift;
     struct request *requests;
     struct job *jobs;
     uint32_t request_capacity, request_free, in_flight;
@@ -177,7 +179,7 @@ struct platform {
         sim_time_t time;
         double speed;
     } * fastest;
-    struct co_runner *runners; /* room for as many as a GPU can have */
+    struct prepared_runner *runners; /* room for as many as a GPU can have */
     uint32_t *runner_ids;
     bool interference;
     bool failed;
@@ -222,9 +224,19 @@ static inline uint32_t queue_job(const struct queue *queue, uint32_t position)
     return queue->ring[(queue->head + position) & (queue->capacity - 1)];
 }
 
+static inline uint32_t job_slot(const struct platform *platform, uint32_t job)
+{
+    return job >> platform->slot_shift;
+}
+
+static inline uint32_t job_stage(const struct platform *platform, uint32_t job)
+{
+    return job & (platform->stride - 1);
+}
+
 static inline struct request *job_request(const struct platform *platform, uint32_t job)
 {
-    return &platform->requests[job / platform->stride];
+    return &platform->requests[job_slot(platform, job)];
 }
 
 /* batches.c */

@@ -832,6 +832,10 @@ static void assert_additive(const struct interference *model, gsl_rng *rng)
         size_t victim = gsl_rng_uniform_int(rng, count);
         random_runners(rng, runners, count);
         double slowdown = interference_slowdown(model, runners, count, victim);
+        struct prepared_runner prepared[8];
+        for (size_t i = 0; i < count; i++)
+            prepared[i] = interference_prepare(model, &runners[i]);
+        assert_true(interference_slowdown_prepared(model, prepared, count, victim) == slowdown);
         double sum = 1;
         for (size_t i = 0; i < count; i++) {
             const struct co_runner two[] = {runners[victim], runners[i]};

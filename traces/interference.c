@@ -1,5 +1,6 @@
 #include "traces/interference.h"
 
+#include <float.h>
 #include <math.h>
 
 static double pair_excess(const struct interference *model, const struct co_runner *victim,
@@ -11,34 +12,60 @@ static double pair_excess(const struct interference *model, const struct co_runn
     return isnan(excess) ? model->constant : excess;
 }
 
-/* A function whose profile gives no demand (NAN) asks nothing of the memory, and so neither suffers
- * nor does harm. The victim's own factor is the same for all co-runners. */
-static double bandwidth_slowdown(const struct interference *model, const struct co_runner *runners,
-                                 size_t count, size_t victim)
+struct prepared_runner interference_prepare(const struct interference *model,
+                                            const struct co_runner *runner)
 {
-    if (count < 2)
-        return 1;
-    double own = model->coefficient * pow(runners[victim].demand, model->victim_exponent);
-    double slowdown = 1;
-    for (size_t i = 0; i < count; i++) {
-        if (i == victim)
-            continue;
-        double excess = own * runners[i].demand * pow(runners[i].share, model->share_exponent);
-        slowdown += excess > 0 && isfinite(excess) ? excess : 0;
+    struct prepared_runner prepared = {.runner = *runner};
+    if (model->kind == INTERFERENCE_BANDWIDTH) {
+        prepared.as_victim = model->coefficient * pow(runner->demand, model->victim_exponent);
+        prepared.as_other = pow(runner->share, model->share_exponent);
     }
+    return prepared;
+}
+
+/* A function whose profile gives no demand (NAN) asks nothing of the memory, and so neither suffers
+ * nor does harm. */
+static inline double bandwidth_excess(const struct prepared_runner *victim,
+                                      const struct prepared_runner *other)
+{
+    double excess = victim->as_victim * other->runner.demand * other->as_other;
+    return excess > 0 && excess <= DBL_MAX ? excess : 0;
+}
+
+static double excess(const struct interference *model, const struct prepared_runner *victim,
+                     const struct prepared_runner *other)
+{
+    switch (model->kind) {
+    case INTERFERENCE_BANDWIDTH:
+        return bandwidth_excess(victim, other);
+    case INTERFERENCE_PAIRS:
+        return pair_excess(model, &victim->runner, &other->runner);
+    default:
+        return model->constant;
+    }
+}
+
+double interference_slowdown_prepared(const struct interference *model,
+                                      const struct prepared_runner *runners, size_t count,
+                                      size_t victim)
+{
+    double slowdown = 1;
+    for (size_t i = 0; i < count; i++)
+        if (i != victim)
+            slowdown += excess(model, &runners[victim], &runners[i]);
     return slowdown;
 }
 
 double interference_slowdown(const struct interference *model, const struct co_runner *runners,
                              size_t count, size_t victim)
 {
-    if (model->kind == INTERFERENCE_BANDWIDTH)
-        return bandwidth_slowdown(model, runners, count, victim);
+    const struct prepared_runner own = interference_prepare(model, &runners[victim]);
     double slowdown = 1;
-    for (size_t i = 0; i < count; i++)
-        if (i != victim)
-            slowdown += model->kind == INTERFERENCE_PAIRS
-                            ? pair_excess(model, &runners[victim], &runners[i])
-                            : model->constant;
+    for (size_t i = 0; i < count; i++) {
+        if (i == victim)
+            continue;
+        const struct prepared_runner other = interference_prepare(model, &runners[i]);
+        slowdown += excess(model, &own, &other);
+    }
     return slowdown;
 }
