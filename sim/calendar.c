@@ -19,8 +19,17 @@ enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64 };
 struct slot {
     uint64_t sequence;   /* of its current key; 0: the slot is free */
     uint64_t generation; /* uses of the slot so far; the handle carries it */
+    sim_time_t time;     /* of its current key; ~time: the event comes later than its key says */
     uint32_t kind;
     uint32_t subject; /* of a free slot: the next free one */
+};
+
+/* Where a postponed event belongs. Its key stays in the heap, and moves on to here only when it has
+ * come up to the root: an event that is put off again and again, as that of a batch whose GPU fills
+ * up, costs the heap one move. */
+struct postponement {
+    sim_time_t time;
+    uint64_t sequence;
 };
 
 /* The root may be an open hole (the event just popped): most handlers push an event straight away,
@@ -33,8 +42,9 @@ struct calendar {
     sim_time_t now; /* time of the last event popped */
     uint64_t next_sequence;
     struct slot *slots;
-    uint32_t free_slot; /* head of the list of free slots */
-    size_t slot_count;  /* slots ever used */
+    struct postponement *postponed; /* per slot; made for the first event that is put off */
+    uint32_t free_slot;             /* head of the list of free slots */
+    size_t slot_count;              /* slots ever used */
     size_t slot_capacity;
     size_t heap_capacity;
     void *heap_memory;
@@ -106,6 +116,15 @@ static void heap_close_hole(struct calendar *calendar)
         heap_replace(heap, last, 0, key);
 }
 
+/* Gives a postponed event its own time and place again; returns its key. */
+static calendar_key slot_resume(struct calendar *calendar, uint32_t index)
+{
+    struct slot *slot = &calendar->slots[index];
+    slot->time = calendar->postponed[index].time;
+    slot->sequence = calendar->postponed[index].sequence;
+    return key_of(slot->time, slot->sequence, index);
+}
+
 /* Brings the next live key to the root; false where there is none. */
 static inline bool heap_settle(struct calendar *calendar)
 {
@@ -114,9 +133,14 @@ static inline bool heap_settle(struct calendar *calendar)
             heap_close_hole(calendar);
         if (calendar->length == 0)
             return false;
-        if (key_is_live(calendar, calendar->heap[0]))
+        calendar_key key = calendar->heap[0];
+        if (!key_is_live(calendar, key)) {
+            calendar->hole = true;
+            continue;
+        }
+        if (calendar->slots[key_slot(key)].time >= 0)
             return true;
-        calendar->hole = true;
+        heap_replace(calendar->heap, calendar->length, 0, slot_resume(calendar, key_slot(key)));
     }
 }
 
@@ -145,6 +169,11 @@ static int key_compare(const void *a, const void *b)
 /* The sequence numbers are used up: number the pending events anew in their present order. */
 static void calendar_renumber(struct calendar *calendar)
 {
+    for (size_t i = calendar->hole ? 1 : 0; i < calendar->length; i++) {
+        uint32_t slot = key_slot(calendar->heap[i]);
+        if (key_is_live(calendar, calendar->heap[i]) && calendar->slots[slot].time < 0)
+            calendar->heap[i] = slot_resume(calendar, slot);
+    }
     heap_sweep(calendar);
     qsort(calendar->heap, calendar->length, sizeof *calendar->heap, key_compare);
     for (size_t i = 0; i < calendar->length; i++) {
@@ -180,6 +209,12 @@ static bool slots_grow(struct calendar *calendar, size_t capacity)
     if (slots == NULL)
         return false;
     calendar->slots = slots;
+    if (calendar->postponed != NULL) {
+        struct postponement *postponed = realloc(calendar->postponed, capacity * sizeof *postponed);
+        if (postponed == NULL)
+            return false;
+        calendar->postponed = postponed;
+    }
     calendar->slot_capacity = capacity;
     return true;
 }
@@ -207,6 +242,7 @@ void calendar_destroy(struct calendar *calendar)
         return;
     free(calendar->heap_memory);
     free(calendar->slots);
+    free(calendar->postponed);
     free(calendar);
 }
 
@@ -290,6 +326,7 @@ calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32
     uint64_t sequence = calendar->next_sequence++;
     slot->sequence = sequence;
     slot->generation++;
+    slot->time = time;
     slot->kind = kind;
     slot->subject = subject;
     calendar->live++;
@@ -324,13 +361,30 @@ bool calendar_cancel(struct calendar *calendar, calendar_handle handle)
     return true;
 }
 
+static bool slot_postpone(struct calendar *calendar, uint32_t index, sim_time_t time)
+{
+    if (calendar->postponed == NULL) {
+        calendar->postponed = malloc(calendar->slot_capacity * sizeof *calendar->postponed);
+        if (calendar->postponed == NULL)
+            return calendar_fail(calendar, "out of memory for the event calendar");
+    }
+    calendar->postponed[index] = (struct postponement){time, calendar->next_sequence++};
+    if (calendar->slots[index].time >= 0)
+        calendar->slots[index].time = ~calendar->slots[index].time;
+    return true;
+}
+
 bool calendar_retime(struct calendar *calendar, calendar_handle handle, sim_time_t time)
 {
     struct slot *slot = slot_of_handle(calendar, handle);
     if (slot == NULL || !calendar_admit(calendar, time))
         return false;
+    uint32_t index = (uint32_t)(handle & SLOT_MASK);
+    if (time >= (slot->time < 0 ? ~slot->time : slot->time))
+        return slot_postpone(calendar, index, time);
+    slot->time = time;
     slot->sequence = calendar->next_sequence++;
-    heap_insert(calendar, key_of(time, slot->sequence, (uint32_t)(handle & SLOT_MASK)));
+    heap_insert(calendar, key_of(time, slot->sequence, index));
     calendar_tidy(calendar);
     return true;
 }
@@ -392,8 +446,12 @@ static bool heap_is_sound(const struct calendar *calendar, size_t *live)
         if (i > first && (i - 1) / ARITY >= first && calendar->heap[(i - 1) / ARITY] >= key)
             return false;
         if (key_is_live(calendar, key)) {
+            const struct slot *slot = &calendar->slots[key_slot(key)];
             (*live)++;
-            if (key_time(key) < calendar->now)
+            if (key_time(key) < calendar->now ||
+                (slot->time < 0 ? ~slot->time : slot->time) != key_time(key))
+                return false;
+            if (slot->time < 0 && calendar->postponed[key_slot(key)].time < key_time(key))
                 return false;
         }
     }

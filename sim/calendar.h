@@ -6,8 +6,10 @@
  *
  * The one idea: a 4-ary heap of 16-byte keys, (time ‖ sequence ‖ slot) in one 128-bit integer, so
  * that an ordering comparison is one integer comparison and a tie cannot occur. Cancelling and
- * re-timing leave the old key in the heap, where its sequence number no longer matches its slot's;
- * such keys are dropped as they surface, and swept out together when they outnumber the live ones.
+ * re-timing to an earlier time leave the old key in the heap, where its sequence number no longer
+ * matches its slot's; such keys are dropped as they surface, and swept out together when they
+ * outnumber the live ones. Re-timing to a later time keeps the key until it surfaces, and only then
+ * moves it on.
  * Popping leaves the root open, so that an event pushed next sinks from there: one pass for both.
  *
  * No allocation once the calendar has grown to the largest number pending. When the 2^40 sequence
