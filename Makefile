@@ -251,8 +251,9 @@ slurm: all ## run SWEEP on a Slurm cluster as a job array of SHARDS tasks, into 
 	ESGSIM=$(BUILD)/esgsim results/slurm/sweep.sh $(SWEEP) $(RESULTS) $(SHARDS)
 
 .PHONY: bench
-bench: all ## print the speed figures
+bench: all ## print the speed figures, beside other engines where those are installed
 	$(BUILD)/esgsim bench
+	@sh tests/bench/peers.sh $(BUILD)/esgsim $(BUILD)/bench
 
 # ---- Tests and checks ------------------------------------------------------------------------
 
@@ -306,7 +307,7 @@ $(FORMAT): $(ALL_SRC) $(ALL_HDR) .clang-format
 	@clang-format --dry-run -Werror $(ALL_SRC) $(ALL_HDR) >$@ 2>&1 || \
 	  echo 'clang-format: run `make format`' >>$@
 
-SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.bash results/slurm/*.sh)
+SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.bash results/slurm/*.sh tests/bench/*.sh)
 $(BUILD)/lint/shellcheck.log: $(SHELL_SRC)
 	@mkdir -p $(@D)
 	@shellcheck -x $(SHELL_SRC) >$@ 2>&1 || echo 'shellcheck: findings above' >>$@

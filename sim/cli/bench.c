@@ -235,8 +235,12 @@ static const struct benchmark benchmarks[] = {
      bench_mm1},
     {"hold_events_per_s", "events/s",
      "timers that set themselves again after an exponential second", bench_hold},
+    {"faas_invocations_per_s", "invocations/s",
+     "100 hosts of 4 cores, 30 functions, keep-alive 600 s, 100 a second, 1 M in all", bench_faas},
     {"requests_per_s", "requests/s", "relaxed-heavy by policy and number of invokers",
      bench_requests},
+    {"in_flight_requests_per_s", "requests/s",
+     "10,000 hosts by the number of requests in flight, and bytes for each", bench_in_flight},
     {"decision_us", "us", "one decision, by method and length of chain; means", bench_decisions},
     {"sweep_efficiency_2_jobs", "1", "a sweep of 1,000 short runs by one worker and by two",
      bench_sweep},
@@ -334,7 +338,8 @@ const struct command command_bench = {
     .name = "bench",
     .usage = "bench [--only NAME] [--json]",
     .summary = "measures the speed of the engine on this machine",
-    .help = "  --only NAME  one benchmark: mm1_jobs_per_s, hold_events_per_s, requests_per_s,\n"
+    .help = "  --only NAME  one benchmark: mm1_jobs_per_s, hold_events_per_s,\n"
+            "               faas_invocations_per_s, requests_per_s, in_flight_requests_per_s,\n"
             "               decision_us or sweep_efficiency_2_jobs\n"
             "  --json       one JSON object\n"
             "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are "

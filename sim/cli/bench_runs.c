@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gsl/gsl_statistics_double.h>
 
 #include "sched/esg/bench.h"
-#include "sim/cli/runner.h"
 
 /* ---- Decisions --------------------------------------------------------------------------------
  */
@@ -53,20 +53,29 @@ bool bench_decisions(cJSON *result, struct error *error)
 
 enum { RUN_REPEATS = 5, OVERRIDES = 5 };
 
-/* Both sizes have the same load per invoker: 1,000 of them get requests 62.5 times as often. */
+/* The intervals of relaxed-heavy.json for 16 invokers, and as much shorter as there are more. */
+#define UNIFORM(low, high) "{\"process\":\"uniform\",\"low_ms\":" low ",\"high_ms\":" high "}"
+#define AT_16 "100000", "16", UNIFORM("10", "16.8")
+#define AT_1000 "300000", "1000", UNIFORM("0.16", "0.2688")
+#define AT_10000 "300000", "10000", UNIFORM("0.016", "0.02688")
+#define FRONTIER "{\"name\":\"esg\",\"params\":{\"method\":\"frontier\"}}"
+
+/* Those of one policy stand together, the smallest cluster first. */
 static const struct run_case {
     const char *label, *policy, *requests, *invokers, *arrivals;
 } run_cases[] = {
-    {"esg", "{\"name\":\"esg\"}", "3000", "16",
-     "{\"process\":\"uniform\",\"low_ms\":10,\"high_ms\":16.8}"},
-    {"esg-frontier", "{\"name\":\"esg\",\"params\":{\"method\":\"frontier\"}}", "100000", "16",
-     "{\"process\":\"uniform\",\"low_ms\":10,\"high_ms\":16.8}"},
-    {"esg-frontier", "{\"name\":\"esg\",\"params\":{\"method\":\"frontier\"}}", "300000", "1000",
-     "{\"process\":\"uniform\",\"low_ms\":0.16,\"high_ms\":0.2688}"},
-    {"fifo", "{\"name\":\"fifo\"}", "100000", "16",
-     "{\"process\":\"uniform\",\"low_ms\":10,\"high_ms\":16.8}"},
-    {"fifo", "{\"name\":\"fifo\"}", "300000", "1000",
-     "{\"process\":\"uniform\",\"low_ms\":0.16,\"high_ms\":0.2688}"},
+    {"esg", "{\"name\":\"esg\"}", AT_16},
+    {"esg-frontier", FRONTIER, AT_16},
+    {"esg-frontier", FRONTIER, AT_1000},
+    {"esg-frontier", FRONTIER, AT_10000},
+    {"fifo", "{\"name\":\"fifo\"}", AT_16},
+    {"fifo", "{\"name\":\"fifo\"}", AT_1000},
+    {"fifo", "{\"name\":\"fifo\"}", AT_10000},
+    {"min-config", "{\"name\":\"min-config\"}", AT_16},
+    {"min-config", "{\"name\":\"min-config\"}", AT_1000},
+    {"min-config", "{\"name\":\"min-config\"}", AT_10000},
+    {"least-loaded", "{\"name\":\"least-loaded\"}", AT_16},
+    {"least-loaded", "{\"name\":\"least-loaded\"}", AT_1000},
 };
 
 /* {"NAME": containers, …}: five a function and invoker, so that what is measured is the engine and
@@ -94,35 +103,28 @@ static bool run_case(const struct run_case *test, double *requests_per_s, struct
                                                       {"arrivals", test->arrivals},
                                                       {"platform.initial", initial},
                                                       {"record", "summary"}};
-    struct experiment *experiment = experiment_load("workloads/experiments/relaxed-heavy.json",
-                                                    overrides, OVERRIDES + 1, error);
-    if (experiment == NULL)
-        return false;
-    double *values = NULL;
-    struct simulation_result result;
-    const struct policy *policy = runner_policy(experiment, &values, error);
-    bool ok =
-        policy != NULL && simulation_run(experiment, policy, values, NULL, NULL, &result, error);
-    if (ok) {
-        *requests_per_s =
-            (double)(experiment->requests + experiment->warmup_requests) / result.wall_s;
-        simulation_result_clear(&result);
-    }
-    free(values);
-    experiment_free(experiment);
-    return ok;
+    return bench_experiment("workloads/experiments/relaxed-heavy.json", overrides, OVERRIDES + 1,
+                            requests_per_s, error);
 }
 
 bool bench_requests(cJSON *result, struct error *error)
 {
     cJSON *object = object_of(result, "requests_per_s");
+    cJSON *ratios = object_of(result, "requests_cost_ratio");
+    double smallest = 0;
     for (size_t i = 0; i < sizeof run_cases / sizeof *run_cases; i++) {
+        const struct run_case *test = &run_cases[i];
         double rates[RUN_REPEATS];
         for (int repeat = 0; repeat < RUN_REPEATS; repeat++)
-            if (!run_case(&run_cases[i], &rates[repeat], error))
+            if (!run_case(test, &rates[repeat], error))
                 return false;
-        cJSON_AddNumberToObject(object_of(object, run_cases[i].label), run_cases[i].invokers,
-                                gsl_stats_median(rates, 1, RUN_REPEATS));
+        double rate = gsl_stats_median(rates, 1, RUN_REPEATS);
+        cJSON_AddNumberToObject(object_of(object, test->label), test->invokers, rate);
+        if (i == 0 || strcmp(run_cases[i - 1].label, test->label) != 0)
+            smallest = rate;
+        else
+            cJSON_AddNumberToObject(object_of(ratios, test->label), test->invokers,
+                                    smallest / rate);
     }
     return true;
 }

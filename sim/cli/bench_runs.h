@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "sim/error.h"
+#include "workloads/experiment.h"
 
 /* "decision_us": {METHOD: {"3x256", "5x256", "10x256"}}: means over random chains and budgets; null
  * where a method does not end in reasonable time. Also "decision_us_max", "decision_expansions",
@@ -14,12 +15,24 @@
 bool bench_decisions(cJSON *result, struct error *error);
 
 /* "requests_per_s": {POLICY: {INVOKERS: …}}: relaxed-heavy.json from the first arrival to the last
- * figure, with 16 invokers, and with 1,000 at the same load per invoker. */
+ * figure, with 16 invokers, and with 1,000 and 10,000 at the same load per invoker; and
+ * "requests_cost_ratio": {POLICY: {INVOKERS: …}}, the cost of one request over that at 16. */
 bool bench_requests(cJSON *result, struct error *error);
 
 /* "sweep_efficiency_2_jobs": wall-clock time of 1,000 runs of about 15 ms on one worker, over twice
  * that on two; meaningful where two cores are free. "sweep_of_1000_s": the times, CPU time beside
  * them. */
 bool bench_sweep(cJSON *result, struct error *error);
+
+/* "faas_invocations_per_s": faas.json, a million of them. */
+bool bench_faas(cJSON *result, struct error *error);
+
+/* "in_flight_requests_per_s": {REQUESTS: …}, "in_flight_cost_ratio" and
+ * "in_flight_bytes_per_request": faas.json on 10,000 hosts by how many requests are in flight. */
+bool bench_in_flight(cJSON *result, struct error *error);
+
+/* One run of the experiment: requests by the second of wall-clock time. */
+bool bench_experiment(const char *path, const struct override *overrides, size_t count,
+                      double *requests_per_s, struct error *error);
 
 #endif
