@@ -52,7 +52,10 @@ static void world_fill(struct world *world, const cJSON *groups)
             world->vcpus[invoker] = whole(group, "vcpus");
             world->first_gpu[invoker++] = gpu;
             const cJSON *one;
-            cJSON_ArrayForEach(one, gpus) world->units[gpu++] = whole(one, "units");
+            cJSON_ArrayForEach(one, gpus)
+            {
+                world->units[gpu++] = whole(one, "units");
+            }
         }
     }
     world->first_gpu[invoker] = gpu;

@@ -579,12 +579,13 @@ static void jobs_record(struct platform *platform, const struct batch *batch, do
         const struct request *request = job_request(platform, job);
         sim_time_t cold = job_cold_wait(platform, batch, job);
         sim_time_t held = batch->instance == SIM_NONE ? 0 : cold;
+        uint32_t here = place++;
         const struct job_row row = {.request = request->number,
                                     .batch = batch->number,
                                     .queue = job_queue(platform, job),
                                     .application = request->application,
                                     .stage = job % platform->stride,
-                                    .place = place++,
+                                    .place = here,
                                     .ready_ns = platform->jobs[job].ready,
                                     .queue_ns = batch->launched - platform->jobs[job].ready - held,
                                     .cold_ns = cold,

@@ -320,8 +320,8 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
     struct figure_list list = drawn(path);
     struct error error = {0};
     assert_true(list.count > 0);
-    char **first = calloc(list.count, sizeof *first);
-    size_t *sizes = calloc(list.count, sizeof *sizes);
+    char **first = calloc(list.count + 1, sizeof *first);
+    size_t *sizes = calloc(list.count + 1, sizeof *sizes);
     assert_non_null(first);
     assert_non_null(sizes);
     for (int round = 0; round < 2; round++) {
@@ -478,7 +478,8 @@ static void without_gnuplot_one_line_says_so(void **state)
 {
     (void)state;
     struct error error = {0};
-    char *path = strdup(getenv("PATH"));
+    const char *was = getenv("PATH");
+    char *path = strdup(was != NULL ? was : "");
     assert_non_null(path);
     assert_int_equal(setenv("PATH", folder, 1), 0);
     const bool there = gnuplot_check(&error);

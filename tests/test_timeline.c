@@ -237,7 +237,7 @@ static size_t check_flows(const struct trace *trace)
             assert_true(field(here->event, "id") == field(before->event, "id"));
             assert_true(here->from >= before->from);
         }
-        if (here->phase == 'f') {
+        if (here->phase == 'f' && before != NULL) {
             assert_int_equal(before->phase, 't');
             assert_string_equal(text_of(here->event, "bp"), "e");
             flows++;

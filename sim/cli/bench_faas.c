@@ -107,7 +107,7 @@ static bool flight_measure(const char *users, const char *requests, struct fligh
 bool bench_in_flight(cJSON *result, struct error *error)
 {
     static const char *const users[] = {"10", "1000", "100000"};
-    struct flight flights[3][REPEATS];
+    struct flight flights[3][REPEATS] = {{{0}}};
     double medians[3];
     cJSON *rates = cJSON_AddObjectToObject(result, "in_flight_requests_per_s");
     for (int i = 0; i < 3; i++) {

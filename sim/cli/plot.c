@@ -85,8 +85,10 @@ static bool options_parse(int argc, char **argv, struct options *options, struct
         }
     }
     if (options->file == NULL)
-        return cli_usage_error(&command_plot, "a file is missing", error);
-    return options->folder != NULL || cli_usage_error(&command_plot, "--out DIR is missing", error);
+        (void)cli_usage_error(&command_plot, "a file is missing", error);
+    else if (options->folder == NULL)
+        (void)cli_usage_error(&command_plot, "--out DIR is missing", error);
+    return options->file != NULL && options->folder != NULL;
 }
 
 /* The folder, made where it is not there; the one above it must be. */
@@ -106,7 +108,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct options options = {0};
     if (!options_parse(argc, argv, &options, error) || !gnuplot_check(error) ||
-        !folder_make(options.folder, error))
+        options.folder == NULL || !folder_make(options.folder, error))
         return false;
     struct figure_list list = {
         .folder = options.folder, .only = options.only, .only_count = options.only_count};
