@@ -48,7 +48,7 @@ static double field(char **rest)
 /* The 60 points of a model. */
 static struct dilu_grid measured(const char *model, struct dilu_point points[MODEL_POINTS])
 {
-    FILE *file = fopen("tests/data/dilu/profiles.csv", "r");
+    FILE *file = fopen("traces/profiles/raw/dilu/dilu_all.csv", "r");
     char line[256];
     size_t found = 0;
     assert_non_null(file);
