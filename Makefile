@@ -63,6 +63,10 @@ ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SR
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/derive/*.h tests/*.h \
             tests/fuzz/*.h)
 
+# What plays and writes a replay, for a program that is not esgsim.
+REPLAY_OBJ := $(patsubst %,$(BUILD)/%.o,results/replay results/store_write results/hdf5_table \
+              results/columns results/record sim/cli/runner)
+
 PLUGINS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o)

@@ -15,17 +15,6 @@
 #include "sim/backend.h"
 #include "sim/rehearsal.h"
 
-/* Where and how batches executed. */
-struct execution {
-    const char *backend; /* "green contexts", "MPS", …; "rehearsal" */
-    const char *device;  /* the GPU's name; "none" */
-    const char *driver;  /* and CUDA's version, as one text; "none" */
-    const char *details; /* JSON object of whatever else belongs to it; NULL: {} */
-    bool gpu;            /* false: no GPU took part */
-    uint64_t starts;
-    double late_us_mean, late_us_p99, late_us_max;
-};
-
 struct replay_target {
     struct backend backend;
     /* Called after a run with backend.context; the texts live until the next call on the backend.

@@ -49,6 +49,24 @@ bool store_end_run(struct store *store, const struct simulation_result *result,
 /* A run as packed by run_pack: begin, rows, end. */
 bool store_add_packed(struct store *store, const void *bytes, size_t size, struct error *error);
 
+/* Take the begun run, if any, out again, so that another can begin. */
+bool store_drop_run(struct store *store, struct error *error);
+
+/* Where and how the batches of a run executed that was replayed (results/replay.h). */
+struct execution {
+    const char *backend; /* "green contexts", "MPS", …; "rehearsal" */
+    const char *device;  /* the GPU's name; "none" */
+    const char *driver;  /* and CUDA's version, as one text; "none" */
+    const char *details; /* JSON object of whatever else belongs to it; NULL: {} */
+    bool gpu;            /* false: no GPU took part */
+    uint64_t starts;
+    double late_us_mean, late_us_p99, late_us_max;
+};
+
+/* Note it in the attributes of the begun run. */
+bool store_set_execution(struct store *store, const struct execution *execution,
+                         struct error *error);
+
 size_t store_run_count(const struct store *store);
 
 /* What a sweep's file is of. */

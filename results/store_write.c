@@ -388,6 +388,33 @@ bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struc
            store_fault(store, error, "the sweep's description");
 }
 
+bool store_drop_run(struct store *store, struct error *error)
+{
+    char hash[TEXT_HASH + 1];
+    if (store->facts == NULL)
+        return true;
+    column_copy_text(hash, sizeof hash, store->facts->hash);
+    (void)run_close(store);
+    return H5Ldelete(store->runs, hash, H5P_DEFAULT) >= 0 || store_fault(store, error, "the file");
+}
+
+bool store_set_execution(struct store *store, const struct execution *execution,
+                         struct error *error)
+{
+    const hid_t run = store->run;
+    const char *details = execution->details != NULL ? execution->details : "{}";
+    return (hdf5_set_text(run, "replay_backend", execution->backend) &&
+            hdf5_set_text(run, "replay_device", execution->device) &&
+            hdf5_set_text(run, "replay_driver", execution->driver) &&
+            hdf5_set_text(run, "replay_details", details) &&
+            hdf5_set_u64(run, "replay_gpu", execution->gpu) &&
+            hdf5_set_u64(run, "replay_starts", execution->starts) &&
+            hdf5_set_f64(run, "late_us_mean", execution->late_us_mean) &&
+            hdf5_set_f64(run, "late_us_p99", execution->late_us_p99) &&
+            hdf5_set_f64(run, "late_us_max", execution->late_us_max)) ||
+           store_fault(store, error, "where a replay executed");
+}
+
 size_t store_run_count(const struct store *store)
 {
     return store->run_count;
@@ -427,12 +454,7 @@ static bool partial_publish(const struct store *store, struct error *error)
 bool store_finish(struct store *store, struct error *error)
 {
     /* A run without an end is no result: its group goes before the file is closed. */
-    if (store->facts != NULL) {
-        char hash[TEXT_HASH + 1];
-        column_copy_text(hash, sizeof hash, store->facts->hash);
-        (void)run_close(store);
-        (void)H5Ldelete(store->runs, hash, H5P_DEFAULT);
-    }
+    (void)store_drop_run(store, NULL);
     bool good = store_close(store) || store_fault(store, error, "the file");
     good = good && partial_publish(store, error);
     if (!good)

@@ -9,6 +9,14 @@
  * in real time is always a little late in handling; that lateness delays starts and so shows in the
  * latencies, and is the backend's to measure and tell.
  *
+ * A decision's time decides when its batch is due, as in a simulation, and passes on the clock
+ * besides. platform.decision_cost "zero": the batch is due at once, and late by what the decision
+ * took. "fixed" and "modelled": due that much later; a decision that takes less is not seen, one
+ * that takes more makes the batch late by the rest. "measured": due later by what the decision took
+ * on the clock, so it stands in the batch's queueing time and not in its lateness. A replay
+ * with "measured" against a simulation with "modelled" tests the model of decisions too; the same
+ * model in both leaves it out of the comparison.
+ *
  * What a backend does not do, and where the run stops with a message: cold starts (all containers
  * are there from the beginning and are kept), shares changed while a batch executes, quotas below
  * 100 %.
@@ -29,8 +37,9 @@ struct backend_batch {
     uint32_t function, configuration; /* of the experiment's workload */
     uint32_t jobs;                    /* 1..the configuration's batch */
     uint32_t invoker, gpu;            /* gpu: its index over the cluster; SIM_NONE: vCPUs alone */
-    uint32_t container;               /* that it runs in: no two at a time in one */
-    sim_time_t modelled;              /* what the model gives it, noise included, on its own */
+    uint32_t container;  /* that it runs in, no two at a time in one. Those of platform.initial are
+                            numbered from 0, function by function, and there are no others */
+    sim_time_t modelled; /* what the model gives it, noise included, on its own */
 };
 
 struct backend {
@@ -47,7 +56,11 @@ struct backend {
                  struct error *error);
 };
 
-/* As simulation_run, but batches execute on `backend`. */
+/* As simulation_run, but batches execute on `backend`; progress is reported at every step. What was
+ * started and has not ended when the run fails or is stopped is the backend's owner's to wait for.
+ * ERROR_RUN: what a backend does not do, with the time and what to set instead; an end that is
+ * none. A batch's slowdown is its execution over `modelled`; neither the model's interference nor
+ * its bound on latency apply. With backend NULL it is simulation_run. */
 bool simulation_replay(const struct experiment *experiment, const struct policy *policy,
                        const double *values, const struct backend *backend,
                        const struct recorder *recorder, const struct progress *progress,

@@ -159,8 +159,12 @@ void batches_start(struct platform *platform, uint32_t id)
         }
     }
     batch->rate = batch_speed(platform, batch);
-    sim_time_t finish = platform->now + (sim_time_t)ceil(batch->work / batch->rate);
-    batch->finish_event = platform_schedule(platform, finish, EVENT_BATCH_FINISH, id);
+    sim_time_t duration = (sim_time_t)ceil(batch->work / batch->rate);
+    if (platform->backend != NULL)
+        replay_start(platform, id, duration);
+    else
+        batch->finish_event =
+            platform_schedule(platform, platform->now + duration, EVENT_BATCH_FINISH, id);
 }
 
 /* Settles work and bill up to now, so that both can go on under other terms. */
@@ -192,6 +196,10 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
     batch->quota = (uint8_t)quota;
     if (!batch->executing)
         return;
+    if (platform->backend != NULL) {
+        replay_refuse_reshare(platform, id);
+        return;
+    }
     struct gpu_state *gpu = batch->gpu != SIM_NONE ? &platform->cluster.gpus[batch->gpu] : NULL;
     if (gpu != NULL && gpu_interferes(platform, gpu)) {
         batch_prepare_runner(platform, gpu, batch);
@@ -307,6 +315,8 @@ static void batch_set_cold(struct platform *platform, struct batch *batch)
     struct container *container = &platform->cluster.containers[batch->container];
     if (container->state != CONTAINER_STARTING)
         return; /* as an instance's, which launches only once it has started */
+    if (platform->backend != NULL)
+        replay_refuse_cold(platform, batch->function, batch->invoker);
     const struct request *head = job_request(platform, batch->first_job);
     sim_time_t input_there = batch->launched + batch->transfer;
     if (container->ready_at == 0) {
@@ -786,6 +796,8 @@ static void container_left_idle(void *context, const struct container *container
     containers_record(platform, container, CONTAINER_PHASE_IDLE, container->idle_since, evicted);
     if (!evicted)
         return;
+    if (platform->backend != NULL)
+        replay_refuse_eviction(platform, container);
     platform->metrics.evictions++;
     keeping_evicted(platform, container);
     if (container->expiry_event != 0)
@@ -834,6 +846,8 @@ bool containers_prewarm_until(struct platform *platform, uint32_t function, uint
     uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
     if (id == SIM_NONE)
         return false;
+    if (platform->backend != NULL)
+        replay_refuse_cold(platform, function, invoker);
     struct container *container = &platform->cluster.containers[id];
     container->idle_since = platform->now;
     container->expiry = until;

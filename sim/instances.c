@@ -52,6 +52,8 @@ static sim_time_t instance_ready_at(struct platform *platform, const struct inst
     struct container *container = &platform->cluster.containers[instance->container];
     if (container->state != CONTAINER_STARTING)
         return platform->now;
+    if (platform->backend != NULL)
+        replay_refuse_cold(platform, instance->function, instance->invoker);
     if (container->ready_at == 0) {
         container->ready_at = platform->now + controller_charged(platform) +
                               containers_draw_cold(platform, instance->function, RANDOM_PREWARM,

@@ -288,8 +288,16 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
                       sim_to_ms(platform->now - time));
         return false;
     }
-    platform->now = time;
+    const uint32_t ended = platform->backend != NULL ? replay_wait(platform, time) : SIM_NONE;
+    if (platform->failed)
+        return false;
     platform->events++;
+    if (ended != SIM_NONE) {
+        batches_finish(platform, ended);
+        controller_wake(platform);
+        return !platform->failed;
+    }
+    platform->now = time;
     if (event_time <= arrival_time) {
         struct event event;
         calendar_pop(platform->calendar, &event);
@@ -317,7 +325,9 @@ static bool simulation_over(const struct platform *platform, const struct cursor
 
 static bool progress_due(struct platform *platform, const struct progress *progress)
 {
-    if (progress == NULL || platform->events % PROGRESS_INTERVAL != 0)
+    /* On a backend time is not ours to be quick with: every step may be the one to stop at. */
+    const uint64_t interval = platform->backend != NULL ? 1 : PROGRESS_INTERVAL;
+    if (progress == NULL || platform->events % interval != 0)
         return true;
     if (progress->report(progress->context, platform->next_request - platform->in_flight,
                          requests_total(platform->experiment)))
@@ -342,7 +352,8 @@ static void simulation_loop(struct platform *platform, struct cursor *cursor,
     containers_init(platform);
     users_init(platform);
     platform_schedule(platform, platform->experiment->platform.sample_interval, EVENT_SAMPLE, 0);
-    if (!cursor_advance(platform, cursor))
+    if (platform->failed || !cursor_advance(platform, cursor) ||
+        (platform->backend != NULL && !replay_open(platform)))
         return;
     while (!platform->failed && !simulation_over(platform, cursor)) {
         if (simulation_stuck(platform, cursor)) {
@@ -403,8 +414,9 @@ static bool platform_init(struct platform *platform)
         return false;
     platform->calendar = calendar_create(1024);
     platform->predictors = calloc(platform->workload->function_count, sizeof *platform->predictors);
-    platform->interference =
-        experiment->platform.interference && platform->workload->interference != NULL;
+    /* On a backend batches disturb one another as they do there. */
+    platform->interference = experiment->platform.interference &&
+                             platform->workload->interference != NULL && platform->backend == NULL;
     if (platform->calendar == NULL || platform->predictors == NULL || !jobs_init(platform) ||
         !batches_init(platform) || !fastest_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
@@ -445,6 +457,7 @@ static bool simulation_close(struct platform *platform, struct simulation_result
     double requests = metrics->total_request_cost, batches = metrics->total_batch_cost;
     struct error fault = {0};
     uint64_t evictions = metrics->evictions;
+    platform->backend = NULL; /* what goes now goes with the run */
     instances_close(platform);
     if (!cluster_check(&platform->cluster, true, &fault))
         platform_fail(platform, "%s", fault.message);
@@ -464,10 +477,10 @@ static bool simulation_close(struct platform *platform, struct simulation_result
     return true;
 }
 
-bool simulation_run(const struct experiment *experiment, const struct policy *policy,
-                    const double *values, const struct recorder *recorder,
-                    const struct progress *progress, struct simulation_result *result,
-                    struct error *error)
+bool simulation_replay(const struct experiment *experiment, const struct policy *policy,
+                       const double *values, const struct backend *backend,
+                       const struct recorder *recorder, const struct progress *progress,
+                       struct simulation_result *result, struct error *error)
 {
     double start = wall_seconds();
     struct error local = {0};
@@ -475,6 +488,7 @@ bool simulation_run(const struct experiment *experiment, const struct policy *po
                                 .workload = &experiment->workload,
                                 .policy = policy,
                                 .recorder = recorder,
+                                .backend = backend,
                                 .error = error != NULL ? error : &local};
     struct cursor cursor = {.left = requests_total(experiment)};
     *result = (struct simulation_result){0};
@@ -494,4 +508,12 @@ bool simulation_run(const struct experiment *experiment, const struct policy *po
     platform_clear(&platform, policy_started && platform.policy_state != NULL);
     result->wall_s = wall_seconds() - start;
     return done;
+}
+
+bool simulation_run(const struct experiment *experiment, const struct policy *policy,
+                    const double *values, const struct recorder *recorder,
+                    const struct progress *progress, struct simulation_result *result,
+                    struct error *error)
+{
+    return simulation_replay(experiment, policy, values, NULL, recorder, progress, result, error);
 }

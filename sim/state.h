@@ -7,6 +7,7 @@
  *   instances.c   long-lived instances and their buffers
  *   batches.c     batches from reservation to finish, MPS rates, cold starts, transfers, prewarm
  *   keeping.c     which idle container stays how long: the experiment's keep-alive, or the policy's
+ *   replay.c      what a run does otherwise whose batches execute on a backend
  *   metrics.c     totals and percentiles
  */
 #ifndef ESGSIM_SIM_STATE_H
@@ -16,6 +17,7 @@
 
 #include "sched/keep_alive.h"
 #include "sched/policy.h"
+#include "sim/backend.h"
 #include "sim/calendar.h"
 #include "sim/cluster.h"
 #include "sim/metrics.h"
@@ -151,6 +153,7 @@ struct platform {
     const struct policy *policy;
     void *policy_state;
     const struct recorder *recorder;
+    const struct backend *backend; /* where batches execute; NULL: as the model says */
     struct calendar *calendar;
     struct cluster cluster;
     struct controller controller;
@@ -311,6 +314,20 @@ sim_time_t keeping_extend(struct platform *platform, uint32_t id);
 void keeping_evicted(struct platform *platform, const struct container *container);
 /* EVENT_CONTAINER_RELOAD. */
 void keeping_reload(struct platform *platform, uint32_t id);
+
+/* replay.c; all of it only where platform->backend is there. */
+/* Refuses what can be told from the experiment, then opens the backend; false: the run failed. */
+bool replay_open(struct platform *platform);
+/* Batch `id` starts now; on its own the model gives it `modelled`. */
+void replay_start(struct platform *platform, uint32_t id, sim_time_t modelled);
+/* The batch that ends next up to `until`, the clock moved to its end; SIM_NONE: none does, or the
+ * run failed. */
+uint32_t replay_wait(struct platform *platform, sim_time_t until);
+/* Fails the run: a container of `function` would start, or be evicted, or a batch in execution
+ * change its share. */
+void replay_refuse_cold(struct platform *platform, uint32_t function, uint32_t invoker);
+void replay_refuse_eviction(struct platform *platform, const struct container *container);
+void replay_refuse_reshare(struct platform *platform, uint32_t id);
 
 /* simulation.c: a user of a closed process got an answer to `request` and thinks before the next.
  */

@@ -56,7 +56,15 @@ bool runner_execute(const struct experiment *experiment, const struct policy *po
                     const struct progress *progress, struct simulation_result *result,
                     struct error *error)
 {
-    if (!simulation_run(experiment, policy, values, recorder, progress, result, error))
+    return runner_replay(experiment, policy, values, NULL, recorder, progress, result, error);
+}
+
+bool runner_replay(const struct experiment *experiment, const struct policy *policy,
+                   const double *values, const struct backend *backend,
+                   const struct recorder *recorder, const struct progress *progress,
+                   struct simulation_result *result, struct error *error)
+{
+    if (!simulation_replay(experiment, policy, values, backend, recorder, progress, result, error))
         return false;
     if (result->overall.requests == 0)
         error_input(error,

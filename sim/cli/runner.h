@@ -3,6 +3,7 @@
 #define ESGSIM_SIM_CLI_RUNNER_H
 
 #include "sched/policy.h"
+#include "sim/backend.h"
 #include "sim/simulation.h"
 
 /* The experiment's policy and its parameter values (the caller frees them). NULL with an error that
@@ -16,5 +17,11 @@ bool runner_execute(const struct experiment *experiment, const struct policy *po
                     const double *values, const struct recorder *recorder,
                     const struct progress *progress, struct simulation_result *result,
                     struct error *error);
+
+/* The same of a replay on `backend`. */
+bool runner_replay(const struct experiment *experiment, const struct policy *policy,
+                   const double *values, const struct backend *backend,
+                   const struct recorder *recorder, const struct progress *progress,
+                   struct simulation_result *result, struct error *error);
 
 #endif
