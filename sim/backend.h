@@ -5,17 +5,18 @@
  * ends when the backend says so. Both keep the same books, so their results compare row by row.
  *
  * One clock: nanoseconds since `open` returned. The loop handles what is due in order of due times:
- * an arrival or event at the time it was set for, an end at the time the backend gives. A backend
- * in real time is always a little late in handling; that lateness delays starts and so shows in the
- * latencies, and is the backend's to measure and tell.
+ * an arrival or event at the time it was set for, an end at the time the backend gives, before
+ * whatever else is due at that instant. A backend in real time is always a little late in handling;
+ * that lateness delays starts and so shows in the latencies, and is the backend's to measure and
+ * tell.
  *
  * A decision's time decides when its batch is due, as in a simulation, and passes on the clock
  * besides. platform.decision_cost "zero": the batch is due at once, and late by what the decision
  * took. "fixed" and "modelled": due that much later; a decision that takes less is not seen, one
  * that takes more makes the batch late by the rest. "measured": due later by what the decision took
- * on the clock, so it stands in the batch's queueing time and not in its lateness. A replay
- * with "measured" against a simulation with "modelled" tests the model of decisions too; the same
- * model in both leaves it out of the comparison.
+ * on the clock, so it stands in the batch's queueing time and not in its lateness. A replay with
+ * "measured" against a simulation with "modelled" tests the model of decisions too; the same in
+ * both leaves it out of the comparison.
  *
  * What a backend does not do, and where the run stops with a message: cold starts (all containers
  * are there from the beginning and are kept), shares changed while a batch executes, quotas below

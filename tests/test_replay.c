@@ -1,0 +1,731 @@
+/* Replays: on a backend that does what the model says a replay is the simulation, row by row; on
+ * one that does otherwise it keeps what really happened; and what it cannot do it refuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <time.h>
+
+#include "results/details.h"
+#include "results/replay.h"
+#include "sched/registry.h"
+#include "sim/backend.h"
+#include "sim/cli/runner.h"
+#include "tests/worlds.h"
+
+enum { OVERRIDES_MAX = 12, WORLDS = 12 };
+
+struct case_ {
+    const char *policy;
+    const char *settings[4]; /* key, value, key, value */
+};
+
+/* ---- Experiments that a backend can execute -------------------------------------------------- */
+
+struct overrides {
+    struct override list[OVERRIDES_MAX];
+    size_t count;
+};
+
+static void override_add(struct overrides *overrides, const char *key, const char *value)
+{
+    assert_true(overrides->count < OVERRIDES_MAX);
+    overrides->list[overrides->count++] = (struct override){key, value};
+}
+
+/* Two invokers with memory for every container that could be busy at one time, all there. */
+static struct overrides warm(void)
+{
+    struct overrides overrides = {.count = 0};
+    override_add(&overrides, "cluster",
+                 "{\"invokers\":[{\"count\":2,\"vcpus\":5,\"memory_mb\":8000,\"gpus\":[{\"model\":"
+                 "\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":8000}]}],\"price\":"
+                 "{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}}");
+    override_add(&overrides, "platform.initial", "{\"f\":8,\"g\":8}");
+    override_add(&overrides, "platform.keep_alive", "infinite");
+    override_add(&overrides, "platform.interference", "false");
+    override_add(&overrides, "record", "all");
+    return overrides;
+}
+
+static struct experiment *parse(const char *json, const struct overrides *overrides)
+{
+    struct error error = {0};
+    struct experiment *experiment =
+        experiment_parse(json, "test.json", ".", overrides->list, overrides->count, &error);
+    if (experiment == NULL)
+        fail_msg("%s", error.message);
+    return experiment;
+}
+
+/* A single stage f with 100 ms on a quarter of the only GPU, 5 arrivals a second, at most
+ * `containers` of it; no noise. */
+static struct experiment *lone(const char *policy, const char *key, const char *value)
+{
+    static const char json[] =
+        "{\"name\":\"lone\",\"cluster\":{\"invokers\":[{\"count\":1,\"vcpus\":8,\"memory_mb\":8000,"
+        "\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":4,\"memory_mb\":8000}]}],"
+        "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":["
+        "{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000}]},\"profile\":{\"device\":\"test\","
+        "\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\",\"unit\":4,"
+        "\"functions\":{\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[1]},\"latency_ms\":"
+        "[[[100]]],\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":200,\"cv\":0},"
+        "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},\"host_memory_mb\":100,"
+        "\"bandwidth_share\":0.5}},\"interference\":{\"model\":\"constant\",\"constant\":0.5}},"
+        "\"applications\":[{\"name\":\"a\",\"stages\":[{\"name\":\"a\",\"function\":\"f\"}]}],"
+        "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":5},\"slo\":{\"factor\":2},"
+        "\"platform\":{\"prewarm\":\"none\",\"interference\":false,\"initial\":{\"f\":4},"
+        "\"keep_alive\":\"infinite\",\"decision_cost\":{\"model\":\"zero\"}},"
+        "\"requests\":300,\"warmup_requests\":0,\"seed\":5,\"record\":\"all\"}";
+    struct overrides overrides = {.count = 0};
+    if (policy != NULL)
+        override_add(&overrides, "policy.name", policy);
+    else
+        override_add(&overrides, "policy.name", "fifo");
+    if (key != NULL)
+        override_add(&overrides, key, value);
+    return parse(json, &overrides);
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+/* A run's rows and figures. */
+struct outcome {
+    bool good;
+    struct run_rows rows;
+    struct simulation_result result;
+    struct error error;
+};
+
+static void outcome_clear(struct outcome *outcome)
+{
+    run_rows_clear(&outcome->rows);
+    if (outcome->good)
+        simulation_result_clear(&outcome->result);
+}
+
+static const struct batch_row *batches(const struct outcome *outcome, size_t *count)
+{
+    *count = outcome->rows.batches.size / sizeof(struct batch_row);
+    return (const struct batch_row *)(const void *)outcome->rows.batches.bytes;
+}
+
+/* The experiment under its own policy, on `backend`; NULL: simulated. */
+static struct outcome play(const struct experiment *experiment, const struct backend *backend,
+                           const struct progress *progress)
+{
+    struct outcome outcome = {.good = false};
+    double *values = NULL;
+    const struct policy *policy = runner_policy(experiment, &values, &outcome.error);
+    if (policy == NULL)
+        fail_msg("%s", outcome.error.message);
+    const struct recorder recorder = run_rows_recorder(&outcome.rows, RECORD_ALL);
+    outcome.good = backend != NULL ? runner_replay(experiment, policy, values, backend, &recorder,
+                                                   progress, &outcome.result, &outcome.error)
+                                   : runner_execute(experiment, policy, values, &recorder, progress,
+                                                    &outcome.result, &outcome.error);
+    free(values);
+    return outcome;
+}
+
+static struct outcome play_well(const struct experiment *experiment, const struct backend *backend)
+{
+    struct outcome outcome = play(experiment, backend, NULL);
+    if (!outcome.good)
+        fail_msg("%s", outcome.error.message);
+    return outcome;
+}
+
+static struct outcome rehearse(const struct experiment *experiment, double factor, double jitter_cv,
+                               double speedup, struct rehearsal_figures *figures)
+{
+    const struct rehearsal_options options = {
+        .speedup = speedup, .factor = factor, .jitter_cv = jitter_cv, .seed = 9};
+    struct error error = {0};
+    struct rehearsal *rehearsal = rehearsal_create(&options, &error);
+    assert_non_null(rehearsal);
+    const struct backend backend = rehearsal_backend(rehearsal);
+    struct outcome outcome = play_well(experiment, &backend);
+    if (figures != NULL)
+        *figures = rehearsal_figures(rehearsal);
+    rehearsal_destroy(rehearsal);
+    return outcome;
+}
+
+/* Padding aside, the same bytes: as a results file would hold them. */
+static void assert_rows_equal(const struct blob *a, const struct blob *b,
+                              const struct layout *layout)
+{
+    static const size_t bytes[] = {
+        [COLUMN_TEXT] = 1, [COLUMN_U8] = 1,  [COLUMN_U16] = 2, [COLUMN_U32] = 4,
+        [COLUMN_U64] = 8,  [COLUMN_I64] = 8, [COLUMN_F64] = 8};
+    assert_int_equal(a->size, b->size);
+    assert_int_equal(a->size % layout->row_bytes, 0);
+    for (size_t at = 0; at < a->size; at += layout->row_bytes)
+        for (size_t c = 0; c < layout->count; c++) {
+            const struct column *column = &layout->columns[c];
+            const size_t place = at + column->offset;
+            if (memcmp((const char *)a->bytes + place, (const char *)b->bytes + place,
+                       bytes[column->type] * column->length) != 0)
+                fail_msg("%s, row %zu: %s differs", layout->title, at / layout->row_bytes,
+                         column->name);
+        }
+}
+
+static void assert_outcomes_equal(const struct outcome *a, const struct outcome *b)
+{
+    assert_rows_equal(&a->rows.requests, &b->rows.requests, &layout_requests);
+    assert_rows_equal(&a->rows.batches, &b->rows.batches, &layout_batches);
+    assert_rows_equal(&a->rows.jobs, &b->rows.jobs, &layout_jobs);
+    assert_rows_equal(&a->rows.containers, &b->rows.containers, &layout_containers);
+    assert_rows_equal(&a->rows.decisions, &b->rows.decisions, &layout_decisions);
+    assert_rows_equal(&a->rows.timeline, &b->rows.timeline, &layout_timeline);
+    assert_memory_equal(&a->result.overall, &b->result.overall, sizeof a->result.overall);
+    assert_memory_equal(&a->result.run, &b->result.run, sizeof a->result.run);
+    assert_memory_equal(a->result.applications, b->result.applications,
+                        a->result.application_count * sizeof *a->result.applications);
+}
+
+/* ---- The model as backend -------------------------------------------------------------------- */
+
+static void a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte(void **state)
+{
+    static const struct case_ cases[] = {
+        {"esg", {NULL}},
+        {"esg", {"policy.params.method", "frontier"}},
+        {"infless", {NULL}},
+        {"fast-gshare", {"policy.params.quotas", "off", "policy.params.elastic", "off"}},
+        {"dilu", {"policy.params.limit", "1"}},
+        {"orion", {"policy.params.prewarm", "off"}},
+        {"aquatope", {"policy.params.pool", "off", "policy.params.rounds", "2"}},
+        {"nexus", {NULL}},
+        {"gpulet", {NULL}},
+        {"fifo", {"policy.params.max_batch", "4"}},
+        {"edf", {"platform.decision_cost", "{\"model\":\"fixed\",\"ms\":0.5}"}},
+        {"clockwork", {NULL}},
+        {"grandslam", {"platform.decision_cost", "{\"model\":\"zero\"}"}},
+        {"openwhisk", {NULL}},
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (uint64_t world = c % 3; world < WORLDS; world += 3) {
+            char json[WORLD_BYTES];
+            struct overrides overrides = warm();
+            override_add(&overrides, "policy.name", cases[c].policy);
+            for (size_t i = 0; i < 4 && cases[c].settings[i] != NULL; i += 2)
+                override_add(&overrides, cases[c].settings[i], cases[c].settings[i + 1]);
+            world_random(json, world, world % 2 == 0);
+            struct experiment *experiment = parse(json, &overrides);
+            struct outcome simulated = play_well(experiment, NULL);
+            struct outcome replayed = rehearse(experiment, 1, 0, 0, NULL);
+            assert_outcomes_equal(&simulated, &replayed);
+            outcome_clear(&simulated);
+            outcome_clear(&replayed);
+            experiment_free(experiment);
+        }
+}
+
+static void interference_is_the_backend_s_own(void **state)
+{
+    char json[WORLD_BYTES];
+    struct overrides on = warm(), off = warm();
+    (void)state;
+    world_random(json, 1, false);
+    override_add(&on, "platform.interference", "true");
+    override_add(&on, "seed", "8");
+    override_add(&off, "seed", "8");
+    struct experiment *with = parse(json, &on), *without = parse(json, &off);
+    struct outcome disturbed = play_well(with, NULL);
+    struct outcome replayed = rehearse(with, 1, 0, 0, NULL);
+    struct outcome alone = play_well(without, NULL);
+    assert_true(disturbed.result.run.slowdown_mean > 1.01);
+    assert_outcomes_equal(&replayed, &alone);
+    outcome_clear(&disturbed);
+    outcome_clear(&replayed);
+    outcome_clear(&alone);
+    experiment_free(with);
+    experiment_free(without);
+}
+
+static void a_factor_on_reality_is_the_slowdown_of_every_batch(void **state)
+{
+    struct experiment *experiment = lone(NULL, NULL, NULL);
+    struct rehearsal_figures figures;
+    struct outcome outcome = rehearse(experiment, 1.25, 0, 0, &figures);
+    size_t count;
+    const struct batch_row *rows = batches(&outcome, &count);
+    (void)state;
+    assert_int_equal(count, 300);
+    assert_int_equal(figures.batches, 300);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(rows[i].finished_ns - rows[i].started_ns, 125 * SIM_MS);
+        assert_true(fabs(rows[i].slowdown - 1.25) < 1e-12);
+    }
+    assert_true(fabs(outcome.result.run.slowdown_mean - 1.25) < 1e-12);
+    assert_int_equal(figures.late_ns_max, 0);
+    assert_true(figures.together >= 2 && figures.together <= 4);
+    outcome_clear(&outcome);
+    experiment_free(experiment);
+}
+
+static void a_reality_below_the_model_breaks_no_bound(void **state)
+{
+    struct experiment *experiment = lone(NULL, NULL, NULL);
+    struct outcome outcome = rehearse(experiment, 0.5, 0, 0, NULL);
+    (void)state;
+    assert_true(outcome.result.overall.latency_ms_p50 < 100);
+    outcome_clear(&outcome);
+    experiment_free(experiment);
+}
+
+/* Lognormal of mean 1: 300 draws of cv 0.2 have a mean within 4 standard errors of 1, and a
+ * standard deviation near 0.2; other seeds draw other factors, the same the same. */
+static void jitter_has_the_mean_and_spread_asked_for(void **state)
+{
+    struct experiment *experiment = lone(NULL, NULL, NULL);
+    struct outcome outcome = rehearse(experiment, 1, 0.2, 0, NULL);
+    struct outcome again = rehearse(experiment, 1, 0.2, 0, NULL);
+    size_t count;
+    const struct batch_row *rows = batches(&outcome, &count);
+    double sum = 0, squares = 0;
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        sum += rows[i].slowdown;
+        squares += rows[i].slowdown * rows[i].slowdown;
+    }
+    const double mean = sum / (double)count;
+    const double spread = sqrt(squares / (double)count - mean * mean);
+    assert_true(fabs(mean - 1) < 4 * 0.2 / sqrt((double)count));
+    assert_true(spread > 0.15 && spread < 0.25);
+    assert_outcomes_equal(&outcome, &again);
+    outcome_clear(&outcome);
+    outcome_clear(&again);
+    experiment_free(experiment);
+}
+
+/* No upper limits: they would depend on the machine. */
+static void in_real_time_nothing_ends_before_its_time(void **state)
+{
+    struct experiment *experiment = lone(NULL, "requests", "100");
+    struct rehearsal_figures figures;
+    struct timespec start, end;
+    (void)state;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    struct outcome outcome = rehearse(experiment, 1, 0, 40, &figures);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    const double wall =
+        (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
+    assert_true(wall >= sim_to_s(figures.last_end) / 40);
+    size_t count;
+    const struct batch_row *rows = batches(&outcome, &count);
+    assert_int_equal(count, 100);
+    double late = 0;
+    for (size_t i = 0; i < count; i++) {
+        const sim_time_t took = rows[i].finished_ns - rows[i].started_ns;
+        assert_true(took >= 100 * SIM_MS);
+        late += (double)(took - 100 * SIM_MS) / (double)count;
+    }
+    /* All that a batch takes beyond the model here is its late start. */
+    assert_true(fabs(late - figures.late_ns_mean) < 1);
+    assert_true(figures.late_ns_mean <= (double)figures.late_ns_max);
+    outcome_clear(&outcome);
+    experiment_free(experiment);
+}
+
+/* ---- A scripted backend ---------------------------------------------------------------------- */
+
+/* Ends what it is told after script->takes(number), or does worse. */
+struct script {
+    sim_time_t (*takes)(const struct backend_batch *batch);
+    uint64_t fail_start; /* at this batch's start; 0: never */
+    uint64_t fail_wait;  /* at this call of wait */
+    uint64_t lie;        /* at this end it tells */
+    uint32_t lie_id;     /* … this id */
+    sim_time_t lie_by;   /* … or a time so much later, earlier */
+    uint64_t started, waits, told;
+    sim_time_t last;
+    struct {
+        uint32_t id;
+        sim_time_t end;
+    } running[64];
+    size_t count;
+    size_t opened;
+};
+
+static bool script_open(void *context, const struct experiment *experiment, struct error *error)
+{
+    struct script *script = context;
+    (void)experiment;
+    script->opened++;
+    return script->opened < 2 || error_input(error, "opened twice");
+}
+
+static bool script_start(void *context, const struct backend_batch *batch, sim_time_t due,
+                         struct error *error)
+{
+    struct script *script = context;
+    if (script->fail_start != 0 && batch->number == script->fail_start)
+        return error_run(error, "the device is gone");
+    for (size_t i = 0; i < script->count; i++)
+        assert_int_not_equal(script->running[i].id, batch->id);
+    assert_true(due >= script->last);
+    assert_int_equal(batch->modelled, 100 * SIM_MS);
+    assert_int_equal(batch->number, script->started);
+    assert_int_equal(batch->gpu, 0);
+    assert_true(batch->container < 4);
+    assert_true(script->count < 64);
+    script->running[script->count].id = batch->id;
+    script->running[script->count++].end = due + script->takes(batch);
+    script->started++;
+    return true;
+}
+
+static bool script_wait(void *context, sim_time_t until, uint32_t *ended, sim_time_t *time,
+                        struct error *error)
+{
+    struct script *script = context;
+    size_t first = SIZE_MAX;
+    if (++script->waits == script->fail_wait)
+        return error_run(error, "the device does not answer");
+    for (size_t i = 0; i < script->count; i++)
+        if (script->running[i].end <= until &&
+            (first == SIZE_MAX || script->running[i].end < script->running[first].end))
+            first = i;
+    *ended = SIM_NONE;
+    *time = until;
+    if (first != SIZE_MAX) {
+        *ended = script->running[first].id;
+        *time = script->running[first].end;
+        script->running[first] = script->running[--script->count];
+        if (++script->told == script->lie) {
+            *ended = script->lie_by != 0 ? *ended : script->lie_id;
+            *time += script->lie_by;
+        }
+    }
+    script->last = *time;
+    return true;
+}
+
+static struct backend script_backend(struct script *script)
+{
+    return (struct backend){
+        .context = script, .open = script_open, .start = script_start, .wait = script_wait};
+}
+
+static sim_time_t takes_modelled(const struct backend_batch *batch)
+{
+    return batch->modelled;
+}
+
+/* Every other batch takes three times as long: ends come out of the order of starts. */
+static sim_time_t takes_turns(const struct backend_batch *batch)
+{
+    return batch->number % 2 == 0 ? 300 * SIM_MS : 20 * SIM_MS;
+}
+
+/* Whole seconds: batches that started at different times end at the same time. */
+static sim_time_t takes_nothing(const struct backend_batch *batch)
+{
+    (void)batch;
+    return 0;
+}
+
+static void ends_late_early_and_out_of_order_are_kept_as_they_came(void **state)
+{
+    struct experiment *experiment = lone(NULL, NULL, NULL);
+    struct script script = {.takes = takes_turns};
+    const struct backend backend = script_backend(&script);
+    struct outcome outcome = play_well(experiment, &backend);
+    size_t count, overtaken = 0;
+    const struct batch_row *rows = batches(&outcome, &count);
+    (void)state;
+    assert_int_equal(count, 300);
+    assert_int_equal(script.count, 0);
+    for (size_t i = 0; i < count; i++) {
+        const bool slow = rows[i].batch % 2 == 0;
+        assert_int_equal(rows[i].finished_ns - rows[i].started_ns, (slow ? 300 : 20) * SIM_MS);
+        assert_true(fabs(rows[i].slowdown - (slow ? 3 : 0.2)) < 1e-12);
+        assert_true(i == 0 || rows[i].finished_ns >= rows[i - 1].finished_ns);
+        overtaken += i > 0 && rows[i].batch < rows[i - 1].batch;
+    }
+    assert_true(overtaken > 10);
+    outcome_clear(&outcome);
+    experiment_free(experiment);
+}
+
+static void a_batch_may_end_at_the_instant_of_its_start(void **state)
+{
+    struct experiment *experiment = lone(NULL, NULL, NULL);
+    struct script script = {.takes = takes_nothing};
+    const struct backend backend = script_backend(&script);
+    struct outcome outcome = play_well(experiment, &backend);
+    (void)state;
+    assert_true(outcome.result.overall.latency_ms_max == 0);
+    assert_true(outcome.result.overall.slo_hit_rate == 1);
+    outcome_clear(&outcome);
+    experiment_free(experiment);
+}
+
+/* Constant arrivals every 25 ms, four at a time for 100 ms each: the fifth finds the first's place
+ * free, since an end goes before an arrival of the same instant. */
+static void an_end_goes_before_an_arrival_of_the_same_instant(void **state)
+{
+    struct experiment *experiment =
+        lone(NULL, "arrivals", "{\"process\":\"uniform\",\"low_ms\":25,\"high_ms\":25}");
+    struct script script = {.takes = takes_modelled};
+    const struct backend backend = script_backend(&script);
+    struct outcome replayed = play_well(experiment, &backend);
+    struct outcome simulated = play_well(experiment, NULL);
+    (void)state;
+    assert_true(replayed.result.overall.latency_ms_max == 100);
+    assert_rows_equal(&replayed.rows.requests, &simulated.rows.requests, &layout_requests);
+    assert_rows_equal(&replayed.rows.batches, &simulated.rows.batches, &layout_batches);
+    outcome_clear(&replayed);
+    outcome_clear(&simulated);
+    experiment_free(experiment);
+}
+
+static void refused(const struct experiment *experiment, const struct backend *backend,
+                    const char *says)
+{
+    struct outcome outcome = play(experiment, backend, NULL);
+    if (outcome.good)
+        fail_msg("not refused: %s", says);
+    if (strstr(outcome.error.message, says) == NULL)
+        fail_msg("'%s' does not say '%s'", outcome.error.message, says);
+    assert_null(strchr(outcome.error.message, '\n'));
+    outcome_clear(&outcome);
+}
+
+static void a_backend_that_fails_ends_the_run_with_its_own_words(void **state)
+{
+    struct experiment *experiment = lone(NULL, NULL, NULL);
+    struct script start = {.takes = takes_turns, .fail_start = 7};
+    struct script wait = {.takes = takes_turns, .fail_wait = 20};
+    struct script open = {.takes = takes_turns, .opened = 1};
+    struct backend backend = script_backend(&start);
+    (void)state;
+    refused(experiment, &backend, "the device is gone");
+    backend = script_backend(&wait);
+    refused(experiment, &backend, "the device does not answer");
+    backend = script_backend(&open);
+    refused(experiment, &backend, "opened twice");
+    experiment_free(experiment);
+}
+
+static void an_end_that_is_none_is_told(void **state)
+{
+    struct experiment *experiment = lone(NULL, NULL, NULL);
+    struct script scripts[] = {
+        {.takes = takes_turns, .lie = 5, .lie_id = 1000000},
+        {.takes = takes_turns, .lie = 5, .lie_id = 63},
+        {.takes = takes_turns, .lie = 5, .lie_by = -SIM_HOUR},
+        {.takes = takes_turns, .lie = 5, .lie_by = SIM_HOUR},
+    };
+    static const char *const says[] = {"batch 1000000 ended, which did not execute",
+                                       "batch 63 ended, which did not execute", "not between now",
+                                       "not between now"};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        const struct backend backend = script_backend(&scripts[i]);
+        refused(experiment, &backend, says[i]);
+    }
+    experiment_free(experiment);
+}
+
+static bool stop_after_ten(void *context, uint64_t finished, uint64_t total)
+{
+    size_t *calls = context;
+    (void)total;
+    ++*calls;
+    return finished < 10;
+}
+
+static void a_replay_is_stopped_within_a_step(void **state)
+{
+    struct experiment *experiment = lone(NULL, NULL, NULL);
+    struct script script = {.takes = takes_turns};
+    const struct backend backend = script_backend(&script);
+    size_t calls = 0;
+    const struct progress progress = {.context = &calls, .report = stop_after_ten};
+    struct outcome outcome = play(experiment, &backend, &progress);
+    (void)state;
+    assert_false(outcome.good);
+    assert_string_equal(outcome.error.message, "lone: interrupted");
+    assert_int_equal(outcome.rows.requests.size / sizeof(struct request_row), 10);
+    assert_true(calls > 10);
+    outcome_clear(&outcome);
+    experiment_free(experiment);
+}
+
+/* ---- Refusals -------------------------------------------------------------------------------- */
+
+static void refuses(struct experiment *experiment, const char *says)
+{
+    struct script script = {.takes = takes_modelled};
+    const struct backend backend = script_backend(&script);
+    refused(experiment, &backend, says);
+    experiment_free(experiment);
+}
+
+static void what_a_backend_does_not_do_is_refused_with_a_remedy(void **state)
+{
+    (void)state;
+    refuses(lone("fifo", "platform.initial", "{\"f\":1}"),
+            "one of f would start on invoker 0; have one more from the beginning: "
+            "platform.initial.f");
+    refuses(lone("infless", "platform.initial", "cold"), "platform.initial.f");
+    refuses(lone("fifo", "platform.prewarm", "ewma"), "set it to \"none\"");
+    refuses(lone("fifo", "platform.keep_alive", "none"), "set platform.keep_alive to \"infinite\"");
+}
+
+/* FaST-GShare gives pods their share for a part of the time; Dilu gives an instance that works
+ * alone its limit, more than it asked for. */
+static void parts_of_the_time_and_shares_that_change_are_refused(void **state)
+{
+    static const struct {
+        const char *policy, *key, *value, *says;
+    } cases[] = {
+        {"fast-gshare", "policy.params.elastic", "off", "set the policy's quotas to 100 %"},
+        {"dilu", "policy.params.limit", "4", "changes no share of a batch in execution"},
+    };
+    (void)state;
+    for (size_t c = 0; c < 2; c++) {
+        char json[WORLD_BYTES];
+        struct overrides overrides = warm();
+        override_add(&overrides, "policy.name", cases[c].policy);
+        override_add(&overrides, cases[c].key, cases[c].value);
+        override_add(&overrides, "slo.factor", "10");
+        world_random(json, 2, true);
+        struct experiment *experiment = parse(json, &overrides);
+        const struct rehearsal_options options = {0};
+        struct error error = {0};
+        struct rehearsal *rehearsal = rehearsal_create(&options, &error);
+        assert_non_null(rehearsal);
+        const struct backend backend = rehearsal_backend(rehearsal);
+        refused(experiment, &backend, cases[c].says);
+        rehearsal_destroy(rehearsal);
+        experiment_free(experiment);
+    }
+}
+
+static void containers_are_numbered_as_the_experiment_lists_them(void **state)
+{
+    char json[WORLD_BYTES];
+    struct overrides overrides = warm();
+    (void)state;
+    override_add(&overrides, "policy.name", "esg");
+    world_random(json, 0, true);
+    struct experiment *experiment = parse(json, &overrides);
+    struct outcome outcome = rehearse(experiment, 1, 0, 0, NULL);
+    size_t count;
+    const struct batch_row *rows = batches(&outcome, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct application *application =
+            &experiment->workload.applications[rows[i].application];
+        const uint32_t function = application->stages[rows[i].stage].function;
+        assert_int_equal(rows[i].container / 8, function);
+    }
+    outcome_clear(&outcome);
+    experiment_free(experiment);
+}
+
+/* ---- The results file ------------------------------------------------------------------------ */
+
+static void attribute_is(const struct details *details, const char *hash, const char *name,
+                         const char *value)
+{
+    char *text = details_text(details, hash, name);
+    assert_non_null(text);
+    assert_string_equal(text, value);
+    free(text);
+}
+
+static void a_replay_s_file_says_that_no_gpu_took_part(void **state)
+{
+    char path[] = "/tmp/esgsim-replay-XXXXXX";
+    struct error error = {0};
+    struct experiment *good = lone(NULL, NULL, NULL),
+                      *cold = lone(NULL, "platform.initial", "cold");
+    double *values = NULL;
+    const struct policy *policy = runner_policy(good, &values, &error);
+    const struct rehearsal_options options = {.factor = 1.5};
+    struct rehearsal *rehearsal = rehearsal_create(&options, &error);
+    const struct replay_target target = replay_rehearsal(rehearsal);
+    struct simulation_result result;
+    const int file = mkstemp(path);
+    (void)state;
+    assert_true(file >= 0 && close(file) == 0);
+    struct store *store = store_create(path, &error);
+    assert_non_null(store);
+    /* What is refused leaves the file fit for the next run. */
+    assert_false(replay_record(store, cold, policy, values, &target, NULL, &result, &error));
+    assert_non_null(strstr(error.message, "platform.initial.f"));
+    if (!replay_record(store, good, policy, values, &target, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    simulation_result_clear(&result);
+    assert_true(store_finish(store, &error));
+    struct results *results = results_load(path, &error);
+    assert_non_null(results);
+    assert_int_equal(results->run_count, 1);
+    assert_true(fabs(results->runs[0].run.slowdown_mean - 1.5) < 1e-12);
+    struct details *details = details_open(path, &error);
+    attribute_is(details, good->hash, "replay_backend", "rehearsal");
+    attribute_is(details, good->hash, "replay_device", "none");
+    attribute_is(details, good->hash, "replay_driver", "none");
+    attribute_is(details, good->hash, "replay_details", "{}");
+    assert_true(details_has(details, good->hash, "batches"));
+    details_close(details);
+    results_free(results);
+    unlink(path);
+    rehearsal_destroy(rehearsal);
+    free(values);
+    experiment_free(good);
+    experiment_free(cold);
+}
+
+static void a_plan_tells_what_a_replay_takes(void **state)
+{
+    struct experiment *experiment = lone(NULL, NULL, NULL);
+    struct error error = {0};
+    double *values = NULL;
+    const struct policy *policy = runner_policy(experiment, &values, &error);
+    struct replay_plan plan;
+    struct outcome outcome = play_well(experiment, NULL);
+    size_t count;
+    const struct batch_row *rows = batches(&outcome, &count);
+    (void)state;
+    assert_true(replay_plan(experiment, policy, values, &plan, &error));
+    assert_int_equal(plan.batches, count);
+    assert_true(plan.seconds == sim_to_s(rows[count - 1].finished_ns));
+    assert_true(plan.together >= 2 && plan.together <= 4);
+    outcome_clear(&outcome);
+    free(values);
+    experiment_free(experiment);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte),
+        cmocka_unit_test(interference_is_the_backend_s_own),
+        cmocka_unit_test(a_factor_on_reality_is_the_slowdown_of_every_batch),
+        cmocka_unit_test(a_reality_below_the_model_breaks_no_bound),
+        cmocka_unit_test(jitter_has_the_mean_and_spread_asked_for),
+        cmocka_unit_test(in_real_time_nothing_ends_before_its_time),
+        cmocka_unit_test(ends_late_early_and_out_of_order_are_kept_as_they_came),
+        cmocka_unit_test(a_batch_may_end_at_the_instant_of_its_start),
+        cmocka_unit_test(an_end_goes_before_an_arrival_of_the_same_instant),
+        cmocka_unit_test(a_backend_that_fails_ends_the_run_with_its_own_words),
+        cmocka_unit_test(an_end_that_is_none_is_told),
+        cmocka_unit_test(a_replay_is_stopped_within_a_step),
+        cmocka_unit_test(what_a_backend_does_not_do_is_refused_with_a_remedy),
+        cmocka_unit_test(parts_of_the_time_and_shares_that_change_are_refused),
+        cmocka_unit_test(containers_are_numbered_as_the_experiment_lists_them),
+        cmocka_unit_test(a_replay_s_file_says_that_no_gpu_took_part),
+        cmocka_unit_test(a_plan_tells_what_a_replay_takes),
+    };
+    return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
+}
