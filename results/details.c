@@ -1,5 +1,6 @@
 #include "results/details.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,18 @@ char *details_text(const struct details *details, const char *hash, const char *
     char *text = hdf5_get_text(run, name);
     (void)H5Gclose(run);
     return text;
+}
+
+double details_number(const struct details *details, const char *hash, const char *name)
+{
+    double value = NAN;
+    hid_t run = run_open(details, hash);
+    if (run < 0)
+        return NAN;
+    if (!hdf5_get_f64(run, name, &value))
+        value = NAN;
+    (void)H5Gclose(run);
+    return value;
 }
 
 bool details_has(const struct details *details, const char *hash, const char *table)

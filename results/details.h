@@ -21,6 +21,9 @@ void details_close(struct details *details);
  * "record", …); the caller frees. NULL where the run or the attribute is not there. */
 char *details_text(const struct details *details, const char *hash, const char *name);
 
+/* The number of that name; NAN where the run or the attribute is not there. */
+double details_number(const struct details *details, const char *hash, const char *name);
+
 /* Of a request, what its latency is made of. */
 struct detail_request {
     uint8_t measured;

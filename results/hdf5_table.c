@@ -97,16 +97,16 @@ char *hdf5_get_text(hid_t object, const char *name)
     return text;
 }
 
-bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value)
+/* One number of a class into `value`, which is of type `memory`. */
+static bool number_get(hid_t object, const char *name, H5T_class_t class, hid_t memory, void *value)
 {
     if (H5Aexists(object, name) <= 0)
         return false;
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
     hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
     hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
-    bool good = stored >= 0 && space >= 0 && H5Tget_class(stored) == H5T_INTEGER &&
-                H5Sget_simple_extent_npoints(space) == 1 &&
-                H5Aread(attribute, H5T_NATIVE_UINT64, value) >= 0;
+    bool good = stored >= 0 && space >= 0 && H5Tget_class(stored) == class &&
+                H5Sget_simple_extent_npoints(space) == 1 && H5Aread(attribute, memory, value) >= 0;
     if (space >= 0)
         (void)H5Sclose(space);
     if (stored >= 0)
@@ -114,6 +114,22 @@ bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value)
     if (attribute >= 0)
         (void)H5Aclose(attribute);
     return good;
+}
+
+bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value)
+{
+    return number_get(object, name, H5T_INTEGER, H5T_NATIVE_UINT64, value);
+}
+
+bool hdf5_get_f64(hid_t object, const char *name, double *value)
+{
+    uint64_t whole = 0;
+    if (number_get(object, name, H5T_FLOAT, H5T_NATIVE_DOUBLE, value))
+        return true;
+    if (!hdf5_get_u64(object, name, &whole))
+        return false;
+    *value = (double)whole;
+    return true;
 }
 
 /* In the file all numbers are little-endian; in memory as the machine has them. */

@@ -23,8 +23,10 @@ bool hdf5_set_u64(hid_t object, const char *name, uint64_t value);
 bool hdf5_set_f64(hid_t object, const char *name, double value);
 /* Allocated; NULL where absent or no text. */
 char *hdf5_get_text(hid_t object, const char *name);
-/* False where absent or no number. */
+/* False where absent or no whole number. */
 bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value);
+/* False where absent or no number. */
+bool hdf5_get_f64(hid_t object, const char *name, double *value);
 
 /* Rows appended in blocks. */
 struct table_writer {

@@ -14,7 +14,7 @@
 
 /* Dark on light whatever the reader's scheme; tables scroll in their own boxes, so that the page
  * itself never scrolls sideways. */
-static const char style[] =
+const char html_style[] =
     ":root{color-scheme:light}"
     "*{box-sizing:border-box}"
     "body{margin:0 auto;max-width:76rem;padding:0 1rem 4rem;background:#fff;color:#222;"
@@ -55,7 +55,7 @@ static const char style[] =
     "nav{display:none}th:first-child,td:first-child{position:static}pre{white-space:pre-wrap}}";
 
 /* Presses on headers sort; print shows what is folded. */
-static const char script[] =
+const char html_script[] =
     "document.querySelectorAll('th button').forEach(function(b){b.onclick=function(){"
     "var h=b.parentNode,t=h.closest('table'),i=h.cellIndex,"
     "d=h.getAttribute('aria-sort')==='descending'?1:-1;"
@@ -196,7 +196,7 @@ static void head_write(const struct page *page, FILE *out)
     (void)fprintf(out,
                   "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>Scheduling DNN inference "
                   "on shared GPUs: results</h1>\n<p>Of ",
-                  style);
+                  html_style);
     html_element(out, "code", path);
     (void)fputs(", written by esgsim ", out);
     html_text(out, page->report->results->version == NULL ? "of unknown version"
@@ -501,6 +501,6 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     reading_write(out);
     assumptions_write(page, out);
     provenance_write(page, out);
-    (void)fprintf(out, "<script>%s</script>\n</body>\n</html>\n", script);
+    (void)fprintf(out, "<script>%s</script>\n</body>\n</html>\n", html_script);
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
 }

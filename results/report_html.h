@@ -25,6 +25,9 @@ struct page {
     const char *command;         /* that made the results; NULL: not known */
 };
 
+/* The look of a page, and what sorts its tables; for <style> and, at its end, <script>. */
+extern const char html_style[], html_script[];
+
 /* False: ERROR_RUN (memory, the stream failed, a figure that is no SVG). */
 bool report_html(const struct page *page, FILE *out, struct error *error);
 

@@ -31,7 +31,8 @@ enum random_purpose {
     RANDOM_TRACE_BIN,   /* a = bin, b = source */
     RANDOM_POLICY,      /* a, b: the policy's own */
     RANDOM_TEST,
-    RANDOM_REHEARSAL /* a = number of the batch: what it takes other than the model says */
+    RANDOM_REHEARSAL, /* a = number of the batch: what it takes other than the model says */
+    RANDOM_BOOTSTRAP  /* a = replicate: blocks drawn for an interval */
 };
 
 /* Philox as a GSL generator type, 64-bit outputs, name "philox". gsl_rng_set(r, s) is

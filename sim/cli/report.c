@@ -6,6 +6,7 @@
 
 #include "plots/embed.h"
 #include "plots/gnuplot.h"
+#include "results/against.h"
 #include "results/assumptions.h"
 #include "results/reference.h"
 #include "results/report.h"
@@ -17,21 +18,27 @@
 typedef bool report_print(const struct report *report, const struct reference *reference, FILE *out,
                           struct error *error);
 
+typedef bool against_print(const struct against *against, FILE *out, struct error *error);
+
 struct options {
     const char *file;
+    const char *against;
     const char *paper;
     const char *out;
     const char *command;
     report_print *print; /* NULL: HTML */
+    against_print *print_against;
 };
 
 static bool format_parse(const char *text, struct options *options, struct error *error)
 {
     static const char *const names[] = {"text", "csv", "json", "html"};
     report_print *const prints[] = {report_text, report_csv, report_json, NULL};
+    against_print *const prints_against[] = {against_text, against_csv, against_json, against_html};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(text, names[i]) == 0) {
             options->print = prints[i];
+            options->print_against = prints_against[i];
             return true;
         }
     return error_input(error, "--format %s: unknown format; give text, csv, json or html", text);
@@ -45,9 +52,11 @@ static bool option_take(struct options *options, const char *name, const char *v
         const char *without;
     } known[] = {{"--format", "--format needs text, csv, json or html"},
                  {"--paper", "--paper needs a file of published figures"},
+                 {"--against", "--against needs the results file of a replay"},
                  {"--out", "--out needs a file name"},
                  {"--command", "--command needs the command that made the results"}};
-    const char **const places[] = {NULL, &options->paper, &options->out, &options->command};
+    const char **const places[] = {NULL, &options->paper, &options->against, &options->out,
+                                   &options->command};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(name, known[i].name) != 0)
             continue;
@@ -64,6 +73,7 @@ static bool option_take(struct options *options, const char *name, const char *v
 static bool options_parse(int argc, char **argv, struct options *options, struct error *error)
 {
     options->print = report_text;
+    options->print_against = against_text;
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] == '-' && argv[i][1] != '\0') {
             if (!option_take(options, argv[i], i + 1 < argc ? argv[i + 1] : NULL, error))
@@ -75,8 +85,10 @@ static bool options_parse(int argc, char **argv, struct options *options, struct
             options->file = argv[i];
         }
     }
-    return options->file != NULL ||
-           cli_usage_error(&command_report, "a results file is missing", error);
+    if (options->file == NULL)
+        return cli_usage_error(&command_report, "a results file is missing", error);
+    return options->against == NULL || (options->paper == NULL && options->command == NULL) ||
+           cli_usage_error(&command_report, "--against goes with --format and --out alone", error);
 }
 
 static struct assumptions *assumptions_find(struct error *error)
@@ -118,20 +130,30 @@ static bool print_html(const struct options *options, const struct report *repor
     return good;
 }
 
-static bool print(const struct options *options, const struct report *report,
-                  const struct reference *reference, FILE *out, struct error *error)
+/* What is printed: a report, or a comparison. */
+struct subject {
+    const struct report *report;
+    const struct reference *reference;
+    const struct against *against; /* NULL: a report */
+};
+
+static bool print(const struct options *options, const struct subject *subject, FILE *out,
+                  struct error *error)
 {
-    return options->print == NULL ? print_html(options, report, reference, out, error)
-                                  : options->print(report, reference, out, error);
+    if (subject->against != NULL)
+        return options->print_against(subject->against, out, error);
+    return options->print == NULL
+               ? print_html(options, subject->report, subject->reference, out, error)
+               : options->print(subject->report, subject->reference, out, error);
 }
 
 /* To the file of --out, which is whole or not there, or to standard output. */
-static bool write_report(const struct options *options, const struct report *report,
-                         const struct reference *reference, struct error *error)
+static bool write_report(const struct options *options, const struct subject *subject,
+                         struct error *error)
 {
     char *partial = NULL;
     if (options->out == NULL)
-        return print(options, report, reference, stdout, error);
+        return print(options, subject, stdout, error);
     if (asprintf(&partial, "%s.partial", options->out) < 0)
         return error_run(error, "out of memory for the report");
     FILE *out = fopen(partial, "w");
@@ -140,7 +162,7 @@ static bool write_report(const struct options *options, const struct report *rep
         free(partial);
         return false;
     }
-    bool good = print(options, report, reference, out, error);
+    bool good = print(options, subject, out, error);
     if (fclose(out) != 0 && good)
         good = error_run(error, "--out %s: cannot be written: %s", options->out, strerror(errno));
     if (good && rename(partial, options->out) != 0)
@@ -151,18 +173,30 @@ static bool write_report(const struct options *options, const struct report *rep
     return good;
 }
 
+static bool run_against(const struct options *options, struct error *error)
+{
+    struct against *against = against_load(options->file, options->against, error);
+    const struct subject subject = {.against = against};
+    const bool good = against != NULL && write_report(options, &subject, error);
+    against_free(against);
+    return good;
+}
+
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     (void)quiet;
     struct options options = {0};
     if (!options_parse(argc, argv, &options, error))
         return false;
+    if (options.against != NULL)
+        return run_against(&options, error);
     struct reference *reference = NULL;
     if (options.paper != NULL && (reference = reference_load(options.paper, error)) == NULL)
         return false;
     struct results *results = results_load(options.file, error);
     struct report *report = results == NULL ? NULL : report_build(results, error);
-    bool good = report != NULL && write_report(&options, report, reference, error);
+    const struct subject subject = {.report = report, .reference = reference};
+    bool good = report != NULL && write_report(&options, &subject, error);
     report_free(report);
     results_free(results);
     reference_free(reference);
@@ -171,7 +205,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_report = {
     "report",
-    "report F.h5 [--format text|csv|json|html] [--paper REF.json] [--out FILE] [--command TEXT]",
+    "report F.h5 [--format text|csv|json|html] [--paper REF.json] [--against REAL.h5] [--out FILE] "
+    "[--command TEXT]",
     "tables with confidence intervals, paired comparisons, published figures beside ours",
     "  --format text|csv|json|html  tables to read (default), a line a figure, one object,\n"
     "                          or a page with tables that sort and figures, which needs\n"
@@ -179,6 +214,10 @@ const struct command command_report = {
     "  --paper REF.json        hold published figures beside ours: how every named\n"
     "                          policy stands to each in every named setting, and a\n"
     "                          verdict in one sentence\n"
+    "  --against REAL.h5       hold the simulation F.h5 beside a replay of the same runs:\n"
+    "                          both distributions, errors with intervals, how they stand to\n"
+    "                          the limits, and where they come from; both recorded with\n"
+    "                          \"record\": \"all\"\n"
     "  --out FILE              instead of standard output\n"
     "  --command TEXT          the command that made the results, for the page to tell\n"
     "\n"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "results/replay.h"
 #include "results/store.h"
 #include "results/timeline.h"
 #include "sim/cli/cli.h"
@@ -21,6 +22,8 @@ struct run_options {
     const char *out;
     const char *timeline;
     bool json;
+    bool rehearse;
+    struct rehearsal_options rehearsal;
     struct override overrides[OVERRIDES_MAX];
     size_t override_count;
 };
@@ -44,6 +47,38 @@ static bool options_add_set(struct run_options *options, char *text, struct erro
     return options_add(options, text, equals + 1, error);
 }
 
+/* "factor=1.05,cv=0.1": what reality is to have that the model has not. */
+static bool rehearsal_parse(struct run_options *options, char *text, struct error *error)
+{
+    struct rehearsal_options *rehearsal = &options->rehearsal;
+    const struct {
+        const char *name;
+        double low, high;
+        double *place;
+    } known[] = {{"factor", 0.01, 100, &rehearsal->factor},
+                 {"cv", 0, 10, &rehearsal->jitter_cv},
+                 {"speedup", 0, 1e6, &rehearsal->speedup}};
+    options->rehearse = true;
+    rehearsal->factor = 1;
+    for (char *rest = text, *part; (part = strsep(&rest, ",")) != NULL;) {
+        char *equals = strchr(part, '=');
+        size_t k = 0;
+        if (equals != NULL)
+            *equals = '\0';
+        while (k < 3 && strcmp(part, known[k].name) != 0)
+            k++;
+        if (equals == NULL || k == 3)
+            return error_input(error,
+                               "run: --rehearse wants factor=, cv= or speedup=, joined by commas, "
+                               "such as factor=1.05,cv=0.1, not '%s'",
+                               part);
+        if (!cli_parse_double("--rehearse", equals + 1, known[k].low, known[k].high, known[k].place,
+                              error))
+            return false;
+    }
+    return true;
+}
+
 static bool options_take(struct run_options *options, const char *name, char *value,
                          struct error *error)
 {
@@ -55,6 +90,8 @@ static bool options_take(struct run_options *options, const char *name, char *va
                options_add(options, "seed", value, error);
     if (strcmp(name, "--policy") == 0)
         return options_add(options, "policy.name", value, error);
+    if (strcmp(name, "--rehearse") == 0)
+        return rehearsal_parse(options, value, error);
     if (strcmp(name, "--timeline") == 0)
         options->timeline = value;
     else
@@ -64,7 +101,8 @@ static bool options_take(struct run_options *options, const char *name, char *va
 
 static bool options_parse(int argc, char **argv, struct run_options *options, struct error *error)
 {
-    static const char *const valued[] = {"--set", "--seed", "--policy", "--out", "--timeline"};
+    static const char *const valued[] = {"--set", "--seed",     "--policy",
+                                         "--out", "--timeline", "--rehearse"};
     for (int i = 1; i < argc; i++) {
         bool known = false;
         for (size_t k = 0; k < sizeof valued / sizeof *valued; k++)
@@ -121,11 +159,31 @@ static void watch_signals(void)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-/* Where rows go: both, one, or neither. */
+/* Where rows go: both, one, or neither; and what batches execute on: NULL, the model. */
 struct sinks {
     struct store *store;
     struct timeline *timeline;
+    struct rehearsal *rehearsal;
 };
+
+static bool run_execute(const struct experiment *experiment, const struct policy *policy,
+                        const double *values, const struct sinks *sinks,
+                        const struct recorder *recorder, const struct progress *progress,
+                        struct simulation_result *result, struct error *error)
+{
+    if (sinks->rehearsal == NULL)
+        return runner_execute(experiment, policy, values, recorder, progress, result, error);
+    const struct replay_target target = replay_rehearsal(sinks->rehearsal);
+    struct execution execution;
+    if (!runner_replay(experiment, policy, values, &target.backend, recorder, progress, result,
+                       error))
+        return false;
+    target.describe(target.backend.context, &execution);
+    if (sinks->store == NULL || store_set_execution(sinks->store, &execution, error))
+        return true;
+    simulation_result_clear(result);
+    return false;
+}
 
 static bool run_simulate(const struct experiment *experiment, const struct policy *policy,
                          const double *values, const struct sinks *sinks, bool quiet,
@@ -144,7 +202,7 @@ static bool run_simulate(const struct experiment *experiment, const struct polic
         pair[1] = timeline_recorder(sinks->timeline);
     struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
     watch_signals();
-    bool ok = runner_execute(experiment, policy, values, &recorder, &progress, result, error);
+    bool ok = run_execute(experiment, policy, values, sinks, &recorder, &progress, result, error);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
     if (ok && store != NULL && !store_end_run(store, result, error)) {
@@ -159,6 +217,8 @@ static bool run_print(const struct run_options *options, const struct experiment
 {
     if (options->json)
         return output_run_json(stdout, experiment, result, error);
+    if (options->rehearse)
+        printf("rehearsal of a replay: no GPU took part\n");
     output_run_text(stdout, experiment, result);
     if (options->out != NULL)
         printf("results in %s\n", options->out);
@@ -173,6 +233,9 @@ static bool sinks_open(const struct run_options *options, const struct experimen
 {
     if (options->out != NULL && (sinks->store = store_create(options->out, error)) == NULL)
         return false;
+    if (options->rehearse &&
+        (sinks->rehearsal = rehearsal_create(&options->rehearsal, error)) == NULL)
+        return false;
     if (options->timeline == NULL)
         return true;
     sinks->timeline = timeline_create(options->timeline, experiment, error);
@@ -184,6 +247,7 @@ static bool sinks_close(struct sinks *sinks, bool simulated, struct error *error
 {
     struct error late = {0};
     bool ok = simulated;
+    rehearsal_destroy(sinks->rehearsal);
     if (sinks->store != NULL && simulated)
         ok = store_finish(sinks->store, error);
     else
@@ -230,7 +294,7 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_run = {
     .name = "run",
     .usage = "run EXP.json [--set KEY=VALUE]… [--seed N] [--policy NAME|FILE.so] [--out F.h5] "
-             "[--timeline F.json] [--json]",
+             "[--timeline F.json] [--rehearse WHAT] [--json]",
     .summary = "run one simulation and print its figures",
     .help =
         "  --set KEY=VALUE  override any key of the experiment, dotted: policy.params.k=10,\n"
@@ -244,6 +308,11 @@ const struct command command_run = {
         "                   timeline\n"
         "  --timeline F.json  write what happened, event by event, as Chrome trace-event JSON:\n"
         "                   ui.perfetto.dev and chrome://tracing open it\n"
+        "  --rehearse WHAT  as a replay on a GPU would run (containers warm, no interference but\n"
+        "                   the GPU's own), with batches that take what the model says times "
+        "WHAT:\n"
+        "                   factor=1.05,cv=0.1 for a reality 5 %% off with noise of its own; and\n"
+        "                   speedup=10 in real time, ten times as fast (0: as fast as it goes)\n"
         "  --json           print one JSON object\n"
         "  --quiet          no progress\n\n"
         "example: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n",
