@@ -9,9 +9,11 @@
 #include "plots/gnuplot.h"
 #include "workloads/document.h"
 
-const char *const plot_scripts[] = {"hit-rate",      "cost",      "hit-against-cost", "latency-cdf",
-                                    "latency-parts", "decisions", "sensitivity",      "timeline",
-                                    "profile",       "arrivals",  "calibration",      NULL};
+const char *const plot_scripts[] = {"hit-rate",    "cost",          "hit-against-cost",
+                                    "latency-cdf", "latency-parts", "decisions",
+                                    "sensitivity", "timeline",      "profile",
+                                    "arrivals",    "calibration",   "simulated-against-real",
+                                    NULL};
 
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error)
 {

@@ -14,6 +14,8 @@
  * arrivals          | trace   |                   | rate over time, intervals beside Poisson's    |
  * | calibration       | points  |                   | fitted against measured latency, residuals |
  *
+ * simulated-against-real, of a simulation and a replay, has a header of its own: plots/against.h.
+ *
  * latency-* need runs that record requests, timeline runs that record all: where there are none,
  * the list's notes say so.
  */

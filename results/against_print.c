@@ -158,7 +158,6 @@ static const char *plural(size_t count)
 /* ---- All runs -------------------------------------------------------------------------------- */
 
 static const enum against_metric judged[] = {AGAINST_MEAN, AGAINST_P95, AGAINST_HIT, AGAINST_COST};
-static const char *const judged_names[] = {"mean latency", "p95 latency", "SLO hit rate", "cost"};
 
 static bool run_met(const struct against_run *run)
 {
@@ -177,29 +176,26 @@ static void verdict_cell(const struct against_run *run, enum against_metric metr
     const enum against_standing standing = against_stands(run, metric, &by);
     cell_signed(error, figure->error, 2);
     if (standing == AGAINST_MISSED)
-        (void)snprintf(cell, CELL_SIZE, "%.40s, missed by %.2f", error, by);
+        (void)snprintf(cell, CELL_SIZE, "%.40s missed by %.2f", error, by);
     else
-        (void)snprintf(cell, CELL_SIZE, "%.40s%s", error, standing == AGAINST_MET ? ", met" : "");
+        (void)snprintf(cell, CELL_SIZE, "%.40s%s", error, standing == AGAINST_MET ? " met" : "");
 }
 
 static void verdicts_print(const struct against *against, struct sink *sink)
 {
-    char headers_text[COUNT(judged)][CELL_SIZE];
-    const char *headers[1 + COUNT(judged)] = {"error (limit)"};
-    for (size_t j = 0; j < COUNT(judged); j++) {
-        (void)snprintf(headers_text[j], CELL_SIZE, "%s, %s (%g)", judged_names[j],
-                       against_metrics[judged[j]].points ? "points" : "%",
-                       against_metrics[judged[j]].limit);
-        headers[j + 1] = headers_text[j];
-    }
+    static const char *const headers[] = {"error", "mean %", "p95 %", "SLO hit points", "cost %"};
+    char cells[COUNT(headers)][CELL_SIZE];
     sink_table(sink, headers, COUNT(headers));
     for (size_t i = 0; i < against->run_count; i++) {
-        char cells[1 + COUNT(judged)][CELL_SIZE];
         (void)snprintf(cells[0], CELL_SIZE, "%.*s", CELL_SIZE - 1, against->runs[i].title);
         for (size_t j = 0; j < COUNT(judged); j++)
             verdict_cell(&against->runs[i], judged[j], cells[j + 1]);
         sink_row(sink, cells);
     }
+    (void)snprintf(cells[0], CELL_SIZE, "limit");
+    for (size_t j = 0; j < COUNT(judged); j++)
+        (void)snprintf(cells[j + 1], CELL_SIZE, "%g", against_metrics[judged[j]].limit);
+    sink_row(sink, cells);
     sink_table_end(sink);
 }
 
@@ -216,18 +212,19 @@ static void reading_print(struct sink *sink)
 
 static void overview_print(const struct against *against, struct sink *sink)
 {
-    size_t met = 0;
-    for (size_t i = 0; i < against->run_count; i++)
+    size_t met = 0, executed = 0;
+    for (size_t i = 0; i < against->run_count; i++) {
         met += run_met(&against->runs[i]);
-    if (!against->gpu)
+        executed += against->runs[i].gpu;
+    }
+    if (executed == 0)
+        sink_paragraph(sink, "rehearsal: no GPU took part. Nothing here measures the simulator.");
+    else if (executed < against->run_count)
         sink_paragraph(sink,
-                       "rehearsal: no GPU took part%s. Nothing here is a measurement of the "
-                       "simulator.",
-                       against->run_count > 1 ? " in every pair" : "");
-    sink_paragraph(sink,
-                   "%zu run%s compared; %zu within all limits, which are 5 %% of mean and p95 "
-                   "latency, 2 points of the SLO hit rate, 3 %% of cost.",
-                   against->run_count, plural(against->run_count), met);
+                       "rehearsal: no GPU took part in %zu of the runs; each says which it is.",
+                       against->run_count - executed);
+    sink_paragraph(sink, "%zu run%s compared, %zu within all limits.", against->run_count,
+                   plural(against->run_count), met);
     verdicts_print(against, sink);
     for (size_t i = 0; i < against->alone_count; i++)
         sink_paragraph(sink, "without a partner: %s", against->alone[i]);

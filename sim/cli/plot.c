@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "plots/against.h"
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
 #include "sim/cli/cli.h"
@@ -13,6 +14,7 @@ enum { ONLY_MOST = 64 };
 
 struct options {
     const char *file;
+    const char *against; /* a replay to hold it against; NULL */
     const char *folder;
     const char *format;
     const char *only[ONLY_MOST];
@@ -56,6 +58,10 @@ static bool option_take(struct options *options, const char *name, const char *v
         options->folder = value;
         return true;
     }
+    if (strcmp(name, "--against") == 0) {
+        options->against = value;
+        return true;
+    }
     if (strcmp(name, "--format") == 0) {
         options->format = value;
         return format_check(value, error);
@@ -71,7 +77,7 @@ static bool options_parse(int argc, char **argv, struct options *options, struct
     options->format = "svg";
     for (int i = 1; i < argc; i++) {
         const bool known = strcmp(argv[i], "--out") == 0 || strcmp(argv[i], "--format") == 0 ||
-                           strcmp(argv[i], "--only") == 0;
+                           strcmp(argv[i], "--against") == 0 || strcmp(argv[i], "--only") == 0;
         if (known) {
             if (!option_take(options, argv[i], i + 1 < argc ? argv[i + 1] : NULL, error))
                 return false;
@@ -104,6 +110,22 @@ static bool folder_make(const char *path, struct error *error)
                        fault == EEXIST ? "a file is in its place" : strerror(fault));
 }
 
+/* The figures of the file, or of it and the replay beside it. */
+static bool figures_write(const struct options *options, struct figure_list *list,
+                          struct error *error)
+{
+    if (options->against != NULL) {
+        struct against *against = against_load(options->file, options->against, error);
+        const bool good = against != NULL && plot_against(against, list, error);
+        against_free(against);
+        return good;
+    }
+    char *found = document_find_operand(options->file);
+    const bool good = plot_file(found != NULL ? found : options->file, list, error);
+    free(found);
+    return good;
+}
+
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct options options = {0};
@@ -112,9 +134,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         return false;
     struct figure_list list = {
         .folder = options.folder, .only = options.only, .only_count = options.only_count};
-    char *found = document_find_operand(options.file);
-    bool good = plot_file(found != NULL ? found : options.file, &list, error);
-    free(found);
+    bool good = figures_write(&options, &list, error);
     for (size_t i = 0; good && !quiet && i < list.note_count; i++)
         (void)fprintf(stderr, "%s\n", list.notes[i]);
     if (good && list.count == 0)
@@ -130,11 +150,13 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 }
 
 const struct command command_plot = {
-    "plot", "plot FILE --out DIR [--format svg|png|pdf] [--only NAME]…",
+    "plot", "plot FILE --out DIR [--against REAL.h5] [--format svg|png|pdf] [--only NAME]…",
     "the figures of results, a profile, a trace or a calibration, through gnuplot",
     "  --out DIR             where to; each figure's data lie beside it as CSV, and\n"
     "                        gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp\n"
     "                        draws it again\n"
+    "  --against REAL.h5     simulated-against-real alone, a figure a setting: FILE, simulated,\n"
+    "                        beside a replay of the same runs\n"
     "  --format svg|png|pdf  default svg\n"
     "  --only NAME           this figure alone; may be given again\n"
     "\n"
