@@ -196,9 +196,10 @@ static bool setting_rows(const struct against *against, const char *setting,
         if (strcmp(setting_of(&against->runs[i]), setting) != 0 || !contender_first(against, i))
             continue;
         contender_title(against, i, title);
+        row++;
         const struct line line = {
             .title = title,
-            .row = ++row,
+            .row = row,
             .look = palette_policy(against->runs[i].real->policy, contender_variant(against, i))};
         good = distributions(against, i, &line, details, sheet, error);
         if (good)

@@ -247,8 +247,8 @@ static bool part_fill(const struct request_row **const rows[2], size_t count, si
     size_t first = 0;
     while (first < count && !rows[0][first]->measured)
         first++;
-    const size_t length = (size_t)ceil(sqrt((double)(count - first)));
-    const size_t blocks = length > 0 ? (count - first + length - 1) / length : 0;
+    const size_t length = 1 + (size_t)sqrt((double)(count - first));
+    const size_t blocks = (count - first + length - 1) / length;
     bool good = true;
     for (size_t s = 0; s < 2; s++) {
         sides[s].samples = malloc((count + 1) * sizeof *sides[s].samples);

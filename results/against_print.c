@@ -235,11 +235,11 @@ static void overview_print(const struct against *against, struct sink *sink)
 
 static const char *const sides[] = {"  simulated", "  real"};
 
-/* A table of figures: name, metric, scale, significant digits (negative: −1 − decimals). */
+/* A column of a table of figures; digits: significant ones, or, negative, −1 − decimals. */
 struct figure_column {
     const char *header;
-    enum against_metric metric;
     double scale;
+    enum against_metric metric;
     int digits;
 };
 
@@ -317,17 +317,17 @@ static void counts_print(const struct against_run *run, struct sink *sink)
 
 static void distributions_print(const struct against_run *run, struct sink *sink)
 {
-    static const struct figure_column latency[] = {{"mean", AGAINST_MEAN, 1, 5},
-                                                   {"p50", AGAINST_P50, 1, 5},
-                                                   {"p90", AGAINST_P90, 1, 5},
-                                                   {"p95", AGAINST_P95, 1, 5},
-                                                   {"p99", AGAINST_P99, 1, 5},
-                                                   {"p99.9", AGAINST_P999, 1, 5},
-                                                   {"queue", AGAINST_QUEUE, 1, 4},
-                                                   {"transfer", AGAINST_TRANSFER, 1, 4},
-                                                   {"execution", AGAINST_EXECUTION, 1, 5}};
-    static const struct figure_column outcome[] = {{"SLO hit %", AGAINST_HIT, 100, -3},
-                                                   {"$/1,000 req", AGAINST_COST, 1000, 5}};
+    static const struct figure_column latency[] = {{"mean", 1, AGAINST_MEAN, 5},
+                                                   {"p50", 1, AGAINST_P50, 5},
+                                                   {"p90", 1, AGAINST_P90, 5},
+                                                   {"p95", 1, AGAINST_P95, 5},
+                                                   {"p99", 1, AGAINST_P99, 5},
+                                                   {"p99.9", 1, AGAINST_P999, 5},
+                                                   {"queue", 1, AGAINST_QUEUE, 4},
+                                                   {"transfer", 1, AGAINST_TRANSFER, 4},
+                                                   {"execution", 1, AGAINST_EXECUTION, 5}};
+    static const struct figure_column outcome[] = {{"SLO hit %", 100, AGAINST_HIT, -3},
+                                                   {"$/1,000 req", 1000, AGAINST_COST, 5}};
     figures_print(run, "latency, ms; error, %", latency, COUNT(latency), sink);
     figures_print(run, "error, points and %", outcome, COUNT(outcome), sink);
     counts_print(run, sink);

@@ -124,15 +124,25 @@ expect_refusal "files without a pair are refused" 'no run of the policy, setting
 run "$esgsim" run "$strict" $real --set record=requests --out "$folder/thin.h5"
 run "$esgsim" report "$folder/thin.h5" --against "$folder/real.h5"
 expect_refusal "a run without its batches is refused with how to record it" 'record=all'
+# Files that lack a table, an attribute, or everything.
+hash=$(h5dump -n "$folder/real.h5" | sed -n 's|^ *group *//*runs/\([0-9a-f]*\)$|\1|p')
+h5copy -i "$folder/real.h5" -o "$folder/no-runs.h5" -s summary -d summary
+h5copy -i "$folder/real.h5" -o "$folder/no-runs.h5" -s applications -d applications
+if [ -z "$hash" ]; then fail "the replay's file names its run" "no group runs/HASH"; fi
+for table in requests jobs decisions; do
+    h5copy -p -i "$folder/real.h5" -o "$folder/no-batches.h5" -s "runs/$hash/$table" \
+        -d "runs/$hash/$table"
+done
+h5copy -i "$folder/real.h5" -o "$folder/no-batches.h5" -s summary -d summary
+h5copy -i "$folder/real.h5" -o "$folder/no-batches.h5" -s applications -d applications
+: >"$folder/empty.h5"
 head -c 3000 "$folder/real.h5" >"$folder/cut.h5"
-run "$esgsim" report "$folder/sim.h5" --against "$folder/cut.h5"
-expect_refusal "a file that is cut short is refused by name" 'cut\.h5'
-for file in tests/corpus/*.h5 tests/corpus/*/*.h5; do
-    [ -f "$file" ] || continue
-    run "$esgsim" report "$folder/sim.h5" --against "$file"
-    expect_refusal "$file as a replay is refused in one line" "$(basename "$file")"
-    run "$esgsim" plot "$file" --against "$folder/real.h5" --out "$folder/four"
-    expect_refusal "$file as a simulation is refused in one line" "$(basename "$file")"
+cp "$strict" "$folder/json.h5"
+for name in no-runs no-batches empty cut json; do
+    run "$esgsim" report "$folder/sim.h5" --against "$folder/$name.h5"
+    expect_refusal "$name.h5 in the replay's place is refused by name" "$name\.h5"
+    run "$esgsim" plot "$folder/$name.h5" --against "$folder/real.h5" --out "$folder/four"
+    expect_refusal "$name.h5 in the simulation's place is refused by name" "$name\.h5"
 done
 
 finish

@@ -78,6 +78,8 @@ static void replay_into(struct store *store, const struct experiment *experiment
     struct error error = {0};
     struct simulation_result result;
     double *values = NULL;
+    if (experiment == NULL)
+        return;
     const struct rehearsal_options options = {
         .factor = factor, .jitter_cv = jitter_cv, .seed = experiment->seed};
     struct rehearsal *rehearsal = rehearsal_create(&options, &error);
@@ -98,7 +100,7 @@ static struct pair pair_make(struct experiment *const simulated[], size_t simula
                              struct experiment *const replayed[], size_t replayed_count,
                              double factor, double jitter_cv, bool gpu)
 {
-    struct pair pair;
+    struct pair pair = {{{0}}};
     struct error error = {0};
     struct store *stores[2];
     for (size_t s = 0; s < 2; s++) {
@@ -464,7 +466,7 @@ static void other_experiments_are_refused_by_the_first_key_that_differs(void **s
 static void files_of_the_wrong_kind_are_refused(void **state)
 {
     struct pair pair = pair_of(lone(NULL, NULL, NULL), lone(NULL, NULL, NULL), 1, 0, false);
-    struct pair swapped, same, none;
+    struct pair swapped = {{{0}}}, same = {{{0}}}, none = {{{0}}};
     (void)state;
     memcpy(swapped.paths[0], pair.paths[1], PATH_SIZE);
     memcpy(swapped.paths[1], pair.paths[0], PATH_SIZE);
