@@ -338,7 +338,7 @@ static void distributions_print(const struct against_run *run, struct sink *sink
 static void kind_row(const struct against_batches *kind, struct sink *sink)
 {
     char cells[8][CELL_SIZE];
-    const int decimals = text_table_decimals(fmax(kind->execution_ms[1], kind->modelled_ms[1]), 4);
+    const int decimals = text_table_decimals(fmax(kind->execution_ms[0], kind->execution_ms[1]), 4);
     (void)snprintf(cells[0], CELL_SIZE, "%.80s, batch %u, %u vCPU, %u vGPU", kind->function,
                    kind->batch, kind->vcpu, kind->vgpu);
     (void)snprintf(cells[1], CELL_SIZE, "%zu", kind->count[0]);

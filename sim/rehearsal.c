@@ -15,6 +15,7 @@ struct rehearsal {
     struct calendar *ends; /* of the batches that execute; subject: id */
     struct quantile *late;
     struct timespec opened;
+    uint64_t seed; /* of the jitter in this run */
     uint64_t batches;
     uint32_t together;
     sim_time_t last_end;
@@ -45,11 +46,11 @@ void rehearsal_destroy(struct rehearsal *rehearsal)
 static bool rehearsal_open(void *context, const struct experiment *experiment, struct error *error)
 {
     struct rehearsal *rehearsal = context;
-    (void)experiment;
     calendar_destroy(rehearsal->ends);
     quantile_destroy(rehearsal->late);
     rehearsal->ends = calendar_create(64);
     rehearsal->late = quantile_create(QUANTILE_EXACT_SAMPLES);
+    rehearsal->seed = rehearsal->options.seed + experiment->seed;
     rehearsal->batches = 0;
     rehearsal->together = 0;
     rehearsal->last_end = 0;
@@ -92,7 +93,7 @@ static sim_time_t duration_draw(const struct rehearsal *rehearsal,
     double factor = options->factor;
     if (options->jitter_cv > 0) {
         struct random_stream stream;
-        random_stream_open(&stream, options->seed, RANDOM_REHEARSAL, batch->number, 0);
+        random_stream_open(&stream, rehearsal->seed, RANDOM_REHEARSAL, batch->number, 0);
         factor *= random_noise(&stream, options->jitter_cv);
     }
     return factor == 1 ? batch->modelled : (sim_time_t)ceil((double)batch->modelled * factor);

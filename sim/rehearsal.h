@@ -18,7 +18,7 @@ struct rehearsal_options {
     double speedup;   /* simulated seconds in a second of the clock; 0: virtual time */
     double factor;    /* executed over modelled; 0 stands for 1 */
     double jitter_cv; /* of a factor of mean 1, lognormal, drawn anew for every batch */
-    uint64_t seed;    /* of the jitter, with the batch's number */
+    uint64_t seed;    /* of the jitter, added to the experiment's */
 };
 
 struct rehearsal;

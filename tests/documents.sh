@@ -15,7 +15,7 @@
 . tests/shell.sh
 
 full=${DOCUMENTS:-}
-documents="README.md sched/WRITING.md workloads/README.md workloads/experiments/CLASSROOM.md REPRODUCING.md"
+documents="README.md sched/WRITING.md workloads/README.md workloads/experiments/CLASSROOM.md REPRODUCING.md results/PROOF.md"
 here=$(pwd)
 build=$(cd "${BUILD:-build}" && pwd)
 tree=$folder/tree
