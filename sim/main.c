@@ -125,10 +125,18 @@ int main(int argc, char **argv)
         printf("esgsim %s\n", version_number());
         return 0;
     }
+    bool help = strcmp(argv[1], "help") == 0, quiet = false;
+    if (help && argc == 2) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (help) { /* esgsim help COMMAND */
+        argc--;
+        argv++;
+    }
     const struct command *command = find_command(argv[1], &error);
     if (command == NULL)
         return report_error(&error);
-    bool help = false, quiet = false;
     int count = take_common_options(argc - 1, argv + 1, &help, &quiet);
     if (help) {
         print_help(command);
