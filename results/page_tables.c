@@ -218,12 +218,9 @@ static void comparison_table(const struct page *page, const struct report_scenar
                    "(%s − baseline) / baseline; - where the baseline's is 0 for a seed", name);
     (void)snprintf(saving, sizeof saving, "(baseline − %s) / %s", name, name);
     const char *helps[] = {
-        NULL,
-        "seeds that both ran",
-        points,
-        relative,
-        saving,
-        "by whether the 95 % interval of the paired difference lies on one side of 0"};
+        NULL,   "seeds that both ran",
+        points, relative,
+        saving, "by whether the 95 % interval of the paired difference lies on one side of 0"};
     html_table_begin(out, headers, helps, COUNT(headers), 1U | 1U << 5);
     for (size_t c = 0; c < scenario->contender_count; c++) {
         if (c == scenario->reference)
