@@ -90,7 +90,7 @@ elsewhere() {
     "make bench"* | *"esgsim bench"*) echo "tests/release.sh bench" ;;
     "make fuzz"*) echo "tests/fuzz.sh fuzz" ;;
     "make derive"*) echo "tests/derive.sh derive" ;;
-    "make install"*) echo "tests/manual.sh install" ;;
+    "make install"*) echo "tests/install.sh install" ;;
     "make deps"* | "apt-get "* | "sudo "*) echo ".ci/deps.sh apt-get" ;;
     make | "make "*) echo "tests/run.sh BUILD" ;;
     "esgsim validate"* | "build/esgsim validate"*) echo "tests/release.sh validate" ;;
