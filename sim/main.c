@@ -26,7 +26,9 @@ static void print_usage(FILE *stream)
         fprintf(stream, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(stream,
             "\n`esgsim COMMAND --help` explains one. Exit status: 0 done, 1 the run failed, "
-            "2 bad usage or bad input.\n");
+            "2 bad usage or bad input.\n"
+            "Begin with: esgsim run workloads/experiments/strict-light.json. Keys of an "
+            "experiment: sim/README.md.\n");
 }
 
 static void print_help(const struct command *command)
