@@ -49,8 +49,10 @@ static void the_model_page_has_every_assumption_with_its_grade(void **state)
         (void)snprintf(row, sizeof row, "\n| %s | %s |", assumptions->entries[i].fact,
                        assumptions->entries[i].grade);
         at = strstr(at, row);
-        if (at == NULL)
+        if (at == NULL) {
             fail_msg("%s has no such row, or not in its place: %s", model_page, row + 1);
+            break;
+        }
         at++;
     }
     free(page);
@@ -130,6 +132,21 @@ static const char world[] =
     " \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 10},"
     " \"policy\": {\"name\": \"fifo\"}}";
 
+/* The world with everything that was left out. */
+static cJSON *resolve(const struct override *overrides, size_t count)
+{
+    struct error error = {0};
+    struct experiment *experiment = experiment_parse(world, "world", ".", overrides, count, &error);
+    if (experiment == NULL) {
+        fail_msg("%s", error.message);
+        return NULL;
+    }
+    cJSON *resolved = cJSON_Parse(experiment->resolved_json);
+    assert_non_null(resolved);
+    experiment_free(experiment);
+    return resolved;
+}
+
 /* The value at a dotted key, in which a number counts in an array; NULL where there is none. */
 static const cJSON *value_at(const cJSON *root, const char *key)
 {
@@ -138,7 +155,7 @@ static const cJSON *value_at(const cJSON *root, const char *key)
         char part[64];
         const size_t length = strcspn(key, ".");
         (void)snprintf(part, sizeof part, "%.*s", (int)length, key);
-        value = cJSON_IsArray(value) ? cJSON_GetArrayItem(value, atoi(part))
+        value = cJSON_IsArray(value) ? cJSON_GetArrayItem(value, (int)strtol(part, NULL, 10))
                                      : cJSON_GetObjectItemCaseSensitive(value, part);
         key += length;
         key += *key == '.';
@@ -150,8 +167,10 @@ static void check_default(const cJSON *resolved, const char *key, const char *wa
 {
     char got[64] = "";
     const cJSON *value = value_at(resolved, key);
-    if (value == NULL)
+    if (value == NULL) {
         fail_msg("%s: the default of %s: the resolved experiment has no such key", model_page, key);
+        return;
+    }
     if (cJSON_IsNumber(value))
         (void)snprintf(got, sizeof got, "%g", value->valuedouble);
     else if (cJSON_IsBool(value))
@@ -180,11 +199,7 @@ static bool next_key(const char **at, char key[64], char fallback[64])
 static void defaults_of_the_model_page_are_those_of_the_program(void **state)
 {
     (void)state;
-    struct error error = {0};
-    struct experiment *experiment = experiment_parse(world, "world", ".", NULL, 0, &error);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
-    cJSON *resolved = cJSON_Parse(experiment->resolved_json);
+    cJSON *resolved = resolve(NULL, 0);
     char *page = page_read(model_page);
     const char *at = strstr(page, "## Every key of an experiment");
     assert_non_null(at);
@@ -201,15 +216,12 @@ static void defaults_of_the_model_page_are_those_of_the_program(void **state)
     assert_true(compared >= 15);
     free(page);
     cJSON_Delete(resolved);
-    experiment_free(experiment);
 }
 
 /* Every leaf of the platform, as the resolved experiment writes it out. */
 static void check_leaves(const char *page, const cJSON *object, const char *path)
 {
-    const cJSON *child = NULL;
-    cJSON_ArrayForEach(child, object)
-    {
+    for (const cJSON *child = object->child; child != NULL; child = child->next) {
         char own[256], row[300];
         (void)snprintf(own, sizeof own, "%s.%s", path, child->string);
         if (cJSON_IsObject(child)) {
@@ -225,19 +237,14 @@ static void check_leaves(const char *page, const cJSON *object, const char *path
 static void the_model_page_tells_of_every_key_of_the_platform(void **state)
 {
     (void)state;
-    struct error error = {0};
     const struct override full[] = {
         {"platform.decision_cost", "{\"model\": \"modelled\", \"ns_per_unit\": 1}"},
         {"platform.noise.cv", "0.1"}};
-    struct experiment *experiment = experiment_parse(world, "world", ".", full, 2, &error);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
-    cJSON *resolved = cJSON_Parse(experiment->resolved_json);
+    cJSON *resolved = resolve(full, 2);
     char *page = page_read(model_page);
     check_leaves(page, cJSON_GetObjectItemCaseSensitive(resolved, "platform"), "platform");
     free(page);
     cJSON_Delete(resolved);
-    experiment_free(experiment);
 }
 
 /* ---- The results file ------------------------------------------------------------------------ */
@@ -259,8 +266,10 @@ static void check_table(const char *page, const char *place, const struct layout
     char text[512];
     (void)snprintf(text, sizeof text, "\n### `%s`\n", place);
     const char *at = strstr(page, text);
-    if (at == NULL)
+    if (at == NULL) {
         fail_msg("%s has no section of %s", results_page, place);
+        return;
+    }
     at = strstr(at, "\n|---|");
     assert_non_null(at);
     at = strchr(at + 1, '\n');
@@ -319,9 +328,7 @@ static void the_traces_page_has_every_format(void **state)
 
 static void check_keys(const char *page, const cJSON *object, const char *prefix)
 {
-    const cJSON *child = NULL;
-    cJSON_ArrayForEach(child, object)
-    {
+    for (const cJSON *child = object->child; child != NULL; child = child->next) {
         char key[256];
         (void)snprintf(key, sizeof key, "`%s%s`", prefix, child->string);
         if (strstr(page, key) == NULL)
@@ -340,10 +347,11 @@ static void the_traces_page_has_every_key_of_the_profiles_that_ship(void **state
         (void)snprintf(path, sizeof path, "traces/profiles/%s.json", profiles[i]);
         char *text = page_read(path);
         cJSON *profile = cJSON_Parse(text);
-        const cJSON *function = NULL;
+        const cJSON *functions = cJSON_GetObjectItemCaseSensitive(profile, "functions");
+        assert_non_null(functions);
         check_keys(page, profile, "");
-        cJSON_ArrayForEach(function, cJSON_GetObjectItemCaseSensitive(profile, "functions"))
-            check_keys(page, function, "functions.NAME.");
+        for (const cJSON *f = functions->child; f != NULL; f = f->next)
+            check_keys(page, f, "functions.NAME.");
         cJSON_Delete(profile);
         free(text);
     }
