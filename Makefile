@@ -59,7 +59,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h \
             traces/capture/graph*.h)
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) \
-            $(wildcard tests/fuzz/*.c tests/plugins/*.c)
+            $(wildcard tests/fuzz/*.c tests/plugins/*.c sim/examples/*.c)
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/derive/*.h tests/*.h \
             tests/fuzz/*.h)
 
@@ -100,7 +100,7 @@ $(BUILD)/identity: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION) $(COMMIT) $(DATADIR)' | cmp -s - $@ || echo '$(VERSION) $(COMMIT) $(DATADIR)' >$@
 
-# Fat objects: the installed archive also serves programs that are linked without LTO.
+# Fat objects: the installed archive serves programs that are linked without LTO.
 $(LIB_OBJ): FAT := $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
 
 $(BUILD)/libesgsim.a: $(LIB_OBJ)
@@ -342,22 +342,31 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 # ---- Installation ----------------------------------------------------------------------------
 
 DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
-          -o -name '*.txt' -o -name '*.md' -o -name '*.h5' \) 2>/dev/null) \
+          -o -name '*.txt' -o -name '*.md' -o -name '*.h5' -o -name LICENSE \) 2>/dev/null) \
         $(wildcard plots/*.gp results/*.json results/paper/*.json)
+DOCS := $(wildcard *.md */*.md LICENSE CITATION.cff sim/examples/*.c)
+
+# Without the intermediate code, which only this very compiler could link.
+NO_LTO := -R '.gnu.lto_*' -R '.gnu.debuglto_*' -N __gnu_lto_v1
 
 .PHONY: install
-install: all man ## install program, manual, completion, library, headers and data under PREFIX (DESTDIR is put before it)
+install: all man ## install program, manual, completion, library, headers, data and documents under PREFIX (DESTDIR is put before it)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 755 $(BUILD)/esgsim $(DESTDIR)$(PREFIX)/bin/esgsim
-	install -m 644 $(BUILD)/libesgsim.a $(DESTDIR)$(PREFIX)/lib/libesgsim.a
+	objcopy $(NO_LTO) $(BUILD)/libesgsim.a $(DESTDIR)$(PREFIX)/lib/libesgsim.a
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/libesgsim.a
 	install -D -m 644 $(BUILD)/esgsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/esgsim.1
 	install -D -m 644 sim/cli/completion.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/esgsim
-	@for file in $(HEADERS) $(wildcard sim/*.def); do \
+	@for file in $(filter-out sim/state.h,$(HEADERS)) $(wildcard sim/*.def); do \
 	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/include/esgsim/$$file || exit 1; done
 	@for file in $(DATA); do \
 	  install -D -m 644 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
-	@printf '%s\n' 'prefix=$(PREFIX)' '' 'Name: esgsim' \
+	@for file in $(wildcard results/slurm/*.sh); do \
+	  install -D -m 755 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
+	@for file in $(DOCS); do \
+	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/doc/esgsim/$$file || exit 1; done
+	@printf '%s\n' 'prefix=$${pcfiledir}/../..' '' 'Name: esgsim' \
 	  'Description: Simulator of serverless DNN inference on shareable GPUs' \
 	  'Version: $(VERSION)' 'Requires: gsl libcjson zlib nettle' \
 	  'Cflags: -I$${prefix}/include/esgsim' 'Libs: -L$${prefix}/lib -lesgsim -lm -ldl' \

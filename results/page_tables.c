@@ -182,20 +182,26 @@ static int sign_of(struct estimate estimate)
                                                      : 0;
 }
 
-static const char *words_of(const struct report_comparison *comparison)
+/* `name` is what the reference is called. */
+static void words_write(const struct report_comparison *comparison, const char *name, char *words,
+                        size_t size)
 {
-    static const char *const words[3][3] = {
-        {"ESG hits fewer and costs more", "ESG hits fewer at about the same cost",
-         "ESG hits fewer and costs less"},
-        {"about the same hit rate, ESG costs more", "no difference can be told",
-         "about the same hit rate, ESG costs less"},
-        {"ESG hits more and costs more", "ESG hits more at about the same cost",
-         "ESG hits more and costs less"}};
-    if (comparison->hit_points.n == 0)
-        return "no seed in common";
-    if (comparison->hit_points.n == 1)
-        return "one seed: nothing can be told";
-    return words[sign_of(comparison->hit_points) + 1][sign_of(comparison->saving) + 1];
+    static const char *const forms[3][3] = {
+        {"%s hits fewer and costs more", "%s hits fewer at about the same cost",
+         "%s hits fewer and costs less"},
+        {"about the same hit rate, %s costs more", NULL, "about the same hit rate, %s costs less"},
+        {"%s hits more and costs more", "%s hits more at about the same cost",
+         "%s hits more and costs less"}};
+    const char *form = forms[sign_of(comparison->hit_points) + 1][sign_of(comparison->saving) + 1];
+    if (comparison->hit_points.n <= 1 || form == NULL) {
+        (void)snprintf(words, size, "%s",
+                       comparison->hit_points.n == 0   ? "no seed in common"
+                       : comparison->hit_points.n == 1 ? "one seed: nothing can be told"
+                                                       : "no difference can be told");
+        return;
+    }
+    const char *gap = strstr(form, "%s");
+    (void)snprintf(words, size, "%.*s%s%s", (int)(gap - form), form, name, gap + strlen("%s"));
 }
 
 static void comparison_table(const struct page *page, const struct report_scenario *scenario,
@@ -204,13 +210,17 @@ static void comparison_table(const struct page *page, const struct report_scenar
     static const char *const headers[] = {
         "against",         "seeds",          "SLO hit gain, points",
         "SLO hit gain, %", "cost saving, %", "in words"};
-    static const char *const helps[] = {
-        NULL,
-        "seeds that both ran",
-        "ESG − baseline",
-        "(ESG − baseline) / baseline; - where the baseline's is 0 for a seed",
-        "(baseline − ESG) / ESG",
-        "by whether the 95 % interval of the paired difference lies on one side of 0"};
+    const char *name = report_reference_name(scenario);
+    char points[TEXT_LABEL * 2], relative[TEXT_LABEL * 2], saving[TEXT_LABEL * 3];
+    char words[TEXT_LABEL * 2];
+    (void)snprintf(points, sizeof points, "%s − baseline", name);
+    (void)snprintf(relative, sizeof relative,
+                   "(%s − baseline) / baseline; - where the baseline's is 0 for a seed", name);
+    (void)snprintf(saving, sizeof saving, "(baseline − %s) / %s", name, name);
+    const char *helps[] = {
+        NULL,   "seeds that both ran",
+        points, relative,
+        saving, "by whether the 95 % interval of the paired difference lies on one side of 0"};
     html_table_begin(out, headers, helps, COUNT(headers), 1U | 1U << 5);
     for (size_t c = 0; c < scenario->contender_count; c++) {
         if (c == scenario->reference)
@@ -222,7 +232,8 @@ static void comparison_table(const struct page *page, const struct report_scenar
         html_cell_estimate(out, comparison.hit_points, 1);
         html_cell_estimate(out, comparison.hit_relative, 1);
         html_cell_estimate(out, comparison.saving, 1);
-        html_cell_words(out, words_of(&comparison));
+        words_write(&comparison, name, words, sizeof words);
+        html_cell_words(out, words);
         html_row_end(out);
     }
     html_table_end(out, false);
@@ -238,10 +249,15 @@ void page_tables(const struct page *page, const struct report_scenario *scenario
 {
     overall_table(page, scenario, main_columns, COUNT(main_columns), out);
     if (scenario->reference != REPORT_NONE && scenario->contender_count > 1) {
-        (void)fputs("<h4>ESG against each, seed by seed</h4>\n"
-                    "<p>Equal seeds meet equal arrivals and noise, so these are intervals of "
-                    "paired differences. Above 0: ESG is better.</p>\n",
-                    out);
+        const char *name = report_reference_name(scenario);
+        char text[TEXT_LABEL * 2];
+        (void)snprintf(text, sizeof text, "%s against each, seed by seed", name);
+        html_element(out, "h4", text);
+        (void)snprintf(text, sizeof text,
+                       "Equal seeds meet equal arrivals and noise, so these are intervals of "
+                       "paired differences. Above 0: %s is better.",
+                       name);
+        html_element(out, "p", text);
         comparison_table(page, scenario, out);
     }
     if (scenario->application_count > 1) {

@@ -205,6 +205,8 @@ static bool scenario_finish(struct report_scenario *scenario)
             strcmp(contender->policy, REPORT_REFERENCE_POLICY) == 0)
             scenario->reference = c;
     }
+    if (scenario->reference == REPORT_NONE && scenario->contender_count > 0)
+        scenario->reference = 0;
     return true;
 }
 
@@ -393,6 +395,17 @@ static bool name_listed(char *const *names, size_t count, const char *name)
     return false;
 }
 
+static bool led_by_esg(const struct report_scenario *scenario)
+{
+    return scenario->reference != REPORT_NONE &&
+           strcmp(scenario->contenders[scenario->reference].policy, REPORT_REFERENCE_POLICY) == 0;
+}
+
+const char *report_reference_name(const struct report_scenario *scenario)
+{
+    return led_by_esg(scenario) ? "ESG" : scenario->contenders[scenario->reference].title;
+}
+
 struct estimate report_published(const struct report *report,
                                  const struct report_scenario *scenario, size_t contender,
                                  const struct reference_figure *figure)
@@ -410,7 +423,8 @@ struct estimate report_published(const struct report *report,
         return report_estimate(report, ours, figure->application,
                                of_run ? run_metric_find(figure->metric) : metric, of_run);
     }
-    if (strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0 || contender == scenario->reference ||
+    if (strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0 || !led_by_esg(scenario) ||
+        contender == scenario->reference ||
         !name_listed(figure->against, figure->against_count, ours->policy))
         return none;
     struct report_comparison comparison =

@@ -3,7 +3,7 @@
  * Runs that differ in nothing but the seed make one *contender*: a policy with its parameters, in
  * one *scenario*: everything else. Each figure of a contender is a mean over its seeds with a 95 %
  * Student t interval; contenders of one scenario are compared seed by seed with the first that runs
- * policy "esg".
+ * policy "esg" or, where none does, with the first of all.
  */
 #ifndef ESGSIM_RESULTS_REPORT_H
 #define ESGSIM_RESULTS_REPORT_H
@@ -37,7 +37,7 @@ struct report_scenario {
     size_t contender_count;
     const char **applications; /* in order of appearance */
     size_t application_count;
-    size_t reference; /* contender that the others are compared with; REPORT_NONE */
+    size_t reference; /* contender that the others are compared with; REPORT_NONE: no contender */
 };
 
 struct report {
@@ -57,6 +57,9 @@ void report_free(struct report *report);
 struct estimate report_estimate(const struct report *report,
                                 const struct report_contender *contender, const char *application,
                                 const struct metric *metric, bool of_run);
+
+/* What sentences call the scenario's reference: "ESG", or its title where it is another policy. */
+const char *report_reference_name(const struct report_scenario *scenario);
 
 /* How a contender stands to the scenario's reference, over the seeds that both have. */
 struct report_comparison {

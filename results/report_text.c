@@ -335,11 +335,7 @@ static bool print_comparisons(const struct report *report, const struct report_s
 {
     const char *headers[] = {"", "seeds", "SLO hit gain, points", "SLO hit gain, %",
                              "cost saving, %"};
-    if (scenario->reference == REPORT_NONE) {
-        (void)fputs("\nNo comparison: no run of this setting has policy esg.\n", out);
-        return true;
-    }
-    if (scenario->contender_count == 1) {
+    if (scenario->contender_count <= 1) {
         (void)fputs("\nNo comparison: no other policy has run in this setting.\n", out);
         return true;
     }
@@ -355,10 +351,12 @@ static bool print_comparisons(const struct report *report, const struct report_s
                                  a < scenario->application_count ? scenario->applications[a] : NULL,
                                  table) &&
                   defined;
-    (void)fputs("\nPaired by seed (same arrivals and noise). Gain = ESG - baseline in points, "
-                "(ESG - baseline) / baseline in %;\n"
-                "saving = (baseline - ESG) / ESG, in cost per request. Above 0: ESG is better.\n\n",
-                out);
+    const char *name = report_reference_name(scenario);
+    (void)fprintf(out,
+                  "\nPaired by seed (same arrivals and noise). Gain = %s - baseline in points, "
+                  "(%s - baseline) / baseline in %%;\n"
+                  "saving = (baseline - %s) / %s, in cost per request. Above 0: %s is better.\n\n",
+                  name, name, name, name, name);
     bool good = text_table_print(table, 0, out);
     text_table_free(table);
     if (!defined)

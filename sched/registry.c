@@ -83,7 +83,10 @@ static bool plugin_check(const struct policy *policy, const char *path, struct e
 static const struct policy *plugin_load(const char *path, struct error *error)
 {
     if (access(path, R_OK) != 0) {
-        error_input(error, "%s: cannot read this policy file", path);
+        error_input(
+            error,
+            "%s: cannot read this policy file; a relative path counts from the working folder",
+            path);
         return NULL;
     }
     /* Without a slash dlopen would search the system's library folders instead. */

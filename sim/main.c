@@ -26,7 +26,9 @@ static void print_usage(FILE *stream)
         fprintf(stream, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(stream,
             "\n`esgsim COMMAND --help` explains one. Exit status: 0 done, 1 the run failed, "
-            "2 bad usage or bad input.\n");
+            "2 bad usage or bad input.\n"
+            "Begin with: esgsim run workloads/experiments/strict-light.json. Keys of an "
+            "experiment: sim/README.md.\n");
 }
 
 static void print_help(const struct command *command)
@@ -125,10 +127,18 @@ int main(int argc, char **argv)
         printf("esgsim %s\n", version_number());
         return 0;
     }
+    bool help = strcmp(argv[1], "help") == 0, quiet = false;
+    if (help && argc == 2) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (help) { /* esgsim help COMMAND */
+        argc--;
+        argv++;
+    }
     const struct command *command = find_command(argv[1], &error);
     if (command == NULL)
         return report_error(&error);
-    bool help = false, quiet = false;
     int count = take_common_options(argc - 1, argv + 1, &help, &quiet);
     if (help) {
         print_help(command);

@@ -15,7 +15,7 @@
 . tests/shell.sh
 
 full=${DOCUMENTS:-}
-documents="README.md sched/WRITING.md workloads/README.md workloads/experiments/CLASSROOM.md REPRODUCING.md results/PROOF.md"
+documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md traces/README.md workloads/experiments/CLASSROOM.md REPRODUCING.md results/PROOF.md"
 here=$(pwd)
 build=$(cd "${BUILD:-build}" && pwd)
 tree=$folder/tree
@@ -90,7 +90,7 @@ elsewhere() {
     "make bench"* | *"esgsim bench"*) echo "tests/release.sh bench" ;;
     "make fuzz"*) echo "tests/fuzz.sh fuzz" ;;
     "make derive"*) echo "tests/derive.sh derive" ;;
-    "make install"*) echo "tests/manual.sh install" ;;
+    "make install"* | *"pkg-config --cflags --libs esgsim"* | "export PKG_CONFIG_PATH"* | "ESGSIM_DATA="*) echo "tests/install.sh install" ;;
     "make deps"* | "apt-get "* | "sudo "*) echo ".ci/deps.sh apt-get" ;;
     make | "make "*) echo "tests/run.sh BUILD" ;;
     "esgsim validate"* | "build/esgsim validate"*) echo "tests/release.sh validate" ;;

@@ -210,10 +210,41 @@ static void conditions_with_blanks_stay_together(void **state)
     assert_string_equal(opened.report->scenarios[0].conditions,
                         "arrivals={\"process\": \"poisson\", \"r\": 1} slo.factor=0.8");
     assert_int_equal(opened.report->scenarios[0].contender_count, 2);
-    assert_int_equal(opened.report->scenarios[1].reference, REPORT_NONE);
     char *text = printed(&opened, NULL, report_text);
-    assert_non_null(strstr(text, "No comparison: no run of this setting has policy esg."));
+    assert_non_null(strstr(text, "No comparison: no other policy has run in this setting."));
     free(text);
+    report_close(&opened);
+}
+
+/* A sweep of one's own policies is told apart as well as one with ESG in it. */
+static void without_esg_the_first_policy_is_compared_with_the_others(void **state)
+{
+    static const struct fixture runs[] = {
+        {"", "mine", "policy.name=./mine.so", 1, 0.9, 1, RECORD_SUMMARY},
+        {"", "mine", "policy.name=./mine.so", 2, 0.8, 1, RECORD_SUMMARY},
+        {"", "fifo", "policy.name=fifo", 1, 0.5, 2, RECORD_SUMMARY},
+        {"", "fifo", "policy.name=fifo", 2, 0.5, 2, RECORD_SUMMARY},
+    };
+    (void)state;
+    struct opened opened = report_open(runs, 4);
+    const struct report_scenario *scenario = &opened.report->scenarios[0];
+    assert_int_equal(scenario->reference, 0);
+    assert_string_equal(report_reference_name(scenario), "mine");
+    const struct report_comparison comparison = report_compare(opened.report, scenario, 1, NULL);
+    /* 0.6 of the requests hit as the fixture says, 0.4 half as often: 0.8 × (85 − 50). */
+    assert_float_equal(comparison.hit_points.mean, 28, 1e-9);
+    assert_float_equal(comparison.saving.mean, 100, 1e-9);
+    char *text = printed(&opened, NULL, report_text);
+    assert_non_null(strstr(text, "mine against"));
+    assert_non_null(strstr(text, "Above 0: mine is better."));
+    assert_null(strstr(text, "ESG"));
+    free(text);
+
+    /* A published figure of ESG is not one of whoever stands first. */
+    const char *against[] = {"fifo"};
+    const struct reference_figure figure = {
+        .metric = REPORT_SAVING, .policy = "esg", .against = (char **)against, .against_count = 1};
+    assert_int_equal(report_published(opened.report, scenario, 1, &figure).n, 0);
     report_close(&opened);
 }
 
@@ -334,6 +365,7 @@ int main(void)
         cmocka_unit_test(bad_reference_files_are_refused),
         cmocka_unit_test(runs_of_one_label_make_one_contender),
         cmocka_unit_test(conditions_with_blanks_stay_together),
+        cmocka_unit_test(without_esg_the_first_policy_is_compared_with_the_others),
         cmocka_unit_test(comparisons_are_paired_by_seed),
         cmocka_unit_test(csv_holds_every_figure),
         cmocka_unit_test(json_holds_the_same_figures),

@@ -393,6 +393,40 @@ static void more_initial_containers_than_memory_holds_are_refused(void **state)
     assert_non_null(strstr(error.message, "platform.initial.f: memory holds only 81 of 1000"));
 }
 
+/* The largest batch of f for whatever waits. */
+static bool padded_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    const uint32_t queue = platform_next_queue(platform, 0);
+    if (queue == SIM_NONE)
+        return false;
+    const struct function *f = &platform_workload(platform)->functions[0];
+    uint32_t two = 0;
+    while (f->configurations[two].batch != 2)
+        two++;
+    return platform_fits(platform, 0, two, 0) && platform_dispatch(platform, queue, 1, two, 0);
+}
+
+static void a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does(void **state)
+{
+    (void)state;
+    static const struct policy padded = {
+        .abi = POLICY_ABI, .name = "padded", .decide = padded_decide};
+    static struct log log;
+    struct simulation_result result;
+    char json[] =
+        EXPERIMENT("1", QUIET, EVERY("1000"), ONE ",\"warmup_requests\":0,\"requests\":1");
+    char *of_two = strstr(json, ",[[100,100,100]]]"); /* 160 ms instead */
+    assert_non_null(of_two);
+    memcpy(of_two, ",[[160,160,160]]]", strlen(",[[160,160,160]]]"));
+    run_well(json, &padded, &log, &result);
+    assert_int_equal(log.batches[0].jobs, 1);
+    assert_int_equal(log.batches[0].configured_batch, 2);
+    assert_int_equal(log.requests[0].exec_ns, 160 * SIM_MS);
+    assert_true(fabs(log.requests[0].cost_usd - 0.16 * 0.011) < 1e-12);
+    simulation_result_clear(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_closed_process_keeps_no_more_requests_than_users),
         cmocka_unit_test(a_broken_rule_ends_the_run_and_is_named),
         cmocka_unit_test(every_policy_keeps_every_invariant_on_random_worlds),
+        cmocka_unit_test(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does),
     };
     return cmocka_run_group_tests_name("simulation", tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ struct profile_options {
     const struct profile *base; /* what the samples do not tell is taken from here; NULL: nowhere */
 };
 
-/* Writes the profile (README "Profile file") to `path`, whole or not at all. */
+/* Writes the profile (traces/README.md) to `path`, whole or not at all. */
 bool calibration_write_profile(const struct calibration *calibration,
                                const struct profile_options *options, const char *path,
                                struct error *error);

@@ -1,6 +1,6 @@
 /* Latency profiles: what was measured of each function on a GPU, or derived from measurements.
  *
- * A profile file (JSON, see README "Profile file") holds, for each function, latency in
+ * A profile file (JSON, every key: traces/README.md) holds, for each function, latency in
  * milliseconds over a full grid batch × vCPU × vGPU, its noise, cold start, memory and bandwidth
  * demand, and one interference model for the device. A grid entry may be null: that configuration
  * did not run (out of memory). Outside the grid there is no value, unless the function carries a

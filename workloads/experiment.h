@@ -1,6 +1,6 @@
 /* An experiment: everything one run depends on, resolved, checked, hashed.
  *
- * JSON in (see README, "Experiment file"), one immutable `struct experiment` out. Any file
+ * JSON in (every key: sim/README.md), one immutable `struct experiment` out. Any file
  * reference may be the object itself; a path is relative to the file that names it, then to the
  * working folder, then to the installed data folder. The identity of a run is the SHA-256 of its
  * complete resolved configuration, in which references to profiles and traces are replaced by the

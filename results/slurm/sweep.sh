@@ -7,7 +7,7 @@
 # e.g.  results/slurm/sweep.sh workloads/experiments/paper.json paper.h5 16 -- --partition=short
 #
 # OUT.h5.parts/, which all nodes must see, holds the shards and the tasks' logs; it is removed once they
-# are merged. From the environment: ESGSIM the program (default build/esgsim), ATTEMPTS how often the
+# are merged. From the environment: ESGSIM the program (default build/esgsim, else the installed one), ATTEMPTS how often the
 # array is submitted at most (5), POLL seconds between looks at the queue (5). Exit status: 0 merged,
 # 1 shards failed, 2 bad usage.
 set -eu
@@ -30,6 +30,7 @@ done
 [ $# -eq 0 ] || shift
 
 ESGSIM=${ESGSIM:-$here/../../build/esgsim}
+[ -x "$ESGSIM" ] || ESGSIM=$(command -v esgsim || echo "$ESGSIM") # installed
 attempts=${ATTEMPTS:-5}
 poll=${POLL:-5}
 PARTS=$out.parts

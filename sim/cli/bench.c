@@ -338,12 +338,13 @@ const struct command command_bench = {
     .name = "bench",
     .usage = "bench [--only NAME] [--json]",
     .summary = "measures the speed of the engine on this machine",
-    .help = "  --only NAME  one benchmark: mm1_jobs_per_s, hold_events_per_s,\n"
-            "               faas_invocations_per_s, requests_per_s, in_flight_requests_per_s,\n"
-            "               decision_us or sweep_efficiency_2_jobs\n"
-            "  --json       one JSON object\n"
-            "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are "
-            "means. All\n"
-            "of them together take some minutes.\n"
-            "Example: esgsim bench --only mm1_jobs_per_s --json\n",
+    .help =
+        "  --only NAME  one benchmark: mm1_jobs_per_s, hold_events_per_s,\n"
+        "               faas_invocations_per_s, requests_per_s, in_flight_requests_per_s,\n"
+        "               decision_us or sweep_efficiency_2_jobs\n"
+        "  --json       one JSON object\n"
+        "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are "
+        "means. All\n"
+        "of them together take some minutes. Names tell the units; compare on an idle machine.\n\n"
+        "Example: esgsim bench --only mm1_jobs_per_s --json\n",
     .run = bench_run};

@@ -344,7 +344,7 @@ const struct command command_calibrate = {
     .summary = "fits latency and interference models to measurements, with left-out errors",
     .help =
         "Takes capture files and tables of measurements; the format is told from the content\n"
-        "(see traces/sample_table.c). For each function and vCPU count a predictor is chosen by\n"
+        "(see traces/README.md). For each function and vCPU count a predictor is chosen by\n"
         "leaving out one point at a time: a kinked law (launch-bound floor, then work / share),\n"
         "monotone interpolation, or the law with a smooth correction. Printed are errors at\n"
         "points, shares and batches left out, beside a naive fit's (linear in batch / share);\n"

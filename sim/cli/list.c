@@ -26,6 +26,8 @@ const struct command command_list = {
         "choices], meaning.\n"
         "Networks come with what they cost at batch 1 and their own input: parameters, multiply-\n"
         "accumulates, weights and largest activations at FP32.\n"
+        "Traces come with their format, as `esgsim trace --help` and an experiment's \"arrivals\"\n"
+        "name it.\n"
         "The others are the files of the working folder's workloads/ and traces/ or, where it\n"
         "has none, of the data folder ($ESGSIM_DATA or the installed one).\n"
         "\n"
@@ -258,16 +260,22 @@ static bool list_trace(struct listing *listing, const char *path, const char *na
                        struct error *error)
 {
     struct trace_reader *reader = trace_open(path, NULL, 1, error);
+    const bool bare = reader == NULL;
+    if (bare) /* bare counts, whose bins no header tells: either of the two formats reads them */
+        reader = trace_open(path, "counts-per-minute", 1, error);
     if (reader == NULL)
         return false;
-    listing_add(listing, name, trace_format(reader));
+    listing_add(listing, name,
+                bare ? "counts without a header: give \"format\" (--format), "
+                       "counts-per-minute or counts-per-second"
+                     : trace_format(reader));
     trace_close(reader);
     return true;
 }
 
 static int select_data(const struct dirent *entry)
 {
-    static const char *const endings[] = {".json", ".csv", ".csv.gz"};
+    static const char *const endings[] = {".json", ".csv", ".csv.gz", ".txt", ".txt.gz"};
     size_t length = strlen(entry->d_name);
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         size_t own = strlen(endings[i]);

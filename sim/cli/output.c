@@ -118,6 +118,10 @@ bool output_run_json(FILE *stream, const struct experiment *experiment,
 
 static void text_row(FILE *stream, const char *name, const struct measures *m)
 {
+    if (m->requests == 0) {
+        fprintf(stream, "%-30s %8d %8s\n", name, 0, "-"); /* a share of nothing is not 0 % */
+        return;
+    }
     fprintf(stream, "%-30s %8" PRIu64 " %8.2f %10.4f %9.1f %9.1f %9.1f %8.2f %6.2f | %8.2f", name,
             m->requests, 100 * m->slo_hit_rate, 1000 * m->cost_per_request_usd, m->latency_ms_p50,
             m->latency_ms_p95, m->latency_ms_p99, 100 * m->cold_start_rate, m->mean_batch,

@@ -298,8 +298,11 @@ const struct command command_run = {
     .summary = "run one simulation and print its figures",
     .help =
         "  --set KEY=VALUE  override any key of the experiment, dotted: policy.params.k=10,\n"
-        "                   slo.factor=1.2, cluster.price.vcpu_hour_usd=0.05\n"
-        "  --seed N         the seed; the same seed gives every policy the same arrivals\n"
+        "                   slo.factor=1.2, cluster.price.vcpu_hour_usd=0.05; the value is JSON "
+        "or\n"
+        "                   a word; may be given again. sim/README.md has every key and default\n"
+        "  --seed N         the seed (default: the experiment's, else 1); the same seed gives\n"
+        "                   every policy the same arrivals and noise\n"
         "  --policy P       a policy's name (`esgsim list policies`) or a .so of your own, with "
         "its\n"
         "                   own defaults where it is not the experiment's policy\n"
@@ -313,8 +316,10 @@ const struct command command_run = {
         "WHAT:\n"
         "                   factor=1.05,cv=0.1 for a reality 5 %% off with noise of its own; and\n"
         "                   speedup=10 in real time, ten times as fast (0: as fast as it goes)\n"
-        "  --json           print one JSON object\n"
+        "  --json           print one JSON object; units stand in its keys\n"
         "  --quiet          no progress\n\n"
-        "example: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n",
+        "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
+        "          esgsim run workloads/experiments/strict-light.json --set requests=1000 \\\n"
+        "              --set record=all --out run.h5 --timeline run.json\n",
     .run = run_command,
 };

@@ -466,7 +466,7 @@ const struct command command_search = {
              "[--blades both|time|cost|none] [--json]",
     .summary = "explains one decision: the K best configuration paths and what finding them took",
     .help = "  --application NAME   application of the experiment\n"
-            "  --budget-ms X        time from now to the deadline of what is left\n"
+            "  --budget-ms X        time from now to the deadline of what is left, ms\n"
             "  --stage I            first stage to decide (default 0)\n"
             "  --stages N           only the first N stages, as one group (astar, exhaustive)\n"
             "  --k K                paths wanted, 1..64 (default 5)\n"

@@ -39,13 +39,18 @@ const struct command command_trace = {
         "the counts in whole windows of 1, 10 and 60 s (1 for a Poisson process), sources.\n"
         "convert: writes the esgsim format; gzip where OUT ends in .gz.\n"
         "\n"
-        "  --scale-rate X      compress time by X\n"
-        "  --start-s S         skip the first S seconds of the trace\n"
-        "  --duration-s D      take D seconds of the trace\n"
+        "  --format F          the format, where no header tells it\n"
+        "  --start-s S         skip the first S seconds of the trace (default 0)\n"
+        "  --duration-s D      take D seconds of the trace (default: to its end)\n"
+        "  --scale-rate X      compress time by X: 2 doubles the rate (default 1)\n"
+        "  --seed N            places counts within their bins (default 1)\n"
+        "  --out OUT           of convert: the file to write\n"
         "  --application NAME  give every request to NAME; else to its source's label\n"
         "  --json              stats as one JSON object\n"
         "\n"
-        "Example: esgsim trace stats traces/arrivals/AzureLLMInferenceTrace_conv.csv.gz\n",
+        "Examples: esgsim trace stats traces/arrivals/AzureLLMInferenceTrace_conv.csv.gz\n"
+        "          esgsim trace convert traces/arrivals/azure2019_7d_permin_3.txt.gz \\\n"
+        "              --format counts-per-minute --scale-rate 10 --out arrivals.csv.gz\n",
     .run = trace_run,
 };
 

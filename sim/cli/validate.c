@@ -482,6 +482,6 @@ const struct command command_validate = {
         "with probability 0.999. Exit status 1 on any WRONG, or on more outside than chance\n"
         "explains (0.001).\n"
         "\n"
-        "  esgsim validate --seeds 20\n",
+        "Example: esgsim validate --seeds 20\n",
     .run = validate_run,
 };

@@ -1,0 +1,73 @@
+#!/bin/sh
+# What `make install` leaves behind is enough for those who have nothing else: to run, to build a policy,
+# to build a program around the library.
+. tests/shell.sh
+
+here=$(pwd)
+prefix=$(make -s -f - <<'END'
+PREFIX ?= /usr/local
+all: ; @echo $(PREFIX)
+END
+)
+root=$folder/root$prefix
+run make -s install DESTDIR="$folder/root"
+expect "make install puts everything under DESTDIR" 0 'installed under'
+mv "$root" "$folder/moved" # an installed tree may be moved
+installed=$folder/moved
+PKG_CONFIG_PATH=$installed/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH
+
+for file in bin/esgsim lib/libesgsim.a include/esgsim/sched/policy.h include/esgsim/sim/simulation.h \
+    share/man/man1/esgsim.1 share/doc/esgsim/README.md share/doc/esgsim/LICENSE \
+    share/doc/esgsim/sched/WRITING.md share/doc/esgsim/sim/examples/compare.c \
+    share/esgsim/workloads/experiments/paper.json share/esgsim/results/slurm/sweep.sh; do
+    if [ -s "$installed/$file" ]; then
+        pass "$file is installed"
+    else
+        fail "$file is installed" "no such file, or empty"
+    fi
+done
+# Data never go without their origin, nor a file that came under a licence without that.
+missing=$(find traces/arrivals traces/profiles -type f | while read -r file; do
+    [ -e "$installed/share/esgsim/$file" ] || echo "$file"
+done)
+if [ -z "$missing" ]; then
+    pass "measured data are installed with all that stands beside them"
+else
+    fail "measured data are installed with all that stands beside them" "$missing"
+fi
+if [ -e "$installed/include/esgsim/sim/state.h" ]; then
+    fail "the simulator's own state is not a public header" "sim/state.h is installed"
+else
+    pass "the simulator's own state is not a public header"
+fi
+
+# ---- A program around the library ------------------------------------------------------------
+
+strict=workloads/experiments/strict-light.json
+cp "$installed/share/doc/esgsim/sim/examples/compare.c" "$folder/compare.c"
+run sh -c 'cd "$1" && ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -o compare compare.c \
+    $(pkg-config --cflags --libs esgsim)' - "$folder"
+expect "the example compiles and links by pkg-config alone" 0
+run sh -c 'cd / && ESGSIM_DATA=$2 exec "$1/compare" '$strict - "$folder" "$installed/share/esgsim"
+expect "the example runs from any folder" 0 '^hurry'
+cp "$folder/out" "$folder/example"
+run sh -c 'cd / && exec "$1/bin/esgsim" run '$strict' --set requests=2000 --policy fifo --json --quiet' \
+    - "$installed"
+rate=$(sed -n 's/^	"slo_hit_rate":	\([0-9.]*\),$/\1/p' "$folder/out" | head -n 1)
+if [ -n "$rate" ] && grep -q "^fifo *$(echo "$rate" | awk '{ printf "%.2f", 100 * $1 }') %" "$folder/example"; then
+    pass "the example's figure of fifo is the program's"
+else
+    fail "the example's figure of fifo is the program's" "program: $rate" "$(cat "$folder/example")"
+fi
+
+# ---- A policy --------------------------------------------------------------------------------
+
+cp "$here/tests/plugins/shortest_queue.c" "$folder/mine.c"
+run sh -c 'cd "$1" && ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC $(pkg-config --cflags esgsim) \
+    -o mine.so mine.c' - "$folder"
+expect "a policy compiles against the installed headers" 0
+run sh -c 'cd "$1" && exec "$2/bin/esgsim" run '$strict' --set requests=100 --policy ./mine.so --quiet' \
+    - "$folder" "$installed"
+expect "the installed program runs it" 0 'policy \./mine\.so'
+finish

@@ -1,0 +1,423 @@
+/* The pages beside the code say what the code does: sim/README.md (the model), results/README.md
+ * (the results file), traces/README.md and the pages of origin. */
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "results/assumptions.h"
+#include "results/columns.h"
+#include "traces/arrival_trace.h"
+#include "traces/json.h"
+#include "workloads/experiment.h"
+
+static const char model_page[] = "sim/README.md";
+static const char results_page[] = "results/README.md";
+static const char traces_page[] = "traces/README.md";
+
+static char *page_read(const char *path)
+{
+    struct error error = {0};
+    char *text = json_read_text(path, NULL, &error);
+    if (text == NULL)
+        fail_msg("%s", error.message);
+    return text;
+}
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+/* Here in the order of the file, which the README and the HTML report have, too. */
+static void the_model_page_has_every_assumption_with_its_grade(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct assumptions *assumptions = assumptions_load("results/assumptions.json", &error);
+    assert_non_null(assumptions);
+    char *page = page_read(model_page);
+    const char *at = page;
+    for (size_t i = 0; i < assumptions->count; i++) {
+        char row[1024];
+        (void)snprintf(row, sizeof row, "\n| %s | %s |", assumptions->entries[i].fact,
+                       assumptions->entries[i].grade);
+        at = strstr(at, row);
+        if (at == NULL) {
+            fail_msg("%s has no such row, or not in its place: %s", model_page, row + 1);
+            break;
+        }
+        at++;
+    }
+    free(page);
+    assumptions_free(assumptions);
+}
+
+/* "`test_NAME: function`", or "`test_NAME`" alone. */
+static void check_test(const char *quoted)
+{
+    const char *colon = strstr(quoted, ": ");
+    const size_t length = colon == NULL ? strlen(quoted) : (size_t)(colon - quoted);
+    char path[256], wanted[256];
+    (void)snprintf(path, sizeof path, "tests/%.*s.c", (int)length, quoted);
+    if (access(path, R_OK) != 0)
+        fail_msg("%s names %s, which is not there", model_page, path);
+    if (colon == NULL)
+        return;
+    (void)snprintf(wanted, sizeof wanted, "static void %s(void **", colon + 2);
+    char *source = page_read(path);
+    if (strstr(source, wanted) == NULL)
+        fail_msg("%s names the test %s, which %s does not have", model_page, colon + 2, path);
+    free(source);
+}
+
+/* A name with a slash and an ending is a file, unless it is one of a results file or an example. */
+static bool names_a_file(const char *quoted)
+{
+    const char *slash = strchr(quoted, '/');
+    const char *dot = strrchr(quoted, '.');
+    static const char *const endings[] = {".c", ".h", ".md", ".json", ".csv", ".sh", ".def"};
+    if (slash == NULL || slash == quoted || dot == NULL || strpbrk(quoted, " <{") != NULL)
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (strcmp(dot, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+static void check_quoted(const char *page, const char *folder)
+{
+    char *text = page_read(page);
+    size_t files = 0;
+    for (char *open = strchr(text, '`'); open != NULL; open = strchr(open, '`')) {
+        char *close = strchr(open + 1, '`');
+        if (close == NULL)
+            break;
+        *close = '\0';
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s%s", folder, open + 1);
+        if (strncmp(open + 1, "test_", 5) == 0)
+            check_test(open + 1);
+        else if (names_a_file(open + 1)) {
+            files++;
+            if (access(open + 1, R_OK) != 0 && access(path, R_OK) != 0)
+                fail_msg("%s names %s, which is not there", page, open + 1);
+        }
+        open = close + 1;
+    }
+    free(text);
+    assert_true(files > 0);
+}
+
+static void files_and_tests_that_the_pages_name_are_there(void **state)
+{
+    (void)state;
+    check_quoted(model_page, "sim/");
+    check_quoted(results_page, "results/");
+    check_quoted(traces_page, "traces/");
+}
+
+static const char world[] =
+    "{\"cluster\": {\"invokers\": [{\"vcpus\": 8, \"memory_mb\": 8192, \"gpus\": [{\"model\": "
+    "\"A100\", \"sharing\": \"mps\", \"memory_mb\": 8192}]}]},"
+    " \"applications\": [{\"name\": \"a\", \"stages\": [{\"name\": \"s\", \"function\": \"f\"}]}],"
+    " \"functions\": {\"functions\": [{\"name\": \"f\", \"service\": {\"distribution\": "
+    "\"exponential\", \"mean_ms\": 10}}]},"
+    " \"arrivals\": {\"process\": \"poisson\", \"rate_per_s\": 10},"
+    " \"policy\": {\"name\": \"fifo\"}}";
+
+/* The world with everything that was left out. */
+static cJSON *resolve(const struct override *overrides, size_t count)
+{
+    struct error error = {0};
+    struct experiment *experiment = experiment_parse(world, "world", ".", overrides, count, &error);
+    if (experiment == NULL) {
+        fail_msg("%s", error.message);
+        return NULL;
+    }
+    cJSON *resolved = cJSON_Parse(experiment->resolved_json);
+    assert_non_null(resolved);
+    experiment_free(experiment);
+    return resolved;
+}
+
+/* The value at a dotted key, in which a number counts in an array; NULL where there is none. */
+static const cJSON *value_at(const cJSON *root, const char *key)
+{
+    const cJSON *value = root;
+    while (value != NULL && *key != '\0') {
+        char part[64];
+        const size_t length = strcspn(key, ".");
+        (void)snprintf(part, sizeof part, "%.*s", (int)length, key);
+        value = cJSON_IsArray(value) ? cJSON_GetArrayItem(value, (int)strtol(part, NULL, 10))
+                                     : cJSON_GetObjectItemCaseSensitive(value, part);
+        key += length;
+        key += *key == '.';
+    }
+    return value;
+}
+
+static void check_default(const cJSON *resolved, const char *key, const char *wanted)
+{
+    char got[64] = "";
+    const cJSON *value = value_at(resolved, key);
+    if (value == NULL) {
+        fail_msg("%s: the default of %s: the resolved experiment has no such key", model_page, key);
+        return;
+    }
+    if (cJSON_IsNumber(value))
+        (void)snprintf(got, sizeof got, "%g", value->valuedouble);
+    else if (cJSON_IsBool(value))
+        (void)snprintf(got, sizeof got, "%s", cJSON_IsTrue(value) ? "true" : "false");
+    else if (cJSON_IsString(value))
+        (void)snprintf(got, sizeof got, "%s", value->valuestring);
+    if (strcmp(got, wanted) != 0)
+        fail_msg("%s says that %s is %s by default, the program takes %s", model_page, key, wanted,
+                 got);
+}
+
+/* The next "| `key` | default |" row at or after `at`; moves it behind. */
+static bool next_key(const char **at, char key[64], char fallback[64])
+{
+    const char *row = strstr(*at, "\n| `");
+    if (row == NULL)
+        return false;
+    const char *end = strchr(row + 4, '`');
+    const char *cell = strstr(end, " | ") + 3;
+    (void)snprintf(key, 64, "%.*s", (int)(end - row - 4), row + 4);
+    (void)snprintf(fallback, 64, "%.*s", (int)(strstr(cell, " |") - cell), cell);
+    *at = cell;
+    return true;
+}
+
+static void defaults_of_the_model_page_are_those_of_the_program(void **state)
+{
+    (void)state;
+    cJSON *resolved = resolve(NULL, 0);
+    char *page = page_read(model_page);
+    const char *at = strstr(page, "## Every key of an experiment");
+    assert_non_null(at);
+    char key[64], fallback[64];
+    size_t compared = 0;
+    while (next_key(&at, key, fallback)) {
+        const size_t length = strlen(fallback);
+        if (length < 2 || fallback[0] != '`' || fallback[length - 1] != '`')
+            continue;
+        fallback[length - 1] = '\0';
+        check_default(resolved, key, fallback + 1);
+        compared++;
+    }
+    assert_true(compared >= 15);
+    free(page);
+    cJSON_Delete(resolved);
+}
+
+/* Every leaf of the platform, as the resolved experiment writes it out. */
+static void check_leaves(const char *page, const cJSON *object, const char *path)
+{
+    for (const cJSON *child = object->child; child != NULL; child = child->next) {
+        char own[256], row[300];
+        (void)snprintf(own, sizeof own, "%s.%s", path, child->string);
+        if (cJSON_IsObject(child)) {
+            check_leaves(page, child, own);
+            continue;
+        }
+        (void)snprintf(row, sizeof row, "\n| `%s` |", own);
+        if (strstr(page, row) == NULL)
+            fail_msg("%s does not tell of %s", model_page, own);
+    }
+}
+
+static void the_model_page_tells_of_every_key_of_the_platform(void **state)
+{
+    (void)state;
+    const struct override full[] = {
+        {"platform.decision_cost", "{\"model\": \"modelled\", \"ns_per_unit\": 1}"},
+        {"platform.noise.cv", "0.1"}};
+    cJSON *resolved = resolve(full, 2);
+    char *page = page_read(model_page);
+    check_leaves(page, cJSON_GetObjectItemCaseSensitive(resolved, "platform"), "platform");
+    free(page);
+    cJSON_Delete(resolved);
+}
+
+/* ---- The results file ------------------------------------------------------------------------ */
+
+static const char *type_name(enum column_type type)
+{
+    static const char *const names[] = {"text", "u8", "u16", "u32", "u64", "i64", "f64"};
+    return names[type];
+}
+
+static bool is_measure_of_applications(const struct layout *layout, const struct column *column)
+{
+    return layout == &layout_applications && metric_find(column->name) != NULL;
+}
+
+/* The table's rows are its columns in their order, and no more. */
+static void check_table(const char *page, const char *place, const struct layout *layout)
+{
+    char text[512];
+    (void)snprintf(text, sizeof text, "\n### `%s`\n", place);
+    const char *at = strstr(page, text);
+    if (at == NULL) {
+        fail_msg("%s has no section of %s", results_page, place);
+        return;
+    }
+    at = strstr(at, "\n|---|");
+    assert_non_null(at);
+    at = strchr(at + 1, '\n');
+    for (size_t c = 0; c < layout->count; c++) {
+        const struct column *column = &layout->columns[c];
+        if (is_measure_of_applications(layout, column))
+            continue;
+        (void)snprintf(text, sizeof text, "\n| `%s` | %s | %s | %s |", column->name,
+                       type_name(column->type), column->unit[0] == '\0' ? "-" : column->unit,
+                       column->help);
+        if (strncmp(at, text, strlen(text)) != 0)
+            fail_msg("%s, %s: the next row must be%s\n", results_page, place, text);
+        at += strlen(text);
+    }
+    if (strncmp(at, "\n|", 2) == 0)
+        fail_msg("%s, %s: a row more than the table has columns: %.60s", results_page, place,
+                 at + 1);
+}
+
+static void the_results_page_has_every_column_with_its_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *place;
+        const struct layout *layout;
+    } tables[] = {
+        {"/summary", &layout_summary},
+        {"/applications", &layout_applications},
+        {"/runs/<hash>/requests", &layout_requests},
+        {"/runs/<hash>/batches", &layout_batches},
+        {"/runs/<hash>/jobs", &layout_jobs},
+        {"/runs/<hash>/containers", &layout_containers},
+        {"/runs/<hash>/decisions", &layout_decisions},
+        {"/runs/<hash>/timeline", &layout_timeline},
+    };
+    char *page = page_read(results_page);
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+        check_table(page, tables[t].place, tables[t].layout);
+    free(page);
+}
+
+/* ---- Measured data --------------------------------------------------------------------------- */
+
+static void the_traces_page_has_every_format(void **state)
+{
+    (void)state;
+    char *page = page_read(traces_page);
+    for (size_t i = 0; trace_formats[i] != NULL; i++) {
+        char row[128];
+        (void)snprintf(row, sizeof row, "\n| `%s` |", trace_formats[i]);
+        if (strstr(page, row) == NULL)
+            fail_msg("%s does not tell of the format %s", traces_page, trace_formats[i]);
+    }
+    free(page);
+}
+
+static void check_keys(const char *page, const cJSON *object, const char *prefix)
+{
+    for (const cJSON *child = object->child; child != NULL; child = child->next) {
+        char key[256];
+        (void)snprintf(key, sizeof key, "`%s%s`", prefix, child->string);
+        if (strstr(page, key) == NULL)
+            fail_msg("%s does not tell of %s", traces_page, key);
+    }
+}
+
+static void the_traces_page_has_every_key_of_the_profiles_that_ship(void **state)
+{
+    (void)state;
+    static const char *const profiles[] = {"a100-mig-parvagpu", "v100-mps-igniter",
+                                           "esg-reconstructed"};
+    char *page = page_read(traces_page);
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        char path[128];
+        (void)snprintf(path, sizeof path, "traces/profiles/%s.json", profiles[i]);
+        char *text = page_read(path);
+        cJSON *profile = cJSON_Parse(text);
+        const cJSON *functions = cJSON_GetObjectItemCaseSensitive(profile, "functions");
+        assert_non_null(functions);
+        check_keys(page, profile, "");
+        for (const cJSON *f = functions->child; f != NULL; f = f->next)
+            check_keys(page, f, "functions.NAME.");
+        cJSON_Delete(profile);
+        free(text);
+    }
+    free(page);
+}
+
+/* "azure2019_7d_permin_4.txt.gz" is named by "azure2019_7d_permin_1.txt.gz … _6.txt.gz", too. */
+static bool is_named(const char *page, const char *name)
+{
+    if (strstr(page, name) != NULL)
+        return true;
+    const size_t stem = strcspn(name, ".");
+    char first[128];
+    (void)snprintf(first, sizeof first, "%s", name);
+    if (stem == 0 || stem >= sizeof first || first[stem - 1] < '1' || first[stem - 1] > '6')
+        return false;
+    first[stem - 1] = '1';
+    return strstr(page, first) != NULL && strstr(page, " … ") != NULL;
+}
+
+static void check_folder(const char *folder, const char *origin)
+{
+    char *page = page_read(origin);
+    struct dirent **entries = NULL;
+    const int count = scandir(folder, &entries, NULL, alphasort);
+    assert_true(count > 2);
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        if (entries[i]->d_type == DT_REG && strstr(name, ".md") == NULL && !is_named(page, name))
+            fail_msg("%s does not say where %s/%s is from", origin, folder, name);
+        free(entries[i]);
+    }
+    free(entries);
+    assert_non_null(strstr(page, "icence:"));
+    free(page);
+}
+
+static void every_data_file_is_named_where_its_origin_is_told(void **state)
+{
+    (void)state;
+    check_folder("traces/arrivals", "traces/arrivals/ORIGIN.md");
+    struct dirent **entries = NULL;
+    const int count = scandir("traces/profiles/raw", &entries, NULL, alphasort);
+    assert_true(count > 2);
+    for (int i = 0; i < count; i++) {
+        char folder[512], origin[600];
+        (void)snprintf(folder, sizeof folder, "traces/profiles/raw/%s", entries[i]->d_name);
+        (void)snprintf(origin, sizeof origin, "%s/ORIGIN.md", folder);
+        if (entries[i]->d_name[0] != '.')
+            check_folder(folder, origin);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_model_page_has_every_assumption_with_its_grade),
+        cmocka_unit_test(files_and_tests_that_the_pages_name_are_there),
+        cmocka_unit_test(defaults_of_the_model_page_are_those_of_the_program),
+        cmocka_unit_test(the_model_page_tells_of_every_key_of_the_platform),
+        cmocka_unit_test(the_results_page_has_every_column_with_its_unit),
+        cmocka_unit_test(the_traces_page_has_every_format),
+        cmocka_unit_test(the_traces_page_has_every_key_of_the_profiles_that_ship),
+        cmocka_unit_test(every_data_file_is_named_where_its_origin_is_told),
+    };
+    return cmocka_run_group_tests_name("pages", tests, NULL, NULL);
+}
