@@ -14,14 +14,68 @@
 #include "traces/labels.h"
 #include "workloads/document.h"
 
+struct trace_options {
+    const char *file;
+    const char *format;
+    const char *out;
+    const char *application;
+    double scale_rate, start_s, duration_s;
+    uint64_t seed;
+    bool json;
+};
+
+#define PLACE(member) .place = offsetof(struct trace_options, member)
+
+static const struct cli_option trace_table[] = {
+    {.name = "--out",
+     .value = "OUT.csv[.gz]",
+     .help = "of convert, which needs it: the file to write, gzip where it ends in .gz",
+     .kind = OPTION_TEXT,
+     PLACE(out)},
+    {.name = "--format",
+     .value = "F",
+     .help = "what FILE is written in, one of those below (default: told from the header)",
+     .kind = OPTION_TEXT,
+     PLACE(format)},
+    {.name = "--scale-rate",
+     .value = "X",
+     .help = "compress time by X",
+     .kind = OPTION_NUMBER,
+     PLACE(scale_rate),
+     .low = 1e-6,
+     .high = 1e6},
+    {.name = "--start-s",
+     .value = "S",
+     .help = "skip the first S seconds of the trace",
+     .kind = OPTION_NUMBER,
+     PLACE(start_s),
+     .high = 1e9},
+    {.name = "--duration-s",
+     .value = "D",
+     .help = "take D seconds of the trace",
+     .kind = OPTION_NUMBER,
+     PLACE(duration_s),
+     .low = 1e-9,
+     .high = 1e9},
+    {.name = "--application",
+     .value = "NAME",
+     .help = "of convert: give every request to NAME; else to its source's label",
+     .kind = OPTION_TEXT,
+     PLACE(application)},
+    {.name = "--seed",
+     .value = "N",
+     .help = "of the instants within their bin, where the trace has counts (default 1)",
+     .kind = OPTION_WHOLE,
+     PLACE(seed),
+     .most = UINT64_MAX},
+    {.name = "--json", .help = "stats as one JSON object", .kind = OPTION_FLAG, PLACE(json)},
+    {.name = NULL},
+};
+
 static bool trace_run(int argc, char **argv, bool quiet, struct error *error);
 
 const struct command command_trace = {
     .name = "trace",
-    .usage = "trace stats FILE [--format F] [--start-s S] [--duration-s D] [--scale-rate X] "
-             "[--seed N] [--json] | trace convert FILE --out "
-             "OUT.csv[.gz] [--format F] [--scale-rate X] [--start-s S] [--duration-s D] "
-             "[--application NAME] [--seed N]",
     .summary = "describes or converts an arrival trace",
     .help =
         "Formats (told from the header where --format is not given; bare integers need it):\n"
@@ -31,32 +85,18 @@ const struct command command_trace = {
         "  azure-2021         app,func,end_timestamp,duration\n"
         "  counts-per-second  second,requests, or bare integers\n"
         "  counts-per-minute  minute,requests, or bare integers\n"
-        "Counts become arrivals at uniform instants of their bin, drawn with --seed (default 1).\n"
+        "Counts become arrivals at uniform instants of their bin, drawn with --seed.\n"
         "\n"
         "stats: requests, span from first to last, mean rate (requests - 1) / span, peaks, "
         "longest\n"
         "gap, coefficient of variation of the intervals, index of dispersion (variance / mean) of\n"
         "the counts in whole windows of 1, 10 and 60 s (1 for a Poisson process), sources.\n"
-        "convert: writes the esgsim format; gzip where OUT ends in .gz.\n"
-        "\n"
-        "  --scale-rate X      compress time by X\n"
-        "  --start-s S         skip the first S seconds of the trace\n"
-        "  --duration-s D      take D seconds of the trace\n"
-        "  --application NAME  give every request to NAME; else to its source's label\n"
-        "  --json              stats as one JSON object\n"
+        "convert: writes the esgsim format.\n"
         "\n"
         "Example: esgsim trace stats traces/arrivals/AzureLLMInferenceTrace_conv.csv.gz\n",
     .run = trace_run,
-};
-
-struct trace_options {
-    const char *file;
-    const char *format;
-    const char *out;
-    const char *application;
-    double scale_rate, start_s, duration_s;
-    uint64_t seed;
-    bool json;
+    .operands = "stats|convert FILE",
+    .options = trace_table,
 };
 
 /* ---- stats ---- */
@@ -399,55 +439,6 @@ static bool trace_convert(const struct trace_options *options, struct error *err
 
 /* ---- options ---- */
 
-static bool take_value(struct trace_options *options, const char *name, const char *value,
-                       bool *known, struct error *error)
-{
-    *known = true;
-    if (strcmp(name, "--format") == 0)
-        options->format = value;
-    else if (strcmp(name, "--out") == 0)
-        options->out = value;
-    else if (strcmp(name, "--application") == 0)
-        options->application = value;
-    else if (strcmp(name, "--seed") == 0)
-        return cli_parse_u64(name, value, 0, UINT64_MAX, &options->seed, error);
-    else if (strcmp(name, "--scale-rate") == 0)
-        return cli_parse_double(name, value, 1e-6, 1e6, &options->scale_rate, error);
-    else if (strcmp(name, "--start-s") == 0)
-        return cli_parse_double(name, value, 0, 1e9, &options->start_s, error);
-    else if (strcmp(name, "--duration-s") == 0)
-        return cli_parse_double(name, value, 1e-9, 1e9, &options->duration_s, error);
-    else
-        *known = false;
-    return true;
-}
-
-static bool parse_options(int argc, char **argv, struct trace_options *options, struct error *error)
-{
-    for (int i = 2; i < argc; i++) {
-        const char *name = argv[i];
-        char what[128];
-        bool known = false;
-        if (strcmp(name, "--json") == 0) {
-            options->json = true;
-            continue;
-        }
-        if (name[0] != '-' && options->file == NULL) {
-            options->file = name;
-            continue;
-        }
-        if (name[0] == '-' && i + 1 < argc && !take_value(options, name, argv[++i], &known, error))
-            return false;
-        if (known)
-            continue;
-        (void)snprintf(what, sizeof what, "'%.60s' is unknown or lacks its value", name);
-        return cli_usage_error(&command_trace, what, error);
-    }
-    if (options->file == NULL)
-        return cli_usage_error(&command_trace, "no trace file given", error);
-    return true;
-}
-
 /* Options that the verb does not take. */
 static bool check_options(const struct trace_options *options, bool convert, struct error *error)
 {
@@ -456,6 +447,8 @@ static bool check_options(const struct trace_options *options, bool convert, str
         fault = "stats takes no --out and no --application";
     else if (convert && options->json)
         fault = "convert takes no --json";
+    else if (convert && options->out == NULL)
+        fault = "convert needs --out";
     else if (options->application != NULL &&
              (*options->application == '\0' || strlen(options->application) > 256 ||
               strpbrk(options->application, ",\"\r\n") != NULL))
@@ -470,18 +463,17 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct trace_options options = {.seed = 1};
     (void)quiet;
-    if (argc < 2)
-        return cli_usage_error(&command_trace, "say stats or convert", error);
-    bool convert = strcmp(argv[1], "convert") == 0;
+    if (!cli_parse(&command_trace, &argc, argv, &options, error))
+        return false;
+    const bool convert = strcmp(argv[1], "convert") == 0;
     if (!convert && strcmp(argv[1], "stats") != 0) {
         char what[128];
         (void)snprintf(what, sizeof what, "'%.80s' is neither stats nor convert", argv[1]);
         return cli_usage_error(&command_trace, what, error);
     }
-    if (!parse_options(argc, argv, &options, error) || !check_options(&options, convert, error))
+    options.file = argv[2];
+    if (!check_options(&options, convert, error))
         return false;
-    if (convert && options.out == NULL)
-        return cli_usage_error(&command_trace, "convert needs --out", error);
     char *found = document_find_operand(options.file);
     if (found != NULL)
         options.file = found;
