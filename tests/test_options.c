@@ -95,8 +95,8 @@ struct walk {
 static bool take_seen(void *options, const char *name, char *value, struct error *error)
 {
     struct walk *walk = options;
-    if (*value == '\0')
-        return error_input(error, "%s: empty", name);
+    if (strcmp(value, "fog") == 0)
+        return error_input(error, "%s: '%s' cannot be seen", name, value);
     (void)strcat(strcat(walk->seen, value), ";");
     return true;
 }
@@ -228,13 +228,14 @@ static void every_fault_of_the_command_line_is_told_by_name(void **state)
         {"walk home --to sea -f", "walk: unknown option '-f'"},
         {"walk home --to sea --far=yes", "walk: --far takes no value; usage: "},
         {"walk home --to sea --steps 10", "--steps: '10' is not a whole number from 1 to 9"},
-        {"walk home --to sea --steps=", "--steps: '' is not a whole number from 1 to 9"},
+        {"walk home --to sea --steps=", "walk: --steps lacks its value N; usage: "},
         {"walk home --to sea --pace 3", "--pace: '3' is not a number from 0.5 to 2"},
         {"walk home --to sea --shoes sandal",
          "--shoes: 'sandal' is unknown, did you mean 'sandals'; give boots, sandals or trainers"},
         {"walk home --to sea --gait crawl", "--gait: 'crawl' is unknown; give amble or stride"},
         {"walk home --to sea --gait ambl", "--gait: 'ambl' is unknown, did you mean 'amble'; give"},
-        {"walk home --to sea --see=", "--see: empty"},
+        {"walk home --to sea --see=", "walk: --see lacks its value SIGHT; usage: "},
+        {"walk home --to sea --see fog", "--see: 'fog' cannot be seen"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char line[128], *argv[WORDS_MOST];
@@ -254,10 +255,14 @@ static void an_operand_too_many_is_refused(void **state)
     (void)state;
     const struct command one = {.name = "walk", .operands = "FROM", .options = walk_table};
     const struct command none = {.name = "walk", .options = walk_table};
-    char first[] = "walk home --to sea inn", second[] = "walk home", *argv[WORDS_MOST];
+    char first[] = "walk home --to sea inn", second[] = "walk home", empty[] = "";
+    char *argv[WORDS_MOST] = {(char *)"walk", empty, (char *)"--to", (char *)"sea", NULL};
     int argc;
     struct walk walk;
     struct error error;
+    argc = 4;
+    assert_false(cli_parse(&one, &argc, argv, &walk, &error));
+    assert_non_null(strstr(error.message, "walk: an operand is empty; usage: "));
     assert_false(parse(&one, first, &argc, argv, &walk, &error));
     assert_non_null(strstr(error.message, "walk: unexpected 'inn'; usage: esgsim walk FROM"));
     assert_false(parse(&none, second, &argc, argv, &walk, &error));

@@ -10,6 +10,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/meter.h"
 #include "traces/calibrate.h"
+#include "traces/whole_file.h"
 
 #ifndef ESGSIM_DATADIR
 #define ESGSIM_DATADIR "."
@@ -106,16 +107,30 @@ static const struct cli_option calibrate_table[] = {
     {.name = NULL},
 };
 
+/* Found out before minutes of fits, not after. */
+static bool check_outputs(const struct request *request, struct error *error)
+{
+    for (size_t i = 0; i < request->file_count; i++)
+        if (!cli_check_output("--out", request->out, "a table", request->files[i], error) ||
+            !cli_check_output("--points", request->points, "a table", request->files[i], error))
+            return false;
+    return cli_check_output("--out", request->out, "--points", request->points, error) &&
+           (request->out == NULL || whole_file_check(request->out, error)) &&
+           (request->points == NULL || whole_file_check(request->points, error));
+}
+
 static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)
 {
     if (!cli_parse(&command_calibrate, &argc, argv, request, error))
         return false;
     request->files = (const char *const *)(argv + 1);
     request->file_count = (size_t)argc - 1;
-    if (request->check && (request->file_count > 0 || request->out != NULL))
+    if (request->check &&
+        (request->file_count > 0 || request->out != NULL || request->points != NULL))
         return cli_usage_error(&command_calibrate, "--check takes no files and writes none", error);
-    return request->check || request->file_count > 0 ||
-           cli_usage_error(&command_calibrate, "a capture or a table is missing", error);
+    if (!request->check && request->file_count == 0)
+        return cli_usage_error(&command_calibrate, "a capture or a table is missing", error);
+    return check_outputs(request, error);
 }
 
 /* ---- Work ------------------------------------------------------------------------------------ */

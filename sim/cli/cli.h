@@ -90,6 +90,10 @@ bool cli_settings_add(struct cli_settings *settings, const char *key, const char
 /* The same of "KEY=VALUE", cut in two where it lies; ERROR_INPUT where it is not. */
 bool cli_settings_add_text(struct cli_settings *settings, char *text, struct error *error);
 
+/* ERROR_INPUT where `option` would write the very file that `what` names; either may be NULL. */
+bool cli_check_output(const char *option, const char *out, const char *what, const char *other,
+                      struct error *error);
+
 /* Strict numbers from option values: whole string, range checked, ERROR_INPUT names the option. */
 bool cli_parse_u64(const char *option, const char *text, uint64_t low, uint64_t high,
                    uint64_t *value, struct error *error);

@@ -23,6 +23,9 @@ static bool merge_run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_merge, &argc, argv, &options, error))
         return false;
     const size_t count = (size_t)argc - 1;
+    for (size_t i = 1; i <= count; i++)
+        if (!cli_check_output("--out", options.out, "a shard", argv[i], error))
+            return false;
     if (!store_merge(options.out, (const char **)(argv + 1), count, error))
         return false;
     if (!quiet)

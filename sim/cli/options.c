@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/whole_file.h"
+
 enum { OPTIONS_MAX = 64, WORDS_MAX = 16, COLUMNS = 90, NAMES_COLUMN_MAX = 24 };
 
 static size_t options_count(const struct cli_option *options)
@@ -279,6 +281,8 @@ static bool parse_option(const struct command *command, int argc, char **argv, i
             return value_missing(command, option, error);
         value = argv[++*i];
     }
+    if (value != NULL && *value == '\0')
+        return value_missing(command, option, error);
     given[option - command->options] = true;
     return option_take(option, value, options, error);
 }
@@ -289,6 +293,9 @@ static bool check_operands(const struct command *command, int count, char *const
 {
     const char *word = command->operands != NULL ? command->operands : "";
     int taken = 0;
+    for (int i = 0; i < count; i++)
+        if (operands[i][0] == '\0')
+            return cli_usage_error(command, "an operand is empty", error);
     while (*word != '\0') {
         const size_t length = strcspn(word, " ");
         if (taken == count && word[0] != '[') {
@@ -349,4 +356,12 @@ bool cli_settings_add_text(struct cli_settings *settings, char *text, struct err
                            text);
     *equals = '\0';
     return cli_settings_add(settings, text, equals + 1, error);
+}
+
+bool cli_check_output(const char *option, const char *out, const char *what, const char *other,
+                      struct error *error)
+{
+    if (out == NULL || other == NULL || !whole_file_same(out, other))
+        return true;
+    return error_input(error, "%s: %s is %s too; give two files", option, out, what);
 }

@@ -1,8 +1,5 @@
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "plots/embed.h"
 #include "plots/gnuplot.h"
@@ -12,6 +9,7 @@
 #include "results/report_html.h"
 #include "results/store.h"
 #include "sim/cli/cli.h"
+#include "traces/whole_file.h"
 #include "workloads/document.h"
 
 struct options {
@@ -101,26 +99,12 @@ static bool print(const struct options *options, const struct report *report,
 static bool write_report(const struct options *options, const struct report *report,
                          const struct reference *reference, struct error *error)
 {
-    char *partial = NULL;
+    struct whole_file file;
     if (options->out == NULL)
         return print(options, report, reference, stdout, error);
-    if (asprintf(&partial, "%s.partial", options->out) < 0)
-        return error_run(error, "out of memory for the report");
-    FILE *out = fopen(partial, "w");
-    if (out == NULL) {
-        (void)error_input(error, "--out %s: cannot be written: %s", options->out, strerror(errno));
-        free(partial);
+    if (!whole_file_open(&file, options->out, error))
         return false;
-    }
-    bool good = print(options, report, reference, out, error);
-    if (fclose(out) != 0 && good)
-        good = error_run(error, "--out %s: cannot be written: %s", options->out, strerror(errno));
-    if (good && rename(partial, options->out) != 0)
-        good = error_input(error, "--out %s: cannot be written: %s", options->out, strerror(errno));
-    if (!good)
-        (void)unlink(partial);
-    free(partial);
-    return good;
+    return whole_file_end(&file, print(options, report, reference, file.stream, error), error);
 }
 
 static bool run(int argc, char **argv, bool quiet, struct error *error)
@@ -130,6 +114,9 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_report, &argc, argv, &options, error))
         return false;
     options.file = argv[1];
+    if (!cli_check_output("--out", options.out, "the results file", options.file, error) ||
+        !cli_check_output("--out", options.out, "--paper", options.paper, error))
+        return false;
     struct reference *reference = NULL;
     if (options.paper != NULL && (reference = reference_load(options.paper, error)) == NULL)
         return false;

@@ -85,11 +85,10 @@ static bool options_parse(int argc, char **argv, struct run_options *options, st
     if (!cli_parse(&command_run, &argc, argv, options, error))
         return false;
     options->path = argv[1];
-    if (options->out != NULL && options->timeline != NULL &&
-        strcmp(options->out, options->timeline) == 0)
-        return error_input(error, "run: --out and --timeline both name %s; give two files",
-                           options->out);
-    return true;
+    return cli_check_output("--out", options->out, "--timeline", options->timeline, error) &&
+           cli_check_output("--out", options->out, "the experiment", options->path, error) &&
+           cli_check_output("--timeline", options->timeline, "the experiment", options->path,
+                            error);
 }
 
 /* ---- Progress -------------------------------------------------------------------------------- */

@@ -71,7 +71,8 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
     struct options options = {
         .campaign = {
             .jobs = cores < 1 ? 1 : (uint64_t)cores, .shard = 1, .shards = 1, .quiet = quiet}};
-    if (!cli_parse(&command_sweep, &argc, argv, &options, error))
+    if (!cli_parse(&command_sweep, &argc, argv, &options, error) ||
+        !cli_check_output("--out", options.campaign.out, "the sweep", argv[1], error))
         return false;
     struct sweep *sweep = sweep_load(argv[1], options.settings.list, options.settings.count, error);
     const bool good = sweep != NULL && campaign_run(sweep, &options.campaign, error);

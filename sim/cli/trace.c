@@ -12,6 +12,7 @@
 #include "sim/cli/cli.h"
 #include "traces/arrival_trace.h"
 #include "traces/labels.h"
+#include "traces/whole_file.h"
 #include "workloads/document.h"
 
 struct trace_options {
@@ -389,32 +390,26 @@ static bool convert_records(struct trace_reader *reader, gzFile out,
            error_input(error, "%s: no request in this part of the trace", options->file);
 }
 
-/* Writes beside, then renames: a file of that name is whole or as it was. */
 static bool convert_to(struct trace_reader *reader, const struct trace_options *options,
-                       const char *partial, struct error *error)
+                       const char *path, struct error *error)
 {
     size_t length = strlen(options->out);
     bool zipped = length > 3 && strcmp(options->out + length - 3, ".gz") == 0;
     errno = 0;
-    gzFile out = gzopen(partial, zipped ? "wb9" : "wbT");
+    gzFile out = gzopen(path, zipped ? "wb9" : "wbT");
     if (out == NULL)
-        return error_input(error, "%s: cannot be created: %s; name a folder that can be written",
-                           options->out, errno != 0 ? strerror(errno) : "out of memory");
+        return error_run(error, "%s: cannot be created: %s", options->out,
+                         errno != 0 ? strerror(errno) : "out of memory");
     bool good = convert_records(reader, out, options, error);
     errno = 0;
     if (gzclose(out) != Z_OK && good)
-        good = error_run(error, "%s: cannot be written: %s", partial,
+        good = error_run(error, "%s: cannot be written: %s", options->out,
                          errno != 0 ? strerror(errno) : "compression failed");
-    if (good && rename(partial, options->out) != 0)
-        good = error_run(error, "%s: cannot be written: %s", options->out, strerror(errno));
-    if (!good)
-        (void)remove(partial);
     return good;
 }
 
 static bool trace_convert(const struct trace_options *options, struct error *error)
 {
-    static const char suffix[] = ".partial";
     const struct trace_view view = {.others = options->application == NULL ? TRACE_OTHERS_KEEP
                                                                            : TRACE_OTHERS_MERGE,
                                     .start_s = options->start_s,
@@ -424,15 +419,10 @@ static bool trace_convert(const struct trace_options *options, struct error *err
         trace_open_view(options->file, options->format, options->seed, &view, error);
     if (reader == NULL)
         return false;
-    char *partial = malloc(strlen(options->out) + sizeof suffix);
-    bool good = false;
-    if (partial == NULL) {
-        (void)error_run(error, "trace: out of memory");
-    } else {
-        (void)stpcpy(stpcpy(partial, options->out), suffix);
-        good = convert_to(reader, options, partial, error);
-    }
-    free(partial);
+    struct whole_file file;
+    bool good = whole_file_begin(&file, options->out, error);
+    if (good)
+        good = whole_file_end(&file, convert_to(reader, options, file.beside, error), error);
     trace_close(reader);
     return good;
 }
@@ -477,7 +467,9 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
     char *found = document_find_operand(options.file);
     if (found != NULL)
         options.file = found;
-    bool done = convert ? trace_convert(&options, error) : trace_stats(&options, error);
+    bool done = cli_check_output("--out", options.out, "the trace", options.file, error);
+    if (done)
+        done = convert ? trace_convert(&options, error) : trace_stats(&options, error);
     free(found);
     return done;
 }
