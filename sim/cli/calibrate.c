@@ -84,10 +84,10 @@ static const struct cli_option calibrate_table[] = {
      .kind = OPTION_TEXT,
      PLACE(licence)},
     {.name = "--precision",
-     .value = "P",
-     .help = "of a capture: only fp32 or fp16; functions are then named after their networks "
+     .value = "fp32|fp16",
+     .help = "of a capture: only this precision; functions are then named after their networks "
              "alone",
-     .kind = OPTION_TEXT,
+     .kind = OPTION_WORD,
      PLACE(capture.precision)},
     {.name = "--mechanism",
      .value = "mps|green",
@@ -185,20 +185,14 @@ static int profile_unit(const struct request *request, const struct sample_set *
 }
 
 static bool write_files(const struct request *request, const struct calibration *calibration,
-                        struct error *error)
+                        const struct profile *base, struct error *error)
 {
-    struct profile *base = NULL;
-    if (request->points != NULL && !calibration_write_points(calibration, request->points, error))
-        return false;
-    if (request->out == NULL)
-        return true;
-    if (request->base != NULL && (base = profile_load(request->base, error)) == NULL)
-        return false;
     const struct profile_options options = {profile_unit(request, calibration->set),
                                             (int)request->extend_batch, base};
-    bool fine = calibration_write_profile(calibration, &options, request->out, error);
-    profile_free(base);
-    return fine;
+    return (request->points == NULL ||
+            calibration_write_points(calibration, request->points, error)) &&
+           (request->out == NULL ||
+            calibration_write_profile(calibration, &options, request->out, error));
 }
 
 static bool print_json(cJSON *object, struct error *error)
@@ -211,22 +205,31 @@ static bool print_json(cJSON *object, struct error *error)
     return true;
 }
 
+static bool print_calibration(const struct request *request, const struct calibration *calibration,
+                              struct error *error)
+{
+    if (!request->json)
+        return calibrate_report_text(stdout, request->files[0], calibration, error);
+    cJSON *report = calibrate_report_json(request->files[0], calibration);
+    const bool fine = print_json(report, error);
+    cJSON_Delete(report);
+    return fine;
+}
+
 static bool run_files(const struct request *request, struct error *error)
 {
     struct sample_set set = {0};
     struct calibration calibration = {0};
-    bool fine = read_files(request, request->files, request->file_count, &set, error) &&
-                calibrate(request, &set, &calibration, error);
-    if (fine && request->json) {
-        cJSON *report = calibrate_report_json(request->files[0], &calibration);
-        fine = print_json(report, error);
-        cJSON_Delete(report);
-    } else if (fine) {
-        fine = calibrate_report_text(stdout, request->files[0], &calibration, error);
-    }
-    fine = fine && write_files(request, &calibration, error);
+    struct profile *base = NULL;
+    if (request->base != NULL && (base = profile_load(request->base, error)) == NULL)
+        return false;
+    const bool fine = read_files(request, request->files, request->file_count, &set, error) &&
+                      calibrate(request, &set, &calibration, error) &&
+                      print_calibration(request, &calibration, error) &&
+                      write_files(request, &calibration, base, error);
     calibration_clear(&calibration);
     samples_clear(&set);
+    profile_free(base);
     return fine;
 }
 

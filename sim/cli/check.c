@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "results/reference.h"
+#include "results/utf8.h"
 #include "sim/cli/cli.h"
 #include "traces/json.h"
 #include "workloads/experiment.h"
@@ -56,11 +57,10 @@ static bool add_json(cJSON *files, const char *path, const char *kind, const str
         cJSON_Delete(item);
         return false;
     }
-    return cJSON_AddStringToObject(item, "file", path) != NULL &&
+    return utf8_add_json(item, "file", path) &&
            cJSON_AddStringToObject(item, "kind", kind) != NULL &&
            cJSON_AddBoolToObject(item, "valid", fault->kind == ERROR_NONE) != NULL &&
-           (fault->kind == ERROR_NONE ||
-            cJSON_AddStringToObject(item, "error", fault->message) != NULL);
+           (fault->kind == ERROR_NONE || utf8_add_json(item, "error", fault->message));
 }
 
 /* The first fault becomes the command's error, printed by main; later ones are printed here. */

@@ -9,6 +9,7 @@
 #include <gsl/gsl_rstat.h>
 #include <zlib.h>
 
+#include "results/utf8.h"
 #include "sim/cli/cli.h"
 #include "traces/arrival_trace.h"
 #include "traces/labels.h"
@@ -262,7 +263,7 @@ static cJSON *sources_json(const struct source_tally *tally, const size_t *top, 
     cJSON *rows = cJSON_CreateArray();
     for (size_t i = 0; i < count; i++) {
         cJSON *row = cJSON_CreateObject();
-        cJSON_AddStringToObject(row, "name", tally->labels.names[top[i]]);
+        (void)utf8_add_json(row, "name", tally->labels.names[top[i]]);
         cJSON_AddNumberToObject(row, "requests", (double)tally->requests[top[i]]);
         cJSON_AddItemToArray(rows, row);
     }
@@ -274,7 +275,7 @@ static bool print_json(struct statistics *statistics, const char *file, struct e
     size_t top[TOP_SOURCES], named = 0;
     size_t count = top_sources(&statistics->sources, top, &named);
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "file", file);
+    (void)utf8_add_json(root, "file", file);
     cJSON_AddStringToObject(root, "format", statistics->format);
     cJSON_AddNumberToObject(root, "requests", (double)statistics->requests);
     cJSON_AddNumberToObject(root, "span_s", sim_to_s(statistics->last - statistics->first));
