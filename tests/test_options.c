@@ -97,7 +97,8 @@ static bool take_seen(void *options, const char *name, char *value, struct error
     struct walk *walk = options;
     if (strcmp(value, "fog") == 0)
         return error_input(error, "%s: '%s' cannot be seen", name, value);
-    (void)strcat(strcat(walk->seen, value), ";");
+    const size_t used = strlen(walk->seen);
+    (void)snprintf(walk->seen + used, sizeof walk->seen - used, "%s;", value);
     return true;
 }
 

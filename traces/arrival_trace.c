@@ -109,7 +109,7 @@ static bool read_header(struct trace_reader *reader, const char *name, struct er
     if (status == LINE_END)
         return error_input(error, "%s:1: the file is empty; a trace begins with a header line",
                            reader->path);
-    if (reader->lines.words && is_bare_count(line)) {
+    if (asked != NULL && asked->bare && is_bare_count(line)) {
         reader->layout = asked;
         reader->pending = line;
     } else {

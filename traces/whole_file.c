@@ -19,17 +19,22 @@ static bool file_place(struct whole_file *file, const char *path, struct error *
     struct stat status;
     const bool is_there = lstat(path, &status) == 0;
     *file = (struct whole_file){.renames = !is_there || S_ISREG(status.st_mode)};
-    if (path[0] == '\0')
-        return error_input(error, "the name of the file to write is empty; give one");
-    if (is_there && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        return error_input(error, "%s: is a folder; name a file to write", path);
+    if (path[0] == '\0') {
+        (void)error_input(error, "the name of the file to write is empty; give one");
+        return false;
+    }
+    if (is_there && stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+        (void)error_input(error, "%s: is a folder; name a file to write", path);
+        return false;
+    }
     file->path = strdup(path);
     if (asprintf(&file->beside, "%s%s", path, file->renames ? ".partial" : "") < 0)
         file->beside = NULL;
     if (file->path != NULL && file->beside != NULL)
         return true;
     file_clear(file);
-    return error_run(error, "%s: out of memory", path);
+    (void)error_run(error, "%s: out of memory", path);
+    return false;
 }
 
 static bool file_stream(struct whole_file *file, struct error *error)
