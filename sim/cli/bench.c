@@ -335,13 +335,10 @@ static bool bench_run(int argc, char **argv, bool quiet, struct error *error)
         return false;
     cJSON *result = cJSON_CreateObject();
     bool done = benchmarks_run(options.only, quiet, result, error);
-    if (done && options.json) {
-        char *text = cJSON_Print(result);
-        printf("%s\n", text != NULL ? text : "{}");
-        cJSON_free(text);
-    } else if (done) {
+    if (done && options.json)
+        return cli_print_json(result, error);
+    if (done)
         print_figures("", result);
-    }
     cJSON_Delete(result);
     return done;
 }

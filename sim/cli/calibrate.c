@@ -195,25 +195,12 @@ static bool write_files(const struct request *request, const struct calibration 
             calibration_write_profile(calibration, &options, request->out, error));
 }
 
-static bool print_json(cJSON *object, struct error *error)
-{
-    char *text = cJSON_Print(object);
-    if (text == NULL)
-        return error_run(error, "calibrate: out of memory");
-    (void)puts(text);
-    cJSON_free(text);
-    return true;
-}
-
 static bool print_calibration(const struct request *request, const struct calibration *calibration,
                               struct error *error)
 {
     if (!request->json)
         return calibrate_report_text(stdout, request->files[0], calibration, error);
-    cJSON *report = calibrate_report_json(request->files[0], calibration);
-    const bool fine = print_json(report, error);
-    cJSON_Delete(report);
-    return fine;
+    return cli_print_json(calibrate_report_json(request->files[0], calibration), error);
 }
 
 static bool run_files(const struct request *request, struct error *error)
@@ -346,8 +333,9 @@ static bool run_check(const struct request *request, struct error *error)
     for (size_t i = 0; fine && i < sizeof public_sets / sizeof public_sets[0]; i++)
         fine = check_set(request, &public_sets[i], reports, &verdicts, error);
     if (fine && root != NULL)
-        fine = print_json(root, error);
-    cJSON_Delete(root);
+        fine = cli_print_json(root, error);
+    else
+        cJSON_Delete(root);
     if (!fine || verdicts.missed == 0)
         return fine;
     return error_run(error, "calibrate: %zu of %zu targets missed", verdicts.missed,

@@ -96,10 +96,9 @@ static bool check_run(int argc, char **argv, bool quiet, struct error *error)
         return error_run(error, "check: out of memory");
     }
     bool good = check_files(argc, argv, quiet, files, error);
-    char *text = options.json ? cJSON_PrintUnformatted(root) : NULL;
-    if (text != NULL)
-        puts(text);
-    cJSON_free(text);
-    cJSON_Delete(root);
-    return good;
+    struct error late = {0};
+    if (!options.json || cli_print_json_line(root, &late))
+        return good;
+    *error = late;
+    return false;
 }

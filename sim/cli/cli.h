@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <cjson/cJSON.h>
+
 #include "sim/error.h"
 #include "workloads/experiment.h"
 
@@ -93,6 +95,11 @@ bool cli_settings_add_text(struct cli_settings *settings, char *text, struct err
 /* ERROR_INPUT where `option` would write the very file that `what` names; either may be NULL. */
 bool cli_check_output(const char *option, const char *out, const char *what, const char *other,
                       struct error *error);
+
+/* Prints the object on standard output and deletes it, whatever comes of it; indented, or in one
+ * line. ERROR_RUN where memory is out, also for a NULL root. */
+bool cli_print_json(cJSON *root, struct error *error);
+bool cli_print_json_line(cJSON *root, struct error *error);
 
 /* Strict numbers from option values: whole string, range checked, ERROR_INPUT names the option. */
 bool cli_parse_u64(const char *option, const char *text, uint64_t low, uint64_t high,

@@ -363,12 +363,10 @@ static bool list_kind(size_t kind, bool json, struct error *error)
         listing.rows = cJSON_AddArrayToObject(root, kinds[kind].name);
     listing.failed = json && listing.rows == NULL;
     bool good = !listing.failed && kinds[kind].list(&listing, kinds[kind].folder, error);
-    char *text = json && good && !listing.failed ? cJSON_PrintUnformatted(root) : NULL;
-    if (text != NULL)
-        puts(text);
-    if (listing.failed || (json && good && text == NULL))
+    if (listing.failed)
         good = error_run(error, "list: out of memory");
-    cJSON_free(text);
+    if (json && good)
+        return cli_print_json_line(root, error);
     cJSON_Delete(root);
     return good;
 }

@@ -365,3 +365,24 @@ bool cli_check_output(const char *option, const char *out, const char *what, con
         return true;
     return error_input(error, "%s: %s is %s too; give two files", option, out, what);
 }
+
+/* `text` is the root's. */
+static bool print_text(cJSON *root, char *text, struct error *error)
+{
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "out of memory for the JSON output");
+    (void)puts(text);
+    cJSON_free(text);
+    return true;
+}
+
+bool cli_print_json(cJSON *root, struct error *error)
+{
+    return print_text(root, cJSON_Print(root), error);
+}
+
+bool cli_print_json_line(cJSON *root, struct error *error)
+{
+    return print_text(root, cJSON_PrintUnformatted(root), error);
+}

@@ -373,13 +373,7 @@ static bool print_json(const struct decision *decision, struct error *error)
     if (decision->request->method == METHOD_FRONTIER)
         cJSON_AddNumberToObject(root, "build_ms", decision->build_ms);
     cJSON_AddNumberToObject(root, "elapsed_us", decision->elapsed_us);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "search: out of memory");
-    (void)puts(text);
-    cJSON_free(text);
-    return true;
+    return cli_print_json(root, error);
 }
 
 static void print_text(const struct decision *decision)

@@ -128,13 +128,7 @@ static bool print_json(const struct workload *workload, const struct application
     cJSON *stages = cJSON_AddArrayToObject(root, "stages");
     for (size_t s = 0; s < plan->stage_count; s++)
         cJSON_AddItemToArray(stages, stage_json(workload, application, plan, s));
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "slo: out of memory");
-    (void)puts(text);
-    cJSON_free(text);
-    return true;
+    return cli_print_json(root, error);
 }
 
 static const char *stage_name(const struct application *application, uint32_t stage)

@@ -292,13 +292,7 @@ static bool print_json(struct statistics *statistics, const char *file, struct e
     cJSON_AddNumberToObject(root, "longest_gap_s", sim_to_s(statistics->longest_gap));
     cJSON_AddNumberToObject(root, "sources", (double)named);
     cJSON_AddItemToObject(root, "top_sources", sources_json(&statistics->sources, top, count));
-    char *text = cJSON_PrintUnformatted(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "trace: out of memory");
-    printf("%s\n", text);
-    cJSON_free(text);
-    return true;
+    return cli_print_json_line(root, error);
 }
 
 static void print_figure(const char *name, double value)

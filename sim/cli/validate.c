@@ -396,13 +396,7 @@ static bool print_json(const struct outcome *outcomes, const struct summary *sum
     cJSON_AddNumberToObject(root, "wrong", summary->wrong);
     cJSON_AddNumberToObject(root, "chance", summary->chance);
     cJSON_AddBoolToObject(root, "passed", summary->passed);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "validate: out of memory for the JSON output");
-    puts(text);
-    cJSON_free(text);
-    return true;
+    return cli_print_json(root, error);
 }
 
 struct options {
