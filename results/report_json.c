@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "results/verdict.h"
+#include "results/utf8.h"
 
 /* cJSON writes NAN as null, which is what a figure that does not exist should be. */
 static void add_estimate(cJSON *object, const char *key, struct estimate estimate)
@@ -147,7 +148,7 @@ bool report_json(const struct report *report, const struct reference *reference,
 {
     cJSON *root = cJSON_CreateObject();
     const struct results *results = report->results;
-    (void)cJSON_AddStringToObject(root, "file", results->path);
+    (void)utf8_add_json(root, "file", results->path);
     (void)cJSON_AddStringToObject(root, "version",
                                   results->version == NULL ? "" : results->version);
     (void)cJSON_AddStringToObject(root, "commit", results->commit == NULL ? "" : results->commit);

@@ -1,6 +1,7 @@
 #include "results/utf8.h"
 
-#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 size_t utf8_sequence(const char *text)
 {
@@ -20,4 +21,23 @@ size_t utf8_sequence(const char *text)
     }
     const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
     return point < least[length] || surrogate || point > 0x10FFFF ? 0 : length;
+}
+
+bool utf8_add_json(cJSON *object, const char *key, const char *text)
+{
+    static const char replacement[] = "\xEF\xBF\xBD";
+    char *clean = malloc(strlen(text) * strlen(replacement) + 1);
+    char *end = clean;
+    if (clean == NULL)
+        return false;
+    while (*text != '\0') {
+        const size_t length = utf8_sequence(text);
+        end = mempcpy(end, length == 0 ? replacement : text,
+                      length == 0 ? strlen(replacement) : length);
+        text += length == 0 ? 1 : length;
+    }
+    *end = '\0';
+    const bool added = cJSON_AddStringToObject(object, key, clean) != NULL;
+    free(clean);
+    return added;
 }

@@ -33,7 +33,11 @@ static void print_usage(FILE *stream)
 
 static void print_help(const struct command *command)
 {
-    printf("usage: esgsim %s\n\n%s\n\n%s", command->usage, command->summary, command->help);
+    printf("usage: esgsim ");
+    cli_print_usage(stdout, command);
+    printf("\n\n%s\n\n", command->summary);
+    cli_print_options(stdout, command);
+    printf("%s%s", command->options != NULL ? "\n" : "", command->help);
 }
 
 static const struct command *find_command(const char *name, struct error *error)
@@ -51,12 +55,16 @@ static const struct command *find_command(const char *name, struct error *error)
     return NULL;
 }
 
-/* Takes --help and --quiet out of the arguments; returns the new count. */
+/* Takes --help and --quiet out of the arguments before "--"; returns the new count. */
 static int take_common_options(int argc, char **argv, bool *help, bool *quiet)
 {
     int kept = 0;
+    bool ended = false;
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+        ended = ended || strcmp(argv[i], "--") == 0;
+        if (ended)
+            argv[kept++] = argv[i];
+        else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             *help = true;
         else if (strcmp(argv[i], "--quiet") == 0)
             *quiet = true;

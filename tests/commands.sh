@@ -107,6 +107,97 @@ expect_refusal "a misspelt application is answered with the nearest one" 'image-
 run "$esgsim" list polices
 expect_refusal "list answers a misspelt kind with the nearest one" 'policies'
 
+# ---- The same wording for wrong usage everywhere ---------------------------------------------
+
+for command in $commands; do
+    run "$esgsim" "$command" x --jsno --out
+    expect_refusal "$command tells wrong usage with its usage line" "^esgsim: $command: .*; usage: esgsim $command"
+done
+run "$esgsim" run "$strict" --timelin x
+expect_refusal "a misspelt option is answered with the nearest one" "unknown option '--timelin', did you mean '--timeline'"
+run "$esgsim" run "$strict" --out
+expect_refusal "an option at the end lacks its value" '--out lacks its value F\.h5'
+run "$esgsim" run "$strict" --out --json
+expect_refusal "so does one before another option" '--out lacks its value F\.h5'
+run "$esgsim" run "$strict" --out=
+expect_refusal "and one whose value is empty" '--out lacks its value F\.h5'
+run "$esgsim" run "$strict" --json=yes
+expect_refusal "a flag takes no value" '--json takes no value'
+run "$esgsim" run ""
+expect_refusal "an empty name is refused" 'empty'
+run "$esgsim" run "$strict" "$strict"
+expect_refusal "one experiment too many is refused" 'unexpected'
+run "$esgsim" sweep workloads/experiments/paper.json --out "$folder/x.h5" --jobs 0
+expect_refusal "no worker at all is refused" "--jobs: '0' is not a whole number from 1"
+run "$esgsim" search "$strict" --application image-classification --budget-ms 9 --method astra
+expect_refusal "a misspelt word is answered with the nearest and all" "did you mean 'astar'; give astar, frontier or exhaustive"
+run "$esgsim" list --json -- policies
+expect "what follows -- is operands" 0 '"policies"'
+
+# ---- Outputs -----------------------------------------------------------------------------------
+
+printf 'time_ms,application\n1,a\n5,a\n' >"$folder/small.csv"
+cp "$folder/small.csv" "$folder/small.kept"
+cp "$strict" "$folder/strict.json"
+run "$esgsim" run "$folder/strict.json" --out "$folder/./strict.json"
+expect_refusal "run does not write over its experiment" 'give two files'
+run "$esgsim" sweep "$folder/strict.json" --out "$folder/strict.json"
+expect_refusal "sweep does not write over its sweep" 'give two files'
+run "$esgsim" trace convert "$folder/small.csv" --out "$folder/small.csv"
+expect_refusal "trace convert does not write over its trace" 'give two files'
+run "$esgsim" calibrate "$folder/small.csv" --out "$folder/p" --points "$folder/../$(basename "$folder")/p"
+expect_refusal "calibrate does not write two files into one" 'give two files'
+run "$esgsim" calibrate "$folder/small.csv" --points "$folder/small.csv"
+expect_refusal "calibrate does not write over its table" 'give two files'
+run "$esgsim" calibrate "$folder/small.csv" --out /no/such/folder/p.json
+expect_refusal "calibrate says before its fits that it cannot write" '/no/such/folder.*cannot be created'
+run "$esgsim" trace convert "$folder/small.csv" --out "$folder"
+expect_refusal "a folder in the place of an output is refused" 'is a folder'
+same "all of that has left the trace as it was" "$folder/small.csv" "$folder/small.kept"
+same "and the experiment" "$folder/strict.json" "$strict"
+# By a link: were it renamed over, the machine would be without its device.
+ln -s /dev/full "$folder/full"
+run "$esgsim" trace convert "$folder/small.csv" --out "$folder/full"
+if [ "$status" -eq 1 ] && grep -q 'No space left' "$folder/err" && [ -c "$folder/full" ]; then
+    pass "a full device is told, and stays a device"
+else
+    explain "a full device is told, and stays a device" "status 1, No space left, still a device"
+fi
+run sh -c '"$1" trace convert "$2" --out /dev/stdout | cat' sh "$esgsim" "$folder/small.csv"
+expect "a pipe is written to as it is" 0 '^time_ms,application'
+if [ -z "$(find "$folder" -name '*.partial')" ]; then
+    pass "no file in the making is left behind"
+else
+    fail "no file in the making is left behind" "$(find "$folder" -name '*.partial')"
+fi
+
+# ---- Odd names and contents ------------------------------------------------------------------
+
+odd=$(printf '%s/a \377 b' "$folder")
+cp "$folder/small.csv" "$odd.csv"
+run "$esgsim" trace stats "$odd.csv" --json
+if [ "$status" -eq 0 ] && iconv -f UTF-8 -t UTF-8 "$folder/out" >"$folder/utf8" 2>&1; then
+    pass "JSON is UTF-8 where a file's name is not"
+else
+    explain "JSON is UTF-8 where a file's name is not" "status 0 and UTF-8"
+fi
+run "$esgsim" check "$odd.csv" "$odd.json" --json
+if [ "$status" -eq 2 ] && iconv -f UTF-8 -t UTF-8 "$folder/out" >"$folder/utf8" 2>&1; then
+    pass "so are check's faults"
+else
+    explain "so are check's faults" "status 2 and UTF-8"
+fi
+run sh -c '"$1" trace stats /dev/stdin <"$2"' sh "$esgsim" "$folder/small.csv"
+expect "a trace may come from standard input" 0 'requests  *2'
+head -c 3000 "$esgsim" | tr -d '\000\n' >"$folder/bytes"
+run "$esgsim" trace stats "$folder/bytes"
+expect_refusal "bytes that are no text are told, not printed" 'not text'
+if LC_ALL=C grep -q '[^ -~]' "$folder/err"; then
+    fail "and standard error stays text" "$(cat -v "$folder/err")"
+else
+    pass "and standard error stays text"
+fi
+
 run sh -c '"$1" list policies >/dev/full' sh "$esgsim"
 expect "a full disk under standard output is a failure, not a success" 1
 

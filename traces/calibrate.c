@@ -1,4 +1,5 @@
 #include "traces/calibrate.h"
+#include "traces/whole_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -176,17 +177,14 @@ static void print_point(FILE *out, const struct calibration *calibration,
 bool calibration_write_points(const struct calibration *calibration, const char *path,
                               struct error *error)
 {
-    FILE *out = fopen(path, "w");
-    if (out == NULL)
-        return error_run(error, "%s: cannot be written: %s", path, strerror(errno));
+    struct whole_file file;
+    if (!whole_file_open(&file, path, error))
+        return false;
     (void)fputs("function,predictor,batch,vcpu,share,unit,measured_ms,repeats,fit_ms,law_ms,"
                 "left_out_ms,residual,left_out_residual,inner\n",
-                out);
+                file.stream);
     for (size_t s = 0; s < calibration->surface_count; s++)
         for (size_t i = 0; i < calibration->surfaces[s].count; i++)
-            print_point(out, calibration, &calibration->surfaces[s], i);
-    bool fine = ferror(out) == 0;
-    if (fclose(out) != 0 || !fine)
-        return error_run(error, "%s: cannot be written: %s", path, strerror(errno));
-    return true;
+            print_point(file.stream, calibration, &calibration->surfaces[s], i);
+    return whole_file_end(&file, true, error);
 }

@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "traces/calibrate.h"
+#include "traces/whole_file.h"
 
 /* The surfaces of one function: [first, end) of the calibration's. */
 struct span {
@@ -368,19 +369,11 @@ static void put_origin(const struct sample_set *set, cJSON *profile)
 
 static bool write_text(const char *path, const char *text, struct error *error)
 {
-    char *part = NULL;
-    if (asprintf(&part, "%s.part", path) < 0)
-        return error_run(error, "%s: out of memory", path);
-    FILE *out = fopen(part, "w");
-    bool fine = out != NULL && fputs(text, out) >= 0 && fputc('\n', out) != EOF;
-    if (out != NULL && fclose(out) != 0)
-        fine = false;
-    if (!fine || rename(part, path) != 0)
-        fine = error_run(error, "%s: cannot be written: %s", path, strerror(errno));
-    if (!fine)
-        (void)remove(part);
-    free(part);
-    return fine;
+    struct whole_file file;
+    if (!whole_file_open(&file, path, error))
+        return false;
+    (void)fprintf(file.stream, "%s\n", text);
+    return whole_file_end(&file, true, error);
 }
 
 bool calibration_write_profile(const struct calibration *calibration,

@@ -27,7 +27,7 @@ bool line_reader_open(struct line_reader *reader, const char *path, struct error
     if (stat(path, &status) != 0)
         return error_input(error, "%s: cannot be read: %s", path, strerror(errno));
     if (S_ISDIR(status.st_mode))
-        return error_input(error, "%s: is a folder; name a trace file", path);
+        return error_input(error, "%s: is a folder; name a file", path);
     reader->file = gzopen(path, "rb");
     if (reader->file == NULL)
         return error_input(error, "%s: cannot be read: %s", path,

@@ -302,49 +302,56 @@ static bool benchmarks_run(const struct benchmark *only, bool quiet, cJSON *resu
     return true;
 }
 
+struct options {
+    const struct benchmark *only;
+    bool json;
+};
+
+static bool take_only(void *options, const char *name, char *value, struct error *error)
+{
+    (void)name;
+    ((struct options *)options)->only = benchmark_find(value, error);
+    return ((struct options *)options)->only != NULL;
+}
+
+static const struct cli_option bench_table[] = {
+    {.name = "--only",
+     .value = "NAME",
+     .help = "one benchmark: mm1_jobs_per_s, hold_events_per_s, faas_invocations_per_s, "
+             "requests_per_s, in_flight_requests_per_s, decision_us or sweep_efficiency_2_jobs",
+     .kind = OPTION_TAKE,
+     .take = take_only},
+    {.name = "--json",
+     .help = "one JSON object",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, json)},
+    {.name = NULL},
+};
+
 static bool bench_run(int argc, char **argv, bool quiet, struct error *error)
 {
-    const struct benchmark *only = NULL;
-    bool json = false;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
-            if ((only = benchmark_find(argv[++i], error)) == NULL)
-                return false;
-        } else {
-            char what[256];
-            if (strcmp(argv[i], "--only") == 0)
-                (void)snprintf(what, sizeof what, "--only needs the name of a benchmark");
-            else
-                (void)snprintf(what, sizeof what, "cannot use '%s'", argv[i]);
-            return cli_usage_error(&command_bench, what, error);
-        }
-    }
+    struct options options = {0};
+    if (!cli_parse(&command_bench, &argc, argv, &options, error))
+        return false;
     cJSON *result = cJSON_CreateObject();
-    bool done = benchmarks_run(only, quiet, result, error);
-    if (done && json) {
-        char *text = cJSON_Print(result);
-        printf("%s\n", text != NULL ? text : "{}");
-        cJSON_free(text);
-    } else if (done) {
+    bool done = benchmarks_run(options.only, quiet, result, error);
+    if (done && options.json)
+        return cli_print_json(result, error);
+    if (done)
         print_figures("", result);
-    }
     cJSON_Delete(result);
     return done;
 }
 
 const struct command command_bench = {
     .name = "bench",
-    .usage = "bench [--only NAME] [--json]",
     .summary = "measures the speed of the engine on this machine",
     .help =
-        "  --only NAME  one benchmark: mm1_jobs_per_s, hold_events_per_s,\n"
-        "               faas_invocations_per_s, requests_per_s, in_flight_requests_per_s,\n"
-        "               decision_us or sweep_efficiency_2_jobs\n"
-        "  --json       one JSON object\n"
         "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are "
         "means. All\n"
-        "of them together take some minutes. Names tell the units; compare on an idle machine.\n\n"
+        "of them together take some minutes. Names tell the units; compare on an idle machine.\n"
+        "\n"
         "Example: esgsim bench --only mm1_jobs_per_s --json\n",
-    .run = bench_run};
+    .run = bench_run,
+    .options = bench_table,
+};

@@ -10,106 +10,127 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/meter.h"
 #include "traces/calibrate.h"
+#include "traces/whole_file.h"
 
 #ifndef ESGSIM_DATADIR
 #define ESGSIM_DATADIR "."
 #endif
 
-enum { FILES = 256, PATH_SIZE = 4096, SEVENTHS = 7, HUNDREDTHS = 100 };
+enum { PATH_SIZE = 4096, SEVENTHS = 7, HUNDREDTHS = 100 };
 
 struct request {
-    const char *files[FILES];
+    const char *const *files;
     size_t file_count;
     const char *out, *points, *base;
     const char *device, *evidence, *source, *licence;
     struct capture_options capture;
-    int unit, extend_batch;
+    uint64_t unit, extend_batch; /* 0: not given */
     bool json, check, quiet;
 };
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-static bool take_number(const char *option, const char *text, uint64_t most, int *value,
-                        struct error *error)
-{
-    uint64_t number = 0;
-    if (!cli_parse_u64(option, text, 1, most, &number, error))
-        return false;
-    *value = (int)number;
-    return true;
-}
+#define PLACE(member) .place = offsetof(struct request, member)
 
-/* An option with a value; `taken` false where it is none. */
-static bool take_option(struct request *request, const char *option, const char *value, bool *taken,
-                        struct error *error)
-{
-    const struct {
-        const char *name;
-        const char **text;
-    } texts[] = {{"--out", &request->out},
-                 {"--points", &request->points},
-                 {"--base", &request->base},
-                 {"--device", &request->device},
-                 {"--evidence", &request->evidence},
-                 {"--source", &request->source},
-                 {"--licence", &request->licence},
-                 {"--precision", &request->capture.precision},
-                 {"--mechanism", &request->capture.mechanism}};
-    size_t count = sizeof texts / sizeof texts[0];
-    size_t i = 0;
-    bool unit = strcmp(option, "--unit") == 0;
-    bool extend = strcmp(option, "--extend-batch") == 0;
-    while (i < count && strcmp(option, texts[i].name) != 0)
-        i++;
-    *taken = i < count || unit || extend;
-    if (!*taken)
-        return true;
-    if (value == NULL)
-        return error_input(error, "calibrate: %s needs a value", option);
-    if (unit)
-        return take_number(option, value, 1000, &request->unit, error);
-    if (extend)
-        return take_number(option, value, UINT16_MAX, &request->extend_batch, error);
-    *texts[i].text = value;
-    return true;
-}
+static const struct cli_option calibrate_table[] = {
+    {.name = "--out",
+     .value = "PROFILE.json",
+     .help = "write the profile",
+     .kind = OPTION_TEXT,
+     PLACE(out)},
+    {.name = "--points",
+     .value = "F.csv",
+     .help = "write measured points, fit and residuals",
+     .kind = OPTION_TEXT,
+     PLACE(points)},
+    {.name = "--unit",
+     .value = "N",
+     .help = "slices of a GPU in the profile (default: the samples' own; of a capture 7 where it "
+             "has sevenths, else 100)",
+     .kind = OPTION_WHOLE,
+     PLACE(unit),
+     .least = 1,
+     .most = 1000},
+    {.name = "--extend-batch",
+     .value = "N",
+     .help = "let the law answer outside the grid, up to batch N",
+     .kind = OPTION_WHOLE,
+     PLACE(extend_batch),
+     .least = 1,
+     .most = UINT16_MAX},
+    {.name = "--base",
+     .value = "PROFILE.json",
+     .help = "take from here what was not measured (cold starts, memory, …)",
+     .kind = OPTION_TEXT,
+     PLACE(base)},
+    {.name = "--device",
+     .value = "TEXT",
+     .help = "what the profile says of the device",
+     .kind = OPTION_TEXT,
+     PLACE(device)},
+    {.name = "--evidence",
+     .value = "TEXT",
+     .help = "what it says of its evidence",
+     .kind = OPTION_TEXT,
+     PLACE(evidence)},
+    {.name = "--source",
+     .value = "TEXT",
+     .help = "what it says of its source",
+     .kind = OPTION_TEXT,
+     PLACE(source)},
+    {.name = "--licence",
+     .value = "TEXT",
+     .help = "and under which licence the samples are",
+     .kind = OPTION_TEXT,
+     PLACE(licence)},
+    {.name = "--precision",
+     .value = "fp32|fp16",
+     .help = "of a capture: only this precision; functions are then named after their networks "
+             "alone",
+     .kind = OPTION_WORD,
+     PLACE(capture.precision)},
+    {.name = "--mechanism",
+     .value = "mps|green",
+     .help = "of a capture: shares of this mechanism",
+     .kind = OPTION_WORD,
+     PLACE(capture.mechanism)},
+    {.name = "--rehearsal",
+     .help = "take a capture that was not measured",
+     .kind = OPTION_FLAG,
+     PLACE(capture.rehearsal)},
+    {.name = "--check",
+     .help = "calibrate the public sets that ship and hold the errors against their targets; exit "
+             "status 1 where one is missed",
+     .kind = OPTION_FLAG,
+     PLACE(check)},
+    {.name = "--json", .help = "one JSON object", .kind = OPTION_FLAG, PLACE(json)},
+    {.name = NULL},
+};
 
-static bool take_argument(struct request *request, const char *argument, struct error *error)
+/* Found out before minutes of fits, not after. */
+static bool check_outputs(const struct request *request, struct error *error)
 {
-    if (strcmp(argument, "--json") == 0)
-        request->json = true;
-    else if (strcmp(argument, "--check") == 0)
-        request->check = true;
-    else if (strcmp(argument, "--rehearsal") == 0)
-        request->capture.rehearsal = true;
-    else if (argument[0] == '-' && argument[1] != '\0')
-        return cli_unknown_argument(&command_calibrate, argument, error);
-    else if (request->file_count == FILES)
-        return cli_usage_error(&command_calibrate, "too many files at once", error);
-    else
-        request->files[request->file_count++] = argument;
-    return true;
+    for (size_t i = 0; i < request->file_count; i++)
+        if (!cli_check_output("--out", request->out, "a table", request->files[i], error) ||
+            !cli_check_output("--points", request->points, "a table", request->files[i], error))
+            return false;
+    return cli_check_output("--out", request->out, "--points", request->points, error) &&
+           (request->out == NULL || whole_file_check(request->out, error)) &&
+           (request->points == NULL || whole_file_check(request->points, error));
 }
 
 static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)
 {
-    for (int i = 1; i < argc; i++) {
-        bool taken = false;
-        if (!take_option(request, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &taken, error))
-            return false;
-        if (taken)
-            i++;
-        else if (!take_argument(request, argv[i], error))
-            return false;
-    }
-    if (request->check && (request->file_count > 0 || request->out != NULL))
+    if (!cli_parse(&command_calibrate, &argc, argv, request, error))
+        return false;
+    request->files = (const char *const *)(argv + 1);
+    request->file_count = (size_t)argc - 1;
+    if (request->check &&
+        (request->file_count > 0 || request->out != NULL || request->points != NULL))
         return cli_usage_error(&command_calibrate, "--check takes no files and writes none", error);
     if (!request->check && request->file_count == 0)
         return cli_usage_error(&command_calibrate, "a capture or a table is missing", error);
-    const char *mechanism = request->capture.mechanism;
-    if (mechanism != NULL && strcmp(mechanism, "mps") != 0 && strcmp(mechanism, "green") != 0)
-        return error_input(error, "--mechanism %s: give mps or green", mechanism);
-    return true;
+    return check_outputs(request, error);
 }
 
 /* ---- Work ------------------------------------------------------------------------------------ */
@@ -155,7 +176,7 @@ static bool calibrate(const struct request *request, const struct sample_set *se
 static int profile_unit(const struct request *request, const struct sample_set *set)
 {
     if (request->unit > 0 || set->unit != CAPTURE_UNIT)
-        return request->unit;
+        return (int)request->unit;
     for (size_t i = 0; i < set->latency_count; i++)
         if (set->latencies[i].share != CAPTURE_UNIT &&
             set->latencies[i].share % (CAPTURE_UNIT / SEVENTHS) == 0)
@@ -164,48 +185,38 @@ static int profile_unit(const struct request *request, const struct sample_set *
 }
 
 static bool write_files(const struct request *request, const struct calibration *calibration,
-                        struct error *error)
+                        const struct profile *base, struct error *error)
 {
-    struct profile *base = NULL;
-    if (request->points != NULL && !calibration_write_points(calibration, request->points, error))
-        return false;
-    if (request->out == NULL)
-        return true;
-    if (request->base != NULL && (base = profile_load(request->base, error)) == NULL)
-        return false;
     const struct profile_options options = {profile_unit(request, calibration->set),
-                                            request->extend_batch, base};
-    bool fine = calibration_write_profile(calibration, &options, request->out, error);
-    profile_free(base);
-    return fine;
+                                            (int)request->extend_batch, base};
+    return (request->points == NULL ||
+            calibration_write_points(calibration, request->points, error)) &&
+           (request->out == NULL ||
+            calibration_write_profile(calibration, &options, request->out, error));
 }
 
-static bool print_json(cJSON *object, struct error *error)
+static bool print_calibration(const struct request *request, const struct calibration *calibration,
+                              struct error *error)
 {
-    char *text = cJSON_Print(object);
-    if (text == NULL)
-        return error_run(error, "calibrate: out of memory");
-    (void)puts(text);
-    cJSON_free(text);
-    return true;
+    if (!request->json)
+        return calibrate_report_text(stdout, request->files[0], calibration, error);
+    return cli_print_json(calibrate_report_json(request->files[0], calibration), error);
 }
 
 static bool run_files(const struct request *request, struct error *error)
 {
     struct sample_set set = {0};
     struct calibration calibration = {0};
-    bool fine = read_files(request, request->files, request->file_count, &set, error) &&
-                calibrate(request, &set, &calibration, error);
-    if (fine && request->json) {
-        cJSON *report = calibrate_report_json(request->files[0], &calibration);
-        fine = print_json(report, error);
-        cJSON_Delete(report);
-    } else if (fine) {
-        fine = calibrate_report_text(stdout, request->files[0], &calibration, error);
-    }
-    fine = fine && write_files(request, &calibration, error);
+    struct profile *base = NULL;
+    if (request->base != NULL && (base = profile_load(request->base, error)) == NULL)
+        return false;
+    const bool fine = read_files(request, request->files, request->file_count, &set, error) &&
+                      calibrate(request, &set, &calibration, error) &&
+                      print_calibration(request, &calibration, error) &&
+                      write_files(request, &calibration, base, error);
     calibration_clear(&calibration);
     samples_clear(&set);
+    profile_free(base);
     return fine;
 }
 
@@ -322,8 +333,9 @@ static bool run_check(const struct request *request, struct error *error)
     for (size_t i = 0; fine && i < sizeof public_sets / sizeof public_sets[0]; i++)
         fine = check_set(request, &public_sets[i], reports, &verdicts, error);
     if (fine && root != NULL)
-        fine = print_json(root, error);
-    cJSON_Delete(root);
+        fine = cli_print_json(root, error);
+    else
+        cJSON_Delete(root);
     if (!fine || verdicts.missed == 0)
         return fine;
     return error_run(error, "calibrate: %zu of %zu targets missed", verdicts.missed,
@@ -340,7 +352,6 @@ static bool calibrate_run(int argc, char **argv, bool quiet, struct error *error
 
 const struct command command_calibrate = {
     .name = "calibrate",
-    .usage = "calibrate CAPTURE.h5|TABLE.csv… [--out PROFILE.json] [--points F.csv] [--json]",
     .summary = "fits latency and interference models to measurements, with left-out errors",
     .help =
         "Takes capture files and tables of measurements; the format is told from the content\n"
@@ -350,23 +361,9 @@ const struct command command_calibrate = {
         "points, shares and batches left out, beside a naive fit's (linear in batch / share);\n"
         "\"inner\" is of points between others on both axes.\n"
         "\n"
-        "  --out PROFILE.json     write the profile\n"
-        "  --points F.csv         write measured points, fit and residuals\n"
-        "  --unit N               slices of a GPU in the profile (default: the samples' own;\n"
-        "                         of a capture 7 where it has sevenths, else 100)\n"
-        "  --extend-batch N       let the law answer outside the grid, up to batch N\n"
-        "  --base PROFILE.json    take from here what was not measured (cold starts, memory, …)\n"
-        "  --device, --evidence, --source, --licence TEXT\n"
-        "                         what the profile says of its origin\n"
-        "  --precision P          of a capture: only fp32 or fp16; functions are then named\n"
-        "                         after their networks alone\n"
-        "  --mechanism M          of a capture: mps or green\n"
-        "  --rehearsal            take a capture that was not measured\n"
-        "  --check                calibrate the public sets that ship and hold the errors\n"
-        "                         against their targets; exit status 1 where one is missed\n"
-        "  --json                 one JSON object\n"
-        "\n"
         "Example: esgsim calibrate traces/profiles/raw/igniter/solo.csv \\\n"
         "             traces/profiles/raw/igniter/pairs.csv --out v100.json\n",
     .run = calibrate_run,
+    .operands = "[CAPTURE.h5|TABLE.csv…]",
+    .options = calibrate_table,
 };

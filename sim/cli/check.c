@@ -4,15 +4,27 @@
 #include <string.h>
 
 #include "results/reference.h"
+#include "results/utf8.h"
 #include "sim/cli/cli.h"
 #include "traces/json.h"
 #include "workloads/experiment.h"
+
+struct options {
+    bool json;
+};
+
+static const struct cli_option check_table[] = {
+    {.name = "--json",
+     .help = "one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, json)},
+    {.name = NULL},
+};
 
 static bool check_run(int argc, char **argv, bool quiet, struct error *error);
 
 const struct command command_check = {
     .name = "check",
-    .usage = "check FILE… [--json]",
     .summary = "validate any input file, say what is wrong and where",
     .help =
         "Takes experiments, sweeps, clusters, functions, applications, profiles, networks,\n"
@@ -20,10 +32,10 @@ const struct command command_check = {
         "Prints a line for each valid file. Every file is looked at; exit status 2 where one is "
         "faulty.\n"
         "\n"
-        "  --json    one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}\n"
-        "\n"
         "Example: esgsim check workloads/experiments/*.json\n",
     .run = check_run,
+    .operands = "FILE…",
+    .options = check_table,
 };
 
 /* The library tells reference figures by their keys; their content is known to results/ alone. */
@@ -45,11 +57,10 @@ static bool add_json(cJSON *files, const char *path, const char *kind, const str
         cJSON_Delete(item);
         return false;
     }
-    return cJSON_AddStringToObject(item, "file", path) != NULL &&
+    return utf8_add_json(item, "file", path) &&
            cJSON_AddStringToObject(item, "kind", kind) != NULL &&
            cJSON_AddBoolToObject(item, "valid", fault->kind == ERROR_NONE) != NULL &&
-           (fault->kind == ERROR_NONE ||
-            cJSON_AddStringToObject(item, "error", fault->message) != NULL);
+           (fault->kind == ERROR_NONE || utf8_add_json(item, "error", fault->message));
 }
 
 /* The first fault becomes the command's error, printed by main; later ones are printed here. */
@@ -57,8 +68,6 @@ static bool check_files(int argc, char **argv, bool quiet, cJSON *files, struct 
 {
     bool good = true;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            continue;
         const char *kind = "unknown";
         struct error fault = {0};
         bool valid = check_file(argv[i], &kind, &fault);
@@ -75,37 +84,21 @@ static bool check_files(int argc, char **argv, bool quiet, cJSON *files, struct 
     return good;
 }
 
-static bool usage_fault(const char *argument, struct error *error)
-{
-    char what[128];
-    (void)snprintf(what, sizeof what, "unexpected '%.90s'", argument);
-    return cli_usage_error(&command_check, what, error);
-}
-
 static bool check_run(int argc, char **argv, bool quiet, struct error *error)
 {
-    int operands = 0;
-    bool json = false;
-    for (int i = 1; i < argc; i++) {
-        bool is_json = strcmp(argv[i], "--json") == 0;
-        if (!is_json && argv[i][0] == '-' && argv[i][1] != '\0')
-            return usage_fault(argv[i], error);
-        json = json || is_json;
-        operands += !is_json;
-    }
-    if (operands == 0)
-        return cli_usage_error(&command_check, "no file given", error);
-    cJSON *root = json ? cJSON_CreateObject() : NULL;
-    cJSON *files = json ? cJSON_AddArrayToObject(root, "files") : NULL;
-    if (json && files == NULL) {
+    struct options options = {0};
+    if (!cli_parse(&command_check, &argc, argv, &options, error))
+        return false;
+    cJSON *root = options.json ? cJSON_CreateObject() : NULL;
+    cJSON *files = options.json ? cJSON_AddArrayToObject(root, "files") : NULL;
+    if (options.json && files == NULL) {
         cJSON_Delete(root);
         return error_run(error, "check: out of memory");
     }
     bool good = check_files(argc, argv, quiet, files, error);
-    char *text = json ? cJSON_PrintUnformatted(root) : NULL;
-    if (text != NULL)
-        puts(text);
-    cJSON_free(text);
-    cJSON_Delete(root);
-    return good;
+    struct error late = {0};
+    if (!options.json || cli_print_json_line(root, &late))
+        return good;
+    *error = late;
+    return false;
 }

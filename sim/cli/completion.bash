@@ -45,6 +45,7 @@ seed= record= cluster= arrivals. platform."
         return ;;
     esac
     case $kind in
+    *.h5*.csv*) _esgsim_files "$current" .h5 .csv ;;
     *.h5*) _esgsim_files "$current" .h5 ;;
     *.json*) _esgsim_files "$current" .json ;;
     *.csv*) _esgsim_files "$current" .csv .csv.gz ;;

@@ -6,52 +6,40 @@
 #include "results/store.h"
 #include "sim/cli/cli.h"
 
+/* More than any seed is: the runs of every seed. */
+#define SEED_ANY UINT64_MAX
+
 struct options {
     const char *file, *run;
-    bool json, by_seed, numbered;
+    bool json;
     uint64_t seed, request;
 };
 
-static bool option_take(struct options *options, const char *name, const char *value,
-                        struct error *error)
-{
-    if (strcmp(name, "--run") == 0) {
-        options->run = value;
-        return true;
-    }
-    if (strcmp(name, "--seed") == 0) {
-        options->by_seed = true;
-        return cli_parse_u64(name, value, 0, UINT64_MAX, &options->seed, error);
-    }
-    options->numbered = true;
-    return cli_parse_u64(name, value, 0, UINT64_MAX, &options->request, error);
-}
-
-static bool options_parse(int argc, char **argv, struct options *options, struct error *error)
-{
-    for (int i = 1; i < argc; i++) {
-        const bool valued = strcmp(argv[i], "--request") == 0 || strcmp(argv[i], "--run") == 0 ||
-                            strcmp(argv[i], "--seed") == 0;
-        if (valued) {
-            if (i + 1 == argc)
-                return error_input(error, "explain: %s wants a value", argv[i]);
-            if (!option_take(options, argv[i], argv[i + 1], error))
-                return false;
-            i++;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            options->json = true;
-        } else if (argv[i][0] == '-') {
-            return cli_unknown_argument(&command_explain, argv[i], error);
-        } else if (options->file != NULL) {
-            return cli_usage_error(&command_explain, "one results file at a time", error);
-        } else {
-            options->file = argv[i];
-        }
-    }
-    if (options->file == NULL)
-        return cli_usage_error(&command_explain, "a results file is missing", error);
-    return options->numbered || cli_usage_error(&command_explain, "--request is missing", error);
-}
+static const struct cli_option explain_table[] = {
+    {.name = "--request",
+     .value = "N",
+     .help = "its number in order of arrival, from 0; warm-up requests count",
+     .kind = OPTION_WHOLE,
+     .required = true,
+     .place = offsetof(struct options, request),
+     .most = UINT64_MAX},
+    {.name = "--run",
+     .value = "HASH",
+     .help = "which run, where the file holds several: its hash or the beginning",
+     .kind = OPTION_TEXT,
+     .place = offsetof(struct options, run)},
+    {.name = "--seed",
+     .value = "S",
+     .help = "the run with that seed",
+     .kind = OPTION_WHOLE,
+     .place = offsetof(struct options, seed),
+     .most = SEED_ANY - 1},
+    {.name = "--json",
+     .help = "print one JSON object",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, json)},
+    {.name = NULL},
+};
 
 /* The one run that the options mean. */
 static const struct summary_row *run_choose(const struct results *results,
@@ -62,7 +50,7 @@ static const struct summary_row *run_choose(const struct results *results,
     for (size_t i = 0; i < results->run_count; i++) {
         const struct summary_row *run = &results->runs[i];
         if ((options->run == NULL || strncmp(run->hash, options->run, strlen(options->run)) == 0) &&
-            (!options->by_seed || run->seed == options->seed)) {
+            (options->seed == SEED_ANY || run->seed == options->seed)) {
             found = run;
             count++;
         }
@@ -104,9 +92,10 @@ static bool explain_print(const struct options *options, const struct results *r
 static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
 {
     (void)quiet;
-    struct options options = {0};
-    if (!options_parse(argc, argv, &options, error))
+    struct options options = {.seed = SEED_ANY};
+    if (!cli_parse(&command_explain, &argc, argv, &options, error))
         return false;
+    options.file = argv[1];
     struct results *results = results_load(options.file, error);
     const bool good = results != NULL && explain_print(&options, results, error);
     results_free(results);
@@ -115,15 +104,11 @@ static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_explain = {
     .name = "explain",
-    .usage = "explain F.h5 --request N [--run HASH] [--seed S] [--json]",
     .summary = "the life of one request in words: where its time and money went",
-    .help = "  --request N  its number in order of arrival, from 0; warm-up requests count\n"
-            "  --run HASH   which run, where the file holds several: its hash or the beginning\n"
-            "  --seed S     the run with that seed\n"
-            "  --json       print one JSON object\n"
-            "\n"
-            "The run must have been recorded in full: esgsim run … --set record=all --out F.h5.\n"
+    .help = "The run must have been recorded in full: esgsim run … --set record=all --out F.h5.\n"
             "\n"
             "Example: esgsim explain run.h5 --request 1000\n",
     .run = explain_run,
+    .operands = "F.h5",
+    .options = explain_table,
 };

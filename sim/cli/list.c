@@ -15,11 +15,22 @@
 #include "traces/profile.h"
 #include "workloads/document.h"
 
+struct options {
+    bool json;
+};
+
+static const struct cli_option list_table[] = {
+    {.name = "--json",
+     .help = "one object: {KIND: [{\"name\", \"description\"}]}",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, json)},
+    {.name = NULL},
+};
+
 static bool list_run(int argc, char **argv, bool quiet, struct error *error);
 
 const struct command command_list = {
     .name = "list",
-    .usage = "list policies|keep-alives|applications|functions|profiles|networks|traces [--json]",
     .summary = "what ships, one line each",
     .help =
         "Policies and keep-alives come with their parameters: name = default [range or\n"
@@ -31,10 +42,10 @@ const struct command command_list = {
         "The others are the files of the working folder's workloads/ and traces/ or, where it\n"
         "has none, of the data folder ($ESGSIM_DATA or the installed one).\n"
         "\n"
-        "  --json    one object: {KIND: [{\"name\", \"description\"}]}\n"
-        "\n"
         "Example: esgsim list policies\n",
     .run = list_run,
+    .operands = "policies|keep-alives|applications|functions|profiles|networks|traces",
+    .options = list_table,
 };
 
 /* Collects rows as JSON, or prints each. */
@@ -360,44 +371,27 @@ static bool list_kind(size_t kind, bool json, struct error *error)
         listing.rows = cJSON_AddArrayToObject(root, kinds[kind].name);
     listing.failed = json && listing.rows == NULL;
     bool good = !listing.failed && kinds[kind].list(&listing, kinds[kind].folder, error);
-    char *text = json && good && !listing.failed ? cJSON_PrintUnformatted(root) : NULL;
-    if (text != NULL)
-        puts(text);
-    if (listing.failed || (json && good && text == NULL))
+    if (listing.failed)
         good = error_run(error, "list: out of memory");
-    cJSON_free(text);
+    if (json && good)
+        return cli_print_json_line(root, error);
     cJSON_Delete(root);
     return good;
-}
-
-static bool usage_fault(const char *argument, struct error *error)
-{
-    char what[128];
-    (void)snprintf(what, sizeof what, "unexpected '%.90s'", argument);
-    return cli_usage_error(&command_list, what, error);
 }
 
 static bool list_run(int argc, char **argv, bool quiet, struct error *error)
 {
     (void)quiet; /* the list is the result, not a message */
     const char *names[KINDS];
-    const char *wanted = NULL;
-    bool json = false;
+    struct options options = {0};
+    if (!cli_parse(&command_list, &argc, argv, &options, error))
+        return false;
+    const char *wanted = argv[1];
     for (size_t k = 0; k < KINDS; k++)
         names[k] = kinds[k].name;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (argv[i][0] == '-' || wanted != NULL)
-            return usage_fault(argv[i], error);
-        else
-            wanted = argv[i];
-    }
-    if (wanted == NULL)
-        return cli_usage_error(&command_list, "no kind given", error);
     for (size_t k = 0; k < KINDS; k++)
         if (strcmp(names[k], wanted) == 0)
-            return list_kind(k, json, error);
+            return list_kind(k, options.json, error);
     const char *nearest = error_nearest_name(wanted, names, KINDS);
     return error_input(error, "list: \"%s\" is no kind; %s%s%s", wanted,
                        nearest == NULL ? "give one of policies, keep-alives, applications, "

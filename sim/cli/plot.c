@@ -21,15 +21,6 @@ struct options {
     size_t only_count;
 };
 
-static bool format_check(const char *text, struct error *error)
-{
-    static const char *const names[] = {"svg", "png", "pdf"};
-    for (size_t i = 0; i < 3; i++)
-        if (strcmp(text, names[i]) == 0)
-            return true;
-    return error_input(error, "--format %.40s: unknown format; give svg, png or pdf", text);
-}
-
 /* A script's name, or one that begins with it: which figures there are is known later. */
 static bool only_check(const char *name, struct error *error)
 {
@@ -46,56 +37,43 @@ static bool only_check(const char *name, struct error *error)
                        near != NULL ? "'" : "");
 }
 
-static bool option_take(struct options *options, const char *name, const char *value,
-                        struct error *error)
+static bool take_only(void *options, const char *name, char *value, struct error *error)
 {
-    if (value == NULL) {
-        char what[80];
-        (void)snprintf(what, sizeof what, "%s needs a value", name);
-        return cli_usage_error(&command_plot, what, error);
-    }
-    if (strcmp(name, "--out") == 0) {
-        options->folder = value;
-        return true;
-    }
-    if (strcmp(name, "--against") == 0) {
-        options->against = value;
-        return true;
-    }
-    if (strcmp(name, "--format") == 0) {
-        options->format = value;
-        return format_check(value, error);
-    }
-    if (options->only_count == ONLY_MOST)
-        return cli_usage_error(&command_plot, "--only at most 64 times", error);
-    options->only[options->only_count++] = value;
+    struct options *plot = options;
+    if (plot->only_count == ONLY_MOST)
+        return error_input(error, "%s: at most %d times", name, ONLY_MOST);
+    plot->only[plot->only_count++] = value;
     return only_check(value, error);
 }
 
-static bool options_parse(int argc, char **argv, struct options *options, struct error *error)
-{
-    options->format = "svg";
-    for (int i = 1; i < argc; i++) {
-        const bool known = strcmp(argv[i], "--out") == 0 || strcmp(argv[i], "--format") == 0 ||
-                           strcmp(argv[i], "--against") == 0 || strcmp(argv[i], "--only") == 0;
-        if (known) {
-            if (!option_take(options, argv[i], i + 1 < argc ? argv[i + 1] : NULL, error))
-                return false;
-            i++;
-        } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
-            return cli_unknown_argument(&command_plot, argv[i], error);
-        } else if (options->file != NULL) {
-            return cli_usage_error(&command_plot, "one file at a time", error);
-        } else {
-            options->file = argv[i];
-        }
-    }
-    if (options->file == NULL)
-        (void)cli_usage_error(&command_plot, "a file is missing", error);
-    else if (options->folder == NULL)
-        (void)cli_usage_error(&command_plot, "--out DIR is missing", error);
-    return options->file != NULL && options->folder != NULL;
-}
+static const struct cli_option plot_table[] = {
+    {.name = "--out",
+     .value = "DIR",
+     .help = "where to; each figure's data lie beside it as CSV, and gnuplot -e \"data='F.csv'; "
+             "out='F.svg'\" plots/NAME.gp draws it again",
+     .kind = OPTION_TEXT,
+     .required = true,
+     .place = offsetof(struct options, folder)},
+    {.name = "--against",
+     .value = "REAL.h5",
+     .help =
+         "simulated-against-real alone, a figure a setting: FILE, simulated, beside a replay of "
+         "the same runs",
+     .kind = OPTION_TEXT,
+     .place = offsetof(struct options, against)},
+    {.name = "--format",
+     .value = "svg|png|pdf",
+     .help = "default svg",
+     .kind = OPTION_WORD,
+     .place = offsetof(struct options, format)},
+    {.name = "--only",
+     .value = "NAME",
+     .help = "this figure alone; may be given again",
+     .kind = OPTION_TAKE,
+     .repeated = true,
+     .take = take_only},
+    {.name = NULL},
+};
 
 /* The folder, made where it is not there; the one above it must be. */
 static bool folder_make(const char *path, struct error *error)
@@ -128,10 +106,11 @@ static bool figures_write(const struct options *options, struct figure_list *lis
 
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
-    struct options options = {0};
-    if (!options_parse(argc, argv, &options, error) || !gnuplot_check(error) ||
-        options.folder == NULL || !folder_make(options.folder, error))
+    struct options options = {.format = "svg"};
+    if (!cli_parse(&command_plot, &argc, argv, &options, error) || !gnuplot_check(error) ||
+        !folder_make(options.folder, error))
         return false;
+    options.file = argv[1];
     struct figure_list list = {
         .folder = options.folder, .only = options.only, .only_count = options.only_count};
     bool good = figures_write(&options, &list, error);
@@ -150,28 +129,26 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 }
 
 const struct command command_plot = {
-    "plot", "plot FILE --out DIR [--against REAL.h5] [--format svg|png|pdf] [--only NAME]…",
-    "the figures of results, a profile, a trace or a calibration, through gnuplot",
-    "  --out DIR             where to; each figure's data lie beside it as CSV, and\n"
-    "                        gnuplot -e \"data='F.csv'; out='F.svg'\" plots/NAME.gp\n"
-    "                        draws it again\n"
-    "  --against REAL.h5     simulated-against-real alone, a figure a setting: FILE, simulated,\n"
-    "                        beside a replay of the same runs\n"
-    "  --format svg|png|pdf  default svg\n"
-    "  --only NAME           this figure alone; may be given again\n"
-    "\n"
-    "Of results (run, sweep), a figure a setting:\n"
-    "  hit-rate, cost        by application and policy, with 95 % intervals and bounds\n"
-    "  hit-against-cost      the two together, with the Pareto front\n"
-    "  latency-cdf           distribution of latency and of latency / SLO\n"
-    "  latency-parts         p50 to p99.9 split into queue, transfer, cold start, execution\n"
-    "  decisions             time and work of a decision\n"
-    "  sensitivity           a figure a parameter with three values or more, all else equal\n"
-    "  timeline              utilisation, fragmentation, queues, containers over time, of runs\n"
-    "                        with \"record\": \"all\"\n"
-    "Of a latency profile (JSON): profile. Of an arrival trace: arrivals. Of the points that\n"
-    "calibrate --points writes: calibration.\n"
-    "A figure of one setting alone is named like its file: hit-rate-strict-light.\n"
-    "\n"
-    "Example: esgsim plot results/paper.h5 --out figures --format pdf --only hit-against-cost\n",
-    run};
+    .name = "plot",
+    .summary = "the figures of results, a profile, a trace or a calibration, through gnuplot",
+    .help =
+        "Of results (run, sweep), a figure a setting:\n"
+        "  hit-rate, cost        by application and policy, with 95 % intervals and bounds\n"
+        "  hit-against-cost      the two together, with the Pareto front\n"
+        "  latency-cdf           distribution of latency and of latency / SLO\n"
+        "  latency-parts         p50 to p99.9 split into queue, transfer, cold start, execution\n"
+        "  decisions             time and work of a decision\n"
+        "  sensitivity           a figure a parameter with three values or more, all else equal\n"
+        "  timeline              utilisation, fragmentation, queues, containers over time, of "
+        "runs\n"
+        "                        with \"record\": \"all\"\n"
+        "Of a latency profile (JSON): profile. Of an arrival trace: arrivals. Of the points that\n"
+        "calibrate --points writes: calibration.\n"
+        "A figure of one setting alone is named like its file: hit-rate-strict-light.\n"
+        "\n"
+        "Example: esgsim plot results/paper.h5 --out figures --format pdf --only "
+        "hit-against-cost\n",
+    .run = run,
+    .operands = "FILE",
+    .options = plot_table,
+};

@@ -12,8 +12,6 @@
 #include "sim/cli/output.h"
 #include "sim/cli/runner.h"
 
-enum { OVERRIDES_MAX = 256 };
-
 /* A seed is a number of the experiment, which is JSON: exact up to 2^53. */
 #define SEED_MAX (UINT64_C(1) << 53)
 
@@ -24,33 +22,34 @@ struct run_options {
     bool json;
     bool rehearse;
     struct rehearsal_options rehearsal;
-    struct override overrides[OVERRIDES_MAX];
-    size_t override_count;
+    struct cli_settings settings;
 };
 
-static bool options_add(struct run_options *options, const char *key, const char *value,
-                        struct error *error)
+static bool take_set(void *options, const char *name, char *value, struct error *error)
 {
-    if (options->override_count == OVERRIDES_MAX)
-        return error_input(error, "run: more than %d settings", OVERRIDES_MAX);
-    options->overrides[options->override_count++] = (struct override){key, value};
-    return true;
+    (void)name;
+    return cli_settings_add_text(&((struct run_options *)options)->settings, value, error);
 }
 
-static bool options_add_set(struct run_options *options, char *text, struct error *error)
+static bool take_seed(void *options, const char *name, char *value, struct error *error)
 {
-    char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text)
-        return error_input(
-            error, "run: --set wants KEY=VALUE, such as policy.params.k=10, not '%s'", text);
-    *equals = '\0';
-    return options_add(options, text, equals + 1, error);
+    uint64_t seed;
+    return cli_parse_u64(name, value, 0, SEED_MAX, &seed, error) &&
+           cli_settings_add(&((struct run_options *)options)->settings, "seed", value, error);
+}
+
+static bool take_policy(void *options, const char *name, char *value, struct error *error)
+{
+    (void)name;
+    return cli_settings_add(&((struct run_options *)options)->settings, "policy.name", value,
+                            error);
 }
 
 /* "factor=1.05,cv=0.1": what reality is to have that the model has not. */
-static bool rehearsal_parse(struct run_options *options, char *text, struct error *error)
+static bool take_rehearsal(void *options, const char *name, char *value, struct error *error)
 {
-    struct rehearsal_options *rehearsal = &options->rehearsal;
+    struct run_options *run = options;
+    struct rehearsal_options *rehearsal = &run->rehearsal;
     const struct {
         const char *name;
         double low, high;
@@ -58,9 +57,9 @@ static bool rehearsal_parse(struct run_options *options, char *text, struct erro
     } known[] = {{"factor", 0.01, 100, &rehearsal->factor},
                  {"cv", 0, 10, &rehearsal->jitter_cv},
                  {"speedup", 0, 1e6, &rehearsal->speedup}};
-    options->rehearse = true;
+    run->rehearse = true;
     rehearsal->factor = 1;
-    for (char *rest = text, *part; (part = strsep(&rest, ",")) != NULL;) {
+    for (char *rest = value, *part; (part = strsep(&rest, ",")) != NULL;) {
         char *equals = strchr(part, '=');
         size_t k = 0;
         if (equals != NULL)
@@ -69,65 +68,72 @@ static bool rehearsal_parse(struct run_options *options, char *text, struct erro
             k++;
         if (equals == NULL || k == 3)
             return error_input(error,
-                               "run: --rehearse wants factor=, cv= or speedup=, joined by commas, "
-                               "such as factor=1.05,cv=0.1, not '%s'",
-                               part);
-        if (!cli_parse_double("--rehearse", equals + 1, known[k].low, known[k].high, known[k].place,
-                              error))
+                               "%s wants factor=, cv= or speedup=, joined by commas, such as "
+                               "factor=1.05,cv=0.1, not '%s'",
+                               name, part);
+        if (!cli_parse_double(name, equals + 1, known[k].low, known[k].high, known[k].place, error))
             return false;
     }
     return true;
 }
 
-static bool options_take(struct run_options *options, const char *name, char *value,
-                         struct error *error)
-{
-    uint64_t seed;
-    if (strcmp(name, "--set") == 0)
-        return options_add_set(options, value, error);
-    if (strcmp(name, "--seed") == 0)
-        return cli_parse_u64(name, value, 0, SEED_MAX, &seed, error) &&
-               options_add(options, "seed", value, error);
-    if (strcmp(name, "--policy") == 0)
-        return options_add(options, "policy.name", value, error);
-    if (strcmp(name, "--rehearse") == 0)
-        return rehearsal_parse(options, value, error);
-    if (strcmp(name, "--timeline") == 0)
-        options->timeline = value;
-    else
-        options->out = value;
-    return true;
-}
+static const struct cli_option run_table[] = {
+    {.name = "--set",
+     .value = "KEY=VALUE",
+     .help = "override any key of the experiment, dotted: policy.params.k=10, slo.factor=1.2, "
+             "cluster.price.vcpu_hour_usd=0.05; the value is JSON or a word. sim/README.md has "
+             "every key and default",
+     .kind = OPTION_TAKE,
+     .repeated = true,
+     .take = take_set},
+    {.name = "--seed",
+     .value = "N",
+     .help = "the seed (default: the experiment's, else 1); the same seed gives every policy the "
+             "same arrivals and noise",
+     .kind = OPTION_TAKE,
+     .take = take_seed},
+    {.name = "--policy",
+     .value = "NAME|FILE.so",
+     .help = "a policy's name (`esgsim list policies`) or a .so of your own, with its own "
+             "defaults where it is not the experiment's policy",
+     .kind = OPTION_TAKE,
+     .take = take_policy},
+    {.name = "--out",
+     .value = "F.h5",
+     .help = "write the results: /summary, /applications and, as the experiment's \"record\" "
+             "asks, requests, batches, jobs, containers, decisions and timeline",
+     .kind = OPTION_TEXT,
+     .place = offsetof(struct run_options, out)},
+    {.name = "--timeline",
+     .value = "F.json",
+     .help = "write what happened, event by event, as Chrome trace-event JSON: ui.perfetto.dev "
+             "and chrome://tracing open it",
+     .kind = OPTION_TEXT,
+     .place = offsetof(struct run_options, timeline)},
+    {.name = "--rehearse",
+     .value = "WHAT",
+     .help = "as a replay on a GPU would run (containers warm, no interference but the GPU's own), "
+             "with batches that take what the model says times WHAT: factor=1.05,cv=0.1 for a "
+             "reality 5 % off with noise of its own; and speedup=10 in real time, ten times as "
+             "fast (0: as fast as it goes). results/PROOF.md",
+     .kind = OPTION_TAKE,
+     .take = take_rehearsal},
+    {.name = "--json",
+     .help = "print one JSON object; units stand in its keys",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct run_options, json)},
+    {.name = NULL},
+};
 
 static bool options_parse(int argc, char **argv, struct run_options *options, struct error *error)
 {
-    static const char *const valued[] = {"--set", "--seed",     "--policy",
-                                         "--out", "--timeline", "--rehearse"};
-    for (int i = 1; i < argc; i++) {
-        bool known = false;
-        for (size_t k = 0; k < sizeof valued / sizeof *valued; k++)
-            known = known || strcmp(argv[i], valued[k]) == 0;
-        if (known) {
-            if (i + 1 == argc)
-                return error_input(error, "run: %s wants a value", argv[i]);
-            if (!options_take(options, argv[i], argv[i + 1], error))
-                return false;
-            i++;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            options->json = true;
-        } else if (argv[i][0] == '-') {
-            return cli_unknown_argument(&command_run, argv[i], error);
-        } else if (options->path != NULL) {
-            return cli_usage_error(&command_run, "more than one experiment", error);
-        } else {
-            options->path = argv[i];
-        }
-    }
-    if (options->out != NULL && options->timeline != NULL &&
-        strcmp(options->out, options->timeline) == 0)
-        return error_input(error, "run: --out and --timeline both name %s; give two files",
-                           options->out);
-    return options->path != NULL || cli_usage_error(&command_run, "no experiment given", error);
+    if (!cli_parse(&command_run, &argc, argv, options, error))
+        return false;
+    options->path = argv[1];
+    return cli_check_output("--out", options->out, "--timeline", options->timeline, error) &&
+           cli_check_output("--out", options->out, "the experiment", options->path, error) &&
+           cli_check_output("--timeline", options->timeline, "the experiment", options->path,
+                            error);
 }
 
 /* ---- Progress -------------------------------------------------------------------------------- */
@@ -283,7 +289,7 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
     if (!options_parse(argc, argv, &options, error))
         return false;
     struct experiment *experiment =
-        experiment_load(options.path, options.overrides, options.override_count, error);
+        experiment_load(options.path, options.settings.list, options.settings.count, error);
     if (experiment == NULL)
         return false;
     bool ok = run_experiment(&options, experiment, quiet, error);
@@ -293,33 +299,11 @@ static bool run_command(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_run = {
     .name = "run",
-    .usage = "run EXP.json [--set KEY=VALUE]… [--seed N] [--policy NAME|FILE.so] [--out F.h5] "
-             "[--timeline F.json] [--rehearse WHAT] [--json]",
     .summary = "run one simulation and print its figures",
-    .help =
-        "  --set KEY=VALUE  override any key of the experiment, dotted: policy.params.k=10,\n"
-        "                   slo.factor=1.2, cluster.price.vcpu_hour_usd=0.05; the value is JSON "
-        "or\n"
-        "                   a word; may be given again. sim/README.md has every key and default\n"
-        "  --seed N         the seed (default: the experiment's, else 1); the same seed gives\n"
-        "                   every policy the same arrivals and noise\n"
-        "  --policy P       a policy's name (`esgsim list policies`) or a .so of your own, with "
-        "its\n"
-        "                   own defaults where it is not the experiment's policy\n"
-        "  --out F.h5       write the results: /summary, /applications and, as the experiment's\n"
-        "                   \"record\" asks, requests, batches, jobs, containers, decisions and\n"
-        "                   timeline\n"
-        "  --timeline F.json  write what happened, event by event, as Chrome trace-event JSON:\n"
-        "                   ui.perfetto.dev and chrome://tracing open it\n"
-        "  --rehearse WHAT  as a replay on a GPU would run (containers warm, no interference but\n"
-        "                   the GPU's own), with batches that take what the model says times "
-        "WHAT:\n"
-        "                   factor=1.05,cv=0.1 for a reality 5 %% off with noise of its own; and\n"
-        "                   speedup=10 in real time, ten times as fast (0: as fast as it goes)\n"
-        "  --json           print one JSON object; units stand in its keys\n"
-        "  --quiet          no progress\n\n"
-        "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
-        "          esgsim run workloads/experiments/strict-light.json --set requests=1000 \\\n"
-        "              --set record=all --out run.h5 --timeline run.json\n",
+    .help = "Examples: esgsim run workloads/experiments/strict-light.json --policy edf --seed 7\n"
+            "          esgsim run workloads/experiments/strict-light.json --set requests=1000 \\\n"
+            "              --set record=all --out run.h5 --timeline run.json\n",
     .run = run_command,
+    .operands = "EXP.json",
+    .options = run_table,
 };

@@ -17,15 +17,17 @@ static const double EXHAUSTIVE_LIMIT = 1e8;
 /* A* without a blade may queue nearly all prefixes. */
 static const double UNBLADED_LIMIT = 1e7;
 
-enum method { METHOD_ASTAR, METHOD_FRONTIER, METHOD_EXHAUSTIVE, METHOD_COUNT };
-static const char *const method_names[METHOD_COUNT] = {"astar", "frontier", "exhaustive"};
+/* In the order of the words of --method and of --blades. */
+enum method { METHOD_ASTAR, METHOD_FRONTIER, METHOD_EXHAUSTIVE };
+static const char *const method_names[] = {"astar", "frontier", "exhaustive"};
+enum blades { BLADES_BOTH, BLADES_TIME, BLADES_COST, BLADES_NONE };
 
 struct request {
     const char *path, *application;
     uint64_t stage, stages, k, queue_length;
     double budget_ms;
-    enum method method;
-    bool budget_given, time_blade, cost_blade, json;
+    int method, blades;
+    bool time_blade, cost_blade, json;
 };
 
 struct decision {
@@ -54,77 +56,77 @@ static double now_us(void)
 /* ---- Options ------------------------------------------------------------------------------------
  */
 
-static bool parse_method(const char *text, enum method *method, struct error *error)
-{
-    for (int m = 0; m < METHOD_COUNT; m++)
-        if (strcmp(text, method_names[m]) == 0) {
-            *method = (enum method)m;
-            return true;
-        }
-    return error_input(error, "--method: '%s' is none of astar, frontier, exhaustive", text);
-}
+#define PLACE(member) .place = offsetof(struct request, member)
 
-static bool parse_blades(const char *text, struct request *request, struct error *error)
-{
-    request->time_blade = strcmp(text, "both") == 0 || strcmp(text, "time") == 0;
-    request->cost_blade = strcmp(text, "both") == 0 || strcmp(text, "cost") == 0;
-    if (request->time_blade || request->cost_blade || strcmp(text, "none") == 0)
-        return true;
-    return error_input(error, "--blades: '%s' is none of both, time, cost, none", text);
-}
-
-static bool parse_option(const char *option, const char *value, struct request *request,
-                         struct error *error)
-{
-    if (strcmp(option, "--application") == 0) {
-        request->application = value;
-        return true;
-    }
-    if (strcmp(option, "--stage") == 0)
-        return cli_parse_u64(option, value, 0, UINT32_MAX, &request->stage, error);
-    if (strcmp(option, "--stages") == 0)
-        return cli_parse_u64(option, value, 1, SEARCH_MAX_STAGES, &request->stages, error);
-    if (strcmp(option, "--k") == 0)
-        return cli_parse_u64(option, value, 1, SEARCH_MAX_K, &request->k, error);
-    if (strcmp(option, "--queue-length") == 0)
-        return cli_parse_u64(option, value, 1, UINT32_MAX, &request->queue_length, error);
-    if (strcmp(option, "--method") == 0)
-        return parse_method(value, &request->method, error);
-    if (strcmp(option, "--blades") == 0)
-        return parse_blades(value, request, error);
-    request->budget_given = true;
-    return cli_parse_double(option, value, -1e12, 1e12, &request->budget_ms, error);
-}
+static const struct cli_option search_table[] = {
+    {.name = "--application",
+     .value = "NAME",
+     .help = "application of the experiment",
+     .kind = OPTION_TEXT,
+     .required = true,
+     PLACE(application)},
+    {.name = "--budget-ms",
+     .value = "X",
+     .help = "time from now to the deadline of what is left, ms",
+     .kind = OPTION_NUMBER,
+     .required = true,
+     PLACE(budget_ms),
+     .low = -1e12,
+     .high = 1e12},
+    {.name = "--stage",
+     .value = "I",
+     .help = "first stage to decide (default 0)",
+     .kind = OPTION_WHOLE,
+     PLACE(stage),
+     .most = UINT32_MAX},
+    {.name = "--stages",
+     .value = "N",
+     .help = "only the first N stages, as one group (astar, exhaustive)",
+     .kind = OPTION_WHOLE,
+     PLACE(stages),
+     .least = 1,
+     .most = SEARCH_MAX_STAGES},
+    {.name = "--k",
+     .value = "K",
+     .help = "paths wanted, 1..64 (default 5)",
+     .kind = OPTION_WHOLE,
+     PLACE(k),
+     .least = 1,
+     .most = SEARCH_MAX_K},
+    {.name = "--queue-length",
+     .value = "N",
+     .help = "bound on the first stage's batch (default 32)",
+     .kind = OPTION_WHOLE,
+     PLACE(queue_length),
+     .least = 1,
+     .most = UINT32_MAX},
+    {.name = "--method",
+     .value = "astar|frontier|exhaustive",
+     .help = "astar (default): ESG_1Q; frontier: best completion of each first-stage "
+             "configuration; exhaustive: brute force",
+     .kind = OPTION_CHOICE,
+     PLACE(method)},
+    {.name = "--blades",
+     .value = "both|time|cost|none",
+     .help = "pruning of astar (default both)",
+     .kind = OPTION_CHOICE,
+     PLACE(blades)},
+    {.name = "--json",
+     .help = "one JSON object; costs are dollars per job",
+     .kind = OPTION_FLAG,
+     PLACE(json)},
+    {.name = NULL},
+};
 
 static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)
 {
-    static const char *const options[] = {"--application",  "--stage",  "--stages", "--k",
-                                          "--queue-length", "--method", "--blades", "--budget-ms"};
-    *request = (struct request){.k = 5, .queue_length = 32, .time_blade = true, .cost_blade = true};
-    for (int i = 1; i < argc; i++) {
-        bool known = false;
-        for (size_t o = 0; o < sizeof options / sizeof options[0]; o++)
-            known = known || strcmp(argv[i], options[o]) == 0;
-        if (strcmp(argv[i], "--json") == 0) {
-            request->json = true;
-        } else if (known) {
-            if (i + 1 == argc)
-                return cli_usage_error(&command_search, "an option lacks its value", error);
-            if (!parse_option(argv[i], argv[i + 1], request, error))
-                return false;
-            i++;
-        } else if (argv[i][0] == '-' || request->path != NULL) {
-            return cli_unknown_argument(&command_search, argv[i], error);
-        } else {
-            request->path = argv[i];
-        }
-    }
-    if (request->path == NULL)
-        return cli_usage_error(&command_search, "no experiment file", error);
-    if (request->application == NULL)
-        return cli_usage_error(&command_search, "--application is missing", error);
-    return request->budget_given ||
-           cli_usage_error(&command_search, "--budget-ms is missing", error);
+    *request = (struct request){.k = 5, .queue_length = 32};
+    if (!cli_parse(&command_search, &argc, argv, request, error))
+        return false;
+    request->path = argv[1];
+    request->time_blade = request->blades == BLADES_BOTH || request->blades == BLADES_TIME;
+    request->cost_blade = request->blades == BLADES_BOTH || request->blades == BLADES_COST;
+    return true;
 }
 
 /* ---- Preparation --------------------------------------------------------------------------------
@@ -371,13 +373,7 @@ static bool print_json(const struct decision *decision, struct error *error)
     if (decision->request->method == METHOD_FRONTIER)
         cJSON_AddNumberToObject(root, "build_ms", decision->build_ms);
     cJSON_AddNumberToObject(root, "elapsed_us", decision->elapsed_us);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "search: out of memory");
-    (void)puts(text);
-    cJSON_free(text);
-    return true;
+    return cli_print_json(root, error);
 }
 
 static void print_text(const struct decision *decision)
@@ -461,22 +457,10 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_search = {
     .name = "search",
-    .usage = "search EXP.json --application NAME --budget-ms X [--stage I] [--stages N] [--k K] "
-             "[--queue-length N] [--method astar|frontier|exhaustive] "
-             "[--blades both|time|cost|none] [--json]",
     .summary = "explains one decision: the K best configuration paths and what finding them took",
-    .help = "  --application NAME   application of the experiment\n"
-            "  --budget-ms X        time from now to the deadline of what is left, ms\n"
-            "  --stage I            first stage to decide (default 0)\n"
-            "  --stages N           only the first N stages, as one group (astar, exhaustive)\n"
-            "  --k K                paths wanted, 1..64 (default 5)\n"
-            "  --queue-length N     bound on the first stage's batch (default 32)\n"
-            "  --method M           astar (default): ESG_1Q; frontier: best completion of each\n"
-            "                       first-stage configuration; exhaustive: brute force\n"
-            "  --blades B           pruning of astar: both (default), time, cost or none\n"
-            "  --json               one JSON object; costs are dollars per job\n"
-            "\n"
-            "Example: esgsim search workloads/experiments/strict-light.json \\\n"
+    .help = "Example: esgsim search workloads/experiments/strict-light.json \\\n"
             "             --application image-classification --budget-ms 400 --method frontier\n",
     .run = search_run,
+    .operands = "EXP.json",
+    .options = search_table,
 };

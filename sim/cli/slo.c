@@ -18,34 +18,27 @@ struct request {
     bool json;
 };
 
-static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)
-{
-    *request = (struct request){.path = NULL};
-    for (int i = 1; i < argc; i++) {
-        bool application = strcmp(argv[i], "--application") == 0;
-        bool group_size = strcmp(argv[i], "--group-size") == 0;
-        if ((application || group_size) && i + 1 == argc)
-            return cli_usage_error(&command_slo, "an option lacks its value", error);
-        if (strcmp(argv[i], "--json") == 0) {
-            request->json = true;
-        } else if (application) {
-            request->application = argv[++i];
-        } else if (group_size) {
-            if (!cli_parse_u64(argv[i], argv[i + 1], 1, SEARCH_MAX_STAGES, &request->group_size,
-                               error))
-                return false;
-            i++;
-        } else if (argv[i][0] == '-' || request->path != NULL) {
-            return cli_unknown_argument(&command_slo, argv[i], error);
-        } else {
-            request->path = argv[i];
-        }
-    }
-    if (request->path == NULL)
-        return cli_usage_error(&command_slo, "no experiment file", error);
-    return request->application != NULL ||
-           cli_usage_error(&command_slo, "--application is missing", error);
-}
+static const struct cli_option slo_table[] = {
+    {.name = "--application",
+     .value = "NAME",
+     .help = "application of the experiment",
+     .kind = OPTION_TEXT,
+     .required = true,
+     .place = offsetof(struct request, application)},
+    {.name = "--group-size",
+     .value = "N",
+     .help = "most stages planned together, 1..16 (default: the experiment's policy parameter, "
+             "else 3)",
+     .kind = OPTION_WHOLE,
+     .place = offsetof(struct request, group_size),
+     .least = 1,
+     .most = SEARCH_MAX_STAGES},
+    {.name = "--json",
+     .help = "one JSON object",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct request, json)},
+    {.name = NULL},
+};
 
 /* The option, else the experiment's policy parameter, else 3 (recalled of the paper). */
 static size_t choose_group_size(const struct request *request, const struct experiment *experiment)
@@ -135,13 +128,7 @@ static bool print_json(const struct workload *workload, const struct application
     cJSON *stages = cJSON_AddArrayToObject(root, "stages");
     for (size_t s = 0; s < plan->stage_count; s++)
         cJSON_AddItemToArray(stages, stage_json(workload, application, plan, s));
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "slo: out of memory");
-    (void)puts(text);
-    cJSON_free(text);
-    return true;
+    return cli_print_json(root, error);
 }
 
 static const char *stage_name(const struct application *application, uint32_t stage)
@@ -179,10 +166,11 @@ static void print_text(const struct application *application, const struct slo_p
 
 static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
 {
-    struct request request;
+    struct request request = {0};
     (void)quiet;
-    if (!parse_arguments(argc, argv, &request, error))
+    if (!cli_parse(&command_slo, &argc, argv, &request, error))
         return false;
+    request.path = argv[1];
     struct experiment *experiment = experiment_load(request.path, NULL, 0, error);
     if (experiment == NULL)
         return false;
@@ -204,18 +192,14 @@ static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_slo = {
     .name = "slo",
-    .usage = "slo EXP.json --application NAME [--group-size N] [--json]",
     .summary = "shows an application's dominator tree, ANL, groups, quotas and deadlines",
     .help =
-        "  --application NAME   application of the experiment\n"
-        "  --group-size N       most stages planned together, 1..16 (default: the experiment's\n"
-        "                       policy parameter, else 3)\n"
-        "  --json               one JSON object\n"
-        "\n"
         "Quotas along every way from a source to a sink sum to the SLO; deadlines count from the\n"
         "request's arrival and are those of the stage's group.\n"
         "\n"
         "Example: esgsim slo workloads/experiments/strict-light.json \\\n"
         "             --application expanded-image-classification\n",
     .run = slo_run,
+    .operands = "EXP.json",
+    .options = slo_table,
 };

@@ -9,50 +9,12 @@
 #include <gsl/gsl_rstat.h>
 #include <zlib.h>
 
+#include "results/utf8.h"
 #include "sim/cli/cli.h"
 #include "traces/arrival_trace.h"
 #include "traces/labels.h"
+#include "traces/whole_file.h"
 #include "workloads/document.h"
-
-static bool trace_run(int argc, char **argv, bool quiet, struct error *error);
-
-const struct command command_trace = {
-    .name = "trace",
-    .usage = "trace stats FILE [--format F] [--start-s S] [--duration-s D] [--scale-rate X] "
-             "[--seed N] [--json] | trace convert FILE --out "
-             "OUT.csv[.gz] [--format F] [--scale-rate X] [--start-s S] [--duration-s D] "
-             "[--application NAME] [--seed N]",
-    .summary = "describes or converts an arrival trace",
-    .help =
-        "Formats (told from the header where --format is not given; bare integers need it):\n"
-        "  esgsim             time_ms,application[,slo_ms]\n"
-        "  azure-llm          TIMESTAMP,ContextTokens,GeneratedTokens\n"
-        "  azure-2019         HashOwner,HashApp,HashFunction,Trigger,1,...,1440\n"
-        "  azure-2021         app,func,end_timestamp,duration\n"
-        "  counts-per-second  second,requests, or bare integers\n"
-        "  counts-per-minute  minute,requests, or bare integers\n"
-        "Counts become arrivals at uniform instants of their bin, drawn with --seed (default 1).\n"
-        "\n"
-        "stats: requests, span from first to last, mean rate (requests - 1) / span, peaks, "
-        "longest\n"
-        "gap, coefficient of variation of the intervals, index of dispersion (variance / mean) of\n"
-        "the counts in whole windows of 1, 10 and 60 s (1 for a Poisson process), sources.\n"
-        "convert: writes the esgsim format; gzip where OUT ends in .gz.\n"
-        "\n"
-        "  --format F          the format, where no header tells it\n"
-        "  --start-s S         skip the first S seconds of the trace (default 0)\n"
-        "  --duration-s D      take D seconds of the trace (default: to its end)\n"
-        "  --scale-rate X      compress time by X: 2 doubles the rate (default 1)\n"
-        "  --seed N            places counts within their bins (default 1)\n"
-        "  --out OUT           of convert: the file to write\n"
-        "  --application NAME  give every request to NAME; else to its source's label\n"
-        "  --json              stats as one JSON object\n"
-        "\n"
-        "Examples: esgsim trace stats traces/arrivals/AzureLLMInferenceTrace_conv.csv.gz\n"
-        "          esgsim trace convert traces/arrivals/azure2019_7d_permin_3.txt.gz \\\n"
-        "              --format counts-per-minute --scale-rate 10 --out arrivals.csv.gz\n",
-    .run = trace_run,
-};
 
 struct trace_options {
     const char *file;
@@ -62,6 +24,83 @@ struct trace_options {
     double scale_rate, start_s, duration_s;
     uint64_t seed;
     bool json;
+};
+
+#define PLACE(member) .place = offsetof(struct trace_options, member)
+
+static const struct cli_option trace_table[] = {
+    {.name = "--out",
+     .value = "OUT.csv[.gz]",
+     .help = "of convert, which needs it: the file to write, gzip where it ends in .gz",
+     .kind = OPTION_TEXT,
+     PLACE(out)},
+    {.name = "--format",
+     .value = "F",
+     .help = "what FILE is written in, one of those below (default: told from the header)",
+     .kind = OPTION_TEXT,
+     PLACE(format)},
+    {.name = "--scale-rate",
+     .value = "X",
+     .help = "compress time by X: 2 doubles the rate (default 1)",
+     .kind = OPTION_NUMBER,
+     PLACE(scale_rate),
+     .low = 1e-6,
+     .high = 1e6},
+    {.name = "--start-s",
+     .value = "S",
+     .help = "skip the first S seconds of the trace (default 0)",
+     .kind = OPTION_NUMBER,
+     PLACE(start_s),
+     .high = 1e9},
+    {.name = "--duration-s",
+     .value = "D",
+     .help = "take D seconds of the trace (default: to its end)",
+     .kind = OPTION_NUMBER,
+     PLACE(duration_s),
+     .low = 1e-9,
+     .high = 1e9},
+    {.name = "--application",
+     .value = "NAME",
+     .help = "of convert: give every request to NAME; else to its source's label",
+     .kind = OPTION_TEXT,
+     PLACE(application)},
+    {.name = "--seed",
+     .value = "N",
+     .help = "of the instants within their bin, where the trace has counts (default 1)",
+     .kind = OPTION_WHOLE,
+     PLACE(seed),
+     .most = UINT64_MAX},
+    {.name = "--json", .help = "stats as one JSON object", .kind = OPTION_FLAG, PLACE(json)},
+    {.name = NULL},
+};
+
+static bool trace_run(int argc, char **argv, bool quiet, struct error *error);
+
+const struct command command_trace = {
+    .name = "trace",
+    .summary = "describes or converts an arrival trace",
+    .help =
+        "Formats (told from the header where --format is not given; bare integers need it):\n"
+        "  esgsim             time_ms,application[,slo_ms]\n"
+        "  azure-llm          TIMESTAMP,ContextTokens,GeneratedTokens\n"
+        "  azure-2019         HashOwner,HashApp,HashFunction,Trigger,1,...,1440\n"
+        "  azure-2021         app,func,end_timestamp,duration\n"
+        "  counts-per-second  second,requests, or bare integers\n"
+        "  counts-per-minute  minute,requests, or bare integers\n"
+        "Counts become arrivals at uniform instants of their bin, drawn with --seed.\n"
+        "\n"
+        "stats: requests, span from first to last, mean rate (requests - 1) / span, peaks, "
+        "longest\n"
+        "gap, coefficient of variation of the intervals, index of dispersion (variance / mean) of\n"
+        "the counts in whole windows of 1, 10 and 60 s (1 for a Poisson process), sources.\n"
+        "convert: writes the esgsim format.\n"
+        "\n"
+        "Examples: esgsim trace stats traces/arrivals/AzureLLMInferenceTrace_conv.csv.gz\n"
+        "          esgsim trace convert traces/arrivals/azure2019_7d_permin_3.txt.gz \\\n"
+        "              --format counts-per-minute --scale-rate 10 --out arrivals.csv.gz\n",
+    .run = trace_run,
+    .operands = "stats|convert FILE",
+    .options = trace_table,
 };
 
 /* ---- stats ---- */
@@ -226,7 +265,7 @@ static cJSON *sources_json(const struct source_tally *tally, const size_t *top, 
     cJSON *rows = cJSON_CreateArray();
     for (size_t i = 0; i < count; i++) {
         cJSON *row = cJSON_CreateObject();
-        cJSON_AddStringToObject(row, "name", tally->labels.names[top[i]]);
+        (void)utf8_add_json(row, "name", tally->labels.names[top[i]]);
         cJSON_AddNumberToObject(row, "requests", (double)tally->requests[top[i]]);
         cJSON_AddItemToArray(rows, row);
     }
@@ -238,7 +277,7 @@ static bool print_json(struct statistics *statistics, const char *file, struct e
     size_t top[TOP_SOURCES], named = 0;
     size_t count = top_sources(&statistics->sources, top, &named);
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "file", file);
+    (void)utf8_add_json(root, "file", file);
     cJSON_AddStringToObject(root, "format", statistics->format);
     cJSON_AddNumberToObject(root, "requests", (double)statistics->requests);
     cJSON_AddNumberToObject(root, "span_s", sim_to_s(statistics->last - statistics->first));
@@ -255,13 +294,7 @@ static bool print_json(struct statistics *statistics, const char *file, struct e
     cJSON_AddNumberToObject(root, "longest_gap_s", sim_to_s(statistics->longest_gap));
     cJSON_AddNumberToObject(root, "sources", (double)named);
     cJSON_AddItemToObject(root, "top_sources", sources_json(&statistics->sources, top, count));
-    char *text = cJSON_PrintUnformatted(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "trace: out of memory");
-    printf("%s\n", text);
-    cJSON_free(text);
-    return true;
+    return cli_print_json_line(root, error);
 }
 
 static void print_figure(const char *name, double value)
@@ -354,32 +387,26 @@ static bool convert_records(struct trace_reader *reader, gzFile out,
            error_input(error, "%s: no request in this part of the trace", options->file);
 }
 
-/* Writes beside, then renames: a file of that name is whole or as it was. */
 static bool convert_to(struct trace_reader *reader, const struct trace_options *options,
-                       const char *partial, struct error *error)
+                       const char *path, struct error *error)
 {
     size_t length = strlen(options->out);
     bool zipped = length > 3 && strcmp(options->out + length - 3, ".gz") == 0;
     errno = 0;
-    gzFile out = gzopen(partial, zipped ? "wb9" : "wbT");
+    gzFile out = gzopen(path, zipped ? "wb9" : "wbT");
     if (out == NULL)
-        return error_input(error, "%s: cannot be created: %s; name a folder that can be written",
-                           options->out, errno != 0 ? strerror(errno) : "out of memory");
+        return error_run(error, "%s: cannot be created: %s", options->out,
+                         errno != 0 ? strerror(errno) : "out of memory");
     bool good = convert_records(reader, out, options, error);
     errno = 0;
     if (gzclose(out) != Z_OK && good)
-        good = error_run(error, "%s: cannot be written: %s", partial,
+        good = error_run(error, "%s: cannot be written: %s", options->out,
                          errno != 0 ? strerror(errno) : "compression failed");
-    if (good && rename(partial, options->out) != 0)
-        good = error_run(error, "%s: cannot be written: %s", options->out, strerror(errno));
-    if (!good)
-        (void)remove(partial);
     return good;
 }
 
 static bool trace_convert(const struct trace_options *options, struct error *error)
 {
-    static const char suffix[] = ".partial";
     const struct trace_view view = {.others = options->application == NULL ? TRACE_OTHERS_KEEP
                                                                            : TRACE_OTHERS_MERGE,
                                     .start_s = options->start_s,
@@ -389,69 +416,15 @@ static bool trace_convert(const struct trace_options *options, struct error *err
         trace_open_view(options->file, options->format, options->seed, &view, error);
     if (reader == NULL)
         return false;
-    char *partial = malloc(strlen(options->out) + sizeof suffix);
-    bool good = false;
-    if (partial == NULL) {
-        (void)error_run(error, "trace: out of memory");
-    } else {
-        (void)stpcpy(stpcpy(partial, options->out), suffix);
-        good = convert_to(reader, options, partial, error);
-    }
-    free(partial);
+    struct whole_file file;
+    bool good = whole_file_begin(&file, options->out, error);
+    if (good)
+        good = whole_file_end(&file, convert_to(reader, options, file.beside, error), error);
     trace_close(reader);
     return good;
 }
 
 /* ---- options ---- */
-
-static bool take_value(struct trace_options *options, const char *name, const char *value,
-                       bool *known, struct error *error)
-{
-    *known = true;
-    if (strcmp(name, "--format") == 0)
-        options->format = value;
-    else if (strcmp(name, "--out") == 0)
-        options->out = value;
-    else if (strcmp(name, "--application") == 0)
-        options->application = value;
-    else if (strcmp(name, "--seed") == 0)
-        return cli_parse_u64(name, value, 0, UINT64_MAX, &options->seed, error);
-    else if (strcmp(name, "--scale-rate") == 0)
-        return cli_parse_double(name, value, 1e-6, 1e6, &options->scale_rate, error);
-    else if (strcmp(name, "--start-s") == 0)
-        return cli_parse_double(name, value, 0, 1e9, &options->start_s, error);
-    else if (strcmp(name, "--duration-s") == 0)
-        return cli_parse_double(name, value, 1e-9, 1e9, &options->duration_s, error);
-    else
-        *known = false;
-    return true;
-}
-
-static bool parse_options(int argc, char **argv, struct trace_options *options, struct error *error)
-{
-    for (int i = 2; i < argc; i++) {
-        const char *name = argv[i];
-        char what[128];
-        bool known = false;
-        if (strcmp(name, "--json") == 0) {
-            options->json = true;
-            continue;
-        }
-        if (name[0] != '-' && options->file == NULL) {
-            options->file = name;
-            continue;
-        }
-        if (name[0] == '-' && i + 1 < argc && !take_value(options, name, argv[++i], &known, error))
-            return false;
-        if (known)
-            continue;
-        (void)snprintf(what, sizeof what, "'%.60s' is unknown or lacks its value", name);
-        return cli_usage_error(&command_trace, what, error);
-    }
-    if (options->file == NULL)
-        return cli_usage_error(&command_trace, "no trace file given", error);
-    return true;
-}
 
 /* Options that the verb does not take. */
 static bool check_options(const struct trace_options *options, bool convert, struct error *error)
@@ -461,6 +434,8 @@ static bool check_options(const struct trace_options *options, bool convert, str
         fault = "stats takes no --out and no --application";
     else if (convert && options->json)
         fault = "convert takes no --json";
+    else if (convert && options->out == NULL)
+        fault = "convert needs --out";
     else if (options->application != NULL &&
              (*options->application == '\0' || strlen(options->application) > 256 ||
               strpbrk(options->application, ",\"\r\n") != NULL))
@@ -475,22 +450,23 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct trace_options options = {.seed = 1};
     (void)quiet;
-    if (argc < 2)
-        return cli_usage_error(&command_trace, "say stats or convert", error);
-    bool convert = strcmp(argv[1], "convert") == 0;
+    if (!cli_parse(&command_trace, &argc, argv, &options, error))
+        return false;
+    const bool convert = strcmp(argv[1], "convert") == 0;
     if (!convert && strcmp(argv[1], "stats") != 0) {
         char what[128];
         (void)snprintf(what, sizeof what, "'%.80s' is neither stats nor convert", argv[1]);
         return cli_usage_error(&command_trace, what, error);
     }
-    if (!parse_options(argc, argv, &options, error) || !check_options(&options, convert, error))
+    options.file = argv[2];
+    if (!check_options(&options, convert, error))
         return false;
-    if (convert && options.out == NULL)
-        return cli_usage_error(&command_trace, "convert needs --out", error);
     char *found = document_find_operand(options.file);
     if (found != NULL)
         options.file = found;
-    bool done = convert ? trace_convert(&options, error) : trace_stats(&options, error);
+    bool done = cli_check_output("--out", options.out, "the trace", options.file, error);
+    if (done)
+        done = convert ? trace_convert(&options, error) : trace_stats(&options, error);
     free(found);
     return done;
 }

@@ -396,34 +396,28 @@ static bool print_json(const struct outcome *outcomes, const struct summary *sum
     cJSON_AddNumberToObject(root, "wrong", summary->wrong);
     cJSON_AddNumberToObject(root, "chance", summary->chance);
     cJSON_AddBoolToObject(root, "passed", summary->passed);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return error_run(error, "validate: out of memory for the JSON output");
-    puts(text);
-    cJSON_free(text);
-    return true;
+    return cli_print_json(root, error);
 }
 
-static bool options_parse(int argc, char **argv, bool *json, uint64_t *seeds, struct error *error)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            *json = true;
-        } else if (strcmp(argv[i], "--seeds") == 0) {
-            if (i + 1 == argc)
-                return error_input(error, "validate: --seeds wants a value");
-            if (!cli_parse_u64(argv[i], argv[i + 1], 2, SEEDS_MAX, seeds, error))
-                return false;
-            i++;
-        } else {
-            char what[160];
-            snprintf(what, sizeof what, "unknown argument '%s'", argv[i]);
-            return cli_usage_error(&command_validate, what, error);
-        }
-    }
-    return true;
-}
+struct options {
+    uint64_t seeds;
+    bool json;
+};
+
+static const struct cli_option validate_table[] = {
+    {.name = "--json",
+     .help = "one JSON object instead of the table",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, json)},
+    {.name = "--seeds",
+     .value = "N",
+     .help = "independent runs of each check (default 10)",
+     .kind = OPTION_WHOLE,
+     .place = offsetof(struct options, seeds),
+     .least = 2,
+     .most = SEEDS_MAX},
+    {.name = NULL},
+};
 
 static bool run_all(struct outcome *outcomes, size_t seeds, bool json, bool quiet,
                     struct error *error)
@@ -448,18 +442,17 @@ static bool run_all(struct outcome *outcomes, size_t seeds, bool json, bool quie
 static bool validate_run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct outcome outcomes[CHECK_COUNT];
-    uint64_t seeds = SEEDS_DEFAULT;
-    bool json = false;
-    if (!options_parse(argc, argv, &json, &seeds, error) ||
-        !run_all(outcomes, seeds, json, quiet, error))
+    struct options options = {.seeds = SEEDS_DEFAULT};
+    if (!cli_parse(&command_validate, &argc, argv, &options, error) ||
+        !run_all(outcomes, options.seeds, options.json, quiet, error))
         return false;
     const struct summary summary = summarise(outcomes);
-    if (json && !print_json(outcomes, &summary, seeds, error))
+    if (options.json && !print_json(outcomes, &summary, options.seeds, error))
         return false;
-    if (!json)
+    if (!options.json)
         printf("%u of %d outside their 95 %% interval (so many or more by chance: %.2g), "
                "%u wrong; %" PRIu64 " seeds a check\n",
-               summary.outside, (int)CHECK_COUNT, summary.chance, summary.wrong, seeds);
+               summary.outside, (int)CHECK_COUNT, summary.chance, summary.wrong, options.seeds);
     if (!summary.passed)
         return error_run(error,
                          "validate: the simulator disagrees with theory: %u of %d outside, "
@@ -470,12 +463,8 @@ static bool validate_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_validate = {
     .name = "validate",
-    .usage = "validate [--json] [--seeds N]",
     .summary = "check the simulator against queueing theory",
     .help =
-        "  --json     one JSON object instead of the table\n"
-        "  --seeds N  independent runs of each check (default 10)\n"
-        "\n"
         "Each check simulates an experiment of workloads/experiments/theory/ and compares with a\n"
         "closed form. \"outside\": theory lies outside the 95 % interval, as it must in a\n"
         "twentieth of the checks; \"WRONG\": outside an interval that all checks keep together\n"
@@ -484,4 +473,5 @@ const struct command command_validate = {
         "\n"
         "Example: esgsim validate --seeds 20\n",
     .run = validate_run,
+    .options = validate_table,
 };

@@ -1,0 +1,40 @@
+/* Files that are whole or as they were: written beside, and named when finished.
+ *
+ * A name that stands for something other than a regular file (a device, a pipe, a link) is written
+ * to as it is, since a rename would take its place.
+ */
+#ifndef ESGSIM_TRACES_WHOLE_FILE_H
+#define ESGSIM_TRACES_WHOLE_FILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "sim/error.h"
+
+struct whole_file {
+    char *path;
+    char *beside; /* where it is written: `path` with ".partial", or `path` itself */
+    bool renames;
+    FILE *stream; /* of whole_file_open */
+};
+
+/* Chooses where the file of that name is written, and creates it there to see that it can be.
+ * ERROR_INPUT: no name, a folder, or a place that cannot be written. Each is ended. */
+bool whole_file_begin(struct whole_file *file, const char *path, struct error *error);
+
+/* The same, with a stream to write to. */
+bool whole_file_open(struct whole_file *file, const char *path, struct error *error);
+
+/* Closes the stream where there is one; where all is `good` so far the file takes its name, else it
+ * is removed and `error` left as it is. Returns `good`, or false with ERROR_RUN where something
+ * could not be written. */
+bool whole_file_end(struct whole_file *file, bool good, struct error *error);
+
+/* Whether a file of that name could be written, for those who would find out late; leaves nothing
+ * behind and no file changed. */
+bool whole_file_check(const char *path, struct error *error);
+
+/* Whether two names stand for one regular file, be it there or not. */
+bool whole_file_same(const char *one, const char *other);
+
+#endif
