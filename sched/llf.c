@@ -30,15 +30,6 @@ static struct queue_rank llf_rank(const void *state, const struct platform *plat
     return (struct queue_rank){job.deadline - llf->remaining[queue], (int64_t)job.request};
 }
 
-static uint32_t llf_configure(const void *state, const struct platform *platform, uint32_t queue,
-                              uint32_t jobs)
-{
-    const struct llf *llf = state;
-    const sim_time_t slack = platform_job(platform, queue, 0).deadline - platform_now(platform);
-    return planner_cheapest(llf->dispatcher.planner, platform_queue_function(platform, queue), jobs,
-                            planner_budget_left(llf->dispatcher.planner, queue, slack));
-}
-
 /* Backwards through the topological order, so that what follows a stage is known. */
 static void remaining_fill(struct llf *llf, const struct workload *workload,
                            const struct application *application)
@@ -65,7 +56,7 @@ static bool llf_init(void *state, struct platform *platform, const double *value
     struct llf *llf = state;
     const struct workload *workload = platform_workload(platform);
     if (!dispatcher_init(&llf->dispatcher, platform,
-                         (struct dispatch_rule){llf_rank, llf_configure}, values,
+                         (struct dispatch_rule){llf_rank, dispatcher_configure_slack}, values,
                          (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
         return false;
     llf->remaining = calloc((size_t)workload->queue_count + 1, sizeof *llf->remaining);
@@ -101,6 +92,7 @@ const struct policy policy_llf = {
     .state_bytes = sizeof(struct llf),
     .init = llf_init,
     .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .decide = dispatcher_decide,
     .finish = llf_finish,

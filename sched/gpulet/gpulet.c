@@ -22,17 +22,17 @@
  *   the policy then still fears it.
  * - L is the profile's time and, measured while running, the mean time for which a batch holds its
  *   partition before it executes [derived; the authors add a measured batching overhead], ×
- * `margin` [code: 1.1].
+ *   `margin` [code: 1.1].
  * - A batch starts on whichever of its task's gpu-lets is free first; theirs are fed by weights
  *   [derived].
  * - Until the first plan, one second after the first job, and for a task without a gpu-let, any
  *   free GPU or partition serves the queue, planned ones at the end of a round; plans are then made
  *   after 2, 4, … seconds [derived: theirs is told the rates].
  * - Where a plan leaves a task with less than 85 % of its rate, which they report as a failure, all
- *   rates are scaled down by one factor until none is; gpu-lets that stay empty then serve what
- *   of all tasks they can in time, and Nexus's early drop sheds what is too much [derived]. Theirs
- * drops nothing [code], early_drop "off": the queues of an overloaded cluster then grow without
- * end.
+ *   rates are scaled down by one factor until none is; gpu-lets that stay empty then serve what of
+ *   all tasks they can in time, and Nexus's early drop sheds what is too much [derived]. Theirs
+ *   drops nothing [code], early_drop "off": the queues of an overloaded cluster then grow without
+ *   end.
  * - All GPUs of the first one's units are planned for; others serve what has no gpu-let. Where an
  *   invoker has several GPUs the platform chooses among them [derived].
  * - A new plan takes effect at once, batches that run are left to end; containers of what is new on
