@@ -296,10 +296,6 @@ static bool run_traced(const char *json, const char *name, const char *path, str
     struct experiment *experiment = load(json);
     const struct policy *policy = policy_find(name, error);
     assert_non_null(policy);
-    double values[VALUES_MAX * 4] = {0};
-    assert_true(policy->parameter_count <= sizeof values / sizeof *values);
-    for (size_t i = 0; i < policy->parameter_count; i++)
-        values[i] = policy->parameters[i].fallback;
     struct timeline *timeline = timeline_create(path, experiment, error);
     if (timeline == NULL) {
         experiment_free(experiment);
@@ -313,11 +309,13 @@ static bool run_traced(const char *json, const char *name, const char *path, str
     };
     const struct recorder both = recorder_join(pair);
     const struct progress progress = {watch, look};
+    double *values = policy_values(policy, NULL, 0);
     if (log != NULL)
         memset(log, 0, sizeof *log);
     const bool ok = simulation_run(experiment, policy, values, &both,
                                    watch != NULL ? &progress : NULL, result, error);
     assert_true(timeline_close(timeline, NULL));
+    free(values);
     experiment_free(experiment);
     return ok;
 }
