@@ -199,24 +199,16 @@ static void clockwork_finish(void *state)
     self->loaded_by = NULL;
 }
 
-/* Backwards through the topological order, so that what follows a stage is known. */
 static void rest_fill(struct clockwork *self, const struct application *application)
 {
-    for (size_t s = application->stage_count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
-        const uint32_t queue = application->first_queue + (uint32_t)s;
-        sim_time_t rest = 0;
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const uint32_t next = stage->next[i];
-            const uint32_t function = application->stages[next].function;
-            const sim_time_t way = self->table.functions[function].levels[0].time +
-                                   self->rest[application->first_queue + next];
-            rest = way > rest ? way : rest;
-        }
-        self->rest[queue] = rest;
-        self->share[queue] =
-            sim_to_s(planner_budget_left(self->dispatcher.planner, queue, SIM_HOUR)) / 3600;
+    const uint32_t first = application->first_queue;
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        alone[s] = self->table.functions[application->stages[s].function].levels[0].time;
+        self->share[first + s] =
+            sim_to_s(planner_budget_left(self->dispatcher.planner, first + s, SIM_HOUR)) / 3600;
     }
+    slo_rest(application, alone, &self->rest[first]);
 }
 
 static bool clockwork_allocate(struct clockwork *self, const struct workload *workload, int units,

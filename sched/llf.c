@@ -30,24 +30,23 @@ static struct queue_rank llf_rank(const void *state, const struct platform *plat
     return (struct queue_rank){job.deadline - llf->remaining[queue], (int64_t)job.request};
 }
 
-/* Backwards through the topological order, so that what follows a stage is known. */
 static void remaining_fill(struct llf *llf, const struct workload *workload,
                            const struct application *application)
 {
-    for (size_t s = application->stage_count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
-        const uint32_t queue = application->first_queue + (uint32_t)s;
-        const sim_time_t budget = planner_budget(llf->dispatcher.planner, queue, application->slo);
-        const uint32_t configuration =
-            planner_cheapest(llf->dispatcher.planner, stage->function, 1, budget);
-        sim_time_t after = 0;
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const sim_time_t way = llf->remaining[application->first_queue + stage->next[i]];
-            after = way > after ? way : after;
-        }
-        llf->remaining[queue] =
-            workload->functions[stage->function].configurations[configuration].time + after;
+    const struct planner *planner = llf->dispatcher.planner;
+    sim_time_t *remaining = &llf->remaining[application->first_queue];
+    sim_time_t time[WORKLOAD_MAX_STAGES];
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const uint32_t function = application->stages[s].function;
+        const sim_time_t budget =
+            planner_budget(planner, application->first_queue + s, application->slo);
+        time[s] = workload->functions[function]
+                      .configurations[planner_cheapest(planner, function, 1, budget)]
+                      .time;
     }
+    slo_rest(application, time, remaining);
+    for (size_t s = 0; s < application->stage_count; s++)
+        remaining[s] += time[s];
 }
 
 static bool llf_init(void *state, struct platform *platform, const double *values,

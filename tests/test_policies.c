@@ -292,6 +292,38 @@ static void a_proportional_budget_looks_at_one_job_whatever_batches_may_run(void
     experiment_free(experiment);
 }
 
+/* An A100 in slices has 8 GB to one seventh and 16 to two; a V100 shared by MPS its 16 to any. */
+static void a_group_runs_what_one_of_its_gpus_allows_and_holds(void **state)
+{
+    (void)state;
+    struct gpu_spec gpu = {.model = "A100", .sharing = SHARING_MIG, .units = 7, .memory_mb = 65536};
+    struct invoker_group group = {
+        .count = 1, .vcpus = 4, .memory_mb = 1000, .gpus = &gpu, .gpu_count = 1};
+    struct function function = {.host_memory_mb = 1000};
+    struct configuration one = {.vcpu = 4, .vgpu = 1, .gpu_memory_mb = 8192};
+    assert_true(planner_group_runs(&group, &function, &one));
+    one.gpu_memory_mb = 8193; /* more than the slice's eighth, less than the GPU's */
+    assert_false(planner_group_runs(&group, &function, &one));
+    one.vgpu = 2;
+    assert_true(planner_group_runs(&group, &function, &one));
+    one.vgpu = 5;
+    assert_false(planner_group_runs(&group, &function, &one));
+    gpu.sharing = SHARING_MPS;
+    assert_true(planner_group_runs(&group, &function, &one));
+    one.vcpu = 5;
+    assert_false(planner_group_runs(&group, &function, &one));
+    one.vcpu = 4;
+    function.host_memory_mb = 1001;
+    assert_false(planner_group_runs(&group, &function, &one));
+    function.host_memory_mb = 0;
+    group.gpu_count = 0;
+    assert_false(planner_group_runs(&group, &function, &one));
+    one.vgpu = 0; /* it has weights all the same */
+    assert_false(planner_group_runs(&group, &function, &one));
+    one.gpu_memory_mb = 0;
+    assert_true(planner_group_runs(&group, &function, &one));
+}
+
 /* ---- Policies in the simulator --------------------------------------------------------------- */
 
 /* The simulator ends a run that over-commits or leaves work behind, so reaching the end is half the
@@ -501,6 +533,7 @@ int main(void)
         cmocka_unit_test(queue_order_agrees_with_a_scan_after_any_change),
         cmocka_unit_test(planner_choice_is_the_best_of_all_by_brute_force),
         cmocka_unit_test(a_proportional_budget_looks_at_one_job_whatever_batches_may_run),
+        cmocka_unit_test(a_group_runs_what_one_of_its_gpus_allows_and_holds),
         cmocka_unit_test(every_baseline_finishes_every_request_within_the_cluster),
         cmocka_unit_test(minimum_and_maximum_configurations_are_what_they_say),
         cmocka_unit_test(batching_happens_where_it_is_asked_for),

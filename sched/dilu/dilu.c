@@ -159,19 +159,10 @@ static void dilu_finish(void *state)
     *self = (struct dilu){0};
 }
 
-static bool all_mps(const struct cluster_spec *cluster)
-{
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
-            if (cluster->groups[g].gpus[i].sharing != SHARING_MPS)
-                return false;
-    return true;
-}
-
 static bool deployment_init(struct dilu *self, struct deployment *deployment, struct error *error)
 {
     const bool vertical =
-        self->values[PARAMETER_VERTICAL] == ON && all_mps(&self->workload->cluster);
+        self->values[PARAMETER_VERTICAL] == ON && planner_all_mps(&self->workload->cluster);
     const struct dilu_profile_rule rule = {
         .bound = (sim_time_t)(self->values[PARAMETER_BOUND] * (double)deployment->budget),
         .drop = self->values[PARAMETER_DROP],

@@ -150,21 +150,13 @@ static void fast_gshare_finish(void *state)
     *self = (struct fast_gshare){0};
 }
 
-static bool all_mps(const struct cluster_spec *cluster)
-{
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
-            if (cluster->groups[g].gpus[i].sharing != SHARING_MPS)
-                return false;
-    return true;
-}
-
 static bool deployment_init(struct fast_gshare *self, struct deployment *deployment,
                             struct error *error)
 {
     static const uint32_t quotas[] = {20, 40, 60, 80, 100};
     const size_t all = sizeof quotas / sizeof *quotas;
-    const bool on = self->values[PARAMETER_QUOTAS] == ON && all_mps(&self->workload->cluster);
+    const bool on =
+        self->values[PARAMETER_QUOTAS] == ON && planner_all_mps(&self->workload->cluster);
     deployment->looks = calloc(self->look_count, sizeof *deployment->looks);
     if (deployment->looks == NULL || !backlog_start(&deployment->backlog))
         return error_run(error, "policy fast-gshare: out of memory");
@@ -247,7 +239,7 @@ static bool fast_gshare_init(void *state, struct platform *platform, const doubl
     self->look_count =
         (size_t)fmax(ceil(values[PARAMETER_WINDOW] / values[PARAMETER_PERIOD] - 1e-9), 1);
     const bool elastic = values[PARAMETER_ELASTIC] == ON && values[PARAMETER_QUOTAS] == ON &&
-                         all_mps(&workload->cluster);
+                         planner_all_mps(&workload->cluster);
     self->planner = planner_create(workload, (uint32_t)values[PARAMETER_MAX_BATCH],
                                    (enum planner_split)values[PARAMETER_SPLIT], error);
     bool done = self->planner != NULL;
@@ -541,18 +533,6 @@ static uint32_t find_spare(const struct fast_gshare *self, struct platform *plat
     return oldest;
 }
 
-static bool could_run(const struct invoker_group *group, const struct function *function,
-                      const struct configuration *spec)
-{
-    if (spec->vcpu > group->vcpus || function->host_memory_mb > group->memory_mb)
-        return false;
-    bool runs = spec->vgpu == 0;
-    for (size_t g = 0; g < group->gpu_count && !runs; g++)
-        runs = gpu_allows(&group->gpus[g], spec->vgpu) &&
-               gpu_holds(&group->gpus[g], spec->vgpu, spec->gpu_memory_mb);
-    return runs;
-}
-
 /* Could the invoker, empty, run some point of the deployment. */
 static bool could_serve(const struct fast_gshare *self, const struct deployment *deployment,
                         uint32_t invoker)
@@ -563,8 +543,9 @@ static bool could_serve(const struct fast_gshare *self, const struct deployment 
     for (uint32_t first = 0; invoker - first >= cluster->groups[group].count; group++)
         first += cluster->groups[group].count;
     for (size_t i = 0; i < deployment->points.count; i++)
-        if (could_run(&cluster->groups[group], function,
-                      &function->configurations[deployment->points.points[i].configuration]))
+        if (planner_group_runs(
+                &cluster->groups[group], function,
+                &function->configurations[deployment->points.points[i].configuration]))
             return true;
     return false;
 }

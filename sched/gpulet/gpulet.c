@@ -258,24 +258,18 @@ static const struct ladder *whole_ladder(const struct gpulets *self, uint32_t fu
     return ladders_of(self, function) + self->part_count - 1;
 }
 
-/* Backwards through the topological order, so that what follows a stage is known. */
 static void queues_fill(struct gpulets *self, const struct application *application)
 {
-    for (size_t s = application->stage_count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
-        const uint32_t queue = application->first_queue + (uint32_t)s;
-        sim_time_t rest = 0;
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const uint32_t next = stage->next[i];
-            const sim_time_t way = whole_ladder(self, application->stages[next].function)->time[0] +
-                                   self->rest[application->first_queue + next];
-            rest = way > rest ? way : rest;
-        }
-        self->rest[queue] = rest;
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const uint32_t function = application->stages[s].function;
+        const uint32_t queue = application->first_queue + s;
+        alone[s] = whole_ladder(self, function)->time[0];
         self->tasks[queue] =
             (struct gpulet_task){.slo = planner_budget(self->planner, queue, application->slo),
-                                 .ladders = ladders_of(self, stage->function)};
+                                 .ladders = ladders_of(self, function)};
     }
+    slo_rest(application, alone, &self->rest[application->first_queue]);
 }
 
 static bool allocate(struct gpulets *self, struct error *error)
@@ -310,7 +304,8 @@ static bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker,
     for (size_t i = 0; i < ladder->count && 2 * ladder->time[i] <= task->slo; i++)
         batch = ladder->batch[i];
     *slot = (struct rounds_slot){.queue = queue, .batch = batch, .ladder = ladder};
-    const size_t function = (size_t)(task->ladders - self->ladders) / self->part_count;
+    const struct function *function =
+        &self->workload->functions[(size_t)(task->ladders - self->ladders) / self->part_count];
     size_t low = 0;
     for (size_t high = self->gpu_count; high - low > 1;) {
         const size_t middle = low + (high - low) / 2;
@@ -319,9 +314,8 @@ static bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker,
         else
             high = middle;
     }
-    return ladder_runs_on(
-        self->gpus[low].group,
-        &self->workload->functions[function].configurations[ladder->configuration[0]]);
+    return planner_group_runs(self->gpus[low].group, function,
+                              &function->configurations[ladder->configuration[0]]);
 }
 
 static bool set_up(struct gpulets *self, struct error *error)
