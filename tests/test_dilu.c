@@ -536,7 +536,8 @@ static const struct policy *watched(bool hasty)
     static struct parameter *parameters;
     static struct policy policy;
     policy = *policy_find("dilu", NULL);
-    parameters = realloc(parameters, policy.parameter_count * sizeof *parameters);
+    free(parameters);
+    parameters = calloc(policy.parameter_count, sizeof *parameters);
     assert_non_null(parameters);
     memcpy(parameters, policy.parameters, policy.parameter_count * sizeof *parameters);
     for (size_t i = 0; i < policy.parameter_count; i++)
