@@ -211,12 +211,13 @@ static bool sheets_begin(struct sheet sheets[2], const struct source *source,
         source_caption(
             source, scenario,
             "A line that ends below 100 %: the rest was dropped, or lies past the 99.95th "
-            "percentile. Dashed: the SLO.",
+            "percentile. Dashed: the SLO. The right axis may end before the longest.",
             false),
         source_caption(
             source, scenario,
             "A bar is the percentile; its parts are those of the requests nearest to it, "
-            "scaled to its length (parallel branches overlap). » : the bar goes on.",
+            "scaled to its length (parallel branches overlap). » : the bar goes on. No bar: the "
+            "percentile reaches into the dropped.",
             false)};
     sheets[0] = sheets[1] = (struct sheet){0};
     bool good = captions[0] != NULL && captions[1] != NULL ? true : no_memory(error);
