@@ -58,7 +58,7 @@ extension = strlen(out) > 4 ? out[strlen(out) - 3:] : ""
 size(pixels) = sprintf(",%g", extension eq ".svg" ? pixels : 0.75 * pixels)
 # What the terminals do not agree on: the size of a point, the length of a dash of our own, and how
 # far labels stand from their axes and lines of a legend from each other, in characters.
-mark = extension eq ".svg" ? 0.7 : 1.0
+mark = extension eq ".svg" ? 0.85 : 1.0
 dash = extension eq ".svg" ? 1.0 : extension eq ".png" ? 2.2 : 1.6
 xlabel_shift = extension eq ".svg" ? 0.5 : 0.3
 ylabel_shift = extension eq ".svg" ? 1.2 : 0.0
