@@ -236,6 +236,7 @@ struct kind {
 struct kinds {
     struct kind *items;
     size_t count;
+    unsigned markers; /* in use */
 };
 
 static size_t kind_find(const struct kinds *kinds, const struct report_contender *contender)
@@ -263,8 +264,10 @@ static bool kind_add(struct kinds *kinds, const struct report_contender *contend
     if (asprintf(&title, "%s%s%s", contender->policy, contender->variant[0] != '\0' ? " " : "",
                  contender->variant) < 0)
         return false;
-    kinds->items[kinds->count++] = (struct kind){contender->policy, contender->variant,
-                                                 palette_policy(contender->policy, variant), title};
+    const struct look look =
+        palette_distinct(palette_policy(contender->policy, variant), &kinds->markers);
+    kinds->items[kinds->count++] =
+        (struct kind){contender->policy, contender->variant, look, title};
     return true;
 }
 
@@ -273,7 +276,7 @@ static bool kinds_read(struct kinds *kinds, const struct report *report, struct 
     size_t most = 0;
     for (size_t s = 0; s < report->scenario_count; s++)
         most += report->scenarios[s].contender_count;
-    *kinds = (struct kinds){calloc(most + 1, sizeof *kinds->items), 0};
+    *kinds = (struct kinds){calloc(most + 1, sizeof *kinds->items), 0, 0};
     bool good = kinds->items != NULL;
     for (size_t s = 0; good && s < report->scenario_count; s++)
         for (size_t c = 0; good && c < report->scenarios[s].contender_count; c++) {

@@ -29,7 +29,8 @@ bool families_arrivals(const char *path, const char *format, struct figure_list 
                        struct error *error);
 bool families_calibration(const char *path, struct figure_list *list, struct error *error);
 
-/* The look of a scenario's contender: its policy's, varied for the policy's further variants. */
+/* The look of a scenario's contender: its policy's, varied for the policy's further variants, with
+ * a marker that none before it has. */
 struct look source_look(const struct report_scenario *scenario, size_t contender);
 
 /* "LEAD Means of 5 seeds of 10,000 requests; bars: 95 % intervals. Latency profile: …": what every

@@ -1,16 +1,16 @@
 # Distribution of latency, a figure a setting: in ms, and as a share of each request's SLO.
 #
 # Columns: row, contender, percent, latency_ms, slo_share (quantiles at that per cent of all
-# requests; dropped ones never finish), colour, dash, subject, caption.
+# requests; dropped ones never finish), colour, dash, point, subject, caption.
 folder = ARG0[:strstrt(ARG0, "latency-cdf.gp") - 1]
 heading = "Distribution of latency"
 load folder."common.gp"
 
 stats data using "row" nooutput; rows = int(STATS_max)
-array names[rows]; array colours[rows]; array dashes[rows]
+array names[rows]; array colours[rows]; array dashes[rows]; array points[rows]
 longest = 12
 take(r) = (names[r] = "".strcol("contender"), colours[r] = int(column("colour")), \
-    dashes[r] = int(column("dash")), \
+    dashes[r] = int(column("dash")), points[r] = int(column("point")), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("row")))) nooutput
 stats data using "latency_ms" nooutput; slowest = STATS_max; quickest = STATS_min
@@ -52,10 +52,12 @@ do for [p=1:2] {
         set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 3 spacing key_spacing
         set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
     }
-    # The first contenders are drawn last, over the others.
-    plot for [r=1:rows] NaN with lines lw 1.8 dt dashes[r] lc rgb colours[r] title names[r], \
+    # The first contenders are drawn last, over the others; markers tell lines apart without colours.
+    plot for [r=1:rows] NaN with linespoints lw 1.8 dt dashes[r] pt points[r] ps 0.8 * mark lc rgb colours[r] title names[r], \
          for [r=rows:1:-1] data using (here(r, column(p == 1 ? "latency_ms" : "slo_share"))):(column("percent")) \
-             with lines lw 1.8 dt dashes[r] lc rgb colours[r] notitle
+             with lines lw 1.8 dt dashes[r] lc rgb colours[r] notitle, \
+         for [r=rows:1:-1] data using (int(column(0)) % 31 == 7 ? here(r, column(p == 1 ? "latency_ms" : "slo_share")) : NaN):(column("percent")) \
+             with points pt points[r] ps 0.8 * mark lc rgb colours[r] notitle
     eval(once)
 }
 unset multiplot

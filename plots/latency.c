@@ -140,6 +140,7 @@ static bool distribution_rows(const struct samples *samples, const char *title, 
         sheet_number(sheet, quantile(shares, samples->count, q));
         sheet_colour(sheet, look.colour);
         sheet_number(sheet, look.dash);
+        sheet_number(sheet, look.point);
         sheet_row_end(sheet);
     }
     free(values);
@@ -223,7 +224,7 @@ static bool sheets_begin(struct sheet sheets[2], const struct source *source,
     bool good = captions[0] != NULL && captions[1] != NULL ? true : no_memory(error);
     if (good && figure_wanted(list, "latency-cdf"))
         good = sheet_begin(&sheets[0], list, "latency-cdf", scenario->title, captions[0],
-                           "row,contender,percent,latency_ms,slo_share,colour,dash", error);
+                           "row,contender,percent,latency_ms,slo_share,colour,dash,point", error);
     if (good && figure_wanted(list, "latency-parts"))
         good = sheet_begin(&sheets[1], list, "latency-parts", scenario->title, captions[1],
                            "panel,panel_title,row,contender,queue_ms,transfer_ms,cold_ms,exec_ms,"

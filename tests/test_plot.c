@@ -623,6 +623,25 @@ static void every_policy_that_ships_has_a_look_of_its_own(void **state)
         }
 }
 
+static void markers_of_one_figure_differ_as_long_as_there_are_any(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"esg",      "infless", "fast-gshare",
+                                           "aquatope", "dilu",    "max-config"};
+    unsigned used = 0;
+    bool taken[32] = {false};
+    for (size_t i = 0; i < 2 * COUNT(policies); i++) {
+        const struct look plain = palette_policy(policies[i / 2], i % 2);
+        const struct look look = palette_distinct(plain, &used);
+        assert_true(look.point > 0 && look.point < 16);
+        assert_false(taken[look.point]);
+        assert_int_equal(look.colour, plain.colour);
+        taken[look.point] = true;
+    }
+    used = 0xFFFF;
+    assert_int_equal(palette_distinct(palette_policy("esg", 0), &used).point, 7);
+}
+
 static void variants_keep_the_colour_and_change_the_marker(void **state)
 {
     (void)state;
@@ -662,6 +681,7 @@ int main(void)
         TEST(what_is_no_input_is_refused_in_one_line_that_names_it),
         TEST(without_gnuplot_one_line_says_so),
         cmocka_unit_test(every_policy_that_ships_has_a_look_of_its_own),
+        cmocka_unit_test(markers_of_one_figure_differ_as_long_as_there_are_any),
         cmocka_unit_test(variants_keep_the_colour_and_change_the_marker),
     };
     /* The scripts that stand here, not those of an installation. */
