@@ -19,24 +19,28 @@ set rmargin at screen (width - 20.0) / width
 set tmargin at screen (top - 8.0) / full
 set bmargin at screen (top - 248.0) / full
 unit = last > 3 * 86400 ? 86400.0 : last > 3 * 3600 ? 3600.0 : 1.0
-set xlabel unit > 3600 ? "time (days)" : unit > 1 ? "time (hours)" : "time (s)"
-set ylabel "requests / s"
+set xlabel (unit > 3600 ? "time (days)" : unit > 1 ? "time (hours)" : "time (s)") offset 0, xlabel_shift
+set ylabel "requests / s" offset ylabel_shift, 0
 set xrange [0:(last > 0 ? last / unit : 1)]; set yrange [0:(most > 0 ? 1.08 * most : 1)]
 set key at screen (width - 20.0) / width, screen 1 - 10.0 / full right top horizontal
-set arrow 1 from graph 0, first mean to graph 1, first mean nohead front lc rgb "#D55E00" dt (8, 4) lw 1.8
+set arrow 1 from graph 0, first mean to graph 1, first mean nohead front lc rgb "#D55E00" dt (8 * dash, 4 * dash) lw 1.8
 plot data using (in(1, column("x") / unit)):(column("y")) with steps lw 1.2 lc rgb "#0072B2" notitle, \
-     NaN with lines lc rgb "#D55E00" dt (8, 4) lw 1.8 title "mean"
+     NaN with lines lc rgb "#D55E00" dt (8 * dash, 4 * dash) lw 1.8 title "mean"
 eval(once)
 unset arrow
 if (intervals > 1) {
     set tmargin at screen (floor + 290.0) / full
     set bmargin at screen (floor + 50.0) / full
-    set xlabel "interval between arrivals (ms, logarithmic)"
-    set ylabel "intervals at most so long (%)"
+    set xlabel "interval between arrivals (ms, logarithmic)" offset 0, xlabel_shift
+    set ylabel "intervals at most so long (%)" offset ylabel_shift, 0
     set xrange [*:*]; set yrange [*:*]
     stats data using (in(2, column("x") > 0 ? column("x") : NaN)) nooutput
     set logscale x 10
-    set xrange [STATS_min:(STATS_max > STATS_min ? STATS_max : STATS_min * 10)]; set yrange [0:100]
+    from = STATS_min / 1.1; to = STATS_max * 1.1
+    # A trace of one interval alone still has an axis.
+    if (to / from < 4) { from = from / 2; to = to * 2 }
+    set xrange [from:to]; set yrange [0:102]
+    each = width - 96; eval(log_ticks)
     set format x "%g"
     set key at graph 0.02, graph 0.95 left top Left reverse
     plot data using (in(2, column("x") > 0 ? column("x") : NaN)):(column("y")) with lines lw 1.8 lc rgb "#0072B2" title "trace", \

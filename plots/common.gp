@@ -34,21 +34,35 @@ wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; do for [w in text] { \
         {wrapped = wrapped.line."\n"; line = w; wrapped_lines = wrapped_lines + 1} \
     else {line = line.(strlen(line) > 0 ? " " : "").w} }; wrapped = wrapped.line'
 
-# begin(width, height): in pixels; the caption's lines are added to the height. Afterwards `top` and
-# `floor` are the heights on the page between which panels go, in pixels from its lower edge.
+# Names of rows 1 to `rows`, left of the panel: a tick's label would be read as a format, and be cut.
+row_labels = 'do for [r=1:rows] { set label 1000 + r "".names[r] at graph 0, first r right offset -0.8, 0 front tc rgb ink }'
+unrow_labels = 'do for [r=1:rows] { unset label 1000 + r }'
+
+# begin(width, height): in pixels; the caption's lines, and those of the title beyond the first, are
+# added to the height. Afterwards `top` and `floor` are the heights on the page between which panels
+# go, in pixels from its lower edge.
 if (!exists("heading")) { heading = "" }
-begin = 'text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 20 + 15 * wrapped_lines; \
-    full = height + caption_height; eval(terminal); set output out; \
-    floor = caption_height; top = full - (strlen(heading) > 0 ? 34 : 8); \
+begin = 'text = heading.(strlen(subject) > 0 ? ": ".subject : ""); limit = int(width / 9.0); eval(wrap); \
+    titled = wrapped; title_height = strlen(heading) > 0 ? 14 + 20 * wrapped_lines : 8; \
+    text = caption; limit = int(width / 6.2); eval(wrap); caption_height = 20 + 15 * wrapped_lines; \
+    full = height + title_height - 34 + caption_height; eval(terminal); set output out; \
+    floor = caption_height; top = full - title_height; \
     set multiplot; \
-    set label 1 heading.(strlen(subject) > 0 ? ": ".subject : "") at screen 12.0 / width, screen 1 - 16.0 / full left front font size(15) tc rgb ink; \
+    set label 1 titled at screen 12.0 / width, screen 1 - 16.0 / full left front font size(15) tc rgb ink; \
     set label 2 wrapped at screen 12.0 / width, screen (caption_height - 16.0) / full left front font size(11) tc rgb middle'
 # After the first plot, lest later panels repeat the labels.
 once = 'unset label 1; unset label 2'
 
+extension = strlen(out) > 4 ? out[strlen(out) - 3:] : ""
 # A font of so many pixels: terminals on cairo count in points.
 size(pixels) = sprintf(",%g", extension eq ".svg" ? pixels : 0.75 * pixels)
-extension = strlen(out) > 4 ? out[strlen(out) - 3:] : ""
+# What the terminals do not agree on: the size of a point, the length of a dash of our own, and how
+# far labels stand from their axes and lines of a legend from each other, in characters.
+mark = extension eq ".svg" ? 0.85 : 1.0
+dash = extension eq ".svg" ? 1.0 : extension eq ".png" ? 2.2 : 1.6
+xlabel_shift = extension eq ".svg" ? 0.5 : 0.3
+ylabel_shift = extension eq ".svg" ? 1.2 : 0.0
+key_spacing = extension eq ".svg" ? 1.0 : 1.25
 if (extension eq ".svg") {
     terminal = 'set terminal svg size width, full fixed noenhanced font "sans-serif,12" background "white" linewidth 1'
 } else { if (extension eq ".png") {
@@ -64,7 +78,8 @@ if (extension eq ".svg") {
 set border 3 lc rgb middle
 set tics nomirror out scale 0.6 tc rgb ink
 set grid lc rgb faint lt 1 lw 0.7
-set xtics tc rgb ink; set ytics tc rgb ink; set xlabel tc rgb ink; set ylabel tc rgb ink; set title tc rgb ink
+set xtics tc rgb ink; set ytics tc rgb ink
+set xlabel tc rgb ink offset 0, xlabel_shift; set ylabel tc rgb ink offset ylabel_shift, 0; set title tc rgb ink
 set key tc rgb ink
 unset mxtics; unset mytics
 
@@ -75,13 +90,19 @@ split = 'broken = text; if (strlen(text) > limit) { best = 0; do for [i=2:strlen
 # A round step for `count` ticks or fewer over `span`.
 step(span, count) = (raw_step = 1.0 * span / count, power = 10.0 ** floor(log10(raw_step)), \
     power * (raw_step / power > 5 ? 10 : raw_step / power > 2 ? 5 : raw_step / power > 1 ? 2 : 1))
-# Ticks of a logarithmic axis at 1, 2, 5 where it spans few decades, else at powers of ten.
+# Ticks of a logarithmic axis `each` pixels long: even steps where it spans less than a factor of eight; at
+# 1, 2, 5 where there is room; at 1, 3 where powers of ten alone would be fewer than two; else at those.
 log_ticks = 'unset xtics; set xtics () nomirror out scale 0.6 tc rgb ink; tick_low = floor(log10(from)); tick_high = ceil(log10(to)); \
-    do for [d=tick_low:tick_high] { if (tick_high - tick_low <= 6 || d % 2 == 0) { set xtics add (sprintf("%g", 10.0 ** d) 10.0 ** d) }; \
-    if (to / from < 30) { set xtics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } }'
+    if (to < 8 * from) { tick_step = step(to - from, each / 60 > 7 ? 7 : int(each / 60) > 1 ? int(each / 60) : 2); \
+        do for [i=int(ceil(from / tick_step)):int(floor(to / tick_step))] { set xtics add (sprintf("%g", i * tick_step) i * tick_step) }; \
+        tick_high = tick_low - 1 }; \
+    per_decade = each / log10(1.0 * to / from); tens = floor(log10(to)) - ceil(log10(from)) + 1; \
+    do for [d=tick_low:tick_high] { if (per_decade >= 40 || d % 2 == 0) { set xtics add (sprintf("%g", 10.0 ** d) 10.0 ** d) }; \
+    if (per_decade >= 130) { set xtics add (sprintf("%g", 2 * 10.0 ** d) 2 * 10.0 ** d, sprintf("%g", 5 * 10.0 ** d) 5 * 10.0 ** d) } \
+    else { if (tens < 2) { set xtics add (sprintf("%g", 3 * 10.0 ** d) 3 * 10.0 ** d) } } }'
 
 # Entry `n` of a legend of our own, where gnuplot's key has no room: a line and a marker (0: none) at
 # (x, y) pixels, `text` right of it. `unlegend` takes the first n away.
-legend = 'if (dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 dt dash lc rgb sprintf("#%06X", colour) }; \
-    set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, 0 font size(11) tc rgb ink point pt point ps 0.8 lc rgb sprintf("#%06X", colour)'
+legend = 'if (line_dash > 0) { set arrow 100 + n from screen x / width, y / full to screen (x + 28.0) / width, y / full nohead front lw 1.6 dt line_dash lc rgb sprintf("#%06X", colour) }; \
+    set label 100 + n "".text at screen (x + 14.0) / width, y / full left front offset 2.4, 0 font size(11) tc rgb ink point pt point ps 0.8 * mark lc rgb sprintf("#%06X", colour)'
 unlegend = 'do for [i=1:n] { unset arrow 100 + i; unset label 100 + i }'

@@ -8,8 +8,8 @@ load folder."common.gp"
 stats data using "panel" nooutput; panels = int(STATS_max)
 stats data using "row" nooutput; rows = int(STATS_max)
 array titles[panels]; array axes[panels]; array names[rows]
-array lowest[panels]; array highest[panels]; array bounds[panels]
-do for [p=1:panels] { lowest[p] = 1e300; highest[p] = -1e300; bounds[p] = NaN; titles[p] = ""; axes[p] = "" }
+array lowest[panels]; array highest[panels]; array bounds[panels]; array smallest[panels]
+do for [p=1:panels] { smallest[p] = 1e300; lowest[p] = 1e300; highest[p] = -1e300; bounds[p] = NaN; titles[p] = ""; axes[p] = "" }
 do for [r=1:rows] { names[r] = "" }
 # Reads a number that may be left out.
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
@@ -21,7 +21,7 @@ stats data using (take(int(column("panel")), int(column("row")))) nooutput
 if (!exists("use_bound")) { use_bound = 0 }
 if (!exists("logarithmic")) { logarithmic = 0 }
 reach(p, low, high) = (lowest[p] = low < lowest[p] ? low : lowest[p], highest[p] = high > highest[p] ? high : highest[p], 0)
-span(p, v, h) = (v == v) ? (logarithmic && v <= 0 ? 0 : reach(p, logarithmic ? v : v - h, v + h)) : 0
+span(p, v, h) = (v == v) ? (smallest[p] = v < smallest[p] ? v : smallest[p], logarithmic && v <= 0 ? 0 : reach(p, logarithmic ? v : v - h, v + h)) : 0
 stats data using (span(int(column("panel")), number("value"), half("half_width"))) nooutput
 mark(p, b) = (b == b) ? (bounds[p] = b, use_bound ? reach(p, b, b) : 0) : 0
 stats data using (mark(int(column("panel")), number("bound"))) nooutput
@@ -43,15 +43,11 @@ do for [p=1:panels] {
     set bmargin at screen base / full
     set tmargin at screen ceiling / full
     unset ytics
-    if (p == 1) {
-        set ytics 1, 1, rows scale 0 tc rgb ink
-        do for [r=1:rows] { set ytics add (names[r] r) }
-    } else {
-        set ytics 1, 1, rows scale 0 format ""
-    }
+    set ytics 1, 1, rows scale 0 format ""
+    if (p == 1) { eval(row_labels) }
     text = titles[p]; limit = int(each / 7.0); eval(split)
     set title broken font size(12) offset 0, -0.6
-    set xlabel axes[p] offset 0, 0.3
+    set xlabel axes[p] offset 0, xlabel_shift
     unset logscale x
     if (lowest[p] > highest[p]) { lowest[p] = logarithmic ? 1 : 0; highest[p] = logarithmic ? 10 : 1 }
     if (logarithmic) {
@@ -65,6 +61,8 @@ do for [p=1:panels] {
         room = room > 0 ? room : (highest[p] != 0 ? 0.1 * abs(highest[p]) : 1)
         low = exists("least") ? least : lowest[p] - room
         high = exists("most") ? most : highest[p] + room
+        # What is never below 0 has no axis there, however wide its interval.
+        low = smallest[p] >= 0 && low < 0 && !exists("least") ? -0.03 * high : low
         set xrange [low:high]
         set format x tick_format
         set xtics nomirror autofreq step(high - low, 4)
@@ -75,13 +73,13 @@ do for [p=1:panels] {
     place(v) = logarithmic && v <= 0 ? nothing : v
     unset arrow
     if (use_bound && bounds[p] == bounds[p]) {
-        set arrow 1 from bounds[p], graph 0 to bounds[p], graph 1 nohead lc rgb ink dt (6, 4) lw 1.2
+        set arrow 1 from bounds[p], graph 0 to bounds[p], graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
     }
     plot data using (here(number("value"))):(column("row")):(half("half_width")):(column("colour")) \
              with xerrorbars ps 0 lw 1.6 lc rgb variable, \
          data using (here(place(number("value")))):(column("row")):(column("point")):(column("colour")) \
-             with points pt variable ps 0.9 lc rgb variable
-    eval(once)
+             with points pt variable ps 0.9 * mark lc rgb variable
+    eval(once); eval(unrow_labels)
 }
 unset multiplot
 set output

@@ -9,6 +9,9 @@
 #include "plots/plot.h"
 #include "traces/json.h"
 
+/* A page of many more would take long to open. */
+enum { TIMELINES_MOST = 8 };
+
 void embedded_clear(struct embedded *embedded)
 {
     for (size_t i = 0; i < embedded->text_count; i++)
@@ -75,7 +78,7 @@ bool embed_figures(const struct report *report, struct embedded *embedded, struc
         free(folder);
         return false;
     }
-    struct figure_list list = {.folder = folder};
+    struct figure_list list = {.folder = folder, .timelines_most = TIMELINES_MOST};
     bool good = plot_results(report, &list, error) && plot_draw(&list, "svg", error) &&
                 pictures_read(&list, embedded, error);
     files_remove(&list, folder);

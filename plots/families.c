@@ -8,11 +8,16 @@
 
 struct look source_look(const struct report_scenario *scenario, size_t contender)
 {
-    const char *policy = scenario->contenders[contender].policy;
-    size_t variant = 0;
-    for (size_t c = 0; c < contender; c++)
-        variant += strcmp(scenario->contenders[c].policy, policy) == 0;
-    return palette_policy(policy, variant);
+    unsigned used = 0;
+    struct look look = {0};
+    for (size_t at = 0; at <= contender; at++) {
+        const char *policy = scenario->contenders[at].policy;
+        size_t variant = 0;
+        for (size_t c = 0; c < at; c++)
+            variant += strcmp(scenario->contenders[c].policy, policy) == 0;
+        look = palette_distinct(palette_policy(policy, variant), &used);
+    }
+    return look;
 }
 
 /* 12345 as "12,345". */

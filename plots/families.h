@@ -16,16 +16,21 @@ struct source {
 };
 
 bool families_summary(const struct source *source, struct figure_list *list, struct error *error);
+/* cost-parts and batch-sizes of each setting; settings, where there are several. */
+bool families_breakdown(const struct source *source, struct figure_list *list, struct error *error);
 bool families_sensitivity(const struct source *source, struct figure_list *list,
                           struct error *error);
 bool families_latency(const struct source *source, struct figure_list *list, struct error *error);
 bool families_timeline(const struct source *source, struct figure_list *list, struct error *error);
 
 bool families_profile(const char *path, struct figure_list *list, struct error *error);
-bool families_arrivals(const char *path, struct figure_list *list, struct error *error);
+/* `format`: of the trace; NULL: told from its header. */
+bool families_arrivals(const char *path, const char *format, struct figure_list *list,
+                       struct error *error);
 bool families_calibration(const char *path, struct figure_list *list, struct error *error);
 
-/* The look of a scenario's contender: its policy's, varied for the policy's further variants. */
+/* The look of a scenario's contender: its policy's, varied for the policy's further variants, with
+ * a marker that none before it has. */
 struct look source_look(const struct report_scenario *scenario, size_t contender);
 
 /* "LEAD Means of 5 seeds of 10,000 requests; bars: 95 % intervals. Latency profile: …": what every

@@ -33,6 +33,8 @@ struct figure_list {
     const char *folder;      /* borrowed; must exist */
     const char *const *only; /* borrowed; scripts or names, see figure_wanted */
     size_t only_count;       /* 0: all */
+    size_t timelines_most;   /* where more than so many runs have a timeline, only that of the first
+                                contender of each setting is drawn; 0: all */
     struct figure *figures;
     size_t count;
     char **notes; /* one line each: what could not be drawn, and why */

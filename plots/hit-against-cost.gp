@@ -10,7 +10,7 @@ load folder."common.gp"
 stats data using "row" nooutput; rows = int(STATS_max)
 array names[rows]; array costs[rows]; array hits[rows]; array cost_half[rows]; array hit_half[rows]
 array colours[rows]; array points[rows]
-longest = 12; bound_cost = NaN; bound_hit = NaN; low = 1e300; high = -1e300
+longest = 21; bound_cost = NaN; bound_hit = NaN; low = 1e300; high = -1e300
 half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
 take(r) = (names[r] = "".strcol("contender"), costs[r] = column("cost"), hits[r] = column("hit"), \
     cost_half[r] = half("cost_half"), hit_half[r] = half("hit_half"), \
@@ -22,33 +22,76 @@ take(r) = (names[r] = "".strcol("contender"), costs[r] = column("cost"), hits[r]
 stats data using (take(int(column("row")))) nooutput
 if (bound_cost == bound_cost && bound_cost < low) { low = bound_cost }
 
-lines = rows + 2
-width = 1000.0
-height = 34 + 60 + (22 * lines > 400 ? 22 * lines : 400)
-eval(begin)
-right = 60 + 7.0 * longest
-set lmargin at screen 72.0 / width
-set rmargin at screen (width - right) / width
-set bmargin at screen (floor + 50.0) / full
-set tmargin at screen (top - 6.0) / full
-room = high > low ? 0.06 * (high - low) : 0.1 * high
-set xrange [low - room:high + room]
-set yrange [-4:104]
-set format x "%g"
-set ytics 20
-set xlabel "cost ($ per 1,000 requests)"; set ylabel "SLO hit rate (%)"
-set key at screen 1 - (right - 14.0) / width, screen (top - 2.0) / full left top Left reverse samplen 1.5 spacing 1.25 width 0
-if (bound_cost == bound_cost) {
-    set arrow 1 from bound_cost, graph 0 to bound_cost, graph 1 nohead lc rgb ink dt (6, 4) lw 1.2
-    set arrow 2 from graph 0, first bound_hit to graph 1, first bound_hit nohead lc rgb ink dt (6, 4) lw 1.2
+# Who is within 10 points of the best stands close together: a second panel shows them from near.
+top_hit = -1; near = 0; near_low = 1e300; near_high = -1e300; near_floor = 1e300; near_roof = -1e300
+do for [r=1:rows] { top_hit = hits[r] > top_hit ? hits[r] : top_hit }
+do for [r=1:rows] {
+    if (hits[r] >= top_hit - 10 && costs[r] == costs[r]) {
+        near = near + 1
+        left_end = costs[r] - cost_half[r]; right_end = costs[r] + cost_half[r]
+        lower = hits[r] - hit_half[r]; upper = hits[r] + hit_half[r]
+        near_low = left_end < near_low ? left_end : near_low
+        near_high = right_end > near_high ? right_end : near_high
+        near_floor = lower < near_floor ? lower : near_floor
+        near_roof = upper > near_roof ? upper : near_roof
+    }
 }
-plot data using (column("front") == 1 ? column("cost") : NaN):(column("hit")) smooth unique \
-         with steps lc rgb "#b8b8b8" lw 3 title "Pareto front of these", \
-     NaN with lines lc rgb ink dt (6, 4) lw 1.2 title "bound", \
-     for [r=1:rows] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_half[r]):(hit_half[r]) \
-         with xyerrorbars ps 0 lw 1.4 lc rgb colours[r] notitle, \
-     for [r=1:rows] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]) \
-         with points pt points[r] ps 1.2 lc rgb colours[r] title names[r]
-eval(once)
+near_floor = near_floor < top_hit - 12 ? top_hit - 12 : near_floor
+near_roof = near_roof > 100 ? 100 : near_roof
+panels = near > 1 && (near < rows || near_roof > near_floor) ? 2 : 1
+
+lines = rows + 2
+width = panels == 2 ? 1200.0 : 1000.0
+height = 34 + 80 + (22 * lines > 400 ? 22 * lines : 400)
+eval(begin)
+left = 72.0; between = 60.0
+right = 60 + 7.0 * longest
+each = (width - left - right - between * (panels - 1)) / panels
+set bmargin at screen (floor + 50.0) / full
+set tmargin at screen (top - 26.0) / full
+set xlabel "cost ($ per 1 000 requests)" offset 0, xlabel_shift
+set format x "%g"
+room = high > low ? 0.06 * (high - low) : high != 0 ? 0.1 * abs(high) : 1
+do for [p=1:panels] {
+    set lmargin at screen (left + (p - 1) * (each + between)) / width
+    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    unset key; unset object; unset ylabel; unset arrow
+    if (p == 1) {
+        from = low - room; to = high + room; bottom = -4; roof = 104
+        set ylabel "SLO hit rate (%)" offset ylabel_shift, 0
+        set ytics 20
+        if (panels == 2) { set title "all" font size(12) offset 0, -0.6 }
+    } else {
+        spread = near_high > near_low ? 0.08 * (near_high - near_low) : near_high != 0 ? 0.02 * abs(near_high) : 1
+        rise = near_roof > near_floor ? 0.08 * (near_roof - near_floor) : 0.5
+        from = near_low - spread; to = near_high + spread
+        bottom = near_floor - rise; roof = near_roof + rise
+        set ytics autofreq step(roof - bottom, 8)
+        set title "within 10 points of the best" font size(12) offset 0, -0.6
+    }
+    set xrange [from:to]; set yrange [bottom:roof]
+    set xtics autofreq step(to - from, panels == 2 ? 5 : 8)
+    if (bound_cost == bound_cost) {
+        if (bound_cost >= from && bound_cost <= to) {
+            set arrow 1 from bound_cost, graph 0 to bound_cost, graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
+        }
+        if (bound_hit >= bottom && bound_hit <= roof) {
+            set arrow 2 from graph 0, first bound_hit to graph 1, first bound_hit nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
+        }
+    }
+    if (p == panels) {
+        set key at screen 1 - (right - 14.0) / width, screen (top - 20.0) / full left top Left reverse samplen 1.5 spacing key_spacing width 0
+    }
+    # The first contenders are drawn last, over the others.
+    plot data using (column("front") == 1 ? column("cost") : NaN):(column("hit")) smooth unique \
+             with steps lc rgb "#b8b8b8" lw 3 title "Pareto front of these", \
+         NaN with lines lc rgb ink dt (6 * dash, 4 * dash) lw 1.2 title "bound", \
+         for [r=1:rows] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title names[r], \
+         for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_half[r]):(hit_half[r]) \
+             with xyerrorbars ps 0 lw 1.4 lc rgb colours[r] notitle, \
+         for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]) \
+             with points pt points[r] ps 1.2 * mark lc rgb colours[r] notitle
+    eval(once)
+}
 unset multiplot
 set output

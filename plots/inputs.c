@@ -18,6 +18,9 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
+/* Of panels that show latency over the share of a GPU. */
+#define SURFACES "function,name,batch,share,latency_ms,grid,line,colour,point"
+
 /* ---- Latency profiles ----------------------------------------------------------------------- */
 
 static void profile_row(const struct profile *profile, size_t f, size_t b, int vcpu, int vgpu,
@@ -35,6 +38,7 @@ static void profile_row(const struct profile *profile, size_t f, size_t b, int v
     sheet_number(sheet, 100.0 * vgpu / profile->unit);
     sheet_number(sheet, latency);
     sheet_count(sheet, grid);
+    sheet_count(sheet, 1);
     sheet_colour(sheet, palette_step(b, function->batch.count));
     sheet_number(sheet, look.point);
     sheet_row_end(sheet);
@@ -71,9 +75,7 @@ bool families_profile(const char *path, struct figure_list *list, struct error *
         caption = NULL;
     bool good = caption == NULL ? no_memory(error)
                                 : sheet_begin(&sheet, list, "profile", base_name(path), caption,
-                                              "function,name,batch,share,latency_ms,grid,colour,"
-                                              "point",
-                                              error);
+                                              SURFACES, error);
     for (size_t f = 0; good && f < profile->function_count; f++)
         profile_rows(profile, f, &sheet);
     good = good && sheet_end(&sheet, error);
@@ -84,7 +86,7 @@ bool families_profile(const char *path, struct figure_list *list, struct error *
 
 /* ---- Arrival traces ------------------------------------------------------------------------- */
 
-enum { RATE_BINS = 400, INTERVAL_STEPS = 200 };
+enum { RATE_BINS = 400, RATE_LEAST = 10, PER_BIN = 5, INTERVAL_STEPS = 200 };
 
 struct arrivals {
     double *times; /* s, ascending, shifted to begin at 0 */
@@ -106,12 +108,12 @@ static bool arrivals_add(struct arrivals *arrivals, double time, struct error *e
 }
 
 /* The whole trace's instants: 8 bytes a request. */
-static bool arrivals_read(const char *path, struct arrivals *arrivals, const char **format,
-                          struct error *error)
+static bool arrivals_read(const char *path, const char *given, struct arrivals *arrivals,
+                          const char **format, struct error *error)
 {
     struct trace_record record;
     struct error fault = {0};
-    struct trace_reader *reader = trace_open(path, NULL, 1, error);
+    struct trace_reader *reader = trace_open(path, given, 1, error);
     if (reader == NULL)
         return false;
     *format = NULL;
@@ -131,22 +133,39 @@ static bool arrivals_read(const char *path, struct arrivals *arrivals, const cha
     return good;
 }
 
+/* Bins of the rate: fewer where a bin would hold few requests. */
+static size_t rate_bins(const struct arrivals *arrivals)
+{
+    const size_t bins = arrivals->count / PER_BIN;
+    return bins < RATE_LEAST ? RATE_LEAST : bins > RATE_BINS ? RATE_BINS : bins;
+}
+
+static void rate_row(struct sheet *sheet, double time, double rate)
+{
+    sheet_count(sheet, 1);
+    sheet_number(sheet, time);
+    sheet_number(sheet, rate);
+    sheet_number(sheet, NAN);
+    sheet_row_end(sheet);
+}
+
 static void rate_rows(const struct arrivals *arrivals, struct sheet *sheet)
 {
     const double last = arrivals->times[arrivals->count - 1];
-    const double width = last > 0 ? last / RATE_BINS : 1;
+    const size_t bins = rate_bins(arrivals);
+    const double width = last > 0 ? last / (double)bins : 1;
     size_t at = 0;
-    for (size_t bin = 0; bin < RATE_BINS && at < arrivals->count; bin++) {
-        const double end = bin + 1 == RATE_BINS ? INFINITY : width * (double)(bin + 1);
+    double rate = 0;
+    for (size_t bin = 0; bin < bins && at < arrivals->count; bin++) {
+        const double end = bin + 1 == bins ? INFINITY : width * (double)(bin + 1);
         const size_t before = at;
         while (at < arrivals->count && arrivals->times[at] < end)
             at++;
-        sheet_count(sheet, 1);
-        sheet_number(sheet, width * (double)bin);
-        sheet_number(sheet, (double)(at - before) / width);
-        sheet_number(sheet, NAN);
-        sheet_row_end(sheet);
+        rate = (double)(at - before) / width;
+        rate_row(sheet, width * (double)bin, rate);
     }
+    /* Where the last bin ends. */
+    rate_row(sheet, last > 0 ? last : 1, rate);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -178,19 +197,22 @@ static void interval_rows(struct arrivals *arrivals, struct sheet *sheet)
     }
 }
 
-bool families_arrivals(const char *path, struct figure_list *list, struct error *error)
+bool families_arrivals(const char *path, const char *given, struct figure_list *list,
+                       struct error *error)
 {
     struct arrivals arrivals = {0};
     const char *format = NULL;
     char *caption = NULL;
     struct sheet sheet = {0};
-    bool good = arrivals_read(path, &arrivals, &format, error);
+    bool good = arrivals_read(path, given, &arrivals, &format, error);
     good = good && arrivals.times != NULL;
-    if (good && asprintf(&caption,
-                         "%s (%s): %zu requests in %.0f s. Rate: means over %d bins of equal time; "
-                         "what a trace counts by the second or minute is placed at random within.",
-                         base_name(path), format == NULL ? "trace" : format, arrivals.count,
-                         arrivals.times[arrivals.count - 1], RATE_BINS) < 0) {
+    const double last = good ? arrivals.times[arrivals.count - 1] : 0;
+    if (good &&
+        asprintf(&caption,
+                 "%s (%s): %zu requests in %.*f s. Rate: means over %zu bins of equal time; "
+                 "what a trace counts by the second or minute is placed at random within.",
+                 base_name(path), format == NULL ? "trace" : format, arrivals.count,
+                 last < 100 ? 3 : 0, last, rate_bins(&arrivals)) < 0) {
         caption = NULL;
         good = no_memory(error);
     }
@@ -208,60 +230,277 @@ bool families_arrivals(const char *path, struct figure_list *list, struct error 
 
 /* ---- Calibrations --------------------------------------------------------------------------- */
 
-#define POINTS "function,batch,vcpu,vgpu_share,measured_ms,fitted_ms"
+/* A point of a calibration: what was measured, what the fit says, and what a fit that did not see
+ * the point says (NAN where there is none). */
+struct point {
+    char *function;
+    int batch, vcpu;
+    double share; /* per cent of a GPU */
+    double measured, fitted, left_out;
+};
 
-/* A line of the points: a name and five numbers, latencies above 0. */
-static bool point_row(const char *path, size_t number, char *line, struct sheet *sheet,
-                      struct error *error)
+struct points {
+    struct point *items;
+    size_t count, capacity;
+};
+
+enum column_name {
+    COLUMN_FUNCTION,
+    COLUMN_BATCH,
+    COLUMN_VCPU,
+    COLUMN_SHARE,
+    COLUMN_UNIT,
+    COLUMN_MEASURED,
+    COLUMN_FIT,
+    COLUMN_LEFT_OUT,
+    COLUMNS
+};
+
+/* As calibrate --points writes them, among others. */
+static const char *const point_columns[COLUMNS] = {
+    "function", "batch", "vcpu", "share", "unit", "measured_ms", "fit_ms", "left_out_ms"};
+enum { FIELDS_MOST = 64, LINES_MOST = 12 };
+
+static void points_clear(struct points *points)
 {
-    static const char *const names[] = {"batch", "vcpu", "vgpu_share", "measured_ms", "fitted_ms"};
-    double values[5];
+    for (size_t i = 0; i < points->count; i++)
+        free(points->items[i].function);
+    free(points->items);
+    *points = (struct points){0};
+}
+
+/* Where each column stands. */
+static bool header_read(const char *path, char *line, size_t places[COLUMNS], struct error *error)
+{
+    size_t found = 0;
     char *rest = line;
-    const char *function = strsep(&rest, ",");
-    for (size_t i = 0; i < 5; i++) {
-        const char *text = rest == NULL ? "" : strsep(&rest, ",");
-        char *end = NULL;
-        values[i] = strtod(text, &end);
-        if (text[0] == '\0' || *end != '\0' || !isfinite(values[i]) || (i > 2 && values[i] <= 0))
-            return error_input(error, "%s:%zu: %s '%.40s' should be a number%s", path, number,
-                               names[i], text, i > 2 ? " above 0" : "");
+    line[strcspn(line, "\r\n")] = '\0';
+    for (size_t place = 0; rest != NULL; place++) {
+        const char *name = strsep(&rest, ",");
+        for (size_t c = 0; c < COLUMNS; c++)
+            if (strcmp(name, point_columns[c]) == 0) {
+                places[c] = place;
+                found |= (size_t)1 << c;
+            }
     }
-    if (rest != NULL || function[0] == '\0')
-        return error_input(error, "%s:%zu: a line should be " POINTS, path, number);
-    sheet_text(sheet, function);
-    for (size_t i = 0; i < 5; i++)
-        sheet_number(sheet, values[i]);
-    sheet_row_end(sheet);
+    for (size_t c = 0; c < COLUMNS; c++)
+        if ((found & (size_t)1 << c) == 0)
+            return error_input(error,
+                               "%s:1: has no column '%s', which the points that esgsim calibrate "
+                               "--points writes have",
+                               path, point_columns[c]);
     return true;
+}
+
+static bool number_read(const char *path, size_t line, enum column_name column, const char *text,
+                        double *value, struct error *error)
+{
+    char *end = NULL;
+    *value = text == NULL ? NAN : strtod(text, &end);
+    const bool number = text != NULL && text[0] != '\0' && *end == '\0';
+    /* Of one point alone nothing can be left out. */
+    if (number && column == COLUMN_LEFT_OUT && isnan(*value))
+        return true;
+    return (number && isfinite(*value) && *value > 0) ||
+           error_input(error, "%s:%zu: %s '%.40s' should be a number above 0", path, line,
+                       point_columns[column], text == NULL ? "" : text);
+}
+
+static bool point_read(const char *path, size_t number, char *line, const size_t places[COLUMNS],
+                       struct points *points, struct error *error)
+{
+    const char *fields[FIELDS_MOST] = {NULL};
+    double values[COLUMNS] = {0};
+    char *rest = line;
+    line[strcspn(line, "\r\n")] = '\0';
+    for (size_t i = 0; i < FIELDS_MOST && rest != NULL; i++)
+        fields[i] = strsep(&rest, ",");
+    for (enum column_name c = COLUMN_BATCH; c < COLUMNS; c++)
+        if (!number_read(path, number, c, places[c] < FIELDS_MOST ? fields[places[c]] : NULL,
+                         &values[c], error))
+            return false;
+    const char *function =
+        places[COLUMN_FUNCTION] < FIELDS_MOST ? fields[places[COLUMN_FUNCTION]] : NULL;
+    if (function == NULL || function[0] == '\0')
+        return error_input(error, "%s:%zu: names no function", path, number);
+    if (points->count == points->capacity) {
+        const size_t capacity = points->capacity == 0 ? 256 : 2 * points->capacity;
+        struct point *grown = realloc(points->items, capacity * sizeof *grown);
+        if (grown == NULL)
+            return no_memory(error);
+        points->items = grown;
+        points->capacity = capacity;
+    }
+    struct point *point = &points->items[points->count];
+    *point =
+        (struct point){strdup(function),         (int)values[COLUMN_BATCH],
+                       (int)values[COLUMN_VCPU], 100 * values[COLUMN_SHARE] / values[COLUMN_UNIT],
+                       values[COLUMN_MEASURED],  values[COLUMN_FIT],
+                       values[COLUMN_LEFT_OUT]};
+    points->count += point->function != NULL;
+    return point->function != NULL || no_memory(error);
+}
+
+static bool points_read(const char *path, struct points *points, struct error *error)
+{
+    size_t places[COLUMNS] = {0};
+    char *line = NULL;
+    size_t capacity = 0;
+    FILE *in = fopen(path, "r");
+    bool good = in != NULL && getline(&line, &capacity, in) > 0;
+    if (!good)
+        (void)error_input(error, "%s: cannot be read", path);
+    good = good && header_read(path, line, places, error);
+    for (size_t number = 2; good && getline(&line, &capacity, in) > 0; number++)
+        if (line[strcspn(line, "\r\n")] != line[0] || line[0] > '\r')
+            good = point_read(path, number, line, places, points, error);
+    if (good && points->count == 0)
+        good = error_input(error, "%s: holds no point; calibrate --points writes them", path);
+    free(line);
+    if (in != NULL)
+        (void)fclose(in);
+    return good;
+}
+
+/* The function, and its vCPUs where the file has it with several. */
+static char *point_title(const struct points *points, const struct point *point)
+{
+    bool several = false;
+    char *title = NULL;
+    for (size_t i = 0; i < points->count && !several; i++)
+        several = points->items[i].vcpu != point->vcpu &&
+                  strcmp(points->items[i].function, point->function) == 0;
+    if (!several)
+        return strdup(point->function);
+    if (asprintf(&title, "%s %d vCPU", point->function, point->vcpu) < 0)
+        return NULL;
+    return title;
+}
+
+static bool same_surface(const struct point *a, const struct point *b)
+{
+    return a->vcpu == b->vcpu && strcmp(a->function, b->function) == 0;
+}
+
+static bool residual_rows(const struct points *points, struct sheet *sheet, struct error *error)
+{
+    for (size_t i = 0; i < points->count; i++) {
+        const struct point *point = &points->items[i];
+        char *title = point_title(points, point);
+        if (title == NULL)
+            return no_memory(error);
+        sheet_text_cut(sheet, title, 40);
+        sheet_number(sheet, point->batch);
+        sheet_number(sheet, point->share);
+        sheet_number(sheet, point->measured);
+        sheet_number(sheet, point->fitted);
+        sheet_number(sheet, point->left_out);
+        sheet_row_end(sheet);
+        free(title);
+    }
+    return true;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
+/* The batch sizes that are drawn, ascending, each once: where there are many, the powers of two and
+ * the largest. */
+static size_t batch_sizes(const struct points *points, int *sizes)
+{
+    size_t count = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < points->count; i++)
+        sizes[i] = points->items[i].batch;
+    qsort(sizes, points->count, sizeof *sizes, compare_ints);
+    for (size_t i = 0; i < points->count; i++)
+        if (count == 0 || sizes[i] != sizes[count - 1])
+            sizes[count++] = sizes[i];
+    if (count <= LINES_MOST)
+        return count;
+    for (size_t i = 0; i < count; i++)
+        if ((sizes[i] & (sizes[i] - 1)) == 0 || i + 1 == count)
+            sizes[kept++] = sizes[i];
+    return kept;
+}
+
+static void surface_row(const struct point *point, size_t surface, const char *title, bool measured,
+                        const int *sizes, size_t count, struct sheet *sheet)
+{
+    size_t place = 0;
+    while (place < count && sizes[place] != point->batch)
+        place++;
+    if (place == count)
+        return;
+    sheet_count(sheet, surface);
+    sheet_text_cut(sheet, title, 40);
+    sheet_number(sheet, point->batch);
+    sheet_number(sheet, point->share);
+    sheet_number(sheet, measured ? point->measured : point->fitted);
+    sheet_count(sheet, measured);
+    sheet_count(sheet, !measured);
+    sheet_colour(sheet, palette_step(place, count));
+    sheet_number(sheet, palette_series(place).point);
+    sheet_row_end(sheet);
+}
+
+/* Per function and vCPUs: the fit at each measured place, then what was measured there. */
+static bool surface_rows(const struct points *points, struct sheet *sheet, struct error *error)
+{
+    int *sizes = calloc(points->count + 1, sizeof *sizes);
+    size_t surface = 0;
+    bool good = sizes != NULL || no_memory(error);
+    const size_t count = sizes == NULL ? 0 : batch_sizes(points, sizes);
+    for (size_t first = 0; good && first < points->count; first++) {
+        size_t earlier = 0;
+        while (!same_surface(&points->items[earlier], &points->items[first]))
+            earlier++;
+        if (earlier < first)
+            continue;
+        char *title = point_title(points, &points->items[first]);
+        surface++;
+        for (size_t i = first; title != NULL && i < points->count; i++)
+            for (int measured = 0; measured < 2; measured++)
+                if (same_surface(&points->items[first], &points->items[i]))
+                    surface_row(&points->items[i], surface, title, measured != 0, sizes, count,
+                                sheet);
+        good = title != NULL || no_memory(error);
+        free(title);
+    }
+    free(sizes);
+    return good;
 }
 
 bool families_calibration(const char *path, struct figure_list *list, struct error *error)
 {
     struct sheet sheet = {0};
-    char *line = NULL;
-    size_t capacity = 0;
-    size_t number = 1;
-    size_t rows = 0;
-    FILE *in = fopen(path, "r");
-    bool good = in != NULL && getline(&line, &capacity, in) > 0;
-    if (!good)
-        (void)error_input(error, "%s: cannot be read", path);
-    good = good && sheet_begin(&sheet, list, "calibration", base_name(path), base_name(path),
-                               POINTS, error);
-    while (good && getline(&line, &capacity, in) > 0) {
-        line[strcspn(line, "\r\n")] = '\0';
-        number++;
-        if (line[0] == '\0')
-            continue;
-        good = point_row(path, number, line, &sheet, error);
-        rows++;
-    }
-    if (good && rows == 0)
-        good = error_input(error, "%s: holds no point; calibrate --points writes them", path);
+    struct points points = {0};
     struct error ignored;
-    good = sheet_end(&sheet, good ? error : &ignored) && good;
-    free(line);
-    if (in != NULL)
-        (void)fclose(in);
+    char *caption = NULL;
+    bool good = points_read(path, &points, error);
+    if (good &&
+        asprintf(&caption,
+                 "%s: markers are what was measured, lines the fit at those shares; of more "
+                 "than %d batch sizes the powers of two and the largest. Both axes are "
+                 "shared; latency is logarithmic.",
+                 base_name(path), LINES_MOST) < 0) {
+        caption = NULL;
+        good = no_memory(error);
+    }
+    if (good && figure_wanted(list, "calibration")) {
+        good = sheet_begin(&sheet, list, "calibration", base_name(path), base_name(path),
+                           "function,batch,share,measured_ms,fitted_ms,left_out_ms", error);
+        good = good && residual_rows(&points, &sheet, error);
+        good = sheet_end(&sheet, good ? error : &ignored) && good;
+    }
+    if (good && figure_wanted(list, "profile")) {
+        good = sheet_begin(&sheet, list, "profile", base_name(path), caption, SURFACES, error);
+        good = good && surface_rows(&points, &sheet, error);
+        good = sheet_end(&sheet, good ? error : &ignored) && good;
+    }
+    free(caption);
+    points_clear(&points);
     return good;
 }

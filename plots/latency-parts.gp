@@ -22,7 +22,12 @@ do for [p=1:panels] {
     ends[p] = STATS_max <= 0 ? 1 : STATS_max > 4 * STATS_median ? 2 * STATS_median : STATS_max
 }
 
-width = 1200.0; left = 20.0 + 6.9 * longest; right = 16.0; between = 22.0
+# Room for the numbers right of the bars.
+array most[panels]
+do for [p=1:panels] { most[p] = 0 }
+stats data using (most[int(column("panel"))] = column("latency_ms") > most[int(column("panel"))] ? column("latency_ms") : most[int(column("panel"))], 0) nooutput
+
+width = 1200.0; left = 20.0 + 6.9 * longest; right = 24.0; between = 22.0
 height = 34 + 26 + 24 + 20.0 * rows + 52
 eval(begin)
 base = floor + 52.0; ceiling = base + 20.0 * rows
@@ -36,23 +41,22 @@ set tmargin at screen ceiling / full
 here(v) = int(column("panel")) == p ? v : NaN
 paints = "#E69F00 #000000 #BFE3F7 #00557F"
 cut(v) = v < limit ? v : limit
-# An exact comma form for thousands would need a locale; digits alone need none.
-written(v) = sprintf(v >= 100 ? "%.0f" : "%.1f", v)
+# Thousands parted by narrow blanks; a comma would need a locale.
+written(v) = v >= 999999.5 ? sprintf("%d %03d %03d", int(v / 1e6), int(v / 1e3) % 1000, int(v + 0.5) % 1000) \
+    : v >= 9999.5 ? sprintf("%d %03d", int(floor(v + 0.5)) / 1000, int(floor(v + 0.5)) % 1000) : sprintf(v >= 100 ? "%.0f" : "%.1f", v)
 do for [p=1:panels] {
     set lmargin at screen (left + (p - 1) * (each + between)) / width
     set rmargin at screen (left + (p - 1) * (each + between) + each) / width
     unset ytics
-    if (p == 1) {
-        set ytics 1, 1, rows scale 0 tc rgb ink
-        do for [r=1:rows] { set ytics add (names[r] r) }
-    } else {
-        set ytics 1, 1, rows scale 0 format ""
-    }
+    set ytics 1, 1, rows scale 0 format ""
+    if (p == 1) { eval(row_labels) }
     set title titles[p] font size(12) offset 0, -0.6
-    set xlabel "latency (ms)" offset 0, 0.3
+    set xlabel "latency (ms)" offset 0, xlabel_shift
     limit = ends[p]
-    set xrange [0:1.32 * limit]
-    set xtics autofreq step(1.32 * limit, 3)
+    taken = 12 + 7.0 * (strlen(written(most[p])) + (most[p] > limit ? 2 : 0))
+    reach = limit * (taken < 0.6 * each ? each / (each - taken) : 2.5)
+    set xrange [0:reach]
+    set xtics 0, step(limit, 3), limit
     unset key
     if (p == 1) {
         do for [n=1:4] {
@@ -70,7 +74,7 @@ do for [p=1:panels] {
              with boxxyerror lc rgb word(paints, n) notitle, \
          data using (here(cut(column("latency_ms")))):(column("row")):(written(column("latency_ms")).(column("latency_ms") > limit ? " »" : "")) \
              with labels left offset 0.4, 0 font size(10.5) tc rgb ink notitle
-    eval(once)
+    eval(once); eval(unrow_labels)
     do for [n=1:4] { if (p == 1) { unset object n; unset label n + 10 } }
 }
 unset multiplot

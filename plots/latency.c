@@ -140,6 +140,7 @@ static bool distribution_rows(const struct samples *samples, const char *title, 
         sheet_number(sheet, quantile(shares, samples->count, q));
         sheet_colour(sheet, look.colour);
         sheet_number(sheet, look.dash);
+        sheet_number(sheet, look.point);
         sheet_row_end(sheet);
     }
     free(values);
@@ -211,18 +212,19 @@ static bool sheets_begin(struct sheet sheets[2], const struct source *source,
         source_caption(
             source, scenario,
             "A line that ends below 100 %: the rest was dropped, or lies past the 99.95th "
-            "percentile. Dashed: the SLO.",
+            "percentile. Dashed: the SLO. The right axis may end before the longest.",
             false),
         source_caption(
             source, scenario,
             "A bar is the percentile; its parts are those of the requests nearest to it, "
-            "scaled to its length (parallel branches overlap). » : the bar goes on.",
+            "scaled to its length (parallel branches overlap). » : the bar goes on. No bar: the "
+            "percentile reaches into the dropped.",
             false)};
     sheets[0] = sheets[1] = (struct sheet){0};
     bool good = captions[0] != NULL && captions[1] != NULL ? true : no_memory(error);
     if (good && figure_wanted(list, "latency-cdf"))
         good = sheet_begin(&sheets[0], list, "latency-cdf", scenario->title, captions[0],
-                           "row,contender,percent,latency_ms,slo_share,colour,dash", error);
+                           "row,contender,percent,latency_ms,slo_share,colour,dash,point", error);
     if (good && figure_wanted(list, "latency-parts"))
         good = sheet_begin(&sheets[1], list, "latency-parts", scenario->title, captions[1],
                            "panel,panel_title,row,contender,queue_ms,transfer_ms,cold_ms,exec_ms,"
@@ -376,31 +378,41 @@ static bool contender_timeline(const struct source *source, const struct report_
     return good;
 }
 
+/* The first of the contender's runs that recorded a timeline; NULL. */
+static const struct summary_row *timeline_run(const struct source *source,
+                                              const struct report_contender *contender)
+{
+    for (size_t i = 0; i < contender->run_count; i++) {
+        const struct summary_row *run = &source->report->results->runs[contender->runs[i]];
+        if (details_has(source->details, run->hash, "timeline"))
+            return run;
+    }
+    return NULL;
+}
+
 bool families_timeline(const struct source *source, struct figure_list *list, struct error *error)
 {
-    const struct summary_row *runs = source->report->results->runs;
-    bool any = false;
+    size_t recorded = 0;
     bool good = true;
     if (!figure_wanted(list, "timeline"))
         return true;
+    for (size_t s = 0; s < source->report->scenario_count; s++)
+        for (size_t c = 0; c < source->report->scenarios[s].contender_count; c++)
+            recorded += timeline_run(source, &source->report->scenarios[s].contenders[c]) != NULL;
+    if (recorded == 0)
+        return figure_list_note(list, error,
+                                "timeline: not drawn, no run recorded one (\"record\": \"all\" "
+                                "keeps it)");
+    const bool firsts = list->timelines_most > 0 && recorded > list->timelines_most;
     for (size_t s = 0; good && s < source->report->scenario_count; s++) {
         const struct report_scenario *scenario = &source->report->scenarios[s];
-        for (size_t c = 0; good && c < scenario->contender_count; c++) {
-            const struct report_contender *contender = &scenario->contenders[c];
-            /* The first of its seeds that recorded one. */
-            for (size_t i = 0; i < contender->run_count; i++) {
-                const struct summary_row *run = &runs[contender->runs[i]];
-                if (!details_has(source->details, run->hash, "timeline"))
-                    continue;
-                any = true;
-                good = contender_timeline(source, scenario, contender, run, list, error);
-                break;
-            }
+        bool any = false;
+        for (size_t c = 0; good && c < scenario->contender_count && !(firsts && any); c++) {
+            const struct summary_row *run = timeline_run(source, &scenario->contenders[c]);
+            any = any || run != NULL;
+            good = run == NULL ||
+                   contender_timeline(source, scenario, &scenario->contenders[c], run, list, error);
         }
     }
-    if (!good || any)
-        return good;
-    return figure_list_note(list, error,
-                            "timeline: not drawn, no run recorded one (\"record\": \"all\" keeps "
-                            "it)");
+    return good;
 }

@@ -87,6 +87,16 @@ struct look palette_policy(const char *policy, size_t variant)
     return look;
 }
 
+struct look palette_distinct(struct look look, unsigned *used)
+{
+    static const int all[] = {14, 12, 4, 8, 10, 6, 15, 13, 11, 9, 5, 7, 3, 2, 1};
+    for (size_t i = 0; i < COUNT(all) && (*used & 1U << look.point) != 0; i++)
+        if ((*used & 1U << all[i]) == 0)
+            look.point = all[i];
+    *used |= 1U << look.point;
+    return look;
+}
+
 struct look palette_series(size_t index)
 {
     return (struct look){colours[index % COUNT(colours)], markers[index % COUNT(markers)],

@@ -23,6 +23,10 @@ struct look {
  * not know (a plugin) gets one by its name, the same in every figure. */
 struct look palette_policy(const char *policy, size_t variant);
 
+/* The look with a marker that none before it in the figure has, as long as there are any: `used` is
+ * the set of those taken, 0 at first. Where colours do not show, markers tell contenders apart. */
+struct look palette_distinct(struct look look, unsigned *used);
+
 /* The look of number `index` of things that are no policies: settings, functions. */
 struct look palette_series(size_t index);
 

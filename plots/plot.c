@@ -9,10 +9,22 @@
 #include "plots/gnuplot.h"
 #include "workloads/document.h"
 
-const char *const plot_scripts[] = {"hit-rate",    "cost",          "hit-against-cost",
-                                    "latency-cdf", "latency-parts", "decisions",
-                                    "sensitivity", "timeline",      "profile",
-                                    "arrivals",    "calibration",   "simulated-against-real",
+const char *const plot_scripts[] = {"hit-rate",
+                                    "cost",
+                                    "hit-against-cost",
+                                    "cost-parts",
+                                    "resources",
+                                    "batch-sizes",
+                                    "settings",
+                                    "latency-cdf",
+                                    "latency-parts",
+                                    "decisions",
+                                    "sensitivity",
+                                    "timeline",
+                                    "profile",
+                                    "arrivals",
+                                    "calibration",
+                                    "simulated-against-real",
                                     NULL};
 
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error)
@@ -22,6 +34,7 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
         return false;
     const struct source source = {report, details};
     bool good = families_summary(&source, list, error) && families_latency(&source, list, error) &&
+                families_breakdown(&source, list, error) &&
                 families_sensitivity(&source, list, error) &&
                 families_timeline(&source, list, error);
     details_close(details);
@@ -41,10 +54,11 @@ static bool results_file(const char *path, struct figure_list *list, struct erro
     return good;
 }
 
-bool plot_file(const char *path, struct figure_list *list, struct error *error)
+bool plot_file(const char *path, const char *trace_format, struct figure_list *list,
+               struct error *error)
 {
     static const unsigned char hdf5[] = {0x89, 'H', 'D', 'F'};
-    static const char points[] = "function,batch,vcpu,vgpu_share,";
+    static const char points[] = "function,predictor,";
     char head[64] = {0};
     FILE *file = fopen(path, "r");
     if (file == NULL)
@@ -57,11 +71,11 @@ bool plot_file(const char *path, struct figure_list *list, struct error *error)
         return error_input(error, "%s: cannot be read: %s", path, strerror(fault));
     if (length >= sizeof hdf5 && memcmp(head, hdf5, sizeof hdf5) == 0)
         return results_file(path, list, error);
-    if (strncmp(head, points, strlen(points)) == 0)
+    if (trace_format == NULL && strncmp(head, points, strlen(points)) == 0)
         return families_calibration(path, list, error);
-    if (head[strspn(head, " \t\r\n")] == '{')
+    if (trace_format == NULL && head[strspn(head, " \t\r\n")] == '{')
         return families_profile(path, list, error);
-    return families_arrivals(path, list, error);
+    return families_arrivals(path, trace_format, list, error);
 }
 
 /* The script's path: in the working folder, else in the data folder. The caller frees. */

@@ -1,23 +1,31 @@
 /* The figures of a results file, a latency profile, an arrival trace or a calibration's points.
  *
- * | script            | of      | a figure for      | shows |
- * |-------------------|---------|-------------------|-----------------------------------------------|
- * | hit-rate          | results | setting           | SLO hit rate by application and contender |
- * | cost              | results | setting           | cost by application and contender | |
- * hit-against-cost  | results | setting           | both, the Pareto front, the bound             |
- * | latency-cdf       | results | setting           | distribution of latency, of latency / SLO |
- * | latency-parts     | results | setting           | percentiles split into queue … execution | |
- * decisions         | results | setting           | time and work of a decision                   |
- * | sensitivity       | results | policy parameter  | what its values change, all else equal | |
- * timeline          | results | setting, contender| utilisation, queues, containers over time     |
- * | profile           | profile |                   | latency over batch and share of a GPU | |
- * arrivals          | trace   |                   | rate over time, intervals beside Poisson's    |
- * | calibration       | points  |                   | fitted against measured latency, residuals |
+ * Of results, a figure a setting:
  *
- * simulated-against-real, of a simulation and a replay, has a header of its own: plots/against.h.
+ * hit-rate, cost: by application and contender.
+ * hit-against-cost: both, the Pareto front, the bound.
+ * cost-parts: what is paid and what is provisioned.
+ * resources: utilisation, fragmentation, batch size.
+ * batch-sizes: share of the jobs by the size of their batch.
+ * latency-cdf: distribution of latency, of latency / SLO.
+ * latency-parts: percentiles split into queue … execution.
+ * decisions: time and work of a decision.
  *
- * latency-* need runs that record requests, timeline runs that record all: where there are none,
- * the list's notes say so.
+ * Of results as a whole:
+ *
+ * settings: hit rate, cost and tail latency of every contender in every setting.
+ * sensitivity: a figure a policy parameter: what its values change, all else equal.
+ * timeline: a figure a setting and contender: utilisation, queues, containers over time.
+ *
+ * Of other files:
+ *
+ * profile: of a profile or of a calibration's points: latency over batch and share of a GPU.
+ * arrivals: of a trace: rate over time, intervals beside Poisson's.
+ * calibration: of a calibration's points: fitted against measured latency, residuals.
+ * simulated-against-real: of a simulation and a replay: see plots/against.h.
+ *
+ * latency-* need runs that record requests, timeline and batch-sizes runs that record all: where
+ * there are none, the list's notes say so.
  */
 #ifndef ESGSIM_PLOTS_PLOT_H
 #define ESGSIM_PLOTS_PLOT_H
@@ -31,9 +39,11 @@
 /* Names of the scripts above, NULL-terminated. */
 extern const char *const plot_scripts[];
 
-/* Write the CSVs of a file's figures, whatever of the four it is. ERROR_INPUT where it is none of
- * them or is damaged. The list holds what was written even where this fails. */
-bool plot_file(const char *path, struct figure_list *list, struct error *error);
+/* Write the CSVs of a file's figures, whatever of the four it is. `trace_format`: it is a trace of
+ * that format (traces/arrival_trace.h); NULL: told from the content. ERROR_INPUT where it is none
+ * of the four or is damaged. The list holds what was written even where this fails. */
+bool plot_file(const char *path, const char *trace_format, struct figure_list *list,
+               struct error *error);
 /* The same for results that are loaded already; details come from the file they name. */
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error);
 

@@ -1,8 +1,8 @@
-# Latency of a profile's functions over the share of a GPU, a line a batch size: markers are the grid's
-# points, lines what is interpolated between them.
+# Latency of functions over the share of a GPU, a line a batch size: of a profile, its grid's points and
+# what is interpolated between them; of a calibration, what was measured and what was fitted.
 #
-# Columns: function (1…), name, batch, share (per cent of a GPU), latency_ms, grid (1: a point of the
-# grid), colour, point, subject, caption.
+# Columns: function (1…), name, batch, share (per cent of a GPU), latency_ms, grid (1: has a marker),
+# line (1: a line goes through it), colour, point, subject, caption.
 folder = ARG0[:strstrt(ARG0, "profile.gp") - 1]
 heading = "Latency over batch and share of a GPU"
 load folder."common.gp"
@@ -42,22 +42,22 @@ do for [f=1:panels] {
     set rmargin at screen (left + place * (each + between) + each) / width
     set title names[f] font size(12) offset 0, -0.6
     unset xlabel
-    if (f + columns > panels) { set xlabel "share of a GPU (%)" offset 0, 0.3 }
+    if (f + columns > panels) { set xlabel "share of a GPU (%)" offset 0, xlabel_shift }
     unset ylabel
     set format y (place == 0 ? "%g" : "")
-    if (place == 0) { set ylabel "latency of a batch (ms)" }
+    if (place == 0) { set ylabel "latency of a batch (ms)" offset ylabel_shift, 0 }
     unset key
     if (f == 1) {
         do for [b=1:count] {
-            text = "batch ".word(batches, b); dash = 0; point = points[b]; colour = colours[b]; n = b
+            text = "batch ".word(batches, b); line_dash = 0; point = points[b]; colour = colours[b]; n = b
             x = left + 100.0 * ((b - 1) % 10); y = top - 12.0 - 18 * int((b - 1) / 10); eval(legend)
         }
         n = count
     }
-    plot for [i=1:words(sizes[f])] data using (in(f, word(sizes[f], i), column("share"))):(column("latency_ms")) \
+    plot for [i=1:words(sizes[f])] data using (in(f, word(sizes[f], i), column("line") == 1 ? column("share") : NaN)):(column("latency_ms")) \
              smooth unique with lines lw 1.5 lc rgb colours[place_of(word(sizes[f], i))] notitle, \
          for [i=1:words(sizes[f])] data using (in(f, word(sizes[f], i), column("grid") == 1 ? column("share") : NaN)):(column("latency_ms")) \
-             with points pt points[place_of(word(sizes[f], i))] ps 0.8 lc rgb colours[place_of(word(sizes[f], i))] notitle
+             with points pt points[place_of(word(sizes[f], i))] ps 0.8 * mark lc rgb colours[place_of(word(sizes[f], i))] notitle
     eval(once); eval(unlegend)
 }
 unset multiplot

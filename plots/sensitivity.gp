@@ -46,7 +46,7 @@ beside(s, v) = log_axis ? v * 1.08 ** apart(s) : v + 0.03 * (last - first) * apa
 do for [p=1:panels] {
     set lmargin at screen (left + (p - 1) * (each + between)) / width
     set rmargin at screen (left + (p - 1) * (each + between) + each) / width
-    set ylabel axes[p] offset 0.6, 0
+    set ylabel axes[p] offset ylabel_shift, 0
     low = 1e300; high = -1e300
     reach(v, h) = (low = v - h < low ? v - h : low, high = v + h > high ? v + h : high, 0)
     set xrange [*:*]; set yrange [*:*]
@@ -59,14 +59,14 @@ do for [p=1:panels] {
     unset key
     if (p == 1) {
         do for [s=1:series] {
-            text = names[s]; dash = dashes[s]; point = points[s]; colour = colours[s]; n = s
+            text = names[s]; line_dash = dashes[s]; point = points[s]; colour = colours[s]; n = s
             x = left + (60 + 7.2 * longest) * ((s - 1) % columns); y = top - 12.0 - 20 * int((s - 1) / columns); eval(legend)
         }
     }
     plot for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")):(half("half_width")) \
              with yerrorbars ps 0 lw 1.2 lc rgb colours[s] notitle, \
          for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")) \
-             smooth unique with linespoints lw 1.6 dt dashes[s] pt points[s] ps 0.8 lc rgb colours[s] notitle
+             smooth unique with linespoints lw 1.6 dt dashes[s] pt points[s] ps 0.8 * mark lc rgb colours[s] notitle
     if (p == 1) { eval(once); n = series; eval(unlegend) }
 }
 unset multiplot

@@ -127,6 +127,23 @@ static bool draw_decisions(const struct source *source, const struct report_scen
                 panels, sizeof panels / sizeof panels[0], list, error);
 }
 
+static bool draw_resources(const struct source *source, const struct report_scenario *scenario,
+                           struct figure_list *list, struct error *error)
+{
+    static const struct dots_panel panels[] = {
+        {"vGPUs", "held (%)", NULL, "gpu_utilisation", NULL, 100},
+        {"vCPUs", "held (%)", NULL, "vcpu_utilisation", NULL, 100},
+        {"GPU memory", "held (%)", NULL, "gpu_memory_utilisation", NULL, 100},
+        {"fragmented", "free on GPUs in use (%)", NULL, "gpu_fragmentation", NULL, 100},
+        {"stranded", "of the free vGPUs (%)", NULL, "stranded_vgpu", NULL, 100},
+        {"batches", "jobs per batch", NULL, "mean_batch", NULL, 1},
+    };
+    return dots(source, scenario, "resources",
+                "Means over time. Stranded: free vGPUs that no waiting batch could use, while any "
+                "waits; empty where none ever did. Axes do not begin at 0.",
+                panels, sizeof panels / sizeof panels[0], list, error);
+}
+
 /* ---- Hit rate against cost ------------------------------------------------------------------ */
 
 /* Is no other contender both as cheap and as good, and one of the two more so? */
@@ -201,11 +218,13 @@ bool families_summary(const struct source *source, struct figure_list *list, str
     bool good = true;
     for (size_t s = 0; good && s < source->report->scenario_count; s++) {
         const struct report_scenario *scenario = &source->report->scenarios[s];
-        good = (!figure_wanted(list, "hit-rate") || draw_hit_rate(source, scenario, list, error)) &&
-               (!figure_wanted(list, "cost") || draw_cost(source, scenario, list, error)) &&
-               (!figure_wanted(list, "hit-against-cost") ||
-                draw_tradeoff(source, scenario, list, error)) &&
-               (!figure_wanted(list, "decisions") || draw_decisions(source, scenario, list, error));
+        good =
+            (!figure_wanted(list, "hit-rate") || draw_hit_rate(source, scenario, list, error)) &&
+            (!figure_wanted(list, "cost") || draw_cost(source, scenario, list, error)) &&
+            (!figure_wanted(list, "hit-against-cost") ||
+             draw_tradeoff(source, scenario, list, error)) &&
+            (!figure_wanted(list, "resources") || draw_resources(source, scenario, list, error)) &&
+            (!figure_wanted(list, "decisions") || draw_decisions(source, scenario, list, error));
     }
     return good;
 }

@@ -1,4 +1,5 @@
-# One run over simulated time: utilisation and fragmentation, queues, containers.
+# One run over simulated time: utilisation; free vGPUs and those that no waiting batch could use;
+# queues; containers.
 #
 # Columns: time_s, gpu, vcpu, gpu_memory, stranded (per cent), waiting, running, idle, starting (counts;
 # means over the samples of a bin), subject, subject, caption.
@@ -17,16 +18,18 @@ set lmargin at screen 72.0 / width
 set rmargin at screen (width - 170.0) / width
 set xrange [first:(last > first ? last : first + 1)]
 set style data lines
+# Without work waiting nothing is stranded.
+number(name) = strlen(strcol(name)) > 0 ? column(name) : 0
 do for [p=1:4] {
     ceiling = floor + 44 + (5 - p) * tall - 14.0
     set tmargin at screen ceiling / full
     set bmargin at screen (ceiling - tall + 30.0) / full
-    set key at screen (width - 160.0) / width, screen ceiling / full left top Left reverse samplen 2.5 spacing 1.3
+    set key at screen (width - 160.0) / width, screen ceiling / full left top Left reverse samplen 2.5 spacing key_spacing
     set format x (p == 4 ? "%g" : "")
     unset xlabel
-    if (p == 4) { set xlabel "simulated time (s)" }
+    if (p == 4) { set xlabel "simulated time (s)" offset 0, xlabel_shift }
     if (p == 1) {
-        set ylabel "held (%)"
+        set ylabel "held (%)" offset ylabel_shift, 0
         set yrange [0:102]; set ytics 25
         plot data using "time_s":"gpu" lw 1.8 lc rgb "#0072B2" title "vGPUs", \
              data using "time_s":"vcpu" lw 1.6 dt 2 lc rgb "#D55E00" title "vCPUs", \
@@ -34,18 +37,20 @@ do for [p=1:4] {
         eval(once)
     }
     if (p == 2) {
-        set ylabel "stranded (%)"
-        set style fill solid 0.5
-        plot data using "time_s":"stranded" with fillsteps lc rgb middle title "free vGPUs"
+        set ylabel "free vGPUs (%)" offset ylabel_shift, 0
+        set style fill solid 1.0 noborder
+        free(g) = g == g ? 100 - g : NaN
+        plot data using "time_s":(free(column("gpu"))) with fillsteps lc rgb faint title "free", \
+             data using "time_s":(free(column("gpu")) * number("stranded") / 100) with fillsteps lc rgb "#D55E00" title "stranded"
     }
     if (p == 3) {
-        set ylabel "jobs, batches"
+        set ylabel "jobs, batches" offset ylabel_shift, 0
         set yrange [0:(busiest > 0 ? 1.06 * busiest : 1)]; set ytics autofreq step(busiest > 0 ? busiest : 1, 5)
         plot data using "time_s":"waiting" lw 1.8 lc rgb "#D55E00" title "jobs waiting", \
              data using "time_s":"running" lw 1.6 dt 2 lc rgb "#0072B2" title "batches running"
     }
     if (p == 4) {
-        set ylabel "containers"
+        set ylabel "containers" offset ylabel_shift, 0
         set yrange [0:(most > 0 ? 1.06 * most : 1)]; set ytics autofreq step(most > 0 ? most : 1, 5)
         plot data using "time_s":"idle" lw 1.8 lc rgb "#009E73" title "idle and warm", \
              data using "time_s":"starting" lw 1.6 dt 2 lc rgb "#CC79A7" title "starting"

@@ -133,6 +133,15 @@ bool details_requests(const struct details *details, const char *hash, struct de
     return good;
 }
 
+bool details_batches(const struct details *details, const char *hash, struct batch_row **rows,
+                     size_t *count, struct error *error)
+{
+    void *read = NULL;
+    bool good = rows_of(details, hash, "batches", &layout_batches, &read, count, error);
+    *rows = read;
+    return good;
+}
+
 bool details_timeline(const struct details *details, const char *hash, struct timeline_row **rows,
                       size_t *count, struct error *error)
 {

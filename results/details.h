@@ -40,6 +40,10 @@ bool details_has(const struct details *details, const char *hash, const char *ta
 bool details_requests(const struct details *details, const char *hash, struct detail_request **rows,
                       size_t *count, struct error *error);
 
+/* The run's batches in order of their end, warm-up included; the caller frees *rows. */
+bool details_batches(const struct details *details, const char *hash, struct batch_row **rows,
+                     size_t *count, struct error *error);
+
 /* The run's samples over time; the caller frees *rows. */
 bool details_timeline(const struct details *details, const char *hash, struct timeline_row **rows,
                       size_t *count, struct error *error);

@@ -275,8 +275,8 @@ void page_tables(const struct page *page, const struct report_scenario *scenario
 
 /* ---- In words ------------------------------------------------------------------------------- */
 
-/* "a, b and c" of the contenders whose sign is that; false where there is none. */
-static bool names_write(const struct page *page, const struct report_scenario *scenario, bool cost,
+/* An entry with the contenders whose sign is that; nothing where there is none. */
+static void names_write(const struct page *page, const struct report_scenario *scenario, bool cost,
                         int sign, const char *lead, FILE *out)
 {
     size_t count = 0;
@@ -285,11 +285,12 @@ static bool names_write(const struct page *page, const struct report_scenario *s
         if (c == scenario->reference || comparison.saving.n < 2 ||
             sign_of(cost ? comparison.saving : comparison.hit_points) != sign)
             continue;
-        (void)fputs(count == 0 ? lead : ", ", out);
+        (void)fputs(count == 0 ? "<li>" : ", ", out);
+        (void)fputs(count == 0 ? lead : "", out);
         html_element(out, "code", scenario->contenders[c].title);
         count++;
     }
-    return count > 0;
+    (void)fputs(count > 0 ? ".</li>\n" : "", out);
 }
 
 static void front_write(const struct page *page, const struct report_scenario *scenario, FILE *out)
@@ -311,7 +312,10 @@ static void front_write(const struct page *page, const struct report_scenario *s
         }
         if (beaten)
             continue;
-        (void)fputs(count == 0 ? " By the means, none is both cheaper and better than " : ", ",
+        (void)fputs(count == 0
+                        ? "On the Pareto front, that is, by the means none here is as good and "
+                          "cheaper, or as cheap and better: "
+                        : ", ",
                     out);
         html_element(out, "code", scenario->contenders[c].title);
         count++;
@@ -329,17 +333,15 @@ void page_words(const struct page *page, const struct report_scenario *scenario,
         (void)fprintf(out, " meets %.1f %% of the SLOs at $%.4f for 1,000 requests.",
                       estimate_of(page->report, esg, NULL, &main_columns[0]).mean,
                       estimate_of(page->report, esg, NULL, &main_columns[1]).mean);
-        if (names_write(page, scenario, false, 1, " It hits more than ", out))
-            (void)fputs(".", out);
-        if (names_write(page, scenario, false, -1, " It hits fewer than ", out))
-            (void)fputs(".", out);
-        if (names_write(page, scenario, false, 0, " Hit rates cannot be told apart from those of ",
-                        out))
-            (void)fputs(".", out);
-        if (names_write(page, scenario, true, 1, " It costs less than ", out))
-            (void)fputs(".", out);
-        if (names_write(page, scenario, true, -1, " It costs more than ", out))
-            (void)fputs(".", out);
+        (void)fputs("</p>\n<ul>\n", out);
+        names_write(page, scenario, false, 1, "It meets more SLOs than ", out);
+        names_write(page, scenario, false, -1, "It meets fewer SLOs than ", out);
+        names_write(page, scenario, false, 0, "Its hit rate cannot be told apart from that of ",
+                    out);
+        names_write(page, scenario, true, 1, "It costs less than ", out);
+        names_write(page, scenario, true, -1, "It costs more than ", out);
+        names_write(page, scenario, true, 0, "Its cost cannot be told apart from that of ", out);
+        (void)fputs("</ul>\n<p>", out);
     }
     front_write(page, scenario, out);
     (void)fputs("</p>\n", out);

@@ -44,14 +44,17 @@ const char html_style[] =
     "small{color:#5c5c5c}"
     "dt{font-weight:600}dd{margin:0 0 .4rem 1.2rem}.verdict h3{margin:.5rem 0}"
     "details{margin:.6rem 0}summary{cursor:pointer;font-weight:600}"
-    "figure{margin:1rem 0;overflow-x:auto}figure svg{display:block;width:100%;min-width:46rem;"
+    "figure{margin:1rem 0;overflow-x:auto;content-visibility:auto;contain-intrinsic-size:auto "
+    "60rem "
+    "auto 30rem}figure svg{display:block;width:100%;min-width:46rem;"
     "height:auto}"
     ".grade{display:inline-block;padding:0 .4em;border:1px solid #888;border-radius:3px;"
     "font-size:.8rem}"
     ".verdict{border-left:4px solid #0072b2;padding:.1rem .8rem;margin:.8rem 0;max-width:60rem}"
     "@media print{body{max-width:none;font-size:10pt;padding:0}.scroll,figure,pre{overflow:visible}"
     "table{font-size:6.5pt}th,td,th button{padding:.1rem .2rem;white-space:normal}"
-    "figure svg{min-width:0}figure,tr{break-inside:avoid}h2,h3,h4,summary{break-after:avoid}"
+    "figure{content-visibility:visible}figure "
+    "svg{min-width:0}figure,tr{break-inside:avoid}h2,h3,h4,summary{break-after:avoid}"
     "nav{display:none}th:first-child,td:first-child{position:static}pre{white-space:pre-wrap}}";
 
 /* Presses on headers sort; print shows what is folded. */
@@ -159,18 +162,17 @@ static void what_was_run(const struct page *page, FILE *out)
 static void repeat_write(const struct page *page, FILE *out)
 {
     const char *path = page->report->results->path;
-    const char *base = strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1;
     (void)fputs("<h3>To repeat it</h3>\n<pre><code>", out);
     if (page->command != NULL) {
         html_text(out, page->command);
         (void)fputs("\n", out);
     } else {
         (void)fputs("esgsim sweep SWEEP.json --out ", out);
-        html_text(out, base);
+        html_text(out, path);
         (void)fputs("\n", out);
     }
     (void)fputs("esgsim report ", out);
-    html_text(out, base);
+    html_text(out, path);
     (void)fputs(" --format html", out);
     if (page->paper != NULL) {
         (void)fputs(" --paper ", out);
@@ -375,6 +377,8 @@ static void reading_write(FILE *out)
         "its jobs; of parallel branches all count.</li>\n"
         "<li>plan missed %: batches that ran with fewer jobs, or in another configuration, than a "
         "plan made ahead had said; - where the policy plans none ahead.</li>\n"
+        "<li>Over time: of many recorded runs that of the first policy alone is drawn here; esgsim "
+        "plot --only timeline draws all.</li>\n"
         "<li>Units: work that the policy reports for a decision: nodes expanded, candidates looked "
         "at.</li>\n"
         "<li>bound: what no policy that meets the SLO can beat: the share of requests whose "
@@ -491,7 +495,11 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     }
     what_was_run(page, out);
     repeat_write(page, out);
-    (void)fputs("<h2 id=\"words\">In words</h2>\n", out);
+    (void)fputs(
+        "<h2 id=\"words\">In words</h2>\n<p>How <code>esg</code> stands to the other "
+        "policies. <em>More</em>, <em>fewer</em> and <em>less</em> stand only where the 95 % "
+        "interval of the difference, seed by seed, leaves out zero.</p>\n",
+        out);
     for (size_t s = 0; s < page->report->scenario_count; s++) {
         html_element(out, "h3", page->report->scenarios[s].title);
         page_words(page, &page->report->scenarios[s], out);

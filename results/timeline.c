@@ -22,6 +22,8 @@ static const char closing[] = "\n]}\n";
 enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_INVOKERS = 10 };
 /* Threads of the cluster; lanes are numbered from TID_LANES on, containers from TID_CONTAINERS. */
 enum { TID_COUNTERS, TID_DECISIONS, TID_DROPS, TID_LANES = 10, TID_CONTAINERS = 1 << 24 };
+/* Of one application, where lanes are put in order. */
+enum { LANES_MOST = 1 << 20 };
 
 struct lane {
     sim_time_t end; /* of the last slice in it */
@@ -154,9 +156,9 @@ static bool name_process(struct timeline *timeline, uint32_t pid, const char *na
                 pid, pid);
 }
 
-/* `name`: as JSON. */
-static bool name_thread(struct timeline *timeline, uint32_t pid, uint32_t tid, const char *name,
-                        struct error *error)
+/* `name`: as JSON; tracks stand by `order` in their process. */
+static bool name_ordered(struct timeline *timeline, uint32_t pid, uint32_t tid, uint32_t order,
+                         const char *name, struct error *error)
 {
     return emit(timeline, error,
                 "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
@@ -165,7 +167,13 @@ static bool name_thread(struct timeline *timeline, uint32_t pid, uint32_t tid, c
            emit(timeline, error,
                 "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
                 ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
-                pid, tid, tid);
+                pid, tid, order);
+}
+
+static bool name_thread(struct timeline *timeline, uint32_t pid, uint32_t tid, const char *name,
+                        struct error *error)
+{
+    return name_ordered(timeline, pid, tid, tid, name, error);
 }
 
 /* As JSON, allocated; NULL: out of memory. */
@@ -505,11 +513,13 @@ static bool add_request(void *context, const struct request_row *row, struct err
     struct timeline *timeline = context;
     struct lanes *lanes = &timeline->applications[row->application];
     char *name = quote(timeline->workload->applications[row->application].name);
+    /* The lanes of one application stand together. */
+    const uint32_t order = row->application * LANES_MOST + (uint32_t)lanes->count;
     uint32_t tid = 0;
     bool is_new = false;
     bool good = name != NULL &&
                 lanes_take(timeline, lanes, row->arrival_ns, row->finish_ns, &tid, &is_new, error);
-    good = good && (!is_new || name_thread(timeline, PID_REQUESTS, tid, name, error)) &&
+    good = good && (!is_new || name_ordered(timeline, PID_REQUESTS, tid, order, name, error)) &&
            request_slice(timeline, row, name, tid, error) &&
            flow_write(timeline, row, tid, error) &&
            (!row->dropped || drop_write(timeline, row, name, error));

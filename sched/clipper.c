@@ -10,11 +10,11 @@
  *   (waiting and cold starts are not the batch's size's doing).
  * - `max_batch` is no bound by default: what bounds a batch is latency.
  * - Batches have the sizes of the profile, so a cap between two allows the lower; a batch is full
- * if it has as many jobs as the cap allows.
+ *   if it has as many jobs as the cap allows.
  * - Clipper's containers have one size, a GPU to each [recall]. `vgpu` is the share that a batch
  *   holds alone, 0, the default, a whole GPU; each function has the largest share up to that, with
  *   the vCPUs of its fastest configuration, as under "clockwork". To choose a smaller share would
- * take a rule for sizes, which Clipper has none of: `vgpu` sets one for all.
+ *   take a rule for sizes, which Clipper has none of: `vgpu` sets one for all.
  * - Queues are served in order of arrival; with a batch delay a queue that waits for more jobs does
  *   not hold up the others, whatever `head_of_line` says: Clipper's queues are one a model.
  */
@@ -170,6 +170,7 @@ const struct policy policy_clipper = {
     .state_bytes = sizeof(struct clipper),
     .init = clipper_init,
     .on_ready = clipper_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = clipper_on_finish,
     .decide = dispatcher_decide,
     .finish = clipper_finish,

@@ -10,14 +10,14 @@
  * - `vgpu`: the share that one batch holds alone; 0, the default, is a whole GPU as in the paper.
  *   Each function has the largest share up to that; vCPUs are those of the fastest configuration.
  * - A request passes several stages, Clockwork's models know one. "In time" is: this batch's
- * nominal time and the fastest way through the later stages, each alone, end by the request's
- * deadline. By that rule requests are dropped. Batches above one must moreover keep within the
- * stage's share of the time that is left (`reserve` "share"; "rest": only the fastest way is kept
- * free), else the first stages would use up what the later ones need for queueing.
+ *   nominal time and the fastest way through the later stages, each alone, end by the request's
+ *   deadline. By that rule requests are dropped. Batches above one must moreover keep within the
+ *   stage's share of the time that is left (`reserve` "share"; "rest": only the fastest way is kept
+ *   free), else the first stages would use up what the later ones need for queueing.
  * - A batch takes the oldest jobs, since the platform's queues are served from the front.
  * - LOAD: a batch runs on an idle container. Where there is none it starts one only if the mean
- * cold start still leaves it in time; else a container is started without a batch where it would
- * fit, one at a time per function. UNLOAD is the platform's keep-alive.
+ *   cold start still leaves it in time; else a container is started without a batch where it would
+ *   fit, one at a time per function. UNLOAD is the platform's keep-alive.
  * - Transfers, noise, interference and decision time are in no prediction: Clockwork's workers are
  *   built to have none, so what they add here is missed deadlines that the paper would not have.
  */
@@ -142,12 +142,9 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
     return SIM_NONE;
 }
 
-/* Gives up the first of the oldest jobs that cannot make it; a request's places in its other queues
- * go with it. */
-static bool drop_lost(struct clockwork *self, struct platform *platform, uint32_t queue)
+/* Gives up the first of the oldest jobs that cannot make it. */
+static bool drop_lost(const struct clockwork *self, struct platform *platform, uint32_t queue)
 {
-    const struct application *application =
-        &platform_workload(platform)->applications[platform_queue_application(platform, queue)];
     const sim_time_t alone = needed_alone(self, platform, queue);
     const uint32_t window = window_of(self, platform, queue);
     uint32_t position = 0;
@@ -157,11 +154,7 @@ static bool drop_lost(struct clockwork *self, struct platform *platform, uint32_
     if (position == window)
         return false;
     platform_charge(platform, 1);
-    if (!platform_drop(platform, queue, position))
-        return false;
-    for (uint32_t s = 0; s < application->stage_count; s++)
-        dispatcher_refresh(&self->dispatcher, platform, application->first_queue + s);
-    return true;
+    return platform_drop(platform, queue, position);
 }
 
 static bool clockwork_decide(void *state, struct platform *platform)
@@ -206,24 +199,16 @@ static void clockwork_finish(void *state)
     self->loaded_by = NULL;
 }
 
-/* Backwards through the topological order, so that what follows a stage is known. */
 static void rest_fill(struct clockwork *self, const struct application *application)
 {
-    for (size_t s = application->stage_count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
-        const uint32_t queue = application->first_queue + (uint32_t)s;
-        sim_time_t rest = 0;
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const uint32_t next = stage->next[i];
-            const uint32_t function = application->stages[next].function;
-            const sim_time_t way = self->table.functions[function].levels[0].time +
-                                   self->rest[application->first_queue + next];
-            rest = way > rest ? way : rest;
-        }
-        self->rest[queue] = rest;
-        self->share[queue] =
-            sim_to_s(planner_budget_left(self->dispatcher.planner, queue, SIM_HOUR)) / 3600;
+    const uint32_t first = application->first_queue;
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        alone[s] = self->table.functions[application->stages[s].function].levels[0].time;
+        self->share[first + s] =
+            sim_to_s(planner_budget_left(self->dispatcher.planner, first + s, SIM_HOUR)) / 3600;
     }
+    slo_rest(application, alone, &self->rest[first]);
 }
 
 static bool clockwork_allocate(struct clockwork *self, const struct workload *workload, int units,
@@ -280,6 +265,7 @@ const struct policy policy_clockwork = {
     .state_bytes = sizeof(struct clockwork),
     .init = clockwork_init,
     .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .on_timer = clockwork_on_timer,
     .decide = clockwork_decide,

@@ -20,15 +20,6 @@ static struct queue_rank edf_rank(const void *state, const struct platform *plat
     return (struct queue_rank){job.deadline, (int64_t)job.request};
 }
 
-static uint32_t edf_configure(const void *state, const struct platform *platform, uint32_t queue,
-                              uint32_t jobs)
-{
-    const struct edf *edf = state;
-    const sim_time_t slack = platform_job(platform, queue, 0).deadline - platform_now(platform);
-    return planner_cheapest(edf->dispatcher.planner, platform_queue_function(platform, queue), jobs,
-                            planner_budget_left(edf->dispatcher.planner, queue, slack));
-}
-
 static bool edf_init(void *state, struct platform *platform, const double *values,
                      struct error *error)
 {
@@ -36,25 +27,20 @@ static bool edf_init(void *state, struct platform *platform, const double *value
     const double *own = values + DISPATCHER_PARAMETER_COUNT;
     edf->drop = own[1] > 0;
     return dispatcher_init(&edf->dispatcher, platform,
-                           (struct dispatch_rule){edf_rank, edf_configure}, values,
+                           (struct dispatch_rule){edf_rank, dispatcher_configure_slack}, values,
                            (enum planner_split)own[0], error);
 }
 
-/* Gives up the most urgent requests that are late already. Giving one up empties its places in
- * every queue of its application. */
+/* Gives up the most urgent requests that are late already. */
 static void drop_expired(struct edf *edf, struct platform *platform)
 {
     for (;;) {
         const uint32_t queue = dispatcher_first(&edf->dispatcher, platform);
         if (queue == SIM_NONE || platform_job(platform, queue, 0).deadline > platform_now(platform))
             return;
-        const struct application *application =
-            &platform_workload(platform)->applications[platform_queue_application(platform, queue)];
         platform_charge(platform, 1);
         if (!platform_drop(platform, queue, 0))
             return;
-        for (uint32_t s = 0; s < application->stage_count; s++)
-            dispatcher_refresh(&edf->dispatcher, platform, application->first_queue + s);
     }
 }
 
@@ -82,6 +68,7 @@ const struct policy policy_edf = {
     .state_bytes = sizeof(struct edf),
     .init = edf_init,
     .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .decide = edf_decide,
     .finish = dispatcher_finish,

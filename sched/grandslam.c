@@ -7,13 +7,13 @@
  * Porting assumptions [derived]:
  * - `max_batch` is no bound by default: what bounds a batch is slack.
  * - A job's stage deadline is set as it becomes ready: ready + (deadline - ready) x the stage's
- * time / the longest way from there on, so what earlier stages left unused, or overran, is shared
- * out anew. A stage's time is its mean latency over the configurations of batch 1 (`split`).
+ *   time / the longest way from there on, so what earlier stages left unused, or overran, is shared
+ *   out anew. A stage's time is its mean latency over the configurations of batch 1 (`split`).
  * - A queue's slack is the least of its oldest jobs, as many as the largest batch takes. GrandSLAm
  *   reorders within a queue; the platform's queues are served from the front.
  * - A batch of b is allowed if its fastest configuration ends by the stage deadline of all b. Of
- * the configurations of that batch which do, the cheapest runs: GrandSLAm's instances have one size
- *   and it does not choose any. Where not even one job makes it, one job runs at its fastest.
+ *   the configurations of that batch which do, the cheapest runs: GrandSLAm's instances have one
+ *   size and it does not choose any. Where not even one job makes it, one job runs at its fastest.
  */
 #include "sched/common/batch_table.h"
 #include "sched/common/dispatcher.h"
@@ -118,6 +118,7 @@ const struct policy policy_grandslam = {
     .state_bytes = sizeof(struct grandslam),
     .init = grandslam_init,
     .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .decide = dispatcher_decide,
     .finish = grandslam_finish,

@@ -97,6 +97,7 @@ const struct policy policy_least_loaded = {
     .state_bytes = sizeof(struct least_loaded),
     .init = least_loaded_init,
     .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = least_loaded_on_finish,
     .decide = least_loaded_decide,
     .finish = least_loaded_finish,

@@ -30,33 +30,23 @@ static struct queue_rank llf_rank(const void *state, const struct platform *plat
     return (struct queue_rank){job.deadline - llf->remaining[queue], (int64_t)job.request};
 }
 
-static uint32_t llf_configure(const void *state, const struct platform *platform, uint32_t queue,
-                              uint32_t jobs)
-{
-    const struct llf *llf = state;
-    const sim_time_t slack = platform_job(platform, queue, 0).deadline - platform_now(platform);
-    return planner_cheapest(llf->dispatcher.planner, platform_queue_function(platform, queue), jobs,
-                            planner_budget_left(llf->dispatcher.planner, queue, slack));
-}
-
-/* Backwards through the topological order, so that what follows a stage is known. */
 static void remaining_fill(struct llf *llf, const struct workload *workload,
                            const struct application *application)
 {
-    for (size_t s = application->stage_count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
-        const uint32_t queue = application->first_queue + (uint32_t)s;
-        const sim_time_t budget = planner_budget(llf->dispatcher.planner, queue, application->slo);
-        const uint32_t configuration =
-            planner_cheapest(llf->dispatcher.planner, stage->function, 1, budget);
-        sim_time_t after = 0;
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const sim_time_t way = llf->remaining[application->first_queue + stage->next[i]];
-            after = way > after ? way : after;
-        }
-        llf->remaining[queue] =
-            workload->functions[stage->function].configurations[configuration].time + after;
+    const struct planner *planner = llf->dispatcher.planner;
+    sim_time_t *remaining = &llf->remaining[application->first_queue];
+    sim_time_t time[WORKLOAD_MAX_STAGES];
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const uint32_t function = application->stages[s].function;
+        const sim_time_t budget =
+            planner_budget(planner, application->first_queue + s, application->slo);
+        time[s] = workload->functions[function]
+                      .configurations[planner_cheapest(planner, function, 1, budget)]
+                      .time;
     }
+    slo_rest(application, time, remaining);
+    for (size_t s = 0; s < application->stage_count; s++)
+        remaining[s] += time[s];
 }
 
 static bool llf_init(void *state, struct platform *platform, const double *values,
@@ -65,7 +55,7 @@ static bool llf_init(void *state, struct platform *platform, const double *value
     struct llf *llf = state;
     const struct workload *workload = platform_workload(platform);
     if (!dispatcher_init(&llf->dispatcher, platform,
-                         (struct dispatch_rule){llf_rank, llf_configure}, values,
+                         (struct dispatch_rule){llf_rank, dispatcher_configure_slack}, values,
                          (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
         return false;
     llf->remaining = calloc((size_t)workload->queue_count + 1, sizeof *llf->remaining);
@@ -101,6 +91,7 @@ const struct policy policy_llf = {
     .state_bytes = sizeof(struct llf),
     .init = llf_init,
     .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .decide = dispatcher_decide,
     .finish = llf_finish,

@@ -4,14 +4,7 @@
  * reckoned: cheap where a vGPU's price outweighs its speed, slow always. A bound to judge others
  * by.
  */
-#include "sched/common/dispatcher.h"
-
-static struct queue_rank rank_by_arrival(const void *state, const struct platform *platform,
-                                         uint32_t queue)
-{
-    (void)state;
-    return (struct queue_rank){(int64_t)platform_job(platform, queue, 0).request, 0};
-}
+#include "sched/common/arrival_plan.h"
 
 static uint32_t configure_smallest(const void *state, const struct platform *platform,
                                    uint32_t queue, uint32_t jobs)
@@ -24,7 +17,7 @@ static bool min_config_init(void *state, struct platform *platform, const double
                             struct error *error)
 {
     return dispatcher_init(state, platform,
-                           (struct dispatch_rule){rank_by_arrival, configure_smallest}, values,
+                           (struct dispatch_rule){arrival_plan_rank, configure_smallest}, values,
                            PLANNER_PROPORTIONAL, error);
 }
 
@@ -42,6 +35,7 @@ const struct policy policy_min_config = {
     .state_bytes = sizeof(struct dispatcher),
     .init = min_config_init,
     .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .decide = dispatcher_decide,
     .finish = dispatcher_finish,

@@ -12,9 +12,8 @@
  * - OpenWhisk queues at a random invoker where all are full; here no invoker holds a queue, and the
  *   batch waits at the controller.
  * - OpenWhisk's user fixes an action's size. Here it is the configuration of "fifo": the cheapest
- * of batch 1 within the stage's share of the SLO; order is that of arrival. OpenWhisk does not
- * batch
- *   (`max_batch` may ask for it). Parameter `placement` is without effect.
+ *   of batch 1 within the stage's share of the SLO; order is that of arrival. OpenWhisk does not
+ *   batch (`max_batch` may ask for it). Parameter `placement` is without effect.
  */
 #include "sched/common/arrival_plan.h"
 
@@ -33,8 +32,7 @@ static uint32_t openwhisk_place(void *state, struct platform *platform, uint32_t
         return SIM_NONE;
     for (uint32_t which = 0; which < count; which++) {
         const uint32_t invoker = platform_home(platform, function, which);
-        if (warm_only ? platform_fits_warm(platform, function, configuration, invoker)
-                      : platform_fits(platform, function, configuration, invoker)) {
+        if (placement_fits(platform, function, configuration, invoker, warm_only)) {
             platform_charge(platform, which);
             return invoker;
         }
@@ -69,6 +67,7 @@ const struct policy policy_openwhisk = {
     .state_bytes = sizeof(struct openwhisk),
     .init = openwhisk_init,
     .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .decide = dispatcher_decide,
     .finish = dispatcher_finish,

@@ -27,7 +27,7 @@
 #include "sim/units.h"
 #include "workloads/workload.h"
 
-#define POLICY_ABI 2
+#define POLICY_ABI 3
 
 struct platform; /* the simulator's side; opaque */
 
@@ -63,6 +63,11 @@ struct policy {
     bool (*init)(void *state, struct platform *platform, const double *values, struct error *error);
     /* A job entered `queue`. */
     void (*on_ready)(void *state, struct platform *platform, uint32_t queue);
+    /* A job of `queue` left without having run, for its request was given up: by platform_drop, or
+     * where a queue was full. It waited in the buffer of `instance`, or, SIM_NONE, in the queue
+     * itself. Told of every such job, the one named to platform_drop included, as soon as it has
+     * left, in the midst of decide too; as in any other event there is nothing to act on yet. */
+    void (*on_withdrawn)(void *state, struct platform *platform, uint32_t queue, uint32_t instance);
     void (*on_finish)(void *state, struct platform *platform, const struct finished_batch *batch);
     /* An instance made by platform_create has started: it is idle now. */
     void (*on_instance_ready)(void *state, struct platform *platform, uint32_t instance);
@@ -156,7 +161,8 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
 bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
 /* Evict one idle container (the least recently used); false where there is none. */
 bool platform_evict(struct platform *platform, uint32_t function, uint32_t invoker);
-/* Give up the request of the job at `position`: an SLO miss. */
+/* Give up the request of the job at `position`: an SLO miss. Its waiting jobs leave wherever they
+ * wait (on_withdrawn). */
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position);
 /* on_timer(id) at `time` >= now; SIM_FOREVER: never. A policy that does nothing but set timers,
  * with work waiting and nothing running, is stopped after a million of them. */
@@ -237,7 +243,7 @@ bool platform_launch(struct platform *platform, uint32_t instance, uint32_t jobs
 
 struct instance_view platform_instance(const struct platform *platform, uint32_t instance);
 /* The job at `position` of the buffer (0: routed first); position < buffered. A dropped request's
- * jobs leave the buffer by themselves. */
+ * jobs leave the buffer by themselves (on_withdrawn). */
 struct job_view platform_buffered_job(const struct platform *platform, uint32_t instance,
                                       uint32_t position);
 

@@ -11,9 +11,9 @@
  * - Where one of the two has an idle container of the function and the other has not, the other is
  *   no choice: a queue of the theory has no cold starts, which cost more here than any load, and
  *   every other policy looks for a warm container first. `warm` "ignore" leaves that out. Nor is
- * one without room a choice. Where neither has room the batch goes where it fits best, since it
- * cannot queue at an invoker: without that a batch that only one invoker in a thousand could take
- * would wait on luck.
+ *   one without room a choice. Where neither has room the batch goes where it fits best, since it
+ *   cannot queue at an invoker: without that a batch that only one invoker in a thousand could take
+ *   would wait on luck.
  * - Order and configuration are those of "fifo". Parameter `placement` is without effect.
  */
 #include "sched/common/arrival_plan.h"
@@ -24,13 +24,6 @@ struct power_of_two {
     uint64_t questions;           /* answered so far; names the next random stream */
     bool ignore_warm;
 };
-
-static bool has_room(const struct platform *platform, uint32_t function, uint32_t configuration,
-                     uint32_t invoker, bool warm)
-{
-    return warm ? platform_fits_warm(platform, function, configuration, invoker)
-                : platform_fits(platform, function, configuration, invoker);
-}
 
 /* Two different invokers, or the only one twice. */
 static void draw_two(struct power_of_two *state, const struct platform *platform, uint32_t drawn[2])
@@ -51,8 +44,8 @@ static void draw_two(struct power_of_two *state, const struct platform *platform
 static uint32_t better_of(const struct platform *platform, const uint32_t drawn[2],
                           uint32_t function, uint32_t configuration, bool warm)
 {
-    const bool room[2] = {has_room(platform, function, configuration, drawn[0], warm),
-                          has_room(platform, function, configuration, drawn[1], warm)};
+    const bool room[2] = {placement_fits(platform, function, configuration, drawn[0], warm),
+                          placement_fits(platform, function, configuration, drawn[1], warm)};
     if (!room[0] && !room[1])
         return SIM_NONE;
     if (!room[0] || !room[1])
@@ -112,6 +105,7 @@ const struct policy policy_power_of_two = {
     .state_bytes = sizeof(struct power_of_two),
     .init = power_of_two_init,
     .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .decide = dispatcher_decide,
     .finish = dispatcher_finish,

@@ -45,6 +45,7 @@ const struct policy policy_sjf = {
     .state_bytes = sizeof(struct sjf),
     .init = sjf_init,
     .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = dispatcher_on_finish,
     .decide = dispatcher_decide,
     .finish = dispatcher_finish,

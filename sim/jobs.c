@@ -435,6 +435,16 @@ void jobs_done(struct platform *platform, uint32_t job)
     }
 }
 
+static void tell_withdrawn(struct platform *platform, uint32_t queue, uint32_t instance)
+{
+    if (platform->policy->on_withdrawn == NULL)
+        return;
+    const bool deciding = platform->controller.deciding;
+    platform->controller.deciding = false; /* a drop within a drop would end a request twice */
+    platform->policy->on_withdrawn(platform->policy_state, platform, queue, instance);
+    platform->controller.deciding = deciding;
+}
+
 void jobs_drop(struct platform *platform, uint32_t slot)
 {
     struct request *request = &platform->requests[slot];
@@ -454,6 +464,7 @@ void jobs_drop(struct platform *platform, uint32_t slot)
             request->queue_time += platform->now - platform->jobs[job].ready - cold;
             request->cold_time += cold;
             platform->jobs[job].state = JOB_DONE;
+            tell_withdrawn(platform, id, instance);
         }
     }
     if (request->running == 0)

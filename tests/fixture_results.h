@@ -124,6 +124,7 @@ static inline struct batch_row fixture_batch(uint64_t number)
     memset(&row, 0, sizeof row);
     row.batch = number;
     row.gpu = number % 5 == 0 ? SIM_NONE : 1;
+    row.jobs = 1 + (uint32_t)(number / 3 % 4);
     row.vgpu = (uint16_t)(number % 7);
     row.slowdown = 1 + (double)number / 100;
     return row;

@@ -1,4 +1,5 @@
-/* What the tests of the simulator share: an experiment from JSON text, a log of all its rows. */
+/* What tests of the simulator and of policies share: an experiment from JSON text, a run of it, a
+ * log of all its rows. */
 #ifndef ESGSIM_TESTS_FIXTURE_SIMULATION_H
 #define ESGSIM_TESTS_FIXTURE_SIMULATION_H
 
@@ -15,12 +16,12 @@
 #include "sim/cli/runner.h"
 #include "sim/simulation.h"
 
-enum { ROWS_MAX = 4096 };
+enum { ROWS_MAX = 20000 };
 
 /* Everything a run recorded. */
 struct log {
-    struct request_row requests[ROWS_MAX];
-    struct batch_row batches[ROWS_MAX];
+    struct request_row requests[ROWS_MAX]; /* by number */
+    struct batch_row batches[ROWS_MAX];    /* as they finished */
     size_t request_count, batch_count;
 };
 
@@ -28,8 +29,9 @@ static inline bool log_request(void *context, const struct request_row *row, str
 {
     struct log *log = context;
     (void)error;
-    assert_true(log->request_count < ROWS_MAX);
-    log->requests[log->request_count++] = *row;
+    assert_true(row->request < ROWS_MAX);
+    log->requests[row->request] = *row;
+    log->request_count++;
     return true;
 }
 
@@ -40,6 +42,11 @@ static inline bool log_batch(void *context, const struct batch_row *row, struct 
     assert_true(log->batch_count < ROWS_MAX);
     log->batches[log->batch_count++] = *row;
     return true;
+}
+
+static inline struct recorder log_recorder(struct log *log)
+{
+    return (struct recorder){.context = log, .request = log_request, .batch = log_batch};
 }
 
 /* A file with `text` in it, named by `path`, a mkstemp template. */
@@ -63,32 +70,93 @@ static inline struct experiment *load(const char *json)
     return experiment;
 }
 
+/* The policy's defaults, but for `key` where given, which it has; the caller frees them. */
+static inline double *policy_values(const struct policy *policy, const char *key, double number)
+{
+    double *values = calloc(policy->parameter_count + 1, sizeof *values);
+    bool known = key == NULL;
+    assert_non_null(values);
+    for (size_t i = 0; i < policy->parameter_count; i++) {
+        const struct parameter *parameter = &policy->parameters[i];
+        const bool named = key != NULL && strcmp(key, parameter->name) == 0;
+        values[i] = named ? number : parameter->fallback;
+        known = known || named;
+    }
+    if (!known)
+        fail_msg("%s has no parameter %s", policy->name, key);
+    return values;
+}
+
 /* The experiment under `policy`, or its own where NULL; `log` may be NULL. */
-static inline bool run(const char *json, const struct policy *policy, struct log *log,
-                       struct simulation_result *result, struct error *error)
+static inline bool run_with(const char *json, const struct policy *policy, const char *key,
+                            double number, struct log *log, struct simulation_result *result,
+                            struct error *error)
 {
     struct experiment *experiment = load(json);
-    struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
+    const struct recorder recorder = log_recorder(log);
     double *values = NULL;
-    const struct policy *named = policy;
-    if (named == NULL)
-        named = runner_policy(experiment, &values, error);
-    assert_non_null(named);
+    if (policy != NULL)
+        values = policy_values(policy, key, number);
+    else
+        policy = runner_policy(experiment, &values, error);
+    assert_non_null(policy);
     if (log != NULL)
         memset(log, 0, sizeof *log);
-    bool ok = runner_execute(experiment, named, values, log != NULL ? &recorder : NULL, NULL,
-                             result, error);
+    const bool ok = runner_execute(experiment, policy, values, log != NULL ? &recorder : NULL, NULL,
+                                   result, error);
     free(values);
     experiment_free(experiment);
     return ok;
 }
 
+static inline bool run(const char *json, const struct policy *policy, struct log *log,
+                       struct simulation_result *result, struct error *error)
+{
+    return run_with(json, policy, NULL, 0, log, result, error);
+}
+
+static inline void run_well_with(const char *json, const struct policy *policy, const char *key,
+                                 double number, struct log *log, struct simulation_result *result)
+{
+    struct error error = {0};
+    if (!run_with(json, policy, key, number, log, result, &error))
+        fail_msg("%s: %s", policy != NULL ? policy->name : "its own policy", error.message);
+}
+
 static inline void run_well(const char *json, const struct policy *policy, struct log *log,
                             struct simulation_result *result)
 {
-    struct error error = {0};
-    if (!run(json, policy, log, result, &error))
-        fail_msg("%s", error.message);
+    run_well_with(json, policy, NULL, 0, log, result);
+}
+
+/* Two runs went alike. Field by field: between fields lies padding. */
+static inline void assert_same_rows(const struct log *left, const struct log *right)
+{
+    assert_int_equal(left->request_count, right->request_count);
+    assert_int_equal(left->batch_count, right->batch_count);
+    for (size_t i = 0; i < left->request_count; i++) {
+        const struct request_row *a = &left->requests[i];
+        const struct request_row *b = &right->requests[i];
+        assert_int_equal(a->dropped, b->dropped);
+        assert_int_equal(a->finish_ns, b->finish_ns);
+        assert_int_equal(a->queue_ns, b->queue_ns);
+        assert_true(a->cost_usd == b->cost_usd);
+    }
+    for (size_t i = 0; i < left->batch_count; i++) {
+        const struct batch_row *a = &left->batches[i];
+        const struct batch_row *b = &right->batches[i];
+        assert_int_equal(a->queue, b->queue);
+        assert_int_equal(a->invoker, b->invoker);
+        assert_int_equal(a->gpu, b->gpu);
+        assert_int_equal(a->jobs, b->jobs);
+        assert_int_equal(a->configuration, b->configuration);
+        assert_int_equal(a->cold, b->cold);
+        assert_int_equal(a->container, b->container);
+        assert_int_equal(a->dispatched_ns, b->dispatched_ns);
+        assert_int_equal(a->started_ns, b->started_ns);
+        assert_int_equal(a->finished_ns, b->finished_ns);
+        assert_true(a->cost_usd == b->cost_usd);
+    }
 }
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "sched/common/load_index.h"
 #include "sched/common/placement.h"
 #include "sched/common/planner.h"
 #include "sched/registry.h"
@@ -175,7 +176,7 @@ static void placement_equals_a_scan_of_all_invokers_by_its_definition(void **unu
         char json[WORLD_BYTES];
         struct simulation_result result = {0};
         world_random(json, n, false);
-        run_well(json, &probe_policy, NULL, 0, log, &result);
+        run_well(json, &probe_policy, log, &result);
         world_check_conserved(log, &result, 400);
         simulation_result_clear(&result);
     }
@@ -223,7 +224,7 @@ static void every_variant_of_esg_serves_all_within_the_cluster(void **unused)
             char json[WORLD_BYTES];
             struct simulation_result result = {0};
             world_random(json, n, false);
-            run_well(json, esg, variants[v].key, variants[v].value, log, &result);
+            run_well_with(json, esg, variants[v].key, variants[v].value, log, &result);
             world_check_conserved(log, &result, 400);
             check_variant(log, variants[v].key, variants[v].value);
             simulation_result_clear(&result);
@@ -285,7 +286,7 @@ static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void 
     assert_non_null(planner);
     const struct policy *esg = policy_find("esg", NULL);
     struct simulation_result result = {0};
-    run_well(trickle, esg, "redistribution", OFF, log, &result);
+    run_well_with(trickle, esg, "redistribution", OFF, log, &result);
     simulation_result_clear(&result);
     for (uint32_t queue = 0; queue < 3; queue++) {
         const uint32_t function = experiment->workload.applications[0].stages[queue].function;
@@ -301,7 +302,7 @@ static void without_redistribution_every_stage_keeps_the_plan_of_its_quota(void 
     }
     /* With it, what the noise of the first stages leaves or takes moves the later ones' plans. */
     uint32_t vcpu = 0, vgpu = 0;
-    run_well(trickle, esg, NULL, 0, log, &result);
+    run_well(trickle, esg, log, &result);
     simulation_result_clear(&result);
     assert_true(configurations_of(log, 2, &vcpu, &vgpu) > 1);
     planner_destroy(planner);
@@ -328,10 +329,10 @@ static void locality_keeps_a_request_where_its_data_is(void **unused)
     assert_non_null(log);
     const struct policy *esg = policy_find("esg", NULL);
     struct simulation_result near = {0}, warm = {0};
-    run_well(trickle, esg, NULL, 0, log, &near);
+    run_well(trickle, esg, log, &near);
     assert_int_equal(stayed(log), 600);
     assert_true(near.overall.transfer_ms_mean == 0);
-    run_well(trickle, esg, "placement", SPREAD, log, &warm);
+    run_well_with(trickle, esg, "placement", SPREAD, log, &warm);
     assert_int_equal(stayed(log), 600);
     simulation_result_clear(&near);
     simulation_result_clear(&warm);
@@ -355,12 +356,12 @@ static void spreading_gives_co_runners_gpus_of_their_own(void **unused)
     assert_non_null(log);
     const struct policy *esg = policy_find("esg", NULL);
     struct simulation_result packed = {0}, spread = {0};
-    run_well(pairs, esg, NULL, 0, log, &packed);
+    run_well(pairs, esg, log, &packed);
     double slowest = 1;
     for (size_t i = 0; i < log->batch_count; i++)
         slowest = fmax(slowest, log->batches[i].slowdown);
     assert_true(slowest > 1.4); /* one co-runner: 1.5 */
-    run_well(pairs, esg, "placement", SPREAD, log, &spread);
+    run_well_with(pairs, esg, "placement", SPREAD, log, &spread);
     for (size_t i = 0; i < log->batch_count; i++)
         assert_true(log->batches[i].slowdown < 1.0001);
     assert_true(spread.overall.cost_per_request_usd < packed.overall.cost_per_request_usd);

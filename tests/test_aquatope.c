@@ -17,9 +17,8 @@
 
 #include "sched/aquatope/tune.h"
 #include "sched/registry.h"
-#include "sim/cli/runner.h"
 #include "sim/random.h"
-#include "sim/simulation.h"
+#include "tests/fixture_simulation.h"
 
 enum { POINTS = 14, DIMENSIONS = 3, STAGES = 2 };
 
@@ -650,31 +649,6 @@ static void a_slo_that_nothing_meets_is_said_to_be_so(void **state)
 
 /* ---- The policy ------------------------------------------------------------------------------ */
 
-enum { ROWS_MAX = 4000 };
-
-struct log {
-    struct batch_row batches[ROWS_MAX];
-    size_t batch_count, request_count;
-};
-
-static bool log_request(void *context, const struct request_row *row, struct error *error)
-{
-    struct log *log = context;
-    (void)row;
-    (void)error;
-    log->request_count++;
-    return true;
-}
-
-static bool log_batch(void *context, const struct batch_row *row, struct error *error)
-{
-    struct log *log = context;
-    (void)error;
-    assert_true(log->batch_count < ROWS_MAX);
-    log->batches[log->batch_count++] = *row;
-    return true;
-}
-
 #define SURFACE                                                                                    \
     "{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1,2],\"vgpu\":[1,2,4]},\"latency_ms\":"                \
     "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]],[[180,120,75],[150,105,60]]],"             \
@@ -707,21 +681,14 @@ struct setup {
     const char *initial, *params;
 };
 
-static bool run(const struct setup *setup, const struct policy *instead, struct log *log,
-                struct simulation_result *result, struct error *error)
+/* `instead` runs with the parameters of the experiment's policy. */
+static bool run_setup(const struct setup *setup, const struct policy *instead, struct log *log,
+                      struct simulation_result *result, struct error *error)
 {
     char json[8192];
     snprintf(json, sizeof json, WORLD, setup->rate, setup->initial, setup->seed, setup->params);
-    char path[] = "/tmp/esgsim-test-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, json, strlen(json)), (ssize_t)strlen(json));
-    close(file);
-    struct experiment *experiment = experiment_load(path, NULL, 0, error);
-    unlink(path);
-    if (experiment == NULL)
-        fail_msg("%s", error->message);
-    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
+    struct experiment *experiment = load(json);
+    const struct recorder recorder = log_recorder(log);
     double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, error);
     assert_non_null(policy);
@@ -733,11 +700,11 @@ static bool run(const struct setup *setup, const struct policy *instead, struct 
     return ok;
 }
 
-static struct simulation_result run_well(const struct setup *setup, struct log *log)
+static struct simulation_result run_setup_well(const struct setup *setup, struct log *log)
 {
     struct simulation_result result;
     struct error error = {0};
-    if (!run(setup, NULL, log, &result, &error))
+    if (!run_setup(setup, NULL, log, &result, &error))
         fail_msg("%s", error.message);
     return result;
 }
@@ -755,7 +722,7 @@ static void every_request_finishes_in_every_world(void **state)
         for (unsigned rate = 4; rate <= 256; rate *= 8) {
             const struct setup setup = {rate, rate + (unsigned)p, rate == 32 ? "warm" : "cold",
                                         params[p]};
-            struct simulation_result result = run_well(&setup, &log);
+            struct simulation_result result = run_setup_well(&setup, &log);
             assert_int_equal(log.request_count, 300);
             assert_int_equal(result.overall.dropped, 0);
             for (size_t i = 0; i < log.batch_count; i++)
@@ -772,7 +739,7 @@ static void a_queue_keeps_its_planned_container_whatever_waits(void **state)
         const struct setup setup = {150, 3, "warm",
                                     pad ? ",\"batching\":\"planned\",\"underfilled\":\"pad\""
                                         : ",\"batching\":\"planned\""};
-        struct simulation_result result = run_well(&setup, &log);
+        struct simulation_result result = run_setup_well(&setup, &log);
         const struct batch_row *first[6] = {NULL};
         size_t partial = 0;
         for (size_t i = 0; i < log.batch_count; i++) {
@@ -804,8 +771,8 @@ static void the_pool_starts_containers_and_avoids_cold_starts(void **state)
     static struct log log;
     const struct setup with = {12, 5, "cold", ",\"pool_interval_s\":0.2,\"pool_margin\":2"};
     const struct setup without = {12, 5, "cold", ",\"pool\":\"off\""};
-    struct simulation_result pooled = run_well(&with, &log);
-    struct simulation_result plain = run_well(&without, &log);
+    struct simulation_result pooled = run_setup_well(&with, &log);
+    struct simulation_result plain = run_setup_well(&without, &log);
     assert_true(pooled.run.prewarms > 0);
     assert_int_equal(plain.run.prewarms, 0);
     assert_true(pooled.overall.cold_start_rate < plain.overall.cold_start_rate);
@@ -829,7 +796,7 @@ static void the_pools_timer_does_not_keep_a_stuck_run_alive(void **state)
     const struct setup setup = {50, 1, "cold", ",\"pool_interval_s\":0.05"};
     struct simulation_result result;
     struct error error = {0};
-    assert_false(run(&setup, &stuck, &log, &result, &error));
+    assert_false(run_setup(&setup, &stuck, &log, &result, &error));
     assert_non_null(strstr(error.message, "rule progress"));
 }
 
@@ -839,8 +806,8 @@ static void the_same_seed_gives_the_same_run(void **state)
     static struct log first;
     static struct log again;
     const struct setup setup = {60, 9, "cold", ",\"batching\":\"planned\""};
-    struct simulation_result a = run_well(&setup, &first);
-    struct simulation_result b = run_well(&setup, &again);
+    struct simulation_result a = run_setup_well(&setup, &first);
+    struct simulation_result b = run_setup_well(&setup, &again);
     assert_memory_equal(&a.overall, &b.overall, sizeof a.overall);
     assert_memory_equal(first.batches, again.batches, sizeof first.batches);
     simulation_result_clear(&a);

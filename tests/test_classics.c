@@ -14,7 +14,7 @@
 #include "tests/worlds.h"
 
 enum { QUEUES_MAX = 8, INVOKERS_MAX = 8, FUNCTIONS_MAX = 2, WINDOW = 64, WORLDS = 30 };
-enum { CONFIGURATIONS_MAX = 20, REQUESTS = 400, BATCH_MAX = 8 };
+enum { CONFIGURATIONS_MAX = 20, BATCH_MAX = 8 };
 
 static const char *const names[] = {"llf",       "least-loaded", "power-of-two", "openwhisk",
                                     "clockwork", "grandslam",    "clipper"};
@@ -114,11 +114,11 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
     struct experiment *experiment = load(json);
     const struct recorder recorder = {
         .context = log, .request = log_request, .batch = log_batch, .decision = look_decision};
-    double values[VALUES_MAX] = {0};
-    policy_values(policy, key, number, values);
+    double *values = policy_values(policy, key, number);
     memset(log, 0, sizeof *log);
     if (!simulation_run(experiment, &watched, values, &recorder, NULL, result, &error))
         fail_msg("%s: %s", policy->name, error.message);
+    free(values);
     experiment_free(experiment);
     looking = NULL;
     return look.choices;
@@ -137,7 +137,7 @@ static uint64_t look_worlds(const char *name, const char *key, double number, ui
         struct simulation_result result = {0};
         world_random(json, world, world % 2 == 1);
         choices += look_run(json, name, key, number, check, log, &result);
-        world_check_conserved(log, &result, REQUESTS);
+        world_check_conserved(log, &result, WORLD_REQUESTS);
         simulation_result_clear(&result);
     }
     free(json);
@@ -611,7 +611,7 @@ static void clockwork_serves_in_time_whatever_it_starts(void **state)
     assert_non_null(log);
     struct simulation_result result = {0};
     run_well(ONE_SERVER("{\"process\":\"poisson\",\"rate_per_s\":150}", "60", "2000"),
-             policy_find("clockwork", NULL), NULL, 0, log, &result);
+             policy_find("clockwork", NULL), log, &result);
     assert_true(result.overall.dropped > 100);
     assert_true(result.overall.dropped < 1500);
     for (size_t i = 0; i < log->request_count; i++)
@@ -632,7 +632,7 @@ static void clockwork_loads_a_model_that_no_container_has(void **state)
     assert_non_null(initial);
     initial[4] = '0';
     struct simulation_result result = {0};
-    run_well(json, policy_find("clockwork", NULL), NULL, 0, log, &result);
+    run_well(json, policy_find("clockwork", NULL), log, &result);
     assert_int_equal(result.run.prewarms, 1);
     assert_int_equal(result.run.cold_starts, 0);
     assert_int_equal(log->requests[0].dropped, 1);
@@ -717,7 +717,7 @@ static void clipper_caps_batches_as_computed_by_hand(void **state)
     assert_non_null(log);
     struct simulation_result result = {0};
     run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "35", "400"),
-             policy_find("clipper", NULL), NULL, 0, log, &result);
+             policy_find("clipper", NULL), log, &result);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(log->batches[i].jobs, expected[i]);
     simulation_result_clear(&result);
@@ -733,7 +733,7 @@ static void clipper_raises_its_cap_to_the_largest_batch_there_is(void **state)
     struct simulation_result result = {0};
     uint32_t most = 0;
     run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":1,\"high_ms\":1.5}", "100000", "2000"),
-             policy_find("clipper", NULL), NULL, 0, log, &result);
+             policy_find("clipper", NULL), log, &result);
     for (size_t i = 0; i < log->batch_count; i++)
         most = log->batches[i].jobs > most ? log->batches[i].jobs : most;
     assert_int_equal(most, 5);
@@ -748,8 +748,9 @@ static void clipper_delays_a_batch_below_the_cap_and_no_longer_than_told(void **
     struct log *log = malloc(sizeof *log);
     assert_non_null(log);
     struct simulation_result result = {0};
-    run_well(ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":100,\"high_ms\":110}", "35", "50"),
-             policy_find("clipper", NULL), "batch_delay_ms", 20, log, &result);
+    run_well_with(
+        ONE_SERVER("{\"process\":\"uniform\",\"low_ms\":100,\"high_ms\":110}", "35", "50"),
+        policy_find("clipper", NULL), "batch_delay_ms", 20, log, &result);
     assert_int_equal(log->batch_count, 50);
     for (size_t i = 0; i < 50; i++)
         assert_int_equal(log->batches[i].dispatched_ns - log->requests[i].arrival_ns,

@@ -16,7 +16,7 @@
 #include "tests/worlds.h"
 
 enum { BATCHES = 6, SIZES = 10, MODEL_POINTS = BATCHES * SIZES };
-enum { GPUS_MAX = 12, HOLDERS_MAX = 7, LEVELS_MAX = 4, WORLDS = 32, REQUESTS = 400 };
+enum { GPUS_MAX = 12, HOLDERS_MAX = 7, LEVELS_MAX = 4, WORLDS = 32 };
 
 static gsl_rng *stream_of(struct random_stream *stream, uint64_t number, uint32_t what)
 {
@@ -533,10 +533,12 @@ static bool watched_decide(void *state, struct platform *platform)
 /* `hasty`: scales on single samples, so that runs of seconds see it. */
 static const struct policy *watched(bool hasty)
 {
-    static struct parameter parameters[VALUES_MAX];
+    static struct parameter *parameters;
     static struct policy policy;
     policy = *policy_find("dilu", NULL);
-    assert_true(policy.parameter_count <= VALUES_MAX);
+    free(parameters);
+    parameters = calloc(policy.parameter_count, sizeof *parameters);
+    assert_non_null(parameters);
     memcpy(parameters, policy.parameters, policy.parameter_count * sizeof *parameters);
     for (size_t i = 0; i < policy.parameter_count; i++)
         if (hasty &&
@@ -548,131 +550,68 @@ static const struct policy *watched(bool hasty)
     return &policy;
 }
 
-static const struct {
-    const char *key;
-    double value;
-} variants[] = {{NULL, 0},      {"bound", 1},    {"te_drop", 0}, {"limit", 3},
-                {"limit", 1},   {"vcpus", 2},    {"split", 1},   {"omega", 0.8},
-                {"gamma", 1},   {"alpha", 1},    {"counted", 1}, {"first", 3},
-                {"routing", 1}, {"vertical", 1}, {"backlog", 1}, {"bound", 0.2}};
+static const struct world_case variants[] = {
+    {NULL, 0},      {"bound", 1},    {"te_drop", 0}, {"limit", 3},  {"limit", 1},   {"vcpus", 2},
+    {"split", 1},   {"omega", 0.8},  {"gamma", 1},   {"alpha", 1},  {"counted", 1}, {"first", 3},
+    {"routing", 1}, {"vertical", 1}, {"backlog", 1}, {"bound", 0.2}};
 
 static void no_world_is_overcommitted_and_all_are_served(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
     seen = (struct seen){0};
     uint64_t outs = 0;
     uint64_t ins = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
+        const struct world_case *variant = &variants[world % (sizeof variants / sizeof *variants)];
         char json[WORLD_BYTES];
-        struct simulation_result result = {0};
-        const size_t variant = world % (sizeof variants / sizeof *variants);
         world_random(json, world, world % 3 == 0);
-        run_well(json, watched(world >= WORLDS / 2), variants[variant].key, variants[variant].value,
-                 log, &result);
-        world_check_conserved(log, &result, REQUESTS);
-        assert_int_equal(result.overall.dropped, 0);
-        for (size_t i = 0; i < log->batch_count; i++)
-            assert_true(log->batches[i].jobs >= 1 &&
-                        log->batches[i].jobs <= log->batches[i].configured_batch);
+        world_serve_all(json, watched(world >= WORLDS / 2), variant->key, variant->number, NULL);
         outs += seen.counters.outs;
         ins += seen.counters.ins;
-        simulation_result_clear(&result);
     }
-    free(log);
     assert_true(seen.looks > 1000 && seen.together > 500);
     assert_true(seen.raised > 100 && seen.cut > 10);
     assert_true(outs > 10 && ins > 10);
 }
 
-/* The text with every `from` replaced. */
-static void replace(char json[WORLD_BYTES], const char *from, const char *to)
-{
-    char out[WORLD_BYTES] = "";
-    const char *rest = json;
-    for (const char *at = strstr(rest, from); at != NULL; at = strstr(rest, from)) {
-        world_add(out, "%.*s%s", (int)(at - rest), rest, to);
-        rest = at + strlen(from);
-    }
-    world_add(out, "%s", rest);
-    memcpy(json, out, WORLD_BYTES);
-}
-
 static void gpus_in_slices_or_held_whole_keep_their_shares(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
     seen = (struct seen){.fixed = true};
     for (uint64_t world = 0; world < 8; world++) {
         char json[WORLD_BYTES];
-        struct simulation_result result = {0};
         world_random(json, world, true);
         if (world < 4)
-            replace(json, "\"mps\"", "\"exclusive\"");
+            world_exclusive(json);
         else
-            replace(json, "\"model\":\"test\",\"sharing\":\"mps\",\"units\":4",
-                    "\"model\":\"A30\",\"sharing\":\"mig\",\"units\":4");
-        run_well(json, watched(true), NULL, 0, log, &result);
-        world_check_conserved(log, &result, REQUESTS);
-        simulation_result_clear(&result);
+            world_sliced(json);
+        world_serve_all(json, watched(true), NULL, 0, NULL);
     }
     assert_true(seen.looks > 100 && seen.raised == 0);
-    free(log);
 }
 
-/* One invoker for everything. */
 static void functions_without_room_are_served_in_the_end(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
     seen = (struct seen){0};
     uint64_t reclaimed = 0;
     uint64_t makeshift = 0;
     for (uint64_t world = 0; world < 12; world++) {
         char json[WORLD_BYTES];
-        struct simulation_result result = {0};
-        world_random(json, world, true);
-        for (uint32_t count = 2; count <= 5; count++) {
-            char from[32];
-            (void)snprintf(from, sizeof from, "\"count\":%u,\"vcpus\"", count);
-            replace(json, from, "\"count\":1,\"vcpus\"");
-        }
+        world_scarce(json, world);
         if (world % 2 == 0)
-            replace(json, "\"mps\"", "\"exclusive\"");
-        run_well(json, watched(world % 3 == 0), "routing", world % 4 == 1, log, &result);
-        world_check_conserved(log, &result, REQUESTS);
-        assert_int_equal(result.overall.dropped, 0);
+            world_exclusive(json);
+        world_serve_all(json, watched(world % 3 == 0), "routing", world % 4 == 1, NULL);
         reclaimed += seen.counters.reclaimed;
         makeshift += seen.counters.makeshift;
-        simulation_result_clear(&result);
     }
-    free(log);
     assert_true(reclaimed > 0 && makeshift > 0);
 }
 
 static void the_same_seed_gives_the_same_batches(void **state)
 {
     (void)state;
-    struct log *logs = malloc(2 * sizeof *logs);
-    assert_non_null(logs);
-    char json[WORLD_BYTES];
-    world_random(json, 3, false);
-    for (int i = 0; i < 2; i++) {
-        struct simulation_result result = {0};
-        run_well(json, policy_find("dilu", NULL), NULL, 0, &logs[i], &result);
-        simulation_result_clear(&result);
-    }
-    assert_int_equal(logs[0].batch_count, logs[1].batch_count);
-    for (size_t i = 0; i < logs[0].batch_count; i++) {
-        assert_true(logs[0].batches[i].dispatched_ns == logs[1].batches[i].dispatched_ns);
-        assert_true(logs[0].batches[i].finished_ns == logs[1].batches[i].finished_ns);
-        assert_int_equal(logs[0].batches[i].invoker, logs[1].batches[i].invoker);
-        assert_int_equal(logs[0].batches[i].jobs, logs[1].batches[i].jobs);
-    }
-    free(logs);
+    worlds_check(policy_find("dilu", NULL), variants, 1, 4);
 }
 
 /* ---- Behaviour ------------------------------------------------------------------------------- */
@@ -703,12 +642,12 @@ static void run_lone(const char *applications, const char *gap, const char *coun
     char json[WORLD_BYTES];
     struct simulation_result result = {0};
     (void)snprintf(json, sizeof json, "%s", lone);
-    replace(json, "APPS", applications);
-    replace(json, "GAP", gap);
+    world_replace(json, "APPS", applications);
+    world_replace(json, "GAP", gap);
     if (strstr(applications, "\"g\"") == NULL)
-        replace(json, ",\"g\":4", "");
-    replace(json, "COUNT", count);
-    run_well(json, policy, key, value, log, &result);
+        world_replace(json, ",\"g\":4", "");
+    world_replace(json, "COUNT", count);
+    run_well_with(json, policy, key, value, log, &result);
     simulation_result_clear(&result);
 }
 
@@ -785,13 +724,13 @@ static void who_has_been_idle_for_fifty_milliseconds_no_longer_counts(void **sta
     char tail[WORLD_BYTES];
     (void)snprintf(tail, sizeof tail, "%s", g);
     *g = '\0';
-    replace(tail, "[20,15]", "[200,150]");
+    world_replace(tail, "[20,15]", "[200,150]");
     world_add(json, "%s", tail);
-    replace(json, "APPS", app_chain);
-    replace(json, "GAP", "500");
-    replace(json, "COUNT", "20");
-    replace(json, "{\"ms\":100}", "{\"ms\":1000}");
-    run_well(json, watched(false), NULL, 0, log, &result);
+    world_replace(json, "APPS", app_chain);
+    world_replace(json, "GAP", "500");
+    world_replace(json, "COUNT", "20");
+    world_replace(json, "{\"ms\":100}", "{\"ms\":1000}");
+    run_well(json, watched(false), log, &result);
     assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
     assert_true(fabs(execution_ms(log, 1) - (50 + 0.75 * 150)) < 0.1);
     simulation_result_clear(&result);
@@ -845,7 +784,7 @@ static void samples_fewer_than_asked_for_are_refused(void **state)
     struct simulation_result result = {0};
     struct error error = {0};
     world_random(json, 1, true);
-    assert_false(run(json, policy_find("dilu", NULL), "window", 10, log, &result, &error));
+    assert_false(run_with(json, policy_find("dilu", NULL), "window", 10, log, &result, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "window"));
     free(log);

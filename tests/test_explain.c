@@ -90,9 +90,7 @@ static void record(const char *json, const struct policy *policy, struct recorde
 {
     struct error error = {0};
     struct experiment *experiment = load(json);
-    double values[VALUES_MAX * 4] = {0};
-    for (size_t i = 0; i < policy->parameter_count; i++)
-        values[i] = policy->parameters[i].fallback;
+    double *values = policy_values(policy, NULL, 0);
     temporary(recorded->path, "");
     struct store *store = store_create(recorded->path, &error);
     assert_non_null(store);
@@ -105,6 +103,7 @@ static void record(const char *json, const struct policy *policy, struct recorde
     assert_true(store_finish(store, &error));
     simulation_result_clear(&result);
     experiment_free(experiment);
+    free(values);
     recorded->results = results_load(recorded->path, &error);
     assert_non_null(recorded->results);
     recorded->record = run_record_load(recorded->path, recorded->results->runs[0].hash, &error);

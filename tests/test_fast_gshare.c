@@ -14,7 +14,7 @@
 #include "sched/registry.h"
 #include "tests/worlds.h"
 
-enum { SIDE = 8, SEQUENCES = 1200, STEPS = 14, WORLDS = 30, REQUESTS = 400 };
+enum { SIDE = 8, SEQUENCES = 1200, STEPS = 14, WORLDS = 30 };
 enum { QUOTAS = 5, PODS_MAX = 12 };
 
 static const uint32_t quotas[QUOTAS] = {20, 40, 60, 80, 100};
@@ -562,145 +562,68 @@ static const struct policy *watched(void)
     return &policy;
 }
 
-static void check_batches(const struct log *log)
-{
-    for (size_t i = 0; i < log->batch_count; i++)
-        assert_true(log->batches[i].jobs >= 1 &&
-                    log->batches[i].jobs <= log->batches[i].configured_batch);
-}
-
-static const struct {
-    const char *key;
-    double value;
-} variants[] = {{NULL, 0},      {"quotas", 1},     {"elastic", 1},  {"fit", 1},
-                {"pool", 1},    {"max_batch", 1},  {"min_pods", 0}, {"backlog", 1},
-                {"fill", 1},    {"residual", 1},   {"headroom", 1}, {"period_s", 0.5},
-                {"bound", 0.3}, {"hysteresis", 0}, {"split", 1},    {"window_s", 60}};
+static const struct world_case variants[] = {
+    {NULL, 0},      {"quotas", 1},     {"elastic", 1},  {"fit", 1},
+    {"pool", 1},    {"max_batch", 1},  {"min_pods", 0}, {"backlog", 1},
+    {"fill", 1},    {"residual", 1},   {"headroom", 1}, {"period_s", 0.5},
+    {"bound", 0.3}, {"hysteresis", 0}, {"split", 1},    {"window_s", 60}};
 
 static void no_world_is_overcommitted_and_all_are_served(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
     seen = (struct seen){0};
     uint64_t downs = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
+        const struct world_case *variant = &variants[world % (sizeof variants / sizeof *variants)];
         char json[WORLD_BYTES];
-        struct simulation_result result = {0};
-        const size_t variant = world % (sizeof variants / sizeof *variants);
         world_random(json, world, world % 2 == 0);
-        run_well(json, watched(), variants[variant].key, variants[variant].value, log, &result);
-        world_check_conserved(log, &result, REQUESTS);
-        assert_int_equal(result.overall.dropped, 0);
-        check_batches(log);
+        world_serve_all(json, watched(), variant->key, variant->number, NULL);
         downs += seen.counters.downs;
-        simulation_result_clear(&result);
     }
-    free(log);
     assert_true(seen.looks > 1000 && seen.pods > 1000 && seen.together > 100);
     assert_true(seen.timed > 0 && seen.lent > 0);
     assert_true(downs > 0);
 }
 
-/* The text with every `from` replaced. */
-static void replace(char json[WORLD_BYTES], const char *from, const char *to)
-{
-    char out[WORLD_BYTES] = "";
-    const char *rest = json;
-    for (const char *at = strstr(rest, from); at != NULL; at = strstr(rest, from)) {
-        world_add(out, "%.*s%s", (int)(at - rest), rest, to);
-        rest = at + strlen(from);
-    }
-    world_add(out, "%s", rest);
-    memcpy(json, out, WORLD_BYTES);
-}
-
 static void whole_gpus_have_no_time_quotas(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
     seen = (struct seen){.whole_only = true};
-    for (uint64_t world = 0; world < 4; world++) {
+    for (uint64_t world = 0; world < 8; world++) {
         char json[WORLD_BYTES];
-        struct simulation_result result = {0};
-        world_random(json, world, true);
-        replace(json, "\"mps\"", "\"exclusive\"");
-        run_well(json, watched(), NULL, 0, log, &result);
-        world_check_conserved(log, &result, REQUESTS);
-        simulation_result_clear(&result);
-    }
-    for (uint64_t world = 0; world < 4; world++) {
-        char json[WORLD_BYTES];
-        struct simulation_result result = {0};
-        world_random(json, world, true);
-        replace(json, "\"model\":\"test\",\"sharing\":\"mps\",\"units\":4",
-                "\"model\":\"A30\",\"sharing\":\"mig\",\"units\":4");
-        run_well(json, watched(), NULL, 0, log, &result);
-        world_check_conserved(log, &result, REQUESTS);
-        simulation_result_clear(&result);
+        world_random(json, world % 4, true);
+        if (world < 4)
+            world_exclusive(json);
+        else
+            world_sliced(json);
+        world_serve_all(json, watched(), NULL, 0, NULL);
     }
     assert_true(seen.pods > 0);
-    free(log);
-}
-
-/* One invoker for everything. */
-static void world_scarce(char json[WORLD_BYTES], uint64_t world)
-{
-    world_random(json, world, true);
-    for (uint32_t count = 2; count <= 5; count++) {
-        char from[32];
-        (void)snprintf(from, sizeof from, "\"count\":%u,\"vcpus\"", count);
-        replace(json, from, "\"count\":1,\"vcpus\"");
-    }
 }
 
 /* A whole GPU that two functions need, and a shared one for five deployments. */
 static void functions_without_room_are_served_in_the_end(void **state)
 {
     (void)state;
-    struct log *log = malloc(sizeof *log);
-    assert_non_null(log);
     seen = (struct seen){0};
     uint64_t cleared = 0;
     uint64_t makeshift = 0;
     for (uint64_t world = 0; world < 12; world++) {
         char json[WORLD_BYTES];
-        struct simulation_result result = {0};
         world_scarce(json, world);
         if (world % 2 == 0)
-            replace(json, "\"mps\"", "\"exclusive\"");
-        run_well(json, watched(), "pool", world % 4 == 1, log, &result);
-        world_check_conserved(log, &result, REQUESTS);
-        assert_int_equal(result.overall.dropped, 0);
+            world_exclusive(json);
+        world_serve_all(json, watched(), "pool", world % 4 == 1, NULL);
         cleared += seen.counters.cleared;
         makeshift += seen.counters.makeshift;
-        simulation_result_clear(&result);
     }
-    free(log);
     assert_true(cleared > 0 && makeshift > 0);
 }
 
 static void the_same_seed_gives_the_same_batches(void **state)
 {
     (void)state;
-    struct log *logs = malloc(2 * sizeof *logs);
-    assert_non_null(logs);
-    char json[WORLD_BYTES];
-    world_random(json, 3, false);
-    for (int i = 0; i < 2; i++) {
-        struct simulation_result result = {0};
-        run_well(json, policy_find("fast-gshare", NULL), NULL, 0, &logs[i], &result);
-        simulation_result_clear(&result);
-    }
-    assert_int_equal(logs[0].batch_count, logs[1].batch_count);
-    for (size_t i = 0; i < logs[0].batch_count; i++) {
-        assert_true(logs[0].batches[i].dispatched_ns == logs[1].batches[i].dispatched_ns);
-        assert_true(logs[0].batches[i].finished_ns == logs[1].batches[i].finished_ns);
-        assert_int_equal(logs[0].batches[i].invoker, logs[1].batches[i].invoker);
-        assert_int_equal(logs[0].batches[i].jobs, logs[1].batches[i].jobs);
-    }
-    free(logs);
+    worlds_check(policy_find("fast-gshare", NULL), variants, 1, 4);
 }
 
 /* One function, 10 ms on the whole GPU (share 4) or 20 on half of it, a request every 5 ms: 200/s.
@@ -748,7 +671,7 @@ static void pods_follow_the_rate_every_ten_seconds(void **state)
     struct simulation_result result = {0};
     struct policy policy = *policy_find("fast-gshare", NULL);
     policy.decide = growth_decide;
-    run_well(steady, &policy, "backlog", 1, log, &result);
+    run_well_with(steady, &policy, "backlog", 1, log, &result);
     assert_int_equal(grown.first, 1);
     assert_true(fabs(grown.rate - 200) < 0.5);
     /* 199.9 wanted, 100 there: one more of 100 is below it by a hair, or covers it. */

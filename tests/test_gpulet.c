@@ -270,43 +270,13 @@ static const struct policy *gpulet(void)
     return policy;
 }
 
-/* The platform ends a run in which a rule is broken, a resource over-committed or nothing moves. */
-static void worlds_check(const char *key, double number)
-{
-    struct log *log = malloc(sizeof *log);
-    struct log *again = malloc(sizeof *again);
-    char *json = malloc(WORLD_BYTES);
-    assert_non_null(log);
-    assert_non_null(again);
-    assert_non_null(json);
-    for (uint64_t world = 0; world < 10; world++) {
-        struct simulation_result result = {0};
-        struct simulation_result second = {0};
-        world_random(json, world, world % 2 == 1);
-        run_well(json, gpulet(), key, number, log, &result);
-        world_check_conserved(log, &result, 400);
-        run_well(json, gpulet(), key, number, again, &second);
-        assert_int_equal(log->batch_count, again->batch_count);
-        assert_memory_equal(log->batches, again->batches, log->batch_count * sizeof *log->batches);
-        simulation_result_clear(&result);
-        simulation_result_clear(&second);
-    }
-    free(json);
-    free(again);
-    free(log);
-}
-
 static void no_rule_is_broken_and_no_job_lost_in_any_world(void **state)
 {
     (void)state;
-    static const struct {
-        const char *key;
-        double number;
-    } cases[] = {{NULL, 0},     {"early_drop", 1}, {"epoch_s", 0.3},    {"rate", 1},
-                 {"split", 1},  {"margin", 2},     {"interference", 1}, {"max_batch", 1},
-                 {"keep_s", 0}, {"slack", 15}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        worlds_check(cases[i].key, cases[i].number);
+    static const struct world_case cases[] = {
+        {NULL, 0},     {"early_drop", 1},   {"epoch_s", 0.3}, {"rate", 1},   {"split", 1},
+        {"margin", 2}, {"interference", 1}, {"max_batch", 1}, {"keep_s", 0}, {"slack", 15}};
+    worlds_check(gpulet(), cases, sizeof cases / sizeof *cases, 10);
 }
 
 /* What gpulet is known for: a GPU is two partitions of planned sizes that work at the same time. */
@@ -316,7 +286,7 @@ static void two_partitions_of_a_gpu_work_at_once(void **state)
     struct log *log = malloc(sizeof *log);
     assert_non_null(log);
     struct simulation_result result = {0};
-    run_well(diamond, gpulet(), NULL, 0, log, &result);
+    run_well(diamond, gpulet(), log, &result);
     size_t together = 0;
     for (size_t i = 0; i < log->batch_count; i++)
         for (size_t k = i + 1; k < log->batch_count && k < i + 20; k++)

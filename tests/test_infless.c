@@ -531,65 +531,38 @@ static void relax(char *json)
     *factor = '6';
 }
 
-/* Whole GPUs only. */
-static void make_exclusive(char *json)
-{
-    char *sharing = strstr(json, "\"mps\"");
-    assert_non_null(sharing);
-    const size_t more = strlen("\"exclusive\"") - strlen("\"mps\"");
-    assert_true(strlen(json) + more < WORLD_BYTES);
-    memmove(sharing + more, sharing, strlen(sharing) + 1);
-    memcpy(sharing, "\"exclusive\"", strlen("\"exclusive\""));
-}
-
 static void every_world_runs_to_its_end_and_again_to_the_same_bytes(void **state)
 {
     (void)state;
-    static const struct {
-        const char *key;
-        double value;
-    } variants[] = {{NULL, 0},       {"efficiency", 1}, {"efficiency", 2},
-                    {"pool", 1},     {"max_batch", 1},  {"inactive_ticks", 1},
-                    {"tick_s", 0.1}, {"split", 1},      {"limits", 2},
-                    {"limits", 1},   {"load", 1},       {"lsth_bin_s", 0.05},
-                    {"beta", 1},     {"placement", 1},  {"keep_alive", 1}};
-    struct log *log = malloc(2 * sizeof *log);
-    char *json = malloc(WORLD_BYTES);
-    assert_non_null(log);
-    assert_non_null(json);
+    static const struct world_case variants[] = {
+        {NULL, 0},        {"efficiency", 1}, {"efficiency", 2},     {"pool", 1},
+        {"max_batch", 1}, {"tick_s", 0.1},   {"inactive_ticks", 1}, {"split", 1},
+        {"limits", 2},    {"limits", 1},     {"load", 1},           {"lsth_bin_s", 0.05},
+        {"beta", 1},      {"placement", 1},  {"keep_alive", 1}};
+    struct log *logs = malloc(2 * sizeof *logs);
+    char json[WORLD_BYTES];
+    assert_non_null(logs);
     uint64_t reclaimed = 0;
     uint64_t largest = 0;
     for (uint64_t world = 0; world < WORLDS; world++)
         for (size_t v = world % 2; v < sizeof variants / sizeof *variants; v += 2) {
-            struct policy policy = watch();
+            const struct policy policy = watch();
             world_random(json, world, world % 3 == 0);
             if (world % 2 == 0)
                 relax(json);
             if (world % 5 == 4)
-                make_exclusive(json);
-            for (int again = 0; again < 2; again++) {
-                struct simulation_result result = {0};
-                run_well(json, &policy, variants[v].key, variants[v].value, &log[again], &result);
-                world_check_conserved(&log[again], &result, 400);
-                assert_int_equal(result.overall.dropped, 0);
-                simulation_result_clear(&result);
-            }
-            assert_int_equal(log[0].batch_count, log[1].batch_count);
-            assert_memory_equal(log[0].requests, log[1].requests,
-                                log[0].request_count * sizeof *log[0].requests);
-            for (size_t i = 0; i < log[0].batch_count; i++) {
-                const struct batch_row *row = &log[0].batches[i];
-                assert_true(row->jobs >= 1 && row->jobs <= row->configured_batch);
-                assert_int_equal(row->finished_ns, log[1].batches[i].finished_ns);
-                largest = row->jobs > largest ? row->jobs : largest;
-            }
+                world_exclusive(json);
+            for (int i = 0; i < 2; i++)
+                world_serve_all(json, &policy, variants[v].key, variants[v].number, &logs[i]);
+            assert_same_rows(&logs[0], &logs[1]);
+            for (size_t i = 0; i < logs[0].batch_count; i++)
+                largest = logs[0].batches[i].jobs > largest ? logs[0].batches[i].jobs : largest;
             reclaimed += counted.reclaimed;
         }
     /* Some worlds are too small for an instance of each function, some fill batches. */
     assert_true(reclaimed > 0);
     assert_true(largest > 1);
-    free(json);
-    free(log);
+    free(logs);
 }
 
 /* An invoker like one socket of the authors' and resnet-50 as they measured it; a second later 60
@@ -669,9 +642,8 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
         double value;
     } wanted[] = {{"efficiency", INFLESS_REPO}, {"margin", 0}, {"beta", 1}, {"limits", 2}};
     struct experiment *experiment = load(json);
-    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
-    double values[VALUES_MAX] = {0};
-    policy_values(&policy, NULL, 0, values);
+    const struct recorder recorder = log_recorder(log);
+    double *values = policy_values(&policy, NULL, 0);
     for (size_t i = 0; i < policy.parameter_count; i++)
         for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
             if (strcmp(policy.parameters[i].name, wanted[w].key) == 0)
@@ -707,6 +679,7 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
     assert_true(most_alive > 1);
     assert_int_equal(counted.created - counted.killed, 1);
     simulation_result_clear(&result);
+    free(values);
     experiment_free(experiment);
     unlink(path);
     free(json);
@@ -734,7 +707,7 @@ static void a_regular_caller_meets_a_container_that_was_started_for_it(void **st
     world_resnet(json, path, REGULAR);
     struct policy policy = watch();
     struct simulation_result result = {0};
-    run_well(json, &policy, "lsth_bin_s", 10, log, &result);
+    run_well_with(json, &policy, "lsth_bin_s", 10, log, &result);
     /* Ten gaps are known after 650 s, when the first containers are gone, too. */
     assert_in_range(counted.prewarms, REGULAR - 12, REGULAR - 10);
     assert_int_equal(counted.created, REGULAR);
@@ -800,7 +773,7 @@ static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **stat
     world_narrow(json, "3", "60,20", path, count);
     struct policy policy = watch();
     struct simulation_result result = {0};
-    run_well(json, &policy, NULL, 0, log, &result);
+    run_well(json, &policy, log, &result);
     for (size_t i = 0; i < log->request_count; i++) {
         const struct request_row *row = &log->requests[i];
         if (row->application == 0 || row->arrival_ns > 45 * SIM_S)
@@ -839,7 +812,7 @@ static void who_takes_room_from_others_takes_no_more_than_is_of_use(void **state
     world_narrow(json, "4", "40,15", path, ALTERNATING);
     struct policy policy = watch();
     struct simulation_result result = {0};
-    run_well(json, &policy, NULL, 0, log, &result);
+    run_well(json, &policy, log, &result);
     assert_int_equal(counted.reclaimed, 1);
     assert_int_equal(counted.created, 3);
     assert_true(result.overall.slo_hit_rate >= 1);

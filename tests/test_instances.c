@@ -132,7 +132,7 @@ static void run_script(const char *json, void (*step)(struct script *, struct pl
                        struct simulation_result *result)
 {
     script_next = (struct script){.step = step, .timer = timer};
-    run_well(json, &policy_script, NULL, 0, log, result);
+    run_well(json, &policy_script, log, result);
 }
 
 static void half_time_step(struct script *script, struct platform *platform)
@@ -373,21 +373,13 @@ static void an_instance_killed_while_it_starts_leaves_nothing(void **state)
 /* ---- Accounts ---------------------------------------------------------------------------------
  */
 
-/* `text` with `to` in place of each `from`. */
+/* `text` with every `from` replaced. */
 static const char *edited(char json[WORLD_BYTES], const char *text, const char *from,
                           const char *to)
 {
-    size_t used = 0;
-    const char *at = strstr(text, from);
-    assert_non_null(at);
-    for (; at != NULL; text = at + strlen(from), at = strstr(text, from)) {
-        const size_t before = (size_t)(at - text);
-        assert_true(used + before + strlen(to) + strlen(text) < WORLD_BYTES);
-        memcpy(json + used, text, before);
-        memcpy(json + used + before, to, strlen(to) + 1);
-        used += before + strlen(to);
-    }
-    memcpy(json + used, text, strlen(text) + 1);
+    json[0] = '\0';
+    world_add(json, "%s", text);
+    world_replace(json, from, to);
     return json;
 }
 
@@ -672,7 +664,7 @@ static void each_broken_rule_ends_the_run_and_is_named(void **state)
         script_next = (struct script){.step = cases[i].step};
         if (cases[i].step == spin)
             policy.decide = spin_decide;
-        assert_false(run(warm, &policy, NULL, 0, &log, &result, &error));
+        assert_false(run(warm, &policy, &log, &result, &error));
         if (strstr(error.message, cases[i].message) == NULL)
             fail_msg("expected \"%s\" in: %s", cases[i].message, error.message);
         simulation_result_clear(&result);

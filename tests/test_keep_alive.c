@@ -332,35 +332,16 @@ static void run_kept(const char *json, const char *keep_alive, const char *polic
                      struct simulation_result *result)
 {
     struct experiment *experiment = load_kept(json, keep_alive);
-    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
+    const struct recorder recorder = log_recorder(log);
     const struct policy *named = policy_find(policy, NULL);
-    double values[VALUES_MAX] = {0};
     struct error error = {0};
     assert_non_null(named);
-    policy_values(named, NULL, 0, values);
+    double *values = policy_values(named, NULL, 0);
     memset(log, 0, sizeof *log);
     if (!simulation_run(experiment, named, values, &recorder, NULL, result, &error))
         fail_msg("%s under %s: %s", policy, keep_alive, error.message);
+    free(values);
     experiment_free(experiment);
-}
-
-/* Field by field: between fields lies padding. */
-static void assert_same_rows(const struct log *a, const struct log *b)
-{
-    assert_int_equal(a->request_count, b->request_count);
-    assert_int_equal(a->batch_count, b->batch_count);
-    for (size_t i = 0; i < a->request_count; i++) {
-        assert_int_equal(a->requests[i].finish_ns, b->requests[i].finish_ns);
-        assert_true(a->requests[i].cost_usd == b->requests[i].cost_usd);
-    }
-    for (size_t i = 0; i < a->batch_count; i++) {
-        const struct batch_row *x = &a->batches[i], *y = &b->batches[i];
-        assert_int_equal(x->invoker, y->invoker);
-        assert_int_equal(x->cold, y->cold);
-        assert_int_equal(x->dispatched_ns, y->dispatched_ns);
-        assert_int_equal(x->started_ns, y->started_ns);
-        assert_int_equal(x->finished_ns, y->finished_ns);
-    }
 }
 
 /* One function that takes `service_ms` and starts in `cold_ms`, room for a thousand. */
@@ -815,13 +796,13 @@ static sim_time_t keep_nothing(void *state, struct platform *platform, uint32_t 
 static uint64_t evictions_under(const struct policy *policy, const char *keep_alive)
 {
     struct experiment *experiment = load_kept(diamond, keep_alive);
-    double values[VALUES_MAX] = {0};
+    double *values = policy_values(policy, NULL, 0);
     struct simulation_result result;
     struct error error = {0};
-    policy_values(policy, NULL, 0, values);
     if (!simulation_run(experiment, policy, values, NULL, NULL, &result, &error))
         fail_msg("%s", error.message);
     const uint64_t evictions = result.run.evictions;
+    free(values);
     simulation_result_clear(&result);
     experiment_free(experiment);
     return evictions;

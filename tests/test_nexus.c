@@ -379,44 +379,14 @@ static const struct policy *nexus(void)
     return policy;
 }
 
-/* The platform ends a run in which a rule is broken, a resource over-committed or nothing moves. */
-static void worlds_check(const char *key, double number)
-{
-    struct log *log = malloc(sizeof *log);
-    struct log *again = malloc(sizeof *again);
-    char *json = malloc(WORLD_BYTES);
-    assert_non_null(log);
-    assert_non_null(again);
-    assert_non_null(json);
-    for (uint64_t world = 0; world < 10; world++) {
-        struct simulation_result result = {0};
-        struct simulation_result second = {0};
-        world_random(json, world, world % 2 == 1);
-        run_well(json, nexus(), key, number, log, &result);
-        world_check_conserved(log, &result, 400);
-        run_well(json, nexus(), key, number, again, &second);
-        assert_int_equal(log->batch_count, again->batch_count);
-        assert_memory_equal(log->batches, again->batches, log->batch_count * sizeof *log->batches);
-        simulation_result_clear(&result);
-        simulation_result_clear(&second);
-    }
-    free(json);
-    free(again);
-    free(log);
-}
-
 static void no_rule_is_broken_and_no_job_lost_in_any_world(void **state)
 {
     (void)state;
-    static const struct {
-        const char *key;
-        double number;
-    } cases[] = {{NULL, 0},         {"vgpu", 1},          {"vgpu", 2},
-                 {"early_drop", 1}, {"min_epoch_s", 0.3}, {"split", 2},
-                 {"split_cost", 1}, {"residual", 0},      {"overhead", 1},
-                 {"max_batch", 1},  {"keep_s", 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        worlds_check(cases[i].key, cases[i].number);
+    static const struct world_case cases[] = {
+        {NULL, 0},    {"vgpu", 1},       {"vgpu", 2},     {"early_drop", 1}, {"min_epoch_s", 0.3},
+        {"split", 2}, {"split_cost", 1}, {"residual", 0}, {"overhead", 1},   {"max_batch", 1},
+        {"keep_s", 0}};
+    worlds_check(nexus(), cases, sizeof cases / sizeof *cases, 10);
 }
 
 /* What Nexus is known for: under overload it drops what is lost and serves the rest in time. */
@@ -434,7 +404,7 @@ static void early_drop_keeps_serving_in_time_under_overload(void **state)
     double hits[2];
     for (int off = 0; off < 2; off++) {
         struct simulation_result result = {0};
-        run_well(json, nexus(), "early_drop", off, log, &result);
+        run_well_with(json, nexus(), "early_drop", off, log, &result);
         hits[off] = result.overall.slo_hit_rate;
         assert_true(off == 1 ? result.overall.dropped == 0 : result.overall.dropped > 0);
         simulation_result_clear(&result);

@@ -19,7 +19,7 @@
 #include "sched/orion/requests.h"
 #include "sched/registry.h"
 #include "sim/random.h"
-#include "sim/simulation.h"
+#include "tests/fixture_simulation.h"
 #include "tests/random_dag.h"
 
 enum { CONFIGURATIONS = 12, STAGES = 8, BINS = 512, SAMPLES = 20000 };
@@ -426,33 +426,6 @@ static void requests_are_found_until_removed_and_no_longer(void **state)
 
 /* ---- In the simulator ------------------------------------------------------------------------ */
 
-enum { ROWS_MAX = 8000, VALUES_MAX = 16 };
-
-struct log {
-    struct request_row requests[ROWS_MAX]; /* by number */
-    struct batch_row batches[ROWS_MAX];
-    size_t request_count, batch_count;
-};
-
-static bool log_request(void *context, const struct request_row *row, struct error *error)
-{
-    struct log *log = context;
-    (void)error;
-    assert_true(row->request < ROWS_MAX);
-    log->requests[row->request] = *row;
-    log->request_count++;
-    return true;
-}
-
-static bool log_batch(void *context, const struct batch_row *row, struct error *error)
-{
-    struct log *log = context;
-    (void)error;
-    assert_true(log->batch_count < ROWS_MAX);
-    log->batches[log->batch_count++] = *row;
-    return true;
-}
-
 /* The policy with its last act observed: what it counted, in a place of the test's. */
 static struct orion_counters counted; // NOLINT: a policy's functions have no other context
 
@@ -462,43 +435,14 @@ static void finish_counted(void *state)
     policy_find("orion", NULL)->finish(state);
 }
 
-static struct experiment *load(const char *json)
+/* Under Orion with its defaults, but for `key` where given. */
+static void run_orion(const char *json, const char *key, double number, struct log *log,
+                      struct simulation_result *result)
 {
-    char name[] = "/tmp/esgsim-test-XXXXXX";
-    const int file = mkstemp(name);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, json, strlen(json)), (ssize_t)strlen(json));
-    close(file);
-    struct error error = {0};
-    struct experiment *experiment = experiment_load(name, NULL, 0, &error);
-    unlink(name);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
-    return experiment;
-}
-
-static void run(const char *json, const char *key, double number, struct log *log,
-                struct simulation_result *result)
-{
-    struct error error = {0};
-    struct experiment *experiment = load(json);
-    struct policy policy = *policy_find("orion", &error);
-    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
-    double values[VALUES_MAX] = {0};
-    bool known = key == NULL;
-    assert_true(policy.parameter_count <= VALUES_MAX);
-    for (size_t i = 0; i < policy.parameter_count; i++) {
-        const bool named = key != NULL && strcmp(key, policy.parameters[i].name) == 0;
-        values[i] = named ? number : policy.parameters[i].fallback;
-        known = known || named;
-    }
-    assert_true(known);
+    struct policy policy = *policy_find("orion", NULL);
     policy.finish = finish_counted;
-    memset(log, 0, sizeof *log);
     memset(&counted, 0, sizeof counted);
-    if (!simulation_run(experiment, &policy, values, &recorder, NULL, result, &error))
-        fail_msg("%s", error.message);
-    experiment_free(experiment);
+    run_well_with(json, &policy, key, number, log, result);
 }
 
 #define FUNCTION(latency, cv, cold, cold_cv)                                                       \
@@ -555,7 +499,7 @@ static void random_worlds_are_served_whole_and_forgotten(void **state)
                        test_below(&random, 2) ? "cold" : "warm", 0.1 + 2 * test_uniform(&random),
                        v);
         struct simulation_result result = {0};
-        run(json, variants[variant].key, variants[variant].value, &log, &result);
+        run_orion(json, variants[variant].key, variants[variant].value, &log, &result);
         uint64_t jobs = 0;
         for (size_t i = 0; i < log.batch_count; i++) {
             jobs += log.batches[i].jobs;
@@ -588,10 +532,10 @@ static void absent_jobs_are_counted_on_only_when_told(void **state)
     char json[4096];
     (void)snprintf(json, sizeof json, WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
     struct simulation_result result = {0};
-    run(json, "bundle", 1, &log, &result);
+    run_orion(json, "bundle", 1, &log, &result);
     assert_int_equal(counted.misses, 0);
     simulation_result_clear(&result);
-    run(json, NULL, 0, &log, &result);
+    run_orion(json, NULL, 0, &log, &result);
     assert_true(counted.misses > 0);
     simulation_result_clear(&result);
 }
@@ -628,11 +572,11 @@ static void container_is_ready_when_its_input_arrives(void **state)
     (void)state;
     static struct log log;
     struct simulation_result result = {0};
-    run(rightly, "prewarm", 1, &log, &result);
+    run_orion(rightly, "prewarm", 1, &log, &result);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 220 * SIM_MS);
     simulation_result_clear(&result);
-    run(rightly, NULL, 0, &log, &result);
+    run_orion(rightly, NULL, 0, &log, &result);
     /* f's own cold start is not foreseen; g's is over within a bin of the plan's median. */
     const sim_time_t bin = 180 * SIM_MS / BINS + 1;
     for (size_t i = 0; i < 5; i++) {
@@ -652,7 +596,7 @@ static void search_time_is_charged_and_the_second_time_only_when_told(void **sta
     for (int first = 0; first < 2; first++) {
         struct simulation_result result = {0};
         (void)snprintf(json, sizeof json, WORLD, 3u, 2000u, 5u, 1.2, "warm", 600.0, 3u);
-        run(json, "charge", first, &log, &result);
+        run_orion(json, "charge", first, &log, &result);
         units[first] = counted.evaluations;
         assert_true(result.run.decision_units >= counted.evaluations);
         assert_true(counted.searches > 2);

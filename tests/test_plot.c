@@ -18,6 +18,8 @@
 #include "plots/plot.h"
 #include "sched/registry.h"
 #include "tests/fixture_results.h"
+#include "traces/calibrate.h"
+#include "traces/samples.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -108,7 +110,7 @@ static struct figure_list drawn(const char *path)
 {
     struct figure_list list = {.folder = folder};
     struct error error = {0};
-    if (!plot_file(path, &list, &error))
+    if (!plot_file(path, NULL, &list, &error))
         fail_msg("%s", error.message);
     return list;
 }
@@ -163,10 +165,64 @@ static void figures_that_need_rows_are_left_out_with_a_note(void **state)
 {
     (void)state;
     struct figure_list list = drawn(results_write(light, COUNT(light), 0));
-    assert_int_equal(list.count, 4);
-    assert_int_equal(list.note_count, 2);
+    assert_int_equal(list.count, 6);
+    assert_int_equal(list.note_count, 3);
     assert_non_null(strstr(list.notes[0], "latency-cdf"));
-    assert_non_null(strstr(list.notes[1], "timeline"));
+    assert_non_null(strstr(list.notes[1], "batch-sizes"));
+    assert_non_null(strstr(list.notes[2], "timeline"));
+    figure_list_clear(&list);
+}
+
+/* ---- Across settings, and what things are made of ------------------------------------------- */
+
+static void settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all(void **state)
+{
+    (void)state;
+    static const struct fixture runs[] = {
+        {"light", "fifo", FIFO, 1, 0.50, 0.00050, RECORD_SUMMARY},
+        {"light", "esg", ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
+        {"heavy", "esg", "setting=heavy policy.name=esg", 1, 0.80, 0.00030, RECORD_SUMMARY},
+    };
+    struct figure_list list = drawn(results_write(runs, COUNT(runs), 0));
+    char *csv = csv_of("settings");
+    /* All together 0.8 of the hit rate, 1.4 of the cost. */
+    a_row_is(csv, "1,SLO hit rate (%),0,1,light,2,esg,72,,0x0072B2,7,");
+    a_row_is(csv, "1,SLO hit rate (%),0,2,heavy,2,esg,64,,0x0072B2,7,");
+    a_row_is(csv, "2,$ per 1\u202F000 requests,0,2,heavy,2,esg,0.42,,");
+    a_row_is(csv, "3,95th percentile of latency (ms),1,1,light,1,fifo,200,,");
+    free(csv);
+    figure_list_clear(&list);
+}
+
+static void costs_are_parts_of_what_is_provisioned(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(results_write(light, COUNT(light), 0));
+    char *csv = csv_of("cost-parts-light");
+    /* 1.4 of the mean 0.00024; the second panel has parts that the made-up run does not. */
+    a_row_is(csv, "requests,1,esg,1,execution,0,0.336,");
+    a_row_is(csv, "requests,1,esg,2,held before it,0.336,0.336,");
+    a_row_is(csv, ",0.336,-,-\n");
+    free(csv);
+    csv = csv_of("resources-light");
+    a_row_is(csv, "1,vGPUs,held (%),1,esg,50,0,");
+    a_row_is(csv, "6,batches,jobs per batch,1,esg,2.5,0,");
+    free(csv);
+    figure_list_clear(&list);
+}
+
+static void jobs_are_counted_by_the_size_of_their_batch(void **state)
+{
+    (void)state;
+    static const struct fixture run = {"light", "esg", ESG, 1, 0.9, 0.0002, RECORD_ALL};
+    struct figure_list list = drawn(results_write(&run, 1, 300));
+    char *csv = csv_of("batch-sizes-light");
+    /* 100 batches of 1, 2, 3, 4, 1, … jobs: of ten jobs one alone, two in twos, seven in larger. */
+    a_row_is(csv, "share of the jobs (%),1,esg,1,1,0,10,");
+    a_row_is(csv, "share of the jobs (%),1,esg,2,2,10,30,");
+    a_row_is(csv, "share of the jobs (%),1,esg,3,3 to 4,30,100,");
+    a_row_is(csv, ",mean 2.50,-,-");
+    free(csv);
     figure_list_clear(&list);
 }
 
@@ -243,10 +299,10 @@ static void a_figure_with_nothing_in_it_is_left_out_with_a_note(void **state)
 {
     (void)state;
     struct figure_list list = drawn(requests_write(100));
-    assert_int_equal(list.count, 4);
+    assert_int_equal(list.count, 6);
     for (size_t i = 0; i < list.count; i++)
         assert_null(strstr(list.figures[i].name, "latency"));
-    assert_int_equal(list.note_count, 3);
+    assert_int_equal(list.note_count, 4);
     assert_non_null(strstr(list.notes[0], "latency-parts-light: not drawn"));
     assert_int_not_equal(access(path_in("latency-cdf-light.csv"), F_OK), 0);
     figure_list_clear(&list);
@@ -302,17 +358,56 @@ static void a_line_joins_three_values_or_more_of_one_parameter_all_else_equal(vo
 
 /* ---- Every script, drawn -------------------------------------------------------------------- */
 
+/* What a calibration writes, of two functions on a small grid. */
 static const char *points_write(void)
 {
     static char path[600];
+    char table[600];
+    struct sample_set set = {0};
+    struct calibration calibration = {0};
+    struct error error = {0};
+    (void)snprintf(table, sizeof table, "%s/samples.csv", folder);
     (void)snprintf(path, sizeof path, "%s/points-of-a-fit.csv", folder);
-    FILE *file = fopen(path, "w");
+    FILE *file = fopen(table, "w");
     assert_non_null(file);
-    (void)fputs("function,batch,vcpu,vgpu_share,measured_ms,fitted_ms\nresnet,1,1,0.5,10,10.5\n"
-                "resnet,2,1,0.5,18,17\nvgg_19,1,1,1,30.5,31\n",
-                file);
+    (void)fputs("model,batch,mps_pct,latency_ms,throughput_qps,l2_util_pct,dram_util_pct\n", file);
+    for (int model = 0; model < 2; model++)
+        for (int batch = 1; batch <= 8; batch *= 2)
+            for (int share = 20; share <= 100; share += 40)
+                (void)fprintf(file, "%s,%d,%d,%.4f,1,,\n", model == 0 ? "resnet" : "vgg_19", batch,
+                              share, 2 + 50.0 * (model + 1) * batch / share + 0.01 * batch * batch);
     assert_int_equal(fclose(file), 0);
+    if (!sample_table_read(&set, table, &error))
+        fail_msg("%s", error.message);
+    samples_reduce(&set);
+    if (!calibration_run(&set, NULL, NULL, &calibration, &error) ||
+        !calibration_write_points(&calibration, path, &error))
+        fail_msg("%s", error.message);
+    calibration_clear(&calibration);
+    samples_clear(&set);
     return path;
+}
+
+static void a_calibrations_points_are_drawn_as_residuals_and_as_surfaces(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(points_write());
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.figures[0].script, "calibration");
+    assert_string_equal(list.figures[1].script, "profile");
+    char *csv = csv_of("calibration-points-of-a-fit-csv");
+    a_row_is(csv, "function,batch,share,measured_ms,fitted_ms,left_out_ms,");
+    a_row_is(csv, "\nresnet,4,20,12.16,");
+    size_t rows = 0;
+    for (const char *c = csv; *c != '\0'; c++)
+        rows += *c == '\n';
+    assert_int_equal(rows, 1 + 2 * 4 * 3);
+    free(csv);
+    csv = csv_of("profile-points-of-a-fit-csv");
+    /* What was measured bears a marker and no line. */
+    a_row_is(csv, "\n2,vgg_19,8,100,10.64,1,0,");
+    free(csv);
+    figure_list_clear(&list);
 }
 
 static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
@@ -349,6 +444,26 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
         free(first[i]);
     free(first);
     free(sizes);
+    figure_list_clear(&list);
+}
+
+static void bare_integers_are_drawn_once_their_format_is_named(void **state)
+{
+    (void)state;
+    struct figure_list list = {.folder = folder};
+    struct error error = {0};
+    FILE *file = fopen(path_in("counts.txt"), "w");
+    assert_non_null(file);
+    (void)fputs("3\n0\n60\n7\n", file);
+    assert_int_equal(fclose(file), 0);
+    assert_false(plot_file(path_in("counts.txt"), NULL, &list, &error));
+    error = (struct error){0};
+    if (!plot_file(path_in("counts.txt"), "counts-per-minute", &list, &error) ||
+        !plot_draw(&list, "svg", &error))
+        fail_msg("%s", error.message);
+    char *csv = csv_of("arrivals-counts-txt");
+    a_row_is(csv, "counts.txt (counts-per-minute): 70 requests in ");
+    free(csv);
     figure_list_clear(&list);
 }
 
@@ -432,12 +547,15 @@ static void only_what_is_asked_for_is_made(void **state)
     static const char *const only[] = {"cost", "hit-rate-light"};
     struct figure_list list = {.folder = folder, .only = only, .only_count = 2};
     struct error error = {0};
-    assert_true(plot_file(results_write(light, COUNT(light), 0), &list, &error));
+    assert_true(plot_file(results_write(light, COUNT(light), 0), NULL, &list, &error));
     assert_int_equal(list.count, 2);
     assert_string_equal(list.figures[0].name, "hit-rate-light");
     assert_string_equal(list.figures[1].name, "cost-light");
     figure_list_clear(&list);
 }
+
+#define POINTS                                                                                     \
+    "function,predictor,batch,vcpu,share,unit,measured_ms,repeats,fit_ms,law_ms,left_out_ms"
 
 static void refused(const char *content, const char *said)
 {
@@ -449,7 +567,7 @@ static void refused(const char *content, const char *said)
     assert_non_null(file);
     (void)fputs(content, file);
     assert_int_equal(fclose(file), 0);
-    assert_false(plot_file(path, &list, &error));
+    assert_false(plot_file(path, NULL, &list, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
     if (strstr(error.message, said) == NULL || strstr(error.message, "bad-input") == NULL ||
         strchr(error.message, '\n') != NULL)
@@ -466,10 +584,11 @@ static void what_is_no_input_is_refused_in_one_line_that_names_it(void **state)
     refused("{\"unit\": }", "1:10");
     refused("neither of them\n", "");
     refused("", "");
-    refused("function,batch,vcpu,vgpu_share,measured_ms,fitted_ms\n", "holds no point");
-    refused("function,batch,vcpu,vgpu_share,measured_ms,fitted_ms\nf,1,1,1,2,-3\n", "fitted_ms");
-    refused("function,batch,vcpu,vgpu_share,measured_ms,fitted_ms\nf,1,1,1,2\n", ":2");
-    assert_false(plot_file(path_in("missing.h5"), &list, &error));
+    refused("function,predictor,batch\n", "no column 'vcpu'");
+    refused(POINTS "\n", "holds no point");
+    refused(POINTS "\nf,law,1,1,50,100,2,1,-3,2,2\n", "fit_ms '-3'");
+    refused(POINTS "\nf,law,1,1,50,100,2\n", ":2");
+    assert_false(plot_file(path_in("missing.h5"), NULL, &list, &error));
     assert_non_null(strstr(error.message, "missing.h5"));
     figure_list_clear(&list);
 }
@@ -504,6 +623,25 @@ static void every_policy_that_ships_has_a_look_of_its_own(void **state)
         }
 }
 
+static void markers_of_one_figure_differ_as_long_as_there_are_any(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"esg",      "infless", "fast-gshare",
+                                           "aquatope", "dilu",    "max-config"};
+    unsigned used = 0;
+    bool taken[32] = {false};
+    for (size_t i = 0; i < 2 * COUNT(policies); i++) {
+        const struct look plain = palette_policy(policies[i / 2], i % 2);
+        const struct look look = palette_distinct(plain, &used);
+        assert_true(look.point > 0 && look.point < 16);
+        assert_false(taken[look.point]);
+        assert_int_equal(look.colour, plain.colour);
+        taken[look.point] = true;
+    }
+    used = 0xFFFF;
+    assert_int_equal(palette_distinct(palette_policy("esg", 0), &used).point, 7);
+}
+
 static void variants_keep_the_colour_and_change_the_marker(void **state)
 {
     (void)state;
@@ -526,10 +664,15 @@ int main(void)
         TEST(hit_rates_are_percentages_with_half_widths_by_application),
         TEST(the_pareto_front_is_of_those_that_none_beats_on_both),
         TEST(figures_that_need_rows_are_left_out_with_a_note),
+        TEST(settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all),
+        TEST(costs_are_parts_of_what_is_provisioned),
+        TEST(jobs_are_counted_by_the_size_of_their_batch),
         TEST(latencies_are_quantiles_split_by_what_their_requests_did),
         TEST(what_was_dropped_never_finishes),
         TEST(a_figure_with_nothing_in_it_is_left_out_with_a_note),
         TEST(a_line_joins_three_values_or_more_of_one_parameter_all_else_equal),
+        TEST(a_calibrations_points_are_drawn_as_residuals_and_as_surfaces),
+        TEST(bare_integers_are_drawn_once_their_format_is_named),
         TEST(every_script_draws_without_a_warning_and_the_same_bytes_twice),
         TEST(png_and_pdf_are_the_same_bytes_twice_too),
         TEST(a_picture_names_no_version_of_gnuplot_and_no_date),
@@ -538,6 +681,7 @@ int main(void)
         TEST(what_is_no_input_is_refused_in_one_line_that_names_it),
         TEST(without_gnuplot_one_line_says_so),
         cmocka_unit_test(every_policy_that_ships_has_a_look_of_its_own),
+        cmocka_unit_test(markers_of_one_figure_differ_as_long_as_there_are_any),
         cmocka_unit_test(variants_keep_the_colour_and_change_the_marker),
     };
     /* The scripts that stand here, not those of an installation. */

@@ -100,7 +100,7 @@ static void policy_file_of_another_version_or_without_the_symbol_is_refused(void
     (void)state;
     char path[32];
     compile_plugin("tests/plugins/bad_abi.c", path);
-    expect_not_found(path, "version 3 of sched/policy.h");
+    expect_not_found(path, "version 4 of sched/policy.h");
     unlink(path);
     compile_plugin("-Desgsim_policy=elsewhere tests/plugins/bad_abi.c", path);
     expect_not_found(path, "no symbol esgsim_policy");
@@ -120,9 +120,10 @@ static bool configure(const char *policy, const char *key, const char *text, dou
 
 static void expect_misconfigured(const char *key, const char *text, double number, const char *part)
 {
-    double values[VALUES_MAX];
+    double *values = policy_values(policy_find("fifo", NULL), NULL, 0);
     struct error error = {0};
     assert_false(configure("fifo", key, text, number, values, &error));
+    free(values);
     assert_int_equal(error.kind, ERROR_INPUT);
     assert_non_null(strstr(error.message, "exp.json: policy.params."));
     if (strstr(error.message, part) == NULL)
@@ -146,7 +147,7 @@ static void settings_replace_defaults_and_only_those_named(void **state)
 {
     (void)state;
     const struct policy *fifo = policy_find("fifo", NULL);
-    double values[VALUES_MAX];
+    double *values = policy_values(fifo, NULL, 0);
     struct error error = {0};
     assert_true(configure("fifo", "order", "ready", 0, values, &error));
     for (size_t i = 0; i < fifo->parameter_count; i++) {
@@ -155,6 +156,7 @@ static void settings_replace_defaults_and_only_those_named(void **state)
     }
     assert_true(configure("fifo", "max_batch", NULL, 7, values, &error));
     assert_true(values[0] == 7);
+    free(values);
 }
 
 /* ---- What policies share --------------------------------------------------------------------- */
@@ -290,6 +292,38 @@ static void a_proportional_budget_looks_at_one_job_whatever_batches_may_run(void
     experiment_free(experiment);
 }
 
+/* An A100 in slices has 8 GB to one seventh and 16 to two; a V100 shared by MPS its 16 to any. */
+static void a_group_runs_what_one_of_its_gpus_allows_and_holds(void **state)
+{
+    (void)state;
+    struct gpu_spec gpu = {.model = "A100", .sharing = SHARING_MIG, .units = 7, .memory_mb = 65536};
+    struct invoker_group group = {
+        .count = 1, .vcpus = 4, .memory_mb = 1000, .gpus = &gpu, .gpu_count = 1};
+    struct function function = {.host_memory_mb = 1000};
+    struct configuration one = {.vcpu = 4, .vgpu = 1, .gpu_memory_mb = 8192};
+    assert_true(planner_group_runs(&group, &function, &one));
+    one.gpu_memory_mb = 8193; /* more than the slice's eighth, less than the GPU's */
+    assert_false(planner_group_runs(&group, &function, &one));
+    one.vgpu = 2;
+    assert_true(planner_group_runs(&group, &function, &one));
+    one.vgpu = 5;
+    assert_false(planner_group_runs(&group, &function, &one));
+    gpu.sharing = SHARING_MPS;
+    assert_true(planner_group_runs(&group, &function, &one));
+    one.vcpu = 5;
+    assert_false(planner_group_runs(&group, &function, &one));
+    one.vcpu = 4;
+    function.host_memory_mb = 1001;
+    assert_false(planner_group_runs(&group, &function, &one));
+    function.host_memory_mb = 0;
+    group.gpu_count = 0;
+    assert_false(planner_group_runs(&group, &function, &one));
+    one.vgpu = 0; /* it has weights all the same */
+    assert_false(planner_group_runs(&group, &function, &one));
+    one.gpu_memory_mb = 0;
+    assert_true(planner_group_runs(&group, &function, &one));
+}
+
 /* ---- Policies in the simulator --------------------------------------------------------------- */
 
 /* The simulator ends a run that over-commits or leaves work behind, so reaching the end is half the
@@ -307,8 +341,8 @@ static void every_baseline_finishes_every_request_within_the_cluster(void **stat
     for (size_t p = 0; p < BASELINES; p++) {
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
             struct simulation_result result = {0};
-            run_well(diamond, policy_find(baselines[p], NULL), variants[v].key, variants[v].value,
-                     log, &result);
+            run_well_with(diamond, policy_find(baselines[p], NULL), variants[v].key,
+                          variants[v].value, log, &result);
             uint64_t jobs = 0;
             uint64_t expected = 0;
             for (size_t i = 0; i < log->batch_count; i++)
@@ -332,8 +366,7 @@ static void minimum_and_maximum_configurations_are_what_they_say(void **state)
     assert_non_null(log);
     for (int most = 0; most < 2; most++) {
         struct simulation_result result = {0};
-        run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), NULL, 0, log,
-                 &result);
+        run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), log, &result);
         for (size_t i = 0; i < log->batch_count; i++) {
             assert_int_equal(log->batches[i].configured_batch, 1);
             assert_int_equal(log->batches[i].vcpu, most ? 2 : 1);
@@ -350,7 +383,7 @@ static void batching_happens_where_it_is_asked_for(void **state)
     struct log *log = malloc(sizeof *log);
     assert_non_null(log);
     struct simulation_result result = {0};
-    run_well(diamond, policy_find("min-config", NULL), "max_batch", 2, log, &result);
+    run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, log, &result);
     assert_true(result.overall.mean_batch > 1.1);
     simulation_result_clear(&result);
     free(log);
@@ -416,7 +449,7 @@ static void each_order_serves_the_lowest_of_those_waiting(void **state)
     assert_non_null(log);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct simulation_result result = {0};
-        run_well(contention, policy_find(cases[c].policy, NULL), NULL, 0, log, &result);
+        run_well(contention, policy_find(cases[c].policy, NULL), log, &result);
         assert_true(check_order(log, cases[c].order) > 1000);
         simulation_result_clear(&result);
     }
@@ -431,8 +464,8 @@ static void edf_drops_late_requests_only_when_told(void **state)
     const struct policy *edf = policy_find("edf", NULL);
     struct simulation_result keep = {0};
     struct simulation_result drop = {0};
-    run_well(contention, edf, NULL, 0, log, &keep);
-    run_well(contention, edf, "drop", 1, log, &drop);
+    run_well(contention, edf, log, &keep);
+    run_well_with(contention, edf, "drop", 1, log, &drop);
     assert_int_equal(keep.overall.dropped, 0);
     assert_true(drop.overall.dropped > 0);
     assert_true(drop.overall.slo_hit_rate > keep.overall.slo_hit_rate);
@@ -461,7 +494,7 @@ static void policy_built_outside_the_tree_loads_and_finishes_every_request(void 
         abort(); /* fail_msg does not return; analysers do not know */
     }
     assert_string_equal(policy->name, "shortest-queue");
-    run_well(diamond, policy, NULL, 0, log, &result);
+    run_well(diamond, policy, log, &result);
     assert_int_equal(result.overall.requests, 800);
     assert_int_equal(result.overall.dropped, 0);
     simulation_result_clear(&result);
@@ -478,7 +511,7 @@ static void policies_that_break_a_rule_are_stopped_by_name(void **state)
     for (size_t i = 0; i < sizeof breakers / sizeof *breakers; i++) {
         struct simulation_result result = {0};
         struct error error = {0};
-        assert_false(run(diamond, breakers[i], NULL, 0, log, &result, &error));
+        assert_false(run(diamond, breakers[i], log, &result, &error));
         assert_int_equal(error.kind, ERROR_RUN);
         if (strstr(error.message, breakers[i]->name) == NULL ||
             strstr(error.message, "rule") == NULL)
@@ -500,6 +533,7 @@ int main(void)
         cmocka_unit_test(queue_order_agrees_with_a_scan_after_any_change),
         cmocka_unit_test(planner_choice_is_the_best_of_all_by_brute_force),
         cmocka_unit_test(a_proportional_budget_looks_at_one_job_whatever_batches_may_run),
+        cmocka_unit_test(a_group_runs_what_one_of_its_gpus_allows_and_holds),
         cmocka_unit_test(every_baseline_finishes_every_request_within_the_cluster),
         cmocka_unit_test(minimum_and_maximum_configurations_are_what_they_say),
         cmocka_unit_test(batching_happens_where_it_is_asked_for),

@@ -174,6 +174,47 @@ static void check_names(const struct trace *trace)
     free(metadata);
 }
 
+/* Where a track stands in its process; -1: not told. */
+static double place_of(const struct traced *const *metadata, size_t count,
+                       const struct traced *track)
+{
+    for (size_t i = 0; i < count; i++)
+        if (metadata[i]->pid == track->pid && metadata[i]->tid == track->tid &&
+            strcmp(metadata[i]->name, "thread_sort_index") == 0)
+            return argument(metadata[i], "sort_index");
+    return -1;
+}
+
+/* A viewer that puts tracks in the order told shows each application's lanes in one block: between
+ * two of the same name stands none of another. */
+static void check_blocks(const struct trace *trace)
+{
+    size_t count;
+    const struct traced **metadata = tracks(trace, 'M', &count);
+    const struct traced *lanes[256];
+    size_t lane_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (metadata[i]->pid == 2 && strcmp(metadata[i]->name, "thread_name") == 0 &&
+            lane_count < 256)
+            lanes[lane_count++] = metadata[i];
+    assert_true(lane_count > 0);
+    for (size_t a = 0; a < lane_count; a++)
+        for (size_t b = 0; b < lane_count; b++)
+            for (size_t c = 0; c < lane_count && lane_count < 40; c++) {
+                const char *names[3];
+                const struct traced *three[3] = {lanes[a], lanes[b], lanes[c]};
+                for (size_t n = 0; n < 3; n++)
+                    names[n] =
+                        text_of(cJSON_GetObjectItemCaseSensitive(three[n]->event, "args"), "name");
+                const double first = place_of(metadata, count, lanes[a]);
+                const double middle = place_of(metadata, count, lanes[b]);
+                const double last = place_of(metadata, count, lanes[c]);
+                if (strcmp(names[0], names[2]) == 0 && first < middle && middle < last)
+                    assert_string_equal(names[0], names[1]);
+            }
+    free(metadata);
+}
+
 static void check_monotone(const struct trace *trace, char phase)
 {
     size_t count;
@@ -253,6 +294,7 @@ static void check_all(const struct trace *trace)
 {
     check_slices(trace);
     check_names(trace);
+    check_blocks(trace);
     check_monotone(trace, 'i');
     check_monotone(trace, 'C');
     check_waits(trace);
@@ -296,10 +338,6 @@ static bool run_traced(const char *json, const char *name, const char *path, str
     struct experiment *experiment = load(json);
     const struct policy *policy = policy_find(name, error);
     assert_non_null(policy);
-    double values[VALUES_MAX * 4] = {0};
-    assert_true(policy->parameter_count <= sizeof values / sizeof *values);
-    for (size_t i = 0; i < policy->parameter_count; i++)
-        values[i] = policy->parameters[i].fallback;
     struct timeline *timeline = timeline_create(path, experiment, error);
     if (timeline == NULL) {
         experiment_free(experiment);
@@ -313,11 +351,13 @@ static bool run_traced(const char *json, const char *name, const char *path, str
     };
     const struct recorder both = recorder_join(pair);
     const struct progress progress = {watch, look};
+    double *values = policy_values(policy, NULL, 0);
     if (log != NULL)
         memset(log, 0, sizeof *log);
     const bool ok = simulation_run(experiment, policy, values, &both,
                                    watch != NULL ? &progress : NULL, result, error);
     assert_true(timeline_close(timeline, NULL));
+    free(values);
     experiment_free(experiment);
     return ok;
 }

@@ -1,5 +1,4 @@
-/* Small worlds for tests of policies, and how to run one under a policy with all rows kept. Include
- * after cmocka.h. */
+/* Small worlds for tests of policies, and what holds in each of them under any policy. */
 #ifndef ESGSIM_TESTS_WORLDS_H
 #define ESGSIM_TESTS_WORLDS_H
 
@@ -10,77 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sim/random.h"
-#include "sim/simulation.h"
-
-enum { ROWS_MAX = 20000, VALUES_MAX = 16 };
-
-struct log {
-    struct request_row requests[ROWS_MAX]; /* by number */
-    struct batch_row batches[ROWS_MAX];
-    size_t request_count, batch_count;
-};
-
-static inline bool log_request(void *context, const struct request_row *row, struct error *error)
-{
-    struct log *log = context;
-    (void)error;
-    assert_true(row->request < ROWS_MAX);
-    log->requests[row->request] = *row;
-    log->request_count++;
-    return true;
-}
-
-static inline bool log_batch(void *context, const struct batch_row *row, struct error *error)
-{
-    struct log *log = context;
-    (void)error;
-    assert_true(log->batch_count < ROWS_MAX);
-    log->batches[log->batch_count++] = *row;
-    return true;
-}
-
-static inline struct experiment *load(const char *json)
-{
-    char path[] = "/tmp/esgsim-test-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, json, strlen(json)), (ssize_t)strlen(json));
-    close(file);
-    struct error error = {0};
-    struct experiment *experiment = experiment_load(path, NULL, 0, &error);
-    unlink(path);
-    if (experiment == NULL)
-        fail_msg("%s", error.message);
-    return experiment;
-}
-
-/* The policy's defaults, but for `key` where given. */
-static inline void policy_values(const struct policy *policy, const char *key, double number,
-                                 double values[VALUES_MAX])
-{
-    for (size_t i = 0; i < policy->parameter_count; i++) {
-        const struct parameter *parameter = &policy->parameters[i];
-        values[i] = key != NULL && strcmp(key, parameter->name) == 0 ? number : parameter->fallback;
-    }
-}
-
-/* Runs `json` under `policy` with its defaults, but for `key` = `text` where given. */
-static inline bool run(const char *json, const struct policy *policy, const char *key,
-                       double number, struct log *log, struct simulation_result *result,
-                       struct error *error)
-{
-    struct experiment *experiment = load(json);
-    const struct recorder recorder = {.context = log, .request = log_request, .batch = log_batch};
-    double values[VALUES_MAX] = {0};
-    policy_values(policy, key, number, values);
-    memset(log, 0, sizeof *log);
-    const bool ok = simulation_run(experiment, policy, values, &recorder, NULL, result, error);
-    experiment_free(experiment);
-    return ok;
-}
+#include "tests/fixture_simulation.h"
 
 #define PROFILE                                                                                    \
     "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
@@ -112,15 +43,7 @@ static const char diamond[] =
     "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":40},\"slo\":{\"factor\":1.2},"
     "\"platform\":{\"prewarm\":\"none\"},\"requests\":800,\"warmup_requests\":0,\"seed\":3}";
 
-static inline void run_well(const char *json, const struct policy *policy, const char *key,
-                            double number, struct log *log, struct simulation_result *result)
-{
-    struct error error = {0};
-    if (!run(json, policy, key, number, log, result, &error))
-        fail_msg("%s: %s", policy->name, error.message);
-}
-
-enum { WORLD_BYTES = 8192 };
+enum { WORLD_BYTES = 8192, WORLD_REQUESTS = 400 };
 
 /* Appends text to a world's JSON. */
 static inline void world_add(char *json, const char *format, ...)
@@ -133,6 +56,21 @@ static inline void world_add(char *json, const char *format, ...)
     const int written = vsnprintf(json + used, WORLD_BYTES - used, format, args);
     va_end(args);
     assert_true(written >= 0 && (size_t)written < WORLD_BYTES - used);
+}
+
+/* Replaces every `from`, of which there is one at least. */
+static inline void world_replace(char json[WORLD_BYTES], const char *from, const char *to)
+{
+    char out[WORLD_BYTES] = "";
+    const char *rest = json;
+    const char *at = strstr(json, from);
+    assert_non_null(at);
+    for (; at != NULL; at = strstr(rest, from)) {
+        world_add(out, "%.*s%s", (int)(at - rest), rest, to);
+        rest = at + strlen(from);
+    }
+    world_add(out, "%s", rest);
+    memcpy(json, out, WORLD_BYTES);
 }
 
 /* A random latency surface over batches 1, 2, 4, vCPUs 1, 2 and vGPUs 1, 2, 4. */
@@ -160,8 +98,8 @@ static inline void world_function(char *json, struct random_stream *stream, cons
               noise_cv, 50 + 250 * gsl_rng_uniform(&stream->rng));
 }
 
-/* Random functions, invokers, SLOs and load; a diamond, a chain and a single stage. 400 requests.
- * Without noise and interference every execution takes its nominal time. */
+/* Random functions, invokers, SLOs and load; a diamond, a chain and a single stage. WORLD_REQUESTS
+ * requests. * Without noise and interference every execution takes its nominal time. */
 static inline void world_random(char json[WORLD_BYTES], uint64_t number, bool nominal)
 {
     struct random_stream stream;
@@ -194,9 +132,30 @@ static inline void world_random(char json[WORLD_BYTES], uint64_t number, bool no
         json,
         "\"arrivals\":{\"process\":\"poisson\",\"rate_per_s\":%.1f},\"slo\":{\"factor\":%.2f},"
         "\"platform\":{\"prewarm\":\"none\",\"interference\":%s,\"initial\":{\"f\":%lu}},"
-        "\"requests\":400,\"warmup_requests\":0,\"seed\":%u}",
+        "\"requests\":%d,\"warmup_requests\":0,\"seed\":%u}",
         5 + 45 * gsl_rng_uniform(rng), 0.7 + 1.5 * gsl_rng_uniform(rng), nominal ? "false" : "true",
-        gsl_rng_uniform_int(rng, 4), (unsigned)number + 1);
+        gsl_rng_uniform_int(rng, 4), WORLD_REQUESTS, (unsigned)number + 1);
+}
+
+/* One invoker for everything, of the random world's kind. */
+static inline void world_scarce(char json[WORLD_BYTES], uint64_t number)
+{
+    world_random(json, number, true);
+    char *count = strstr(json, "\"count\":");
+    assert_non_null(count);
+    count[strlen("\"count\":")] = '1';
+}
+
+/* GPUs that do not share by MPS: held whole, or in slices. */
+static inline void world_exclusive(char json[WORLD_BYTES])
+{
+    world_replace(json, "\"mps\"", "\"exclusive\"");
+}
+
+static inline void world_sliced(char json[WORLD_BYTES])
+{
+    world_replace(json, "\"model\":\"test\",\"sharing\":\"mps\"",
+                  "\"model\":\"A30\",\"sharing\":\"mig\"");
 }
 
 /* Every request is in the record once, and of each either all jobs ran or it was given up. */
@@ -220,6 +179,65 @@ static inline void world_check_conserved(const struct log *log,
     }
     assert_true(jobs >= least && jobs <= most);
     assert_int_equal(result->overall.dropped, dropped);
+}
+
+/* No batch is empty or larger than its configuration. */
+static inline void world_check_batches(const struct log *log)
+{
+    for (size_t i = 0; i < log->batch_count; i++)
+        assert_in_range(log->batches[i].jobs, 1, log->batches[i].configured_batch);
+}
+
+/* The platform ends a run in which a rule is broken, a resource over-committed or nothing moves.
+ * The log may be NULL; `dropped` receives how many requests were given up. */
+static inline void world_serve(const char *json, const struct policy *policy, const char *key,
+                               double number, struct log *log, uint64_t *dropped)
+{
+    struct log *own = log != NULL ? log : malloc(sizeof *own);
+    struct simulation_result result = {0};
+    assert_non_null(own);
+    run_well_with(json, policy, key, number, own, &result);
+    world_check_conserved(own, &result, WORLD_REQUESTS);
+    world_check_batches(own);
+    *dropped = result.overall.dropped;
+    simulation_result_clear(&result);
+    if (log == NULL)
+        free(own);
+}
+
+/* For policies that give up nothing. */
+static inline void world_serve_all(const char *json, const struct policy *policy, const char *key,
+                                   double number, struct log *log)
+{
+    uint64_t dropped = 0;
+    world_serve(json, policy, key, number, log, &dropped);
+    assert_int_equal(dropped, 0);
+}
+
+/* A setting other than the default. */
+struct world_case {
+    const char *key; /* NULL: none */
+    double number;
+};
+
+/* Every case in random worlds 0..worlds - 1, twice each, to the same rows. */
+static inline void worlds_check(const struct policy *policy, const struct world_case *cases,
+                                size_t count, uint64_t worlds)
+{
+    struct log *logs = malloc(2 * sizeof *logs);
+    char json[WORLD_BYTES];
+    uint64_t dropped[2];
+    assert_non_null(logs);
+    assert_non_null(policy);
+    for (size_t c = 0; c < count; c++)
+        for (uint64_t world = 0; world < worlds; world++) {
+            world_random(json, world, world % 2 == 1);
+            for (int i = 0; i < 2; i++)
+                world_serve(json, policy, cases[c].key, cases[c].number, &logs[i], &dropped[i]);
+            assert_int_equal(dropped[0], dropped[1]);
+            assert_same_rows(&logs[0], &logs[1]);
+        }
+    free(logs);
 }
 
 #endif

@@ -12,14 +12,14 @@
  *   leave-one-out model are dropped; the result is the feasible choice of lowest observed cost.
  *   Here: gp.h, bo.h (which lists its departures), tune.h (what an evaluation is).
  * - Pool scheduler [code]: an LSTM encoder-decoder (48 steps to 12) with dropout and an MLP
- * predicts the containers active in the next step, mean and variance; the paper's pool adds a
- * margin for uncertainty [recall], the code takes the mean.
+ *   predicts the containers active in the next step, mean and variance; the paper's pool adds a
+ *   margin for uncertainty [recall], the code takes the mean.
  *
  * Porting assumptions, all [derived]
  * - The paper's dimensions are CPU and memory, two a stage; ours are vCPU and vGPU, or, "batching"
  *   "planned", batch size as well. Default "alone": the optimiser measures cost, and here a job
- * that waits for nobody mostly runs alone; a plan that counts on full batches is what ESG's authors
- *   hold against it ("planned" with "underfilled" "pad" is that account of it).
+ *   that waits for nobody mostly runs alone; a plan that counts on full batches is what ESG's
+ *   authors hold against it ("planned" with "underfilled" "pad" is that account of it).
  * - Tuning happens before the run and costs no decision time. It is not repeated: the profile does
  *   not drift, and the rate of arrivals enters the samples only through "occupancy". So a vector
  *   does not know what it keeps others from using: where vCPUs are cheap, vectors of many vCPUs
@@ -28,7 +28,7 @@
  *   constraint is on a percentile of the sampled latencies, since a QoS target is one; 100
  *   executions an evaluation, so that the 95th is more than the worst of a few. This is generous:
  *   tuning costs no simulated time, and 70 evaluations [code] of 100 executions are a long
- * campaign.
+ *   campaign.
  * - One plan per workflow, used for every request. Where fewer jobs wait than the plan's batch,
  *   those there run at once: in the plan's container with the batch they make ("shrink"), or in the
  *   plan's own configuration, paid in full ("pad").
@@ -43,7 +43,7 @@
 #include <string.h>
 
 #include "sched/aquatope/tune.h"
-#include "sched/common/dispatcher.h"
+#include "sched/common/arrival_plan.h"
 
 /* IDLE_INTERVALS: after so many idle ones the prediction is zero for all purposes. */
 enum { IDLE_INTERVALS = 64, POOL_TIMER = 0 };
@@ -101,11 +101,11 @@ static const struct parameter aquatope_parameters[PARAMETER_COUNT] = {
                                 "where the first queue's batch does not fit (assumed)"},
 };
 
-/* What runs in a queue: for[j] is the configuration for j waiting jobs, up to the planned batch. */
+/* What runs in a queue. */
 struct plan {
     uint32_t batch;
     uint32_t planned;            /* the configuration of a full batch */
-    uint32_t *configuration_for; /* batch + 1 entries, [0] unused */
+    uint32_t *configuration_for; /* by waiting jobs, up to `batch`; [0] unused */
 };
 
 /* Demand for containers of one function. */
@@ -182,13 +182,6 @@ static uint32_t aquatope_planned(const void *state, uint32_t queue)
     return ((const struct aquatope *)state)->plans[queue].planned;
 }
 
-static struct queue_rank aquatope_rank(const void *state, const struct platform *platform,
-                                       uint32_t queue)
-{
-    (void)state;
-    return (struct queue_rank){(int64_t)platform_job(platform, queue, 0).request, 0};
-}
-
 static bool aquatope_tune(struct aquatope *aquatope, const struct platform *platform,
                           const double *values, struct error *error)
 {
@@ -227,7 +220,7 @@ static bool aquatope_init(void *state, struct platform *platform, const double *
     const double dispatch[DISPATCHER_PARAMETER_COUNT] = {UINT16_MAX, values[PARAMETER_PLACEMENT], 0,
                                                          values[PARAMETER_HEAD_OF_LINE]};
     if (!dispatcher_init(&aquatope->dispatcher, platform,
-                         (struct dispatch_rule){aquatope_rank, aquatope_configure}, dispatch,
+                         (struct dispatch_rule){arrival_plan_rank, aquatope_configure}, dispatch,
                          PLANNER_PROPORTIONAL, error))
         return false;
     aquatope->dispatcher.planned = aquatope_planned;
@@ -354,6 +347,7 @@ const struct policy policy_aquatope = {
     .state_bytes = sizeof(struct aquatope),
     .init = aquatope_init,
     .on_ready = aquatope_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
     .on_finish = aquatope_on_finish,
     .on_timer = aquatope_on_timer,
     .decide = dispatcher_decide,

@@ -13,7 +13,7 @@
  *   half around the incumbent) instead of by gradient from 32 raw samples. A choice already
  *   evaluated is not proposed again (the code answers it from a cache).
  * - Normal draws in antithetic pairs replace a 32-point quasi-random set: GSL's Sobol' sequence
- * ends at 40 dimensions, and there is one for each evaluation.
+ *   ends at 40 dimensions, and there is one for each evaluation.
  * - A batch is chosen one by one, each with the ones before it observed at their expected values,
  *   which leaves the means and lowers the variances.
  * - The cheapest feasible choice is the cheapest by the model's mean, not by its own one sample,

@@ -45,8 +45,17 @@ void dispatcher_finish(void *state)
     *dispatcher = (struct dispatcher){0};
 }
 
-void dispatcher_refresh(struct dispatcher *dispatcher, const struct platform *platform,
-                        uint32_t queue)
+uint32_t dispatcher_configure_slack(const void *state, const struct platform *platform,
+                                    uint32_t queue, uint32_t jobs)
+{
+    const struct dispatcher *dispatcher = state;
+    const sim_time_t slack = platform_job(platform, queue, 0).deadline - platform_now(platform);
+    return planner_cheapest(dispatcher->planner, platform_queue_function(platform, queue), jobs,
+                            planner_budget_left(dispatcher->planner, queue, slack));
+}
+
+/* Ranks the queue anew, or takes it out where it is empty. */
+static void refresh(struct dispatcher *dispatcher, const struct platform *platform, uint32_t queue)
 {
     if (platform_queue_length(platform, queue) == 0)
         queue_order_remove(dispatcher->order, queue);
@@ -57,7 +66,14 @@ void dispatcher_refresh(struct dispatcher *dispatcher, const struct platform *pl
 
 void dispatcher_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
-    dispatcher_refresh(state, platform, queue);
+    refresh(state, platform, queue);
+}
+
+void dispatcher_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
+                             uint32_t instance)
+{
+    (void)instance;
+    refresh(state, platform, queue);
 }
 
 void dispatcher_on_finish(void *state, struct platform *platform,
@@ -69,19 +85,15 @@ void dispatcher_on_finish(void *state, struct platform *platform,
 
 uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *platform)
 {
-    /* A request that was given up leaves its other branches' queues unannounced, so a rank is
-     * looked at again before it is trusted. */
     for (;;) {
         struct queue_rank known;
         const uint32_t queue = queue_order_first(dispatcher->order, &known);
         if (queue == SIM_NONE)
             return SIM_NONE;
-        if (platform_queue_length(platform, queue) > 0) {
-            const struct queue_rank now = dispatcher->rule.rank(dispatcher, platform, queue);
-            if (now.first == known.first && now.second == known.second)
-                return queue;
-        }
-        dispatcher_refresh(dispatcher, platform, queue);
+        const struct queue_rank now = dispatcher->rule.rank(dispatcher, platform, queue);
+        if (now.first == known.first && now.second == known.second)
+            return queue;
+        queue_order_set(dispatcher->order, queue, now);
     }
 }
 
@@ -109,7 +121,7 @@ static bool dispatch_head(struct dispatcher *dispatcher, struct platform *platfo
     if (!platform_dispatch(platform, queue, batch < jobs ? batch : jobs, configuration, invoker))
         return false;
     dispatcher->running[function]++;
-    dispatcher_refresh(dispatcher, platform, queue);
+    refresh(dispatcher, platform, queue);
     return true;
 }
 
@@ -129,6 +141,6 @@ bool dispatcher_decide(void *state, struct platform *platform)
         dispatcher->skipped[skipped++] = queue;
     }
     for (uint32_t i = 0; i < skipped; i++)
-        dispatcher_refresh(dispatcher, platform, dispatcher->skipped[i]);
+        refresh(dispatcher, platform, dispatcher->skipped[i]);
     return dispatched && queue_order_first(dispatcher->order, NULL) != SIM_NONE;
 }

@@ -68,18 +68,22 @@ bool dispatcher_init(struct dispatcher *dispatcher, struct platform *platform,
                      struct dispatch_rule rule, const double *values, enum planner_split split,
                      struct error *error);
 
-/* The policy functions on_ready, on_finish, decide and finish of a dispatcher. */
+/* A rule's `configure`: the cheapest within the stage's share of what is left until the deadline of
+ * the oldest job, else the fastest. */
+uint32_t dispatcher_configure_slack(const void *state, const struct platform *platform,
+                                    uint32_t queue, uint32_t jobs);
+
+/* The policy functions of a dispatcher. */
 void dispatcher_on_ready(void *state, struct platform *platform, uint32_t queue);
+void dispatcher_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
+                             uint32_t instance);
 void dispatcher_on_finish(void *state, struct platform *platform,
                           const struct finished_batch *batch);
 bool dispatcher_decide(void *state, struct platform *platform);
 void dispatcher_finish(void *state);
 
-/* Rank the queue anew, or take it out where it is empty: after its oldest job changed. */
-void dispatcher_refresh(struct dispatcher *dispatcher, const struct platform *platform,
-                        uint32_t queue);
-
-/* The first queue by a rank that is up to date; SIM_NONE where all are empty. */
+/* The first queue by its rank of now; SIM_NONE where all are empty. A rule's ranks may grow as time
+ * passes. */
 uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *platform);
 
 #endif

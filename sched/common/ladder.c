@@ -74,15 +74,3 @@ sim_time_t ladder_time(const struct ladder *ladder, uint32_t jobs)
     const size_t step = ladder_step(ladder, jobs);
     return step < ladder->count ? ladder->time[step] : SIM_FOREVER;
 }
-
-bool ladder_runs_on(const struct invoker_group *group, const struct configuration *configuration)
-{
-    if (configuration->vcpu > group->vcpus)
-        return false;
-    if (configuration->vgpu == 0)
-        return true;
-    for (size_t g = 0; g < group->gpu_count; g++)
-        if (gpu_allows(&group->gpus[g], configuration->vgpu))
-            return true;
-    return false;
-}

@@ -30,7 +30,4 @@ size_t ladder_step(const struct ladder *ladder, uint32_t jobs);
 /* Time of `jobs` together; SIM_FOREVER where they are too many. */
 sim_time_t ladder_time(const struct ladder *ladder, uint32_t jobs);
 
-/* Could an empty invoker of the group run the configuration, but for memory? */
-bool ladder_runs_on(const struct invoker_group *group, const struct configuration *configuration);
-
 #endif

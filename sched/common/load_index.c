@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "sched/common/placement.h"
 #include "sched/common/queue_order.h"
 
 enum { PASSED_MOST = 64 };
@@ -53,8 +54,7 @@ uint32_t load_index_least(struct load_index *index, struct platform *platform, u
         const uint32_t invoker = queue_order_first(index->order, NULL);
         if (invoker == SIM_NONE)
             break;
-        if (warm ? platform_fits_warm(platform, function, configuration, invoker)
-                 : platform_fits(platform, function, configuration, invoker)) {
+        if (placement_fits(platform, function, configuration, invoker, warm)) {
             found = invoker;
             break;
         }

@@ -1,10 +1,12 @@
 #include "sched/common/placement.h"
 
+#include "sched/common/load_index.h"
+
 /* A join of many branches would otherwise make one decision cost as much as its fan-in. */
 enum { PREDECESSORS_ASKED = 4, HOME_PROBES = 4 };
 
-static bool fits(const struct platform *platform, uint32_t function, uint32_t configuration,
-                 uint32_t invoker, bool warm)
+bool placement_fits(const struct platform *platform, uint32_t function, uint32_t configuration,
+                    uint32_t invoker, bool warm)
 {
     return warm ? platform_fits_warm(platform, function, configuration, invoker)
                 : platform_fits(platform, function, configuration, invoker);
@@ -19,13 +21,13 @@ static uint32_t choose(struct platform *platform, uint32_t queue, uint32_t confi
             const uint32_t invoker = platform_predecessor_invoker(platform, queue, which);
             if (invoker == SIM_NONE)
                 break;
-            if (fits(platform, function, configuration, invoker, warm))
+            if (placement_fits(platform, function, configuration, invoker, warm))
                 return invoker;
         }
     }
     if (rule != PLACEMENT_BEST_FIT) {
         const uint32_t home = platform_home(platform, function, 0);
-        if (fits(platform, function, configuration, home, warm))
+        if (placement_fits(platform, function, configuration, home, warm))
             return home;
     }
     return platform_best_fit(platform, function, configuration, warm);
@@ -54,7 +56,7 @@ static uint32_t esg_predecessor(const struct platform *platform, uint32_t queue,
         const uint32_t invoker = platform_predecessor_invoker(platform, queue, which);
         if (invoker == SIM_NONE)
             break;
-        if (fits(platform, function, configuration, invoker, warm) &&
+        if (placement_fits(platform, function, configuration, invoker, warm) &&
             (found == SIM_NONE || platform_running_batches(platform, invoker) <
                                       platform_running_batches(platform, found)))
             found = invoker;

@@ -4,7 +4,7 @@
 
 #include "sched/policy.h"
 
-#include "sched/common/load_index.h"
+struct load_index;
 
 /* LOCALITY asks, warm containers first: where the head job's inputs were made, the function's home
  * invoker (OpenWhisk's hash), the best fit. HOME leaves out the first, BEST_FIT the first two. ESG
@@ -16,6 +16,10 @@ enum placement_rule { PLACEMENT_LOCALITY, PLACEMENT_HOME, PLACEMENT_BEST_FIT, PL
 /* What placement_esg prefers: nothing, invokers with an idle container, these and those that are
  * near: that made the head job's inputs, or are the function's home. */
 enum placement_preference { PLACEMENT_ANY, PLACEMENT_WARM, PLACEMENT_NEAR };
+
+/* platform_fits, or, `warm`, platform_fits_warm. */
+bool placement_fits(const struct platform *platform, uint32_t function, uint32_t configuration,
+                    uint32_t invoker, bool warm);
 
 /* The invoker for a batch of the head of `queue`, SIM_NONE where none fits now. `warm_only`: only
  * where an idle container of the function is. */

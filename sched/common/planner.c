@@ -29,25 +29,38 @@ struct planner {
     struct share *shares;     /* one a queue */
 };
 
-static bool runs_on(const struct invoker_group *group, const struct function *function,
-                    const struct configuration *configuration)
+bool planner_group_runs(const struct invoker_group *group, const struct function *function,
+                        const struct configuration *configuration)
 {
+    const double memory_mb = configuration->gpu_memory_mb;
     if (configuration->vcpu > group->vcpus || function->host_memory_mb > group->memory_mb)
         return false;
-    if (configuration->vgpu == 0)
+    if (configuration->vgpu == 0 && !(memory_mb > 0))
         return true;
     for (size_t g = 0; g < group->gpu_count; g++)
-        if (gpu_allows(&group->gpus[g], configuration->vgpu) &&
-            configuration->gpu_memory_mb <= group->gpus[g].memory_mb)
+        if (configuration->vgpu == 0
+                ? memory_mb <= group->gpus[g].memory_mb
+                : gpu_allows(&group->gpus[g], configuration->vgpu) &&
+                      gpu_holds(&group->gpus[g], configuration->vgpu, memory_mb))
             return true;
     return false;
+}
+
+bool planner_all_mps(const struct cluster_spec *cluster)
+{
+    for (size_t g = 0; g < cluster->group_count; g++)
+        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
+            if (cluster->groups[g].gpus[i].sharing != SHARING_MPS)
+                return false;
+    return true;
 }
 
 static bool runs_somewhere(const struct cluster_spec *cluster, const struct function *function,
                            const struct configuration *configuration)
 {
     for (size_t g = 0; g < cluster->group_count; g++)
-        if (cluster->groups[g].count > 0 && runs_on(&cluster->groups[g], function, configuration))
+        if (cluster->groups[g].count > 0 &&
+            planner_group_runs(&cluster->groups[g], function, configuration))
             return true;
     return false;
 }

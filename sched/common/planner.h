@@ -32,6 +32,14 @@ struct planner *planner_create(const struct workload *workload, uint32_t max_bat
                                enum planner_split split, struct error *error);
 void planner_destroy(struct planner *planner);
 
+/* Could an invoker of the group, when empty, run the configuration of `function`? */
+bool planner_group_runs(const struct invoker_group *group, const struct function *function,
+                        const struct configuration *configuration);
+
+/* Are all GPUs of the cluster shared by MPS: the only way in which a share can change under way, or
+ * be held for a part of the time. */
+bool planner_all_mps(const struct cluster_spec *cluster);
+
 /* Could some invoker of the cluster run the configuration of `function` when empty? */
 bool planner_runs(const struct planner *planner, uint32_t function, uint32_t configuration);
 

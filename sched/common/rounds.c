@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/turns.h"
+
 /* How long a server waits that has jobs and no room, should nothing on its invoker end before. */
 #define RETRY (100 * SIM_MS)
 
@@ -41,8 +43,7 @@ struct rounds {
     uint32_t *shared;
     bool *planned; /* by queue */
     struct overhead *overheads;
-    bool *waiting; /* by queue: in `orphans` */
-    uint32_t *orphans, orphan_head, orphan_count;
+    struct turns orphans; /* queues with jobs and no slot */
     uint32_t *runnable, runnable_head, runnable_count;
     uint32_t blocked;
     bool retry_set;
@@ -95,23 +96,6 @@ static uint32_t runnable_take(struct rounds *rounds)
     return id;
 }
 
-static void orphan_put(struct rounds *rounds, uint32_t queue)
-{
-    const uint32_t end = (rounds->orphan_head + rounds->orphan_count) % rounds->queue_count;
-    rounds->orphans[end] = queue;
-    rounds->orphan_count++;
-    rounds->waiting[queue] = true;
-}
-
-static uint32_t orphan_take(struct rounds *rounds)
-{
-    const uint32_t queue = rounds->orphans[rounds->orphan_head];
-    rounds->orphan_head = (rounds->orphan_head + 1) % rounds->queue_count;
-    rounds->orphan_count--;
-    rounds->waiting[queue] = false;
-    return queue;
-}
-
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
 struct rounds *rounds_create(const struct workload *workload, struct rounds_rule rule,
@@ -129,12 +113,10 @@ struct rounds *rounds_create(const struct workload *workload, struct rounds_rule
         rounds->shared_first = calloc(queues, sizeof *rounds->shared_first);
         rounds->planned = calloc(queues, sizeof *rounds->planned);
         rounds->overheads = calloc(queues, sizeof *rounds->overheads);
-        rounds->waiting = calloc(queues, sizeof *rounds->waiting);
-        rounds->orphans = calloc(queues, sizeof *rounds->orphans);
     }
     if (rounds == NULL || rounds->asleep == NULL || rounds->of_invoker == NULL ||
         rounds->shared_first == NULL || rounds->overheads == NULL || rounds->planned == NULL ||
-        rounds->waiting == NULL || rounds->orphans == NULL) {
+        !turns_init(&rounds->orphans, rounds->queue_count)) {
         rounds_destroy(rounds);
         error_run(error, "out of memory for the rounds of %u queues", workload->queue_count);
         return NULL;
@@ -155,8 +137,7 @@ void rounds_destroy(struct rounds *rounds)
     free(rounds->shared);
     free(rounds->planned);
     free(rounds->overheads);
-    free(rounds->waiting);
-    free(rounds->orphans);
+    turns_clear(&rounds->orphans);
     free(rounds->runnable);
     free(rounds);
 }
@@ -168,13 +149,12 @@ void rounds_begin(struct rounds *rounds)
     rounds->slot_count = 0;
     rounds->runnable_count = 0;
     rounds->runnable_head = 0;
-    rounds->orphan_count = 0;
-    rounds->orphan_head = 0;
     rounds->blocked = 0;
+    while (turns_next(&rounds->orphans) != SIM_NONE)
+        ;
     for (size_t i = 0; i < queues; i++)
         rounds->asleep[i] = SIM_NONE;
     memset(rounds->planned, 0, queues * sizeof *rounds->planned);
-    memset(rounds->waiting, 0, queues * sizeof *rounds->waiting);
     memset(rounds->shared_first, 0, queues * sizeof *rounds->shared_first);
     memset(rounds->of_invoker, 0, ((size_t)rounds->invoker_count + 1) * sizeof(uint32_t));
 }
@@ -253,7 +233,7 @@ bool rounds_end(struct rounds *rounds, const struct platform *platform, struct e
     }
     for (uint32_t q = 0; q < rounds->queue_count; q++)
         if (!rounds->planned[q] && platform_queue_length(platform, q) > 0)
-            orphan_put(rounds, q);
+            turns_add(&rounds->orphans, q);
     for (uint32_t i = 0; i < rounds->server_count; i++)
         server_run(rounds, i);
     return true;
@@ -285,8 +265,7 @@ static bool wake_list(struct rounds *rounds, uint32_t list, bool all)
 
 static void orphan_ready(struct rounds *rounds, uint32_t queue)
 {
-    if (!rounds->waiting[queue])
-        orphan_put(rounds, queue);
+    turns_add(&rounds->orphans, queue);
     const bool all = !rounds->alike;
     bool woken = wake_list(rounds, rounds->queue_count, all);
     if (!woken || all)
@@ -403,8 +382,8 @@ static enum outcome orphans_serve(struct rounds *rounds, struct platform *platfo
                                   struct server *server)
 {
     enum outcome worst = OUTCOME_NOTHING;
-    for (uint32_t left = rounds->orphan_count; left > 0; left--) {
-        const uint32_t queue = orphan_take(rounds);
+    for (size_t left = rounds->orphans.count; left > 0; left--) {
+        const uint32_t queue = turns_next(&rounds->orphans);
         struct rounds_slot slot;
         enum outcome outcome = OUTCOME_NOTHING;
         if (platform_queue_length(platform, queue) == 0)
@@ -412,7 +391,7 @@ static enum outcome orphans_serve(struct rounds *rounds, struct platform *platfo
         if (rounds->rule.orphan(rounds->rule.context, queue, server->invoker, server->size, &slot))
             outcome = slot_serve(rounds, platform, server, &slot);
         if (platform_queue_length(platform, queue) > 0)
-            orphan_put(rounds, queue);
+            turns_add(&rounds->orphans, queue);
         if (outcome == OUTCOME_DISPATCHED)
             return outcome;
         worst = outcome > worst ? outcome : worst;

@@ -318,14 +318,17 @@ static bool list_place(struct placing *placing, const uint32_t *list, size_t cou
 
 struct ordered_arc {
     struct arc arc;
-    size_t rank; /* of the tail */
+    size_t rank;  /* of the tail */
+    size_t place; /* before it was sorted: no two arcs are alike */
 };
 
 static int ordered_arc_compare(const void *left, const void *right)
 {
     const struct ordered_arc *a = left;
     const struct ordered_arc *b = right;
-    return (a->rank > b->rank) - (a->rank < b->rank);
+    if (a->rank != b->rank)
+        return a->rank > b->rank ? 1 : -1;
+    return (a->place > b->place) - (a->place < b->place);
 }
 
 /* Junctions without loops, in topological order: `order` has room for all points. */
@@ -362,7 +365,7 @@ static bool placing_run(struct placing *placing, struct junctions *graph, const 
         arc.tail = junction_of(graph, arc.tail);
         arc.head = junction_of(graph, arc.head);
         if (arc.tail != arc.head)
-            sorted[placing->arc_count++] = (struct ordered_arc){arc, placing->local[arc.tail]};
+            sorted[placing->arc_count++] = (struct ordered_arc){arc, placing->local[arc.tail], a};
     }
     qsort(sorted, placing->arc_count, sizeof *sorted, ordered_arc_compare);
     for (size_t a = 0; a < placing->arc_count; a++)
@@ -555,4 +558,17 @@ void slo_plan_destroy(struct slo_plan *plan)
         return;
     free(plan->stages);
     free(plan);
+}
+
+void slo_rest(const struct application *application, const sim_time_t *time, sim_time_t *rest)
+{
+    /* Backwards through the topological order, so that what follows a stage is known. */
+    for (size_t s = application->stage_count; s-- > 0;) {
+        const struct stage *stage = &application->stages[s];
+        rest[s] = 0;
+        for (size_t i = 0; i < stage->next_count; i++) {
+            const sim_time_t way = time[stage->next[i]] + rest[stage->next[i]];
+            rest[s] = way > rest[s] ? way : rest[s];
+        }
+    }
 }

@@ -69,4 +69,7 @@ struct slo_plan *slo_plan_create(const struct application *application, const do
                                  size_t group_size, enum slo_split split);
 void slo_plan_destroy(struct slo_plan *plan);
 
+/* rest[s]: the longest way through the stages after s, the stage s taking time[s]. */
+void slo_rest(const struct application *application, const sim_time_t *time, sim_time_t *rest);
+
 #endif

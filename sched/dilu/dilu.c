@@ -43,7 +43,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/common/queue_order.h"
+#include "sched/common/backlog.h"
+#include "sched/common/turns.h"
 #include "sched/dilu/scaler.h"
 
 #define TICK SIM_NONE
@@ -108,10 +109,8 @@ static const struct parameter dilu_parameters[PARAMETER_COUNT] = {
 /* A function, and all that serves it. */
 struct deployment {
     uint32_t function;
-    uint32_t *queues; /* owned */
-    size_t queue_count;
-    struct queue_order *order; /* of those with jobs, by place in the list: oldest job first */
-    uint32_t waiting;          /* jobs in them */
+    struct backlog backlog;
+    sim_time_t budget; /* the least of its stages' */
     struct dilu_profile profile, smallest;
     uint32_t *instances; /* oldest first; owned */
     uint32_t instance_count, instance_room;
@@ -119,7 +118,7 @@ struct deployment {
     uint64_t arrivals;
     struct dilu_window window;
     bool started; /* has been asked for */
-    bool starving, dirty, reap;
+    bool starving, reap;
 };
 
 struct dilu {
@@ -130,15 +129,11 @@ struct dilu {
     struct dilu_hosts hosts;
     struct deployment *deployments;
     size_t deployment_count;
-    uint32_t *of_queue; /* deployment of each queue */
-    uint32_t *place;    /* of each queue in its deployment's list */
-    uint32_t *counted;  /* of each queue's jobs, those in its deployment's `waiting` */
-    sim_time_t *budget; /* of each queue's stage */
-    uint32_t *dirty;    /* a ring of deployments to be served */
-    size_t dirty_first, dirty_count;
-    size_t sampling;   /* deployments left to look at in this second */
-    uint32_t starving; /* deployments with work, no instance and nowhere to put one */
-    bool freed;        /* something may have become free since they were last looked at */
+    struct backlog_slot *slots; /* of each queue; its owner is a deployment */
+    struct turns turns;         /* deployments to be served */
+    size_t sampling;            /* deployments left to look at in this second */
+    uint32_t starving;          /* deployments with work, no instance and nowhere to put one */
+    bool freed;                 /* something may have become free since they were last looked at */
     bool ticking, moved;
     struct dilu_counters counters;
 };
@@ -153,47 +148,29 @@ static void dilu_finish(void *state)
         dilu_profile_clear(&deployment->profile);
         dilu_profile_clear(&deployment->smallest);
         dilu_window_clear(&deployment->window);
-        queue_order_destroy(deployment->order);
-        free(deployment->queues);
+        backlog_clear(&deployment->backlog);
         free(deployment->instances);
     }
     free(self->deployments);
-    free(self->of_queue);
-    free(self->place);
-    free(self->counted);
-    free(self->budget);
-    free(self->dirty);
+    free(self->slots);
+    turns_clear(&self->turns);
     dilu_hosts_clear(&self->hosts);
     planner_destroy(self->planner);
     *self = (struct dilu){0};
 }
 
-static bool all_mps(const struct cluster_spec *cluster)
-{
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
-            if (cluster->groups[g].gpus[i].sharing != SHARING_MPS)
-                return false;
-    return true;
-}
-
 static bool deployment_init(struct dilu *self, struct deployment *deployment, struct error *error)
 {
     const bool vertical =
-        self->values[PARAMETER_VERTICAL] == ON && all_mps(&self->workload->cluster);
-    sim_time_t budget = SIM_FOREVER;
-    for (size_t i = 0; i < deployment->queue_count; i++) {
-        const sim_time_t own = self->budget[deployment->queues[i]];
-        budget = own < budget ? own : budget;
-    }
+        self->values[PARAMETER_VERTICAL] == ON && planner_all_mps(&self->workload->cluster);
     const struct dilu_profile_rule rule = {
-        .bound = (sim_time_t)(self->values[PARAMETER_BOUND] * (double)budget),
+        .bound = (sim_time_t)(self->values[PARAMETER_BOUND] * (double)deployment->budget),
         .drop = self->values[PARAMETER_DROP],
         .factor = vertical ? self->values[PARAMETER_LIMIT] : 1,
         .vcpus = (uint32_t)self->values[PARAMETER_VCPUS]};
     const uint32_t smallest = planner_smallest(self->planner, deployment->function, 1);
-    deployment->order = queue_order_create((uint32_t)deployment->queue_count);
-    if (deployment->order == NULL || !dilu_window_init(&deployment->window, self->lazy.window))
+    if (!backlog_start(&deployment->backlog) ||
+        !dilu_window_init(&deployment->window, self->lazy.window))
         return error_run(error, "policy dilu: out of memory");
     return dilu_profile_fill(&deployment->profile, self->workload, self->planner,
                              deployment->function, &rule, error) &&
@@ -209,6 +186,7 @@ static struct deployment *deployment_for(struct dilu *self, uint32_t function)
             return &self->deployments[d];
     struct deployment *deployment = &self->deployments[self->deployment_count++];
     deployment->function = function;
+    deployment->budget = SIM_FOREVER;
     return deployment;
 }
 
@@ -220,15 +198,11 @@ static bool deployments_init(struct dilu *self, struct error *error)
         for (uint32_t s = 0; s < application->stage_count; s++) {
             const uint32_t queue = application->first_queue + s;
             struct deployment *deployment = deployment_for(self, application->stages[s].function);
-            uint32_t *queues =
-                realloc(deployment->queues, (deployment->queue_count + 1) * sizeof *queues);
-            if (queues == NULL)
+            const sim_time_t budget = planner_budget(self->planner, queue, application->slo);
+            deployment->budget = budget < deployment->budget ? budget : deployment->budget;
+            if (!backlog_add(&deployment->backlog, &self->slots[queue],
+                             (uint32_t)(deployment - self->deployments), queue))
                 return error_run(error, "policy dilu: out of memory");
-            deployment->queues = queues;
-            self->place[queue] = (uint32_t)deployment->queue_count;
-            queues[deployment->queue_count++] = queue;
-            self->of_queue[queue] = (uint32_t)(deployment - self->deployments);
-            self->budget[queue] = planner_budget(self->planner, queue, application->slo);
         }
     }
     for (size_t d = 0; d < self->deployment_count; d++)
@@ -241,13 +215,8 @@ static bool tables_init(struct dilu *self, struct error *error)
 {
     const size_t queues = (size_t)self->workload->queue_count + 1;
     self->deployments = calloc(queues, sizeof *self->deployments);
-    self->of_queue = calloc(queues, sizeof *self->of_queue);
-    self->place = calloc(queues, sizeof *self->place);
-    self->counted = calloc(queues, sizeof *self->counted);
-    self->budget = calloc(queues, sizeof *self->budget);
-    self->dirty = calloc(queues, sizeof *self->dirty);
-    return (self->deployments != NULL && self->of_queue != NULL && self->place != NULL &&
-            self->counted != NULL && self->budget != NULL && self->dirty != NULL) ||
+    self->slots = calloc(queues, sizeof *self->slots);
+    return (self->deployments != NULL && self->slots != NULL && turns_init(&self->turns, queues)) ||
            error_run(error, "policy dilu: out of memory");
 }
 
@@ -294,52 +263,13 @@ static bool dilu_init(void *state, struct platform *platform, const double *valu
     return done;
 }
 
-/* ---- Queues ---------------------------------------------------------------------------------- */
-
-/* The queue's jobs are others now: its place in the order of its deployment, and their count. */
-static void refresh(struct dilu *self, const struct platform *platform, uint32_t queue)
-{
-    struct deployment *deployment = &self->deployments[self->of_queue[queue]];
-    const uint32_t length = platform_queue_length(platform, queue);
-    deployment->waiting = deployment->waiting - self->counted[queue] + length;
-    self->counted[queue] = length;
-    if (length == 0)
-        queue_order_remove(deployment->order, self->place[queue]);
-    else
-        queue_order_set(deployment->order, self->place[queue],
-                        (struct queue_rank){platform_job(platform, queue, 0).ready, queue});
-}
-
-/* The queue with the oldest job, SIM_NONE where nothing waits. Jobs of a request that was given up
- * elsewhere leave without a word, so the first is looked at again until it is up to date. */
-static uint32_t oldest_queue(struct dilu *self, const struct platform *platform,
-                             const struct deployment *deployment)
-{
-    uint32_t first = queue_order_first(deployment->order, NULL);
-    for (uint32_t last = SIM_NONE; first != SIM_NONE && first != last;) {
-        last = first;
-        refresh(self, platform, deployment->queues[first]);
-        first = queue_order_first(deployment->order, NULL);
-    }
-    return first == SIM_NONE ? SIM_NONE : deployment->queues[first];
-}
-
-/* Since when its oldest job waits; SIM_FOREVER: nothing does. */
-static sim_time_t oldest_wait(struct dilu *self, const struct platform *platform,
-                              const struct deployment *deployment)
-{
-    const uint32_t queue = oldest_queue(self, platform, deployment);
-    return queue == SIM_NONE ? SIM_FOREVER : platform_job(platform, queue, 0).ready;
-}
-
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static void mark(struct dilu *self, uint32_t index)
+/* Jobs entered or left the queue. */
+static void refresh(struct dilu *self, const struct platform *platform, uint32_t queue)
 {
-    if (self->deployments[index].dirty)
-        return;
-    self->deployments[index].dirty = true;
-    self->dirty[(self->dirty_first + self->dirty_count++) % self->deployment_count] = index;
+    struct backlog_slot *slot = &self->slots[queue];
+    backlog_update(&self->deployments[slot->owner].backlog, slot, platform);
 }
 
 static void dilu_on_ready(void *state, struct platform *platform, uint32_t queue)
@@ -349,9 +279,17 @@ static void dilu_on_ready(void *state, struct platform *platform, uint32_t queue
         self->ticking = true;
         platform_set_timer(platform, platform_now(platform) + SAMPLE_EVERY, TICK);
     }
-    self->deployments[self->of_queue[queue]].arrivals++;
+    const uint32_t index = self->slots[queue].owner;
+    self->deployments[index].arrivals++;
     refresh(self, platform, queue);
-    mark(self, self->of_queue[queue]);
+    turns_add(&self->turns, index);
+}
+
+static void dilu_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
+                              uint32_t instance)
+{
+    (void)instance;
+    refresh(state, platform, queue);
 }
 
 static void instance_idle(struct dilu *self, uint32_t id)
@@ -360,7 +298,7 @@ static void instance_idle(struct dilu *self, uint32_t id)
     struct deployment *deployment = &self->deployments[instance->deployment];
     deployment->reap = deployment->reap || instance->draining;
     self->freed = true;
-    mark(self, instance->deployment);
+    turns_add(&self->turns, instance->deployment);
 }
 
 static void dilu_on_finish(void *state, struct platform *platform,
@@ -425,7 +363,7 @@ static bool make(struct dilu *self, struct platform *platform, uint32_t index, b
     self->counters.created++;
     self->counters.makeshift += makeshift;
     self->moved = true;
-    mark(self, index);
+    turns_add(&self->turns, index);
     return true;
 }
 
@@ -447,13 +385,13 @@ static void end(struct dilu *self, struct platform *platform, uint32_t id)
     if (platform_instance(platform, id).buffered > 0) {
         if (!platform_return(platform, id))
             return;
-        for (size_t i = 0; i < deployment->queue_count; i++)
-            refresh(self, platform, deployment->queues[i]);
+        for (uint32_t i = 0; i < deployment->backlog.queue_count; i++)
+            refresh(self, platform, deployment->backlog.queues[i]);
     }
     if (!dilu_hosts_kill(&self->hosts, platform, id))
         return;
     take_from_list(deployment, id);
-    mark(self, self->hosts.instances[id].deployment);
+    turns_add(&self->turns, self->hosts.instances[id].deployment);
     self->freed = true;
     self->moved = true;
 }
@@ -491,7 +429,7 @@ static double rate_of(const struct dilu *self, const struct platform *platform,
 {
     double waiting = 0;
     if (self->values[PARAMETER_BACKLOG] == ON) {
-        waiting = deployment->waiting;
+        waiting = deployment->backlog.waiting;
         for (uint32_t i = 0; i < deployment->instance_count; i++)
             waiting += platform_instance(platform, deployment->instances[i]).buffered;
     }
@@ -554,7 +492,7 @@ static bool make_any(struct dilu *self, struct platform *platform, uint32_t inde
 
 /* The deployment that waits longest for its first instance. One whose jobs have gone, or that has
  * an instance, waits no longer. */
-static uint32_t hungriest(struct dilu *self, const struct platform *platform)
+static uint32_t hungriest(struct dilu *self)
 {
     uint32_t found = SIM_NONE;
     sim_time_t since = SIM_FOREVER;
@@ -562,7 +500,7 @@ static uint32_t hungriest(struct dilu *self, const struct platform *platform)
         struct deployment *deployment = &self->deployments[d];
         if (!deployment->starving)
             continue;
-        const sim_time_t here = oldest_wait(self, platform, deployment);
+        const sim_time_t here = backlog_since(&deployment->backlog);
         if (here == SIM_FOREVER || deployment->instance_count > 0) {
             deployment->starving = false;
             self->starving--;
@@ -583,7 +521,7 @@ static uint32_t spare_instance(struct dilu *self, struct platform *platform, sim
     for (size_t d = 0; d < self->deployment_count; d++) {
         const struct deployment *deployment = &self->deployments[d];
         platform_charge(platform, deployment->instance_count + 1);
-        if (deployment->instance_count <= most || oldest_wait(self, platform, deployment) <= since)
+        if (deployment->instance_count <= most || backlog_since(&deployment->backlog) <= since)
             continue;
         for (uint32_t i = 0; i < deployment->instance_count; i++) {
             const uint32_t id = deployment->instances[i];
@@ -599,7 +537,7 @@ static uint32_t spare_instance(struct dilu *self, struct platform *platform, sim
 static void relieve(struct dilu *self, struct platform *platform)
 {
     self->freed = false;
-    const uint32_t index = hungriest(self, platform);
+    const uint32_t index = hungriest(self);
     if (index == SIM_NONE)
         return;
     struct deployment *deployment = &self->deployments[index];
@@ -609,7 +547,7 @@ static void relieve(struct dilu *self, struct platform *platform)
         self->freed = self->starving > 0;
         return;
     }
-    const uint32_t spare = spare_instance(self, platform, oldest_wait(self, platform, deployment));
+    const uint32_t spare = spare_instance(self, platform, backlog_since(&deployment->backlog));
     if (spare == SIM_NONE)
         return;
     self->counters.reclaimed++;
@@ -645,7 +583,7 @@ static uint32_t route(struct dilu *self, struct platform *platform, struct deplo
 {
     uint32_t routed = 0;
     for (; routed < jobs; routed++) {
-        const uint32_t queue = oldest_queue(self, platform, deployment);
+        const uint32_t queue = backlog_oldest(&deployment->backlog);
         if (queue == SIM_NONE || !platform_route(platform, queue, id))
             break;
         refresh(self, platform, queue);
@@ -672,7 +610,7 @@ static void launch(struct dilu *self, struct platform *platform,
 /* Jobs wait for an idle instance. */
 static void serve_idle(struct dilu *self, struct platform *platform, struct deployment *deployment)
 {
-    if (oldest_queue(self, platform, deployment) == SIM_NONE)
+    if (backlog_oldest(&deployment->backlog) == SIM_NONE)
         return;
     const uint32_t id = next_in_turn(self, platform, deployment, true);
     if (id == SIM_NONE)
@@ -687,7 +625,7 @@ static void serve_idle(struct dilu *self, struct platform *platform, struct depl
 static void serve_arrivals(struct dilu *self, struct platform *platform,
                            struct deployment *deployment)
 {
-    while (oldest_queue(self, platform, deployment) != SIM_NONE) {
+    while (backlog_oldest(&deployment->backlog) != SIM_NONE) {
         const uint32_t id = next_in_turn(self, platform, deployment, false);
         if (id == SIM_NONE || route(self, platform, deployment, id, 1) == 0)
             break;
@@ -709,7 +647,7 @@ static void serve(struct dilu *self, struct platform *platform, uint32_t index)
     if (deployment->reap)
         reap(self, platform, deployment);
     if (deployment->instance_count == 0 && !deployment->starving &&
-        oldest_queue(self, platform, deployment) != SIM_NONE &&
+        backlog_oldest(&deployment->backlog) != SIM_NONE &&
         (self->starving > 0 || !make_any(self, platform, index))) {
         deployment->starving = true;
         self->starving++;
@@ -725,7 +663,7 @@ static void serve(struct dilu *self, struct platform *platform, uint32_t index)
     self->moved = false;
     serve_idle(self, platform, deployment);
     if (self->moved)
-        mark(self, index); /* there may be more */
+        turns_add(&self->turns, index); /* there may be more */
     self->moved = self->moved || before;
 }
 
@@ -737,13 +675,9 @@ static bool dilu_decide(void *state, struct platform *platform)
         sample(self, platform, (uint32_t)(self->deployment_count - self->sampling--));
     if (!self->moved && self->starving > 0 && self->freed)
         relieve(self, platform);
-    while (!self->moved && self->dirty_count > 0) {
-        const uint32_t index = self->dirty[self->dirty_first];
-        self->dirty_first = (self->dirty_first + 1) % self->deployment_count;
-        self->dirty_count--;
-        self->deployments[index].dirty = false;
+    uint32_t index = SIM_NONE;
+    while (!self->moved && (index = turns_next(&self->turns)) != SIM_NONE)
         serve(self, platform, index);
-    }
     dilu_hosts_grant(&self->hosts, platform);
     return self->moved;
 }
@@ -782,6 +716,7 @@ const struct policy policy_dilu = {
     .state_bytes = sizeof(struct dilu),
     .init = dilu_init,
     .on_ready = dilu_on_ready,
+    .on_withdrawn = dilu_on_withdrawn,
     .on_finish = dilu_on_finish,
     .on_instance_ready = dilu_on_instance_ready,
     .on_timer = dilu_on_timer,

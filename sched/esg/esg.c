@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/load_index.h"
 #include "sched/common/placement.h"
 #include "sched/common/slo.h"
 #include "sched/esg/frontier.h"

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "sched/common/planner.h"
+
 struct sort_key {
     sim_time_t time;
     double cost;
@@ -72,25 +74,28 @@ struct search_table *search_table_create(const struct configuration *configurati
     return table;
 }
 
-static bool configuration_placeable(const struct cluster_spec *cluster,
+/* All units of one of the group's GPUs, or none of any. */
+static bool takes_whole_gpu(const struct invoker_group *group, uint16_t vgpu)
+{
+    bool whole = vgpu == 0;
+    for (size_t g = 0; g < group->gpu_count && !whole; g++)
+        whole = vgpu == group->gpus[g].units;
+    return whole;
+}
+
+static bool configuration_placeable(const struct workload *workload,
+                                    const struct function *function,
                                     const struct configuration *configuration,
                                     const struct search_limits *limits)
 {
-    if (configuration->batch > limits->max_batch)
-        return false;
-    for (size_t i = 0; i < cluster->group_count; i++) {
+    const struct cluster_spec *cluster = &workload->cluster;
+    bool placeable = false;
+    for (size_t i = 0; i < cluster->group_count && !placeable; i++) {
         const struct invoker_group *group = &cluster->groups[i];
-        if (group->count == 0 || configuration->vcpu > group->vcpus)
-            continue;
-        if (configuration->vgpu == 0)
-            return true;
-        for (size_t j = 0; j < group->gpu_count; j++)
-            if (gpu_allows(&group->gpus[j], configuration->vgpu) &&
-                configuration->gpu_memory_mb <= group->gpus[j].memory_mb &&
-                (!limits->whole_gpu || configuration->vgpu == group->gpus[j].units))
-                return true;
+        placeable = group->count > 0 && planner_group_runs(group, function, configuration) &&
+                    (!limits->whole_gpu || takes_whole_gpu(group, configuration->vgpu));
     }
-    return false;
+    return placeable && configuration->batch <= limits->max_batch;
 }
 
 struct search_table *search_table_create_placeable(const struct workload *workload, size_t function,
@@ -110,7 +115,7 @@ struct search_table *search_table_create_within(const struct workload *workload,
     size_t count = 0;
     if (keys != NULL) {
         for (size_t i = 0; i < f->configuration_count; i++)
-            if (configuration_placeable(&workload->cluster, &f->configurations[i], limits))
+            if (configuration_placeable(workload, f, &f->configurations[i], limits))
                 keys[count++] = sort_key_of(&f->configurations[i], i);
         if (count == 0) {
             (void)error_input(error,

@@ -44,6 +44,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "sched/common/turns.h"
 
 #define TICK SIM_NONE
 
@@ -115,15 +118,12 @@ struct fast_gshare {
     struct pods pods;
     struct deployment *deployments;
     size_t deployment_count;
-    uint32_t *of_queue; /* deployment of each queue */
-    uint32_t *place;    /* of each queue in its deployment's list */
-    uint32_t *counted;  /* of each queue's jobs, those in its deployment's `waiting` */
-    sim_time_t *budget; /* of each queue's stage */
-    uint32_t *dirty;    /* a ring of deployments to be served */
-    size_t dirty_first, dirty_count;
-    size_t look_count; /* of a window */
-    size_t looked;     /* looks so far */
-    size_t scaling;    /* steps left of the scaler's look: all downs, then all ups */
+    struct backlog_slot *slots; /* of each queue; its owner is a deployment */
+    sim_time_t *budget;         /* of each queue's stage */
+    struct turns turns;         /* deployments to be served */
+    size_t look_count;          /* of a window */
+    size_t looked;              /* looks so far */
+    size_t scaling;             /* steps left of the scaler's look: all downs, then all ups */
     bool ticking, moved;
     struct fast_gshare_counters counters;
 };
@@ -136,30 +136,18 @@ static void fast_gshare_finish(void *state)
     for (size_t d = 0; self->deployments != NULL && d < self->deployment_count; d++) {
         struct deployment *deployment = &self->deployments[d];
         scaler_points_clear(&deployment->points);
-        free(deployment->queues);
+        backlog_clear(&deployment->backlog);
         free(deployment->pods);
         free(deployment->looks);
         queue_order_destroy(deployment->idle);
-        queue_order_destroy(deployment->order);
     }
     free(self->deployments);
-    free(self->of_queue);
-    free(self->place);
-    free(self->counted);
+    free(self->slots);
     free(self->budget);
-    free(self->dirty);
+    turns_clear(&self->turns);
     pods_clear(&self->pods);
     planner_destroy(self->planner);
     *self = (struct fast_gshare){0};
-}
-
-static bool all_mps(const struct cluster_spec *cluster)
-{
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
-            if (cluster->groups[g].gpus[i].sharing != SHARING_MPS)
-                return false;
-    return true;
 }
 
 static bool deployment_init(struct fast_gshare *self, struct deployment *deployment,
@@ -167,18 +155,14 @@ static bool deployment_init(struct fast_gshare *self, struct deployment *deploym
 {
     static const uint32_t quotas[] = {20, 40, 60, 80, 100};
     const size_t all = sizeof quotas / sizeof *quotas;
-    const bool on = self->values[PARAMETER_QUOTAS] == ON && all_mps(&self->workload->cluster);
-    sim_time_t budget = SIM_FOREVER;
+    const bool on =
+        self->values[PARAMETER_QUOTAS] == ON && planner_all_mps(&self->workload->cluster);
     deployment->looks = calloc(self->look_count, sizeof *deployment->looks);
-    deployment->order = queue_order_create((uint32_t)deployment->queue_count);
-    if (deployment->looks == NULL || deployment->order == NULL)
+    if (deployment->looks == NULL || !backlog_start(&deployment->backlog))
         return error_run(error, "policy fast-gshare: out of memory");
-    for (size_t i = 0; i < deployment->queue_count; i++) {
-        const sim_time_t own = self->budget[deployment->queues[i]];
-        budget = own < budget ? own : budget;
-    }
     return scaler_points_fill(&deployment->points, self->workload, self->planner,
-                              deployment->function, budget, self->values[PARAMETER_BOUND],
+                              deployment->function, deployment->budget,
+                              self->values[PARAMETER_BOUND],
                               (uint32_t)self->values[PARAMETER_MAX_BATCH],
                               on ? quotas : quotas + all - 1, on ? all : 1, error);
 }
@@ -190,8 +174,11 @@ static struct deployment *deployment_for(struct fast_gshare *self, uint32_t func
         if (self->deployments[d].function == function)
             return &self->deployments[d];
     struct deployment *deployment = &self->deployments[self->deployment_count++];
-    *deployment = (struct deployment){
-        .function = function, .claim = SIM_NONE, .tried = UINT64_MAX, .timer = SIM_FOREVER};
+    *deployment = (struct deployment){.function = function,
+                                      .budget = SIM_FOREVER,
+                                      .claim = SIM_NONE,
+                                      .tried = UINT64_MAX,
+                                      .timer = SIM_FOREVER};
     return deployment;
 }
 
@@ -206,15 +193,12 @@ static bool deployments_init(struct fast_gshare *self, struct error *error)
             const uint32_t queue = application->first_queue + s;
             struct deployment *deployment =
                 deployment_for(self, application->stages[s].function, first);
-            uint32_t *queues =
-                realloc(deployment->queues, (deployment->queue_count + 1) * sizeof *queues);
-            if (queues == NULL)
+            const sim_time_t budget = planner_budget(self->planner, queue, application->slo);
+            self->budget[queue] = budget;
+            deployment->budget = budget < deployment->budget ? budget : deployment->budget;
+            if (!backlog_add(&deployment->backlog, &self->slots[queue],
+                             (uint32_t)(deployment - self->deployments), queue))
                 return error_run(error, "policy fast-gshare: out of memory");
-            deployment->queues = queues;
-            self->place[queue] = (uint32_t)deployment->queue_count;
-            queues[deployment->queue_count++] = queue;
-            self->of_queue[queue] = (uint32_t)(deployment - self->deployments);
-            self->budget[queue] = planner_budget(self->planner, queue, application->slo);
         }
     }
     for (size_t d = 0; d < self->deployment_count; d++)
@@ -230,6 +214,18 @@ static bool whole(const double *values, enum parameter_index index, struct error
                        fast_gshare_parameters[index].name, values[index]);
 }
 
+static bool tables_init(struct fast_gshare *self, struct error *error)
+{
+    const size_t queues = (size_t)self->workload->queue_count + 1;
+    self->deployments = calloc(queues, sizeof *self->deployments);
+    self->slots = calloc(queues, sizeof *self->slots);
+    self->budget = calloc(queues, sizeof *self->budget);
+    self->pods.deployments = self->deployments;
+    return (self->deployments != NULL && self->slots != NULL && self->budget != NULL &&
+            turns_init(&self->turns, queues)) ||
+           error_run(error, "policy fast-gshare: out of memory");
+}
+
 static bool fast_gshare_init(void *state, struct platform *platform, const double *values,
                              struct error *error)
 {
@@ -239,70 +235,29 @@ static bool fast_gshare_init(void *state, struct platform *platform, const doubl
         !whole(values, PARAMETER_LIMIT, error))
         return false;
     self->workload = workload;
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        self->values[i] = values[i];
+    memcpy(self->values, values, sizeof self->values);
     self->look_count =
         (size_t)fmax(ceil(values[PARAMETER_WINDOW] / values[PARAMETER_PERIOD] - 1e-9), 1);
     const bool elastic = values[PARAMETER_ELASTIC] == ON && values[PARAMETER_QUOTAS] == ON &&
-                         all_mps(&workload->cluster);
-    const size_t queues = (size_t)workload->queue_count + 1;
+                         planner_all_mps(&workload->cluster);
     self->planner = planner_create(workload, (uint32_t)values[PARAMETER_MAX_BATCH],
                                    (enum planner_split)values[PARAMETER_SPLIT], error);
-    self->deployments = calloc(queues, sizeof *self->deployments);
-    self->of_queue = calloc(queues, sizeof *self->of_queue);
-    self->place = calloc(queues, sizeof *self->place);
-    self->counted = calloc(queues, sizeof *self->counted);
-    self->budget = calloc(queues, sizeof *self->budget);
-    self->dirty = calloc(queues, sizeof *self->dirty);
     bool done = self->planner != NULL;
-    if (done && (self->deployments == NULL || self->of_queue == NULL || self->place == NULL ||
-                 self->counted == NULL || self->budget == NULL || self->dirty == NULL))
-        done = error_run(error, "policy fast-gshare: out of memory");
     done = done && pods_init(&self->pods, workload, (enum rectangle_rule)values[PARAMETER_FIT],
                              elastic ? (uint32_t)values[PARAMETER_LIMIT] : 0, error);
-    done = done && deployments_init(self, error);
-    self->pods.deployments = self->deployments;
+    done = done && tables_init(self, error) && deployments_init(self, error);
     if (!done)
         fast_gshare_finish(self);
     return done;
 }
 
-/* The queue's jobs are others now: its place in the order of its deployment, and their count. */
-static void refresh(struct fast_gshare *self, const struct platform *platform, uint32_t queue)
-{
-    struct deployment *deployment = &self->deployments[self->of_queue[queue]];
-    const uint32_t length = platform_queue_length(platform, queue);
-    deployment->waiting = deployment->waiting - self->counted[queue] + length;
-    self->counted[queue] = length;
-    if (length == 0)
-        queue_order_remove(deployment->order, self->place[queue]);
-    else
-        queue_order_set(deployment->order, self->place[queue],
-                        (struct queue_rank){platform_job(platform, queue, 0).ready, queue});
-}
-
-/* The queue with the oldest job, SIM_NONE where nothing waits. Jobs of a request that was given up
- * elsewhere leave without a word, so the first is looked at again until it is up to date. */
-static uint32_t oldest_queue(struct fast_gshare *self, const struct platform *platform,
-                             const struct deployment *deployment)
-{
-    uint32_t first = queue_order_first(deployment->order, NULL);
-    for (uint32_t last = SIM_NONE; first != SIM_NONE && first != last;) {
-        last = first;
-        refresh(self, platform, deployment->queues[first]);
-        first = queue_order_first(deployment->order, NULL);
-    }
-    return first == SIM_NONE ? SIM_NONE : deployment->queues[first];
-}
-
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static void mark(struct fast_gshare *self, uint32_t index)
+/* Jobs entered or left the queue. */
+static void refresh(struct fast_gshare *self, const struct platform *platform, uint32_t queue)
 {
-    if (self->deployments[index].dirty)
-        return;
-    self->deployments[index].dirty = true;
-    self->dirty[(self->dirty_first + self->dirty_count++) % self->deployment_count] = index;
+    struct backlog_slot *slot = &self->slots[queue];
+    backlog_update(&self->deployments[slot->owner].backlog, slot, platform);
 }
 
 static void fast_gshare_on_ready(void *state, struct platform *platform, uint32_t queue)
@@ -313,9 +268,17 @@ static void fast_gshare_on_ready(void *state, struct platform *platform, uint32_
         platform_set_timer(
             platform, platform_now(platform) + sim_from_s(self->values[PARAMETER_PERIOD]), TICK);
     }
-    self->deployments[self->of_queue[queue]].arrivals++;
+    const uint32_t index = self->slots[queue].owner;
+    self->deployments[index].arrivals++;
     refresh(self, platform, queue);
-    mark(self, self->of_queue[queue]);
+    turns_add(&self->turns, index);
+}
+
+static void fast_gshare_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
+                                     uint32_t instance)
+{
+    (void)instance;
+    refresh(state, platform, queue);
 }
 
 /* The pod has become idle: its deployment may use it, or who clears its invoker take it. */
@@ -325,9 +288,9 @@ static void pod_idle(struct fast_gshare *self, uint32_t id)
     if (pod->draining)
         self->deployments[pod->deployment].reap = true;
     pods_rank(&self->pods, id);
-    mark(self, pod->deployment);
+    turns_add(&self->turns, pod->deployment);
     if (self->pods.claims[pod->invoker] != SIM_NONE)
-        mark(self, self->pods.claims[pod->invoker]);
+        turns_add(&self->turns, self->pods.claims[pod->invoker]);
 }
 
 static void fast_gshare_on_finish(void *state, struct platform *platform,
@@ -355,7 +318,7 @@ static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_
     struct fast_gshare *self = state;
     if (id != TICK) {
         self->deployments[id].timer = SIM_FOREVER;
-        mark(self, id);
+        turns_add(&self->turns, id);
         return;
     }
     self->scaling = 2 * self->deployment_count;
@@ -386,7 +349,7 @@ static double capacity_of(const struct fast_gshare *self, const struct deploymen
 
 static double wanted_of(const struct fast_gshare *self, const struct deployment *deployment)
 {
-    const double backlog = self->values[PARAMETER_BACKLOG] == ON ? deployment->waiting : 0;
+    const double backlog = self->values[PARAMETER_BACKLOG] == ON ? deployment->backlog.waiting : 0;
     return deployment->rate * (1 + self->values[PARAMETER_HEADROOM]) +
            backlog / self->values[PARAMETER_WINDOW];
 }
@@ -447,7 +410,7 @@ static bool create(struct fast_gshare *self, struct platform *platform, uint32_t
     self->counters.created++;
     self->counters.makeshift += is_makeshift(&self->deployments[index], (uint32_t)point);
     self->moved = true;
-    mark(self, index);
+    turns_add(&self->turns, index);
     return true;
 }
 
@@ -516,7 +479,7 @@ static void scale_step(struct fast_gshare *self, struct platform *platform)
     }
     deployment->tried = UINT64_MAX;
     scale_up(self, platform, index);
-    mark(self, index);
+    turns_add(&self->turns, index);
 }
 
 /* ---- A function without a pod ---------------------------------------------------------------- */
@@ -570,18 +533,6 @@ static uint32_t find_spare(const struct fast_gshare *self, struct platform *plat
     return oldest;
 }
 
-static bool could_run(const struct invoker_group *group, const struct function *function,
-                      const struct configuration *spec)
-{
-    if (spec->vcpu > group->vcpus || function->host_memory_mb > group->memory_mb)
-        return false;
-    bool runs = spec->vgpu == 0;
-    for (size_t g = 0; g < group->gpu_count && !runs; g++)
-        runs = gpu_allows(&group->gpus[g], spec->vgpu) &&
-               gpu_holds(&group->gpus[g], spec->vgpu, spec->gpu_memory_mb);
-    return runs;
-}
-
 /* Could the invoker, empty, run some point of the deployment. */
 static bool could_serve(const struct fast_gshare *self, const struct deployment *deployment,
                         uint32_t invoker)
@@ -592,8 +543,9 @@ static bool could_serve(const struct fast_gshare *self, const struct deployment 
     for (uint32_t first = 0; invoker - first >= cluster->groups[group].count; group++)
         first += cluster->groups[group].count;
     for (size_t i = 0; i < deployment->points.count; i++)
-        if (could_run(&cluster->groups[group], function,
-                      &function->configurations[deployment->points.points[i].configuration]))
+        if (planner_group_runs(
+                &cluster->groups[group], function,
+                &function->configurations[deployment->points.points[i].configuration]))
             return true;
     return false;
 }
@@ -635,7 +587,7 @@ static void claim_clear(struct fast_gshare *self, struct platform *platform, uin
         if (!pod->ready || (pod->busy && !pod->served))
             continue;
         const struct deployment *owner = &self->deployments[pod->deployment];
-        const bool unused = !pod->busy && owner->waiting == 0;
+        const bool unused = !pod->busy && owner->backlog.waiting == 0;
         if (!unused && !pod->served)
             continue;
         const uint64_t worth = (unused ? UINT64_C(1) << 32 : 0) + owner->pod_count;
@@ -648,7 +600,7 @@ static void claim_clear(struct fast_gshare *self, struct platform *platform, uin
         return;
     self->counters.cleared++;
     self->moved = true;
-    mark(self, self->pods.pods[best].deployment);
+    turns_add(&self->turns, self->pods.pods[best].deployment);
     pods_drain(&self->pods, platform, best);
 }
 
@@ -686,8 +638,8 @@ static sim_time_t latest_start(const struct fast_gshare *self, const struct plat
                                const struct deployment *deployment, sim_time_t time)
 {
     sim_time_t latest = SIM_FOREVER;
-    for (size_t i = 0; i < deployment->queue_count; i++) {
-        const uint32_t queue = deployment->queues[i];
+    for (uint32_t i = 0; i < deployment->backlog.queue_count; i++) {
+        const uint32_t queue = deployment->backlog.queues[i];
         if (platform_queue_length(platform, queue) == 0)
             continue;
         const sim_time_t own = platform_job(platform, queue, 0).ready + self->budget[queue] - time;
@@ -706,7 +658,7 @@ static void reap(struct fast_gshare *self, struct platform *platform, struct dep
             pods_kill(&self->pods, platform, id);
             self->moved = true;
             if (claim != SIM_NONE)
-                mark(self, claim);
+                turns_add(&self->turns, claim);
         }
     }
 }
@@ -717,16 +669,12 @@ static void launch(struct fast_gshare *self, struct platform *platform,
     struct pod *pod = &self->pods.pods[id];
     const struct scaler_point *point = &deployment->points.points[pod->point];
     const struct function *function = &self->workload->functions[deployment->function];
-    uint32_t routed = 0;
-    for (; routed < jobs; routed++) {
-        const uint32_t queue = oldest_queue(self, platform, deployment);
-        if (queue == SIM_NONE)
-            break;
+    for (uint32_t i = 0; i < jobs; i++) {
+        const uint32_t queue = backlog_oldest(&deployment->backlog);
         if (!platform_route(platform, queue, id))
             return;
         refresh(self, platform, queue);
     }
-    jobs = routed;
     platform_charge(platform, jobs);
     platform_explain(platform, deployment->pod_count,
                      function->configurations[point->configuration].cost_usd, point->time);
@@ -741,8 +689,7 @@ static void launch(struct fast_gshare *self, struct platform *platform,
 static bool serve_one(struct fast_gshare *self, struct platform *platform, uint32_t index)
 {
     struct deployment *deployment = &self->deployments[index];
-    const uint32_t jobs =
-        oldest_queue(self, platform, deployment) != SIM_NONE ? deployment->waiting : 0;
+    const uint32_t jobs = deployment->backlog.waiting;
     const uint32_t slot = jobs > 0 ? queue_order_first(deployment->idle, NULL) : SIM_NONE;
     if (slot == SIM_NONE)
         return false;
@@ -767,13 +714,13 @@ static void serve(struct fast_gshare *self, struct platform *platform, uint32_t 
     struct deployment *deployment = &self->deployments[index];
     if (deployment->reap)
         reap(self, platform, deployment);
-    const bool jobs = oldest_queue(self, platform, deployment) != SIM_NONE;
+    const bool jobs = deployment->backlog.waiting > 0;
     if (jobs && deployment->pod_count == 0)
         bootstrap(self, platform, index);
     if (deployment->claim != SIM_NONE && (!jobs || deployment->pod_count > 0))
         claim_release(self, deployment);
     if (deployment->pod_count > 0 && serve_one(self, platform, index))
-        mark(self, index);
+        turns_add(&self->turns, index);
 }
 
 static bool fast_gshare_decide(void *state, struct platform *platform)
@@ -782,13 +729,9 @@ static bool fast_gshare_decide(void *state, struct platform *platform)
     self->moved = false;
     while (!self->moved && self->scaling > 0)
         scale_step(self, platform);
-    while (!self->moved && self->dirty_count > 0) {
-        const uint32_t index = self->dirty[self->dirty_first];
-        self->dirty_first = (self->dirty_first + 1) % self->deployment_count;
-        self->dirty_count--;
-        self->deployments[index].dirty = false;
+    uint32_t index = SIM_NONE;
+    while (!self->moved && (index = turns_next(&self->turns)) != SIM_NONE)
         serve(self, platform, index);
-    }
     pods_lend(&self->pods, platform);
     return self->moved;
 }
@@ -815,6 +758,7 @@ const struct policy policy_fast_gshare = {
     .state_bytes = sizeof(struct fast_gshare),
     .init = fast_gshare_init,
     .on_ready = fast_gshare_on_ready,
+    .on_withdrawn = fast_gshare_on_withdrawn,
     .on_finish = fast_gshare_on_finish,
     .on_instance_ready = fast_gshare_on_instance_ready,
     .on_timer = fast_gshare_on_timer,

@@ -14,6 +14,7 @@
 #ifndef ESGSIM_SCHED_FAST_GSHARE_PODS_H
 #define ESGSIM_SCHED_FAST_GSHARE_PODS_H
 
+#include "sched/common/backlog.h"
 #include "sched/common/queue_order.h"
 #include "sched/fast_gshare/rectangles.h"
 #include "sched/fast_gshare/scaler.h"
@@ -35,10 +36,8 @@ struct pod {
 /* The pods that serve the same queues: a function's, or those of one application's [derived]. */
 struct deployment {
     uint32_t function;
-    uint32_t *queues; /* owned */
-    size_t queue_count;
-    uint32_t waiting;          /* jobs in them */
-    struct queue_order *order; /* of those with jobs, by place in the list: oldest job first */
+    struct backlog backlog;
+    sim_time_t budget; /* the least of its stages' */
     struct scaler_points points;
     uint32_t *pods; /* instances; owned */
     uint32_t pod_count, pod_room;
@@ -50,7 +49,7 @@ struct deployment {
     uint32_t claim;           /* invoker that is being cleared for its first pod; SIM_NONE */
     uint64_t tried;           /* pods.releases when no pod could be made; UINT64_MAX: never */
     sim_time_t timer;         /* a timer is set for then; SIM_FOREVER: none */
-    bool dirty, reap;
+    bool reap;
 };
 
 struct plane {

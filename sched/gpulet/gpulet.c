@@ -22,17 +22,17 @@
  *   the policy then still fears it.
  * - L is the profile's time and, measured while running, the mean time for which a batch holds its
  *   partition before it executes [derived; the authors add a measured batching overhead], ×
- * `margin` [code: 1.1].
+ *   `margin` [code: 1.1].
  * - A batch starts on whichever of its task's gpu-lets is free first; theirs are fed by weights
  *   [derived].
  * - Until the first plan, one second after the first job, and for a task without a gpu-let, any
  *   free GPU or partition serves the queue, planned ones at the end of a round; plans are then made
  *   after 2, 4, … seconds [derived: theirs is told the rates].
  * - Where a plan leaves a task with less than 85 % of its rate, which they report as a failure, all
- *   rates are scaled down by one factor until none is; gpu-lets that stay empty then serve what
- *   of all tasks they can in time, and Nexus's early drop sheds what is too much [derived]. Theirs
- * drops nothing [code], early_drop "off": the queues of an overloaded cluster then grow without
- * end.
+ *   rates are scaled down by one factor until none is; gpu-lets that stay empty then serve what of
+ *   all tasks they can in time, and Nexus's early drop sheds what is too much [derived]. Theirs
+ *   drops nothing [code], early_drop "off": the queues of an overloaded cluster then grow without
+ *   end.
  * - All GPUs of the first one's units are planned for; others serve what has no gpu-let. Where an
  *   invoker has several GPUs the platform chooses among them [derived].
  * - A new plan takes effect at once, batches that run are left to end; containers of what is new on
@@ -258,24 +258,18 @@ static const struct ladder *whole_ladder(const struct gpulets *self, uint32_t fu
     return ladders_of(self, function) + self->part_count - 1;
 }
 
-/* Backwards through the topological order, so that what follows a stage is known. */
 static void queues_fill(struct gpulets *self, const struct application *application)
 {
-    for (size_t s = application->stage_count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
-        const uint32_t queue = application->first_queue + (uint32_t)s;
-        sim_time_t rest = 0;
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const uint32_t next = stage->next[i];
-            const sim_time_t way = whole_ladder(self, application->stages[next].function)->time[0] +
-                                   self->rest[application->first_queue + next];
-            rest = way > rest ? way : rest;
-        }
-        self->rest[queue] = rest;
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const uint32_t function = application->stages[s].function;
+        const uint32_t queue = application->first_queue + s;
+        alone[s] = whole_ladder(self, function)->time[0];
         self->tasks[queue] =
             (struct gpulet_task){.slo = planner_budget(self->planner, queue, application->slo),
-                                 .ladders = ladders_of(self, stage->function)};
+                                 .ladders = ladders_of(self, function)};
     }
+    slo_rest(application, alone, &self->rest[application->first_queue]);
 }
 
 static bool allocate(struct gpulets *self, struct error *error)
@@ -310,7 +304,8 @@ static bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker,
     for (size_t i = 0; i < ladder->count && 2 * ladder->time[i] <= task->slo; i++)
         batch = ladder->batch[i];
     *slot = (struct rounds_slot){.queue = queue, .batch = batch, .ladder = ladder};
-    const size_t function = (size_t)(task->ladders - self->ladders) / self->part_count;
+    const struct function *function =
+        &self->workload->functions[(size_t)(task->ladders - self->ladders) / self->part_count];
     size_t low = 0;
     for (size_t high = self->gpu_count; high - low > 1;) {
         const size_t middle = low + (high - low) / 2;
@@ -319,9 +314,8 @@ static bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker,
         else
             high = middle;
     }
-    return ladder_runs_on(
-        self->gpus[low].group,
-        &self->workload->functions[function].configurations[ladder->configuration[0]]);
+    return planner_group_runs(self->gpus[low].group, function,
+                              &function->configurations[ladder->configuration[0]]);
 }
 
 static bool set_up(struct gpulets *self, struct error *error)

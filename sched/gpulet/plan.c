@@ -367,11 +367,16 @@ static bool wish_place(struct maker *maker, const struct wish *wish)
     }
 }
 
+/* Of like ones the first wished, which has more left to serve. */
 static int compare_wishes(const void *left, const void *right)
 {
     const struct wish *a = left;
     const struct wish *b = right;
-    return a->part != b->part ? (a->part > b->part ? -1 : 1) : (int)b->saturated - a->saturated;
+    if (a->part != b->part)
+        return a->part > b->part ? -1 : 1;
+    if (a->saturated != b->saturated)
+        return a->saturated ? -1 : 1;
+    return (a->rate < b->rate) - (a->rate > b->rate);
 }
 
 /* Best fit for all that the task asks for, the largest first. */

@@ -38,8 +38,8 @@
  *   whose oldest work is younger, a retired one first. On what it takes so it makes the useful
  *   instance that needs least: the metric would have the whole GPU, and the next such deployment
  *   would take it away again. Else it makes do with its smallest configuration, which counts for
- * nothing against the excess: every tick asks for an instance that is of use. Otherwise a shortage
- * is counted, and the next tick tries again.
+ *   nothing against the excess: every tick asks for an instance that is of use. Otherwise a
+ *   shortage is counted, and the next tick tries again.
  * - LSTH rules the containers that ended instances leave behind: kept until the last invocation
  *   plus the keep-alive window; where there is a prewarm window they go at once, and a container is
  *   started when it ends. Before ten gaps are known they are kept for 600 s.
@@ -119,15 +119,16 @@ static const struct parameter infless_parameters[PARAMETER_COUNT] = {
 static void infless_finish(void *state)
 {
     struct infless *self = state;
-    for (size_t i = 0; self->pools != NULL && i < self->pool_count; i++)
+    for (size_t i = 0; self->pools != NULL && i < self->pool_count; i++) {
+        backlog_clear(&self->pools[i].backlog);
         free(self->pools[i].instances);
+    }
     planner_destroy(self->planner);
     free(self->pools);
-    free(self->pool_of);
-    free(self->queues);
+    free(self->slots);
     free(self->candidates);
     free(self->instances);
-    free(self->ring);
+    turns_clear(&self->turns);
     free(self->shares);
     free(self->share_ids);
     free(self->lsth);
@@ -181,26 +182,23 @@ static bool pools_allocate(struct infless *self, bool by_function, size_t *candi
                                .configuration_count;
     const size_t most = by_function ? workload->function_count : workload->queue_count;
     self->pools = calloc(most + 1, sizeof *self->pools);
-    self->ring = calloc(most + 1, sizeof *self->ring);
-    self->pool_of = calloc((size_t)workload->queue_count + 1, sizeof *self->pool_of);
-    self->queues = calloc((size_t)workload->queue_count + 1, sizeof *self->queues);
+    self->slots = calloc((size_t)workload->queue_count + 1, sizeof *self->slots);
     self->candidates = calloc(*candidates + 1, sizeof *self->candidates);
     self->lsth = calloc(workload->function_count + 1, sizeof *self->lsth);
     self->function_count = calloc(workload->function_count + 1, sizeof *self->function_count);
     self->vcpus = calloc((size_t)workload->cluster.invoker_count + 1, sizeof *self->vcpus);
     self->units = calloc((size_t)workload->cluster.invoker_count + 1, sizeof *self->units);
-    return self->pools != NULL && self->ring != NULL && self->pool_of != NULL &&
-           self->queues != NULL && self->candidates != NULL && self->lsth != NULL &&
-           self->function_count != NULL && self->vcpus != NULL && self->units != NULL;
+    return self->pools != NULL && turns_init(&self->turns, most) && self->slots != NULL &&
+           self->candidates != NULL && self->lsth != NULL && self->function_count != NULL &&
+           self->vcpus != NULL && self->units != NULL;
 }
 
 /* Queues of `function`, from `first` on up to `end`, make a pool. */
-static size_t pool_fill(struct infless *self, const struct platform *platform, uint32_t function,
-                        uint32_t first, uint32_t end, size_t used)
+static bool pool_fill(struct infless *self, const struct platform *platform, uint32_t function,
+                      uint32_t first, uint32_t end)
 {
     struct infless_pool *pool = &self->pools[self->pool_count];
-    *pool = (struct infless_pool){
-        .function = function, .queues = &self->queues[used], .slo = SIM_FOREVER, .due = SIM_NONE};
+    *pool = (struct infless_pool){.function = function, .slo = SIM_FOREVER, .due = SIM_NONE};
     for (uint32_t q = first; q < end; q++) {
         if (platform_queue_function(platform, q) != function)
             continue;
@@ -208,23 +206,29 @@ static size_t pool_fill(struct infless *self, const struct platform *platform, u
         const sim_time_t slo = self->workload->applications[a].slo;
         const sim_time_t budget = planner_budget(self->planner, q, slo);
         pool->slo = budget < pool->slo ? budget : pool->slo;
-        self->pool_of[q] = (uint32_t)self->pool_count;
-        self->queues[used + pool->queue_count++] = q;
+        if (!backlog_add(&pool->backlog, &self->slots[q], (uint32_t)self->pool_count, q)) {
+            backlog_clear(&pool->backlog);
+            return false;
+        }
     }
-    self->pool_count += pool->queue_count > 0;
-    return used + pool->queue_count;
+    if (pool->backlog.queue_count == 0)
+        return true;
+    self->pool_count++;
+    return backlog_start(&pool->backlog);
 }
 
-static void fill_pools(struct infless *self, const struct platform *platform, bool by_function)
+static bool fill_pools(struct infless *self, const struct platform *platform, bool by_function,
+                       struct error *error)
 {
     const uint32_t queues = self->workload->queue_count;
-    size_t used = 0;
+    bool done = true;
     if (by_function)
-        for (uint32_t f = 0; f < self->workload->function_count; f++)
-            used = pool_fill(self, platform, f, 0, queues, used);
+        for (uint32_t f = 0; done && f < self->workload->function_count; f++)
+            done = pool_fill(self, platform, f, 0, queues);
     else
-        for (uint32_t q = 0; q < queues; q++)
-            used = pool_fill(self, platform, platform_queue_function(platform, q), q, q + 1, used);
+        for (uint32_t q = 0; done && q < queues; q++)
+            done = pool_fill(self, platform, platform_queue_function(platform, q), q, q + 1);
+    return done || error_run(error, "policy infless: out of memory");
 }
 
 /* Configurations that the cluster can run; where there are limits, with half a GPU at most. */
@@ -303,8 +307,8 @@ static bool infless_init(void *state, struct platform *platform, const double *v
         lsth_init(&self->lsth[f], sim_from_s(values[PARAMETER_BIN]),
                   sim_from_s(values[PARAMETER_WINDOW]), sim_from_s(values[PARAMETER_WINDOW] / 24),
                   values[PARAMETER_GAMMA]);
-    fill_pools(self, platform, by_function);
-    return fill_candidates(self, (uint32_t)max_batch, error);
+    return fill_pools(self, platform, by_function, error) &&
+           fill_candidates(self, (uint32_t)max_batch, error);
 }
 
 /* ---- What the platform tells ----------------------------------------------------------------- */
@@ -312,8 +316,9 @@ static bool infless_init(void *state, struct platform *platform, const double *v
 static void infless_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
     struct infless *self = state;
-    struct infless_pool *pool = &self->pools[self->pool_of[queue]];
+    struct infless_pool *pool = &self->pools[self->slots[queue].owner];
     pool->arrivals++;
+    infless_refresh(self, platform, queue);
     lsth_observe(&self->lsth[pool->function], platform_now(platform));
     infless_touch(self, pool);
     if (!self->ticking)
@@ -333,6 +338,14 @@ static void instance_free(struct infless *self, uint32_t id)
     self->pools[self->instances[id].pool].full = false;
     self->freed = true;
     infless_due(self, id);
+}
+
+static void infless_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
+                                 uint32_t instance)
+{
+    infless_refresh(state, platform, queue);
+    if (instance != SIM_NONE)
+        instance_free(state, instance);
 }
 
 static void infless_on_finish(void *state, struct platform *platform,
@@ -401,7 +414,7 @@ static bool pool_step(struct infless *self, struct platform *platform, struct in
         return true;
     if (infless_grow(self, platform, pool))
         return true;
-    if (pool->instance_count == 0 && infless_oldest_queue(pool, platform) != SIM_NONE)
+    if (pool->instance_count == 0 && pool->backlog.waiting > 0)
         return infless_first(self, platform, pool);
     return infless_route(self, platform, pool);
 }
@@ -412,11 +425,8 @@ static bool infless_decide(void *state, struct platform *platform)
     struct infless *self = state;
     if (self->starving > 0 && self->freed && infless_relieve(self, platform))
         return true;
-    while (self->ring_count > 0) {
-        struct infless_pool *pool = &self->pools[self->ring[self->ring_head]];
-        pool->queued = false;
-        self->ring_head = (self->ring_head + 1) % self->pool_count;
-        self->ring_count--;
+    for (uint32_t next; (next = turns_next(&self->turns)) != SIM_NONE;) {
+        struct infless_pool *pool = &self->pools[next];
         if (pool_step(self, platform, pool)) {
             infless_touch(self, pool);
             return true;
@@ -440,6 +450,7 @@ const struct policy policy_infless = {
     .state_bytes = sizeof(struct infless),
     .init = infless_init,
     .on_ready = infless_on_ready,
+    .on_withdrawn = infless_on_withdrawn,
     .on_finish = infless_on_finish,
     .on_instance_ready = infless_on_instance_ready,
     .on_timer = infless_on_timer,

@@ -9,6 +9,13 @@
  * of them are those of the hybrid histogram policy which LSTH extends (Shahrad et al., ATC'20)
  * [recall]; windows of a day and an hour are assumed. Gaps beyond the range count for its end. A
  * window slides in steps of a sixteenth of its length [derived].
+ *
+ * This is the paper's, for the policy infless: spans of time, gaps from one invocation to the next,
+ * whatever runs, and where there is too little to go by it says so. The keep-alive policy of the
+ * same name (sched/keep_alive/lsth.c) serves any scheduler after the authors' later code: numbers
+ * of idle times, counted from the end of the work, with a margin. The two share γ and percentiles,
+ * not what is counted nor when it is forgotten, and stay apart so that each can be held against its
+ * source.
  */
 #ifndef ESGSIM_SCHED_INFLESS_LSTH_H
 #define ESGSIM_SCHED_INFLESS_LSTH_H

@@ -8,7 +8,9 @@
 #ifndef ESGSIM_SCHED_INFLESS_POOL_H
 #define ESGSIM_SCHED_INFLESS_POOL_H
 
+#include "sched/common/backlog.h"
 #include "sched/common/planner.h"
+#include "sched/common/turns.h"
 #include "sched/infless/estimator.h"
 #include "sched/infless/infless.h"
 #include "sched/infless/lsth.h"
@@ -34,8 +36,7 @@ struct infless_instance {
 
 struct infless_pool {
     uint32_t function;
-    const uint32_t *queues;
-    size_t queue_count;
+    struct backlog backlog;
     sim_time_t slo; /* the least budget of its stages */
     struct infless_candidate *candidates;
     size_t candidate_count;
@@ -50,7 +51,7 @@ struct infless_pool {
     bool first;        /* none has been made for it yet */
     size_t cursor;     /* of the round robin */
     double least_rate; /* of its instances' rates above 0; 0: not known */
-    bool ticked, full, starving, queued;
+    bool ticked, full, starving;
 };
 
 struct infless {
@@ -65,15 +66,13 @@ struct infless {
     bool prefer_warm, use_lsth, backlog, ticking;
     struct infless_pool *pools;
     size_t pool_count;
-    uint32_t *pool_of;                    /* by queue */
-    uint32_t *queues;                     /* pool by pool */
+    struct backlog_slot *slots;           /* by queue; its owner is a pool */
     struct infless_candidate *candidates; /* pool by pool */
     struct infless_instance *instances;
     uint32_t instance_room;
-    uint32_t *ring; /* pools to look at, first come, first served */
-    size_t ring_head, ring_count;
-    uint32_t starving; /* pools with work and no instance, and nowhere to put one */
-    bool freed;        /* something may have become free since they were last looked at */
+    struct turns turns; /* pools to look at */
+    uint32_t starving;  /* pools with work and no instance, and nowhere to put one */
+    bool freed;         /* something may have become free since they were last looked at */
     struct infless_share *shares; /* scratch, with room for all instances of a pool */
     uint32_t *share_ids;
     size_t share_room;
@@ -96,12 +95,12 @@ bool infless_relieve(struct infless *self, struct platform *platform);
 
 /* router.c */
 /* To be looked at by decide. */
-void infless_touch(struct infless *self, struct infless_pool *pool);
+void infless_touch(struct infless *self, const struct infless_pool *pool);
 void infless_due(struct infless *self, uint32_t id);
 /* Jobs to buffers and full or late buffers to work. True where it acted. */
 bool infless_route(struct infless *self, struct platform *platform, struct infless_pool *pool);
-/* The queue of the pool whose oldest job is oldest; SIM_NONE where nothing waits. */
-uint32_t infless_oldest_queue(const struct infless_pool *pool, const struct platform *platform);
+/* Jobs entered or left the queue. */
+void infless_refresh(struct infless *self, const struct platform *platform, uint32_t queue);
 
 static inline uint32_t infless_index(const struct infless *self, const struct infless_pool *pool)
 {

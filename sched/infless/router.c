@@ -2,13 +2,15 @@
 
 #include "sched/infless/pool.h"
 
-void infless_touch(struct infless *self, struct infless_pool *pool)
+void infless_touch(struct infless *self, const struct infless_pool *pool)
 {
-    if (pool->queued)
-        return;
-    pool->queued = true;
-    self->ring[(self->ring_head + self->ring_count++) % self->pool_count] =
-        infless_index(self, pool);
+    turns_add(&self->turns, infless_index(self, pool));
+}
+
+void infless_refresh(struct infless *self, const struct platform *platform, uint32_t queue)
+{
+    struct backlog_slot *slot = &self->slots[queue];
+    backlog_update(&self->pools[slot->owner].backlog, slot, platform);
 }
 
 void infless_due(struct infless *self, uint32_t id)
@@ -21,22 +23,6 @@ void infless_due(struct infless *self, uint32_t id)
         pool->due = id;
     }
     infless_touch(self, pool);
-}
-
-uint32_t infless_oldest_queue(const struct infless_pool *pool, const struct platform *platform)
-{
-    uint32_t oldest = SIM_NONE;
-    sim_time_t ready = SIM_FOREVER;
-    for (size_t i = 0; i < pool->queue_count; i++) {
-        if (platform_queue_length(platform, pool->queues[i]) == 0)
-            continue;
-        const sim_time_t here = platform_job(platform, pool->queues[i], 0).ready;
-        if (here < ready) {
-            ready = here;
-            oldest = pool->queues[i];
-        }
-    }
-    return oldest;
 }
 
 /* A buffer takes one batch, and none before the instance has started. */
@@ -155,7 +141,7 @@ bool infless_route(struct infless *self, struct platform *platform, struct infle
     bool acted = launch_all_due(self, platform, pool);
     if (pool->instance_count == 0 || pool->full)
         return acted;
-    uint32_t queue = infless_oldest_queue(pool, platform);
+    uint32_t queue = backlog_oldest(&pool->backlog);
     if (queue != SIM_NONE)
         reactivate(self, platform, pool);
     while (queue != SIM_NONE) {
@@ -163,12 +149,13 @@ bool infless_route(struct infless *self, struct platform *platform, struct infle
         pool->full = id == SIM_NONE;
         if (pool->full || !platform_route(platform, queue, id))
             break;
+        infless_refresh(self, platform, queue);
         platform_charge(platform, 1);
         acted = true;
         infless_due(self, id);
         if (platform_instance(platform, id).buffered >= self->instances[id].candidate.batch)
             launch_all_due(self, platform, pool);
-        queue = infless_oldest_queue(pool, platform);
+        queue = backlog_oldest(&pool->backlog);
     }
     return launch_all_due(self, platform, pool) || acted;
 }

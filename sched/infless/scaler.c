@@ -161,14 +161,6 @@ static void instance_end(struct infless *self, struct platform *platform, uint32
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
-static uint32_t waiting_jobs(const struct infless_pool *pool, const struct platform *platform)
-{
-    uint32_t waiting = 0;
-    for (size_t i = 0; i < pool->queue_count; i++)
-        waiting += platform_queue_length(platform, pool->queues[i]);
-    return waiting;
-}
-
 /* One missing sample is ignored [code]. */
 static void observe(const struct infless *self, struct infless_pool *pool)
 {
@@ -219,7 +211,7 @@ static size_t collect(const struct infless *self, const struct platform *platfor
  * arrivals and backlog, the makeshift ones only where there is no other. */
 static void divide(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
-    const double backlog = self->backlog ? waiting_jobs(pool, platform) / sim_to_s(self->tick) : 0;
+    const double backlog = self->backlog ? pool->backlog.waiting / sim_to_s(self->tick) : 0;
     size_t count = collect(self, platform, pool, true, false);
     double up = 0;
     for (size_t i = 0; i < count; i++)
@@ -349,7 +341,7 @@ static bool make_any(struct infless *self, struct platform *platform, struct inf
 {
     if (pool->starving)
         return make_least(self, platform, pool) || make_smallest(self, platform, pool);
-    const double rate = fmax(pool->observed, waiting_jobs(pool, platform));
+    const double rate = fmax(pool->observed, pool->backlog.waiting);
     const struct infless_choice choice = choose(self, platform, pool, rate, true);
     if (choice.candidate != NULL && instance_make(self, platform, pool, &choice))
         return true;
@@ -358,19 +350,13 @@ static bool make_any(struct infless *self, struct platform *platform, struct inf
 
 /* ---- Where the cluster is full --------------------------------------------------------------- */
 
-static sim_time_t oldest_wait(const struct infless_pool *pool, const struct platform *platform)
-{
-    const uint32_t queue = infless_oldest_queue(pool, platform);
-    return queue != SIM_NONE ? platform_job(platform, queue, 0).ready : SIM_FOREVER;
-}
-
-static struct infless_pool *hungriest(const struct infless *self, const struct platform *platform)
+static struct infless_pool *hungriest(const struct infless *self)
 {
     struct infless_pool *found = NULL;
     sim_time_t since = SIM_FOREVER;
     for (size_t i = 0; i < self->pool_count; i++) {
         struct infless_pool *pool = &self->pools[i];
-        const sim_time_t here = pool->starving ? oldest_wait(pool, platform) : SIM_FOREVER;
+        const sim_time_t here = pool->starving ? backlog_since(&pool->backlog) : SIM_FOREVER;
         if (here < since) {
             since = here;
             found = pool;
@@ -383,7 +369,7 @@ static struct infless_pool *hungriest(const struct infless *self, const struct p
 static sim_time_t work_since(const struct infless *self, const struct platform *platform,
                              uint32_t id, uint32_t buffered)
 {
-    const sim_time_t waits = oldest_wait(&self->pools[self->instances[id].pool], platform);
+    const sim_time_t waits = backlog_since(&self->pools[self->instances[id].pool].backlog);
     if (buffered == 0)
         return waits;
     const sim_time_t ready = platform_buffered_job(platform, id, 0).ready;
@@ -417,15 +403,18 @@ static uint32_t spare_instance(const struct infless *self, struct platform *plat
 
 bool infless_relieve(struct infless *self, struct platform *platform)
 {
-    struct infless_pool *pool = hungriest(self, platform);
+    struct infless_pool *pool = hungriest(self);
     self->freed = false;
     if (pool == NULL)
         return false;
     if (make_any(self, platform, pool))
         return true;
-    const uint32_t spare = spare_instance(self, platform, oldest_wait(pool, platform));
+    const uint32_t spare = spare_instance(self, platform, backlog_since(&pool->backlog));
     if (spare == SIM_NONE || !platform_return(platform, spare))
         return false;
+    const struct backlog *backlog = &self->pools[self->instances[spare].pool].backlog;
+    for (uint32_t i = 0; i < backlog->queue_count; i++)
+        infless_refresh(self, platform, backlog->queues[i]);
     instance_end(self, platform, spare);
     self->counters.reclaimed++;
     return true;

@@ -8,9 +8,8 @@
  *
  * Porting assumptions [derived]:
  * - Bins of 1 s in place of 1 min: GPU traces are replayed within minutes to hours.
- * - A histogram a function, over the whole cluster (the paper: an application). The windows are the
- *   function's: while any container of it works all are kept, and the tail counts from the end of
- *   the function's last batch; the container that falls idle last is the one that goes and returns.
+ * - A histogram a function, over the whole cluster (the paper: an application), and the windows are
+ *   the function's (idle_times.h).
  * - The paper forecasts with ARIMA of an order fitted anew each time; here with ARIMA(0,1,1), whose
  *   forecast is exponential smoothing (`smoothing`), and the paper's 15 % either side.
  * - `lead`: the start is as much ahead of the window as a cold start takes on average. Models load
@@ -18,18 +17,12 @@
  *   container would come too late for the idle times near the head.
  * - `min_samples`: how many idle times are too few is not told.
  */
-#include <stdlib.h>
+#include <string.h>
 
-#include "sched/keep_alive.h"
 #include "sched/keep_alive/idle_times.h"
 
 enum parameter_index {
-    BIN_S,
-    BINS,
-    HEAD,
-    TAIL,
-    MARGIN,
-    VARIATION,
+    VARIATION = IDLE_PARAMETERS,
     MIN_SAMPLES,
     OUT_OF_RANGE,
     SMOOTHING,
@@ -40,49 +33,32 @@ enum parameter_index {
 static const double forecast_margin = 0.15;
 
 struct history {
-    struct idle_watch watch;
     struct idle_histogram histogram;
     double forecast_ns; /* of the next idle time; < 0: none yet */
-    sim_time_t lead;
 };
 
 struct hybrid {
+    struct idle_times times; /* first, so that its functions take a struct hybrid as they are */
     double values[PARAMETERS];
-    sim_time_t range;
-    size_t functions;
-    struct history *histories; /* per function */
 };
 
-static bool hybrid_init(void *state, const struct workload *workload, const double *values,
-                        struct error *error)
-{
-    struct hybrid *self = state;
-    for (size_t i = 0; i < PARAMETERS; i++)
-        self->values[i] = values[i];
-    const sim_time_t width = sim_from_s(values[BIN_S]);
-    self->range = width * (sim_time_t)values[BINS];
-    self->histories = calloc(workload->function_count, sizeof *self->histories);
-    if (self->histories == NULL)
-        return error_run(error, "out of memory for keep-alive hybrid-histogram");
-    for (; self->functions < workload->function_count; self->functions++) {
-        struct history *history = &self->histories[self->functions];
-        const double cold_ms = workload->functions[self->functions].cold_start_mean_ms;
-        history->forecast_ns = -1;
-        history->lead = values[LEAD] > 0 ? 0 : sim_from_ms(cold_ms);
-        if (!idle_histogram_init(&history->histogram, width, (uint32_t)values[BINS]))
-            return error_run(error, "out of memory for keep-alive hybrid-histogram");
-    }
-    return true;
-}
-
-static void hybrid_on_use(void *state, uint32_t function, uint32_t invoker, sim_time_t now)
+static bool history_init(const void *state, void *memory)
 {
     const struct hybrid *self = state;
-    struct history *history = &self->histories[function];
-    sim_time_t idle = 0;
-    (void)invoker;
-    if (!idle_watch_use(&history->watch, now, &idle))
-        return;
+    struct history *history = memory;
+    history->forecast_ns = -1;
+    return idle_histogram_init(&history->histogram, self->times.width, self->times.bin_count);
+}
+
+static void history_clear(void *memory)
+{
+    idle_histogram_clear(&((struct history *)memory)->histogram);
+}
+
+static void history_add(const void *state, void *memory, sim_time_t idle)
+{
+    const struct hybrid *self = state;
+    struct history *history = memory;
     idle_histogram_add(&history->histogram, idle);
     history->forecast_ns = history->forecast_ns < 0
                                ? (double)idle
@@ -90,9 +66,11 @@ static void hybrid_on_use(void *state, uint32_t function, uint32_t invoker, sim_
                                                             ((double)idle - history->forecast_ns);
 }
 
-static struct idle_window hybrid_window(const struct hybrid *self, const struct history *history)
+static struct idle_window history_window(const void *state, const void *memory,
+                                         struct idle_window standard)
 {
-    const struct idle_window standard = {0, (double)self->range};
+    const struct hybrid *self = state;
+    const struct history *history = memory;
     const struct idle_histogram *histogram = &history->histogram;
     const double total = (double)(histogram->in_range + histogram->out_of_range);
     if (total < self->values[MIN_SAMPLES])
@@ -102,34 +80,22 @@ static struct idle_window hybrid_window(const struct hybrid *self, const struct 
                                     history->forecast_ns * (1 + forecast_margin)};
     if (histogram->in_range == 0 || idle_histogram_variation(histogram) < self->values[VARIATION])
         return standard;
-    return idle_histogram_window(histogram, self->values[HEAD], self->values[TAIL],
-                                 self->values[MARGIN] / 100);
+    return idle_times_window(&self->times, histogram);
 }
 
-static struct keep_windows hybrid_on_idle(void *state, const struct kept_container *container,
-                                          bool used, sim_time_t now)
-{
-    const struct hybrid *self = state;
-    struct history *history = &self->histories[container->function];
-    if (used)
-        idle_watch_end(&history->watch, now);
-    return idle_watch_windows(&history->watch, hybrid_window(self, history), history->lead);
-}
+static const struct idle_rule hybrid_rule = {.name = "hybrid-histogram",
+                                             .memory_bytes = sizeof(struct history),
+                                             .init = history_init,
+                                             .clear = history_clear,
+                                             .add = history_add,
+                                             .window = history_window};
 
-static sim_time_t hybrid_on_expiry(void *state, const struct kept_container *container,
-                                   sim_time_t now)
-{
-    const struct hybrid *self = state;
-    const struct history *history = &self->histories[container->function];
-    return idle_watch_extend(&history->watch, hybrid_window(self, history), now);
-}
-
-static void hybrid_finish(void *state)
+static bool hybrid_init(void *state, const struct workload *workload, const double *values,
+                        struct error *error)
 {
     struct hybrid *self = state;
-    for (size_t f = 0; f < self->functions; f++)
-        idle_histogram_clear(&self->histories[f].histogram);
-    free(self->histories);
+    memcpy(self->values, values, sizeof self->values);
+    return idle_times_init(&self->times, &hybrid_rule, workload, values, values[LEAD] == 0, error);
 }
 
 static const struct parameter hybrid_parameters[] = {
@@ -154,8 +120,8 @@ const struct keep_alive keep_alive_hybrid_histogram = {
     .parameter_count = sizeof hybrid_parameters / sizeof *hybrid_parameters,
     .state_bytes = sizeof(struct hybrid),
     .init = hybrid_init,
-    .on_use = hybrid_on_use,
-    .on_idle = hybrid_on_idle,
-    .on_expiry = hybrid_on_expiry,
-    .finish = hybrid_finish,
+    .on_use = idle_times_on_use,
+    .on_idle = idle_times_on_idle,
+    .on_expiry = idle_times_on_expiry,
+    .finish = idle_times_finish,
 };

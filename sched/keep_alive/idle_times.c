@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool idle_histogram_init(struct idle_histogram *histogram, sim_time_t width, uint32_t bin_count)
 {
@@ -71,30 +72,92 @@ struct idle_window idle_histogram_window(const struct idle_histogram *histogram,
         .tail_ns = (idle_histogram_percentile(histogram, tail) + 1.0) * width * (1 + margin)};
 }
 
-bool idle_watch_use(struct idle_watch *watch, sim_time_t now, sim_time_t *idle)
+/* ---- Functions ------------------------------------------------------------------------------- */
+
+/* Of one function. */
+struct idle_uses {
+    uint32_t running;
+    bool seen;           /* a batch has ended */
+    sim_time_t last_end; /* of the last that did */
+    sim_time_t lead;
+};
+
+static void *memory_of(const struct idle_times *self, size_t function)
 {
-    *idle = watch->running > 0 ? 0 : now - watch->last_end;
-    return watch->running++ > 0 || watch->seen;
+    return self->memories + function * self->rule->memory_bytes;
 }
 
-void idle_watch_end(struct idle_watch *watch, sim_time_t now)
+bool idle_times_init(struct idle_times *self, const struct idle_rule *rule,
+                     const struct workload *workload, const double *values, bool lead,
+                     struct error *error)
 {
-    watch->running--;
-    watch->seen = true;
-    watch->last_end = now;
+    self->rule = rule;
+    memcpy(self->values, values, sizeof self->values);
+    self->width = sim_from_s(values[IDLE_BIN_S]);
+    self->bin_count = (uint32_t)values[IDLE_BINS];
+    self->uses = calloc(workload->function_count, sizeof *self->uses);
+    self->memories = calloc(workload->function_count, rule->memory_bytes);
+    bool good = self->uses != NULL && self->memories != NULL;
+    while (good && self->functions < workload->function_count) {
+        const double cold_ms = workload->functions[self->functions].cold_start_mean_ms;
+        self->uses[self->functions].lead = lead ? sim_from_ms(cold_ms) : 0;
+        good = rule->init(self, memory_of(self, self->functions++));
+    }
+    return good || error_run(error, "out of memory for keep-alive %s", rule->name);
 }
 
-struct keep_windows idle_watch_windows(const struct idle_watch *watch, struct idle_window window,
-                                       sim_time_t lead)
+void idle_times_finish(void *state)
 {
-    const sim_time_t start = (sim_time_t)llround(window.head_ns) - lead;
-    return (struct keep_windows){.prewarm_after = watch->running == 0 && start > 0 ? start : 0,
+    struct idle_times *self = state;
+    for (size_t f = 0; f < self->functions; f++)
+        self->rule->clear(memory_of(self, f));
+    free(self->memories);
+    free(self->uses);
+}
+
+struct idle_window idle_times_window(const struct idle_times *self,
+                                     const struct idle_histogram *histogram)
+{
+    return idle_histogram_window(histogram, self->values[IDLE_HEAD], self->values[IDLE_TAIL],
+                                 self->values[IDLE_MARGIN_PCT] / 100);
+}
+
+static struct idle_window window_of(const struct idle_times *self, uint32_t function)
+{
+    const struct idle_window standard = {0, (double)(self->width * self->bin_count)};
+    return self->rule->window(self, memory_of(self, function), standard);
+}
+
+void idle_times_on_use(void *state, uint32_t function, uint32_t invoker, sim_time_t now)
+{
+    const struct idle_times *self = state;
+    struct idle_uses *uses = &self->uses[function];
+    const bool running = uses->running++ > 0;
+    (void)invoker;
+    if (running || uses->seen)
+        self->rule->add(self, memory_of(self, function), running ? 0 : now - uses->last_end);
+}
+
+struct keep_windows idle_times_on_idle(void *state, const struct kept_container *container,
+                                       bool used, sim_time_t now)
+{
+    const struct idle_times *self = state;
+    struct idle_uses *uses = &self->uses[container->function];
+    if (used) {
+        uses->running--;
+        uses->seen = true;
+        uses->last_end = now;
+    }
+    const struct idle_window window = window_of(self, container->function);
+    const sim_time_t start = (sim_time_t)llround(window.head_ns) - uses->lead;
+    return (struct keep_windows){.prewarm_after = uses->running == 0 && start > 0 ? start : 0,
                                  .keep_for = (sim_time_t)llround(window.tail_ns)};
 }
 
-sim_time_t idle_watch_extend(const struct idle_watch *watch, struct idle_window window,
-                             sim_time_t now)
+sim_time_t idle_times_on_expiry(void *state, const struct kept_container *container, sim_time_t now)
 {
-    const sim_time_t tail = (sim_time_t)llround(window.tail_ns);
-    return watch->running > 0 ? tail : watch->last_end + tail - now;
+    const struct idle_times *self = state;
+    const struct idle_uses *uses = &self->uses[container->function];
+    const sim_time_t tail = (sim_time_t)llround(window_of(self, container->function).tail_ns);
+    return uses->running > 0 ? tail : uses->last_end + tail - now;
 }

@@ -1,8 +1,11 @@
-/* Histograms of a function's idle times, and the windows read off them: what the histogram policies
- * share.
+/* Keep-alive by histograms of a function's idle times: what the policies of that kind share. Each
+ * brings what it remembers of a function and the window that it reads off that.
  *
  * An idle time of a function runs from the end of its last batch, anywhere, to the start of the
- * next; a batch that starts while another runs adds an idle time of 0.
+ * next; a batch that starts while another runs adds an idle time of 0. Windows are the function's:
+ * it is in use as long as any container of it works; only the one that falls idle last goes at
+ * once, and is started anew ahead of the window's head by `lead`, the mean cold start or none. The
+ * tail counts from the function's last batch, not the container's.
  */
 #ifndef ESGSIM_SCHED_KEEP_ALIVE_IDLE_TIMES_H
 #define ESGSIM_SCHED_KEEP_ALIVE_IDLE_TIMES_H
@@ -46,25 +49,49 @@ struct idle_window {
 struct idle_window idle_histogram_window(const struct idle_histogram *histogram, double head,
                                          double tail, double margin);
 
-/* Watches the uses of one function. */
-struct idle_watch {
-    uint32_t running;
-    bool seen;           /* a batch has ended */
-    sim_time_t last_end; /* of the last that did */
+/* What a policy brings. `state` is its own, which begins with a struct idle_times; `memory` one
+ * function's, of `memory_bytes`, zeroed before `init`. */
+struct idle_rule {
+    const char *name; /* the policy's */
+    size_t memory_bytes;
+    /* False when out of memory; `clear` frees either way. */
+    bool (*init)(const void *state, void *memory);
+    void (*clear)(void *memory);
+    void (*add)(const void *state, void *memory, sim_time_t idle);
+    /* `standard`, from 0 to the end of the bins, where the memory tells nothing. */
+    struct idle_window (*window)(const void *state, const void *memory,
+                                 struct idle_window standard);
 };
 
-/* A batch starts; true and *idle where that ends an idle time. */
-bool idle_watch_use(struct idle_watch *watch, sim_time_t now, sim_time_t *idle);
-void idle_watch_end(struct idle_watch *watch, sim_time_t now);
+/* The first parameters of such a policy. */
+enum { IDLE_BIN_S, IDLE_BINS, IDLE_HEAD, IDLE_TAIL, IDLE_MARGIN_PCT, IDLE_PARAMETERS };
 
-/* What a window of the function means for a container of it that falls idle now. The function is
- * in use as long as any container of it works; only the one that falls idle last goes at once, to
- * be started `lead` ahead of the head. */
-struct keep_windows idle_watch_windows(const struct idle_watch *watch, struct idle_window window,
-                                       sim_time_t lead);
-/* How much longer a container stays whose time is up: the tail counts from the function's last
- * batch, not the container's. */
-sim_time_t idle_watch_extend(const struct idle_watch *watch, struct idle_window window,
-                             sim_time_t now);
+struct idle_times {
+    const struct idle_rule *rule;
+    double values[IDLE_PARAMETERS];
+    sim_time_t width; /* of a bin */
+    uint32_t bin_count;
+    size_t functions;
+    struct idle_uses *uses; /* per function */
+    char *memories;         /* per function */
+};
+
+/* `values` begins with those of the enum; `lead`: containers start a mean cold start ahead. False
+ * with ERROR_RUN when out of memory; idle_times_finish frees either way. */
+bool idle_times_init(struct idle_times *self, const struct idle_rule *rule,
+                     const struct workload *workload, const double *values, bool lead,
+                     struct error *error);
+
+/* By the policy's head, tail and margin. */
+struct idle_window idle_times_window(const struct idle_times *self,
+                                     const struct idle_histogram *histogram);
+
+/* The policy's functions (sched/keep_alive.h). */
+void idle_times_on_use(void *state, uint32_t function, uint32_t invoker, sim_time_t now);
+struct keep_windows idle_times_on_idle(void *state, const struct kept_container *container,
+                                       bool used, sim_time_t now);
+sim_time_t idle_times_on_expiry(void *state, const struct kept_container *container,
+                                sim_time_t now);
+void idle_times_finish(void *state);
 
 #endif

@@ -9,22 +9,18 @@
  *   the hybrid histogram (that code: 5 and 90).
  * - With fewer than `min_samples` idle times, or none within the range of the bins, the container
  *   stays for the range. There is no test of representativeness and no forecast: none is told.
- * - A function's windows rule all its containers, as for the hybrid histogram.
- * - `lead` as for the hybrid histogram: the new start is ahead by a cold start's mean.
- * - INFless keeps instances; here containers of any scheduler.
+ * - A function's windows rule all its containers, and `lead` is the hybrid histogram's.
+ * - INFless keeps instances; here containers of any scheduler. The policy infless has an LSTH of
+ *   its own, by spans of time as the paper's, of the gaps between invocations
+ *   (sched/infless/lsth.h).
  */
 #include <stdlib.h>
+#include <string.h>
 
-#include "sched/keep_alive.h"
 #include "sched/keep_alive/idle_times.h"
 
 enum parameter_index {
-    BIN_S,
-    BINS,
-    HEAD,
-    TAIL,
-    MARGIN,
-    GAMMA,
+    GAMMA = IDLE_PARAMETERS,
     LONG_SAMPLES,
     SHORT_SAMPLES,
     MIN_SAMPLES,
@@ -34,57 +30,40 @@ enum parameter_index {
 
 /* Idle times of one function: the last LONG_SAMPLES, of which the newest SHORT_SAMPLES. */
 struct memory {
-    struct idle_watch watch;
     struct idle_histogram longer, shorter;
     sim_time_t *ring;
     uint64_t count; /* ever seen; the next goes to ring[count % LONG_SAMPLES] */
-    sim_time_t lead;
 };
 
 struct lsth {
+    struct idle_times times; /* first, so that its functions take a struct lsth as they are */
     double values[PARAMETERS];
     uint64_t long_samples, short_samples;
-    sim_time_t range;
-    size_t functions;
-    struct memory *memories; /* per function */
 };
 
-static bool lsth_init(void *state, const struct workload *workload, const double *values,
-                      struct error *error)
-{
-    struct lsth *self = state;
-    for (size_t i = 0; i < PARAMETERS; i++)
-        self->values[i] = values[i];
-    if (values[SHORT_SAMPLES] > values[LONG_SAMPLES])
-        return error_input(error,
-                           "keep-alive lsth: short_samples %g is above long_samples %g; lower it",
-                           values[SHORT_SAMPLES], values[LONG_SAMPLES]);
-    const sim_time_t width = sim_from_s(values[BIN_S]);
-    const uint32_t bins = (uint32_t)values[BINS];
-    self->long_samples = (uint64_t)values[LONG_SAMPLES];
-    self->short_samples = (uint64_t)values[SHORT_SAMPLES];
-    self->range = width * bins;
-    self->memories = calloc(workload->function_count, sizeof *self->memories);
-    bool good = self->memories != NULL;
-    while (good && self->functions < workload->function_count) {
-        const double cold_ms = workload->functions[self->functions].cold_start_mean_ms;
-        struct memory *memory = &self->memories[self->functions++];
-        memory->lead = values[LEAD] > 0 ? 0 : sim_from_ms(cold_ms);
-        memory->ring = calloc(self->long_samples, sizeof *memory->ring);
-        good = idle_histogram_init(&memory->longer, width, bins) &&
-               idle_histogram_init(&memory->shorter, width, bins) && memory->ring != NULL;
-    }
-    return good || error_run(error, "out of memory for keep-alive lsth");
-}
-
-static void lsth_on_use(void *state, uint32_t function, uint32_t invoker, sim_time_t now)
+static bool memory_init(const void *state, void *own)
 {
     const struct lsth *self = state;
-    struct memory *memory = &self->memories[function];
-    sim_time_t idle = 0;
-    (void)invoker;
-    if (!idle_watch_use(&memory->watch, now, &idle))
-        return;
+    const struct idle_times *times = &self->times;
+    struct memory *memory = own;
+    memory->ring = calloc(self->long_samples, sizeof *memory->ring);
+    return idle_histogram_init(&memory->longer, times->width, times->bin_count) &&
+           idle_histogram_init(&memory->shorter, times->width, times->bin_count) &&
+           memory->ring != NULL;
+}
+
+static void memory_clear(void *own)
+{
+    struct memory *memory = own;
+    idle_histogram_clear(&memory->longer);
+    idle_histogram_clear(&memory->shorter);
+    free(memory->ring);
+}
+
+static void memory_add(const void *state, void *own, sim_time_t idle)
+{
+    const struct lsth *self = state;
+    struct memory *memory = own;
     const uint64_t long_samples = self->long_samples;
     const uint64_t short_samples = self->short_samples;
     if (memory->count >= short_samples)
@@ -97,47 +76,39 @@ static void lsth_on_use(void *state, uint32_t function, uint32_t invoker, sim_ti
     idle_histogram_add(&memory->shorter, idle);
 }
 
-static struct idle_window lsth_window(const struct lsth *self, const struct memory *memory)
+static struct idle_window memory_window(const void *state, const void *own,
+                                        struct idle_window standard)
 {
-    const double *values = self->values;
-    const double gamma = values[GAMMA];
-    if ((double)memory->count < values[MIN_SAMPLES] || memory->shorter.in_range == 0)
-        return (struct idle_window){0, (double)self->range};
-    const struct idle_window of_long =
-        idle_histogram_window(&memory->longer, values[HEAD], values[TAIL], values[MARGIN] / 100);
-    const struct idle_window of_short =
-        idle_histogram_window(&memory->shorter, values[HEAD], values[TAIL], values[MARGIN] / 100);
+    const struct lsth *self = state;
+    const struct memory *memory = own;
+    const double gamma = self->values[GAMMA];
+    if ((double)memory->count < self->values[MIN_SAMPLES] || memory->shorter.in_range == 0)
+        return standard;
+    const struct idle_window of_long = idle_times_window(&self->times, &memory->longer);
+    const struct idle_window of_short = idle_times_window(&self->times, &memory->shorter);
     return (struct idle_window){gamma * of_long.head_ns + (1 - gamma) * of_short.head_ns,
                                 gamma * of_long.tail_ns + (1 - gamma) * of_short.tail_ns};
 }
 
-static struct keep_windows lsth_on_idle(void *state, const struct kept_container *container,
-                                        bool used, sim_time_t now)
-{
-    const struct lsth *self = state;
-    struct memory *memory = &self->memories[container->function];
-    if (used)
-        idle_watch_end(&memory->watch, now);
-    return idle_watch_windows(&memory->watch, lsth_window(self, memory), memory->lead);
-}
+static const struct idle_rule lsth_rule = {.name = "lsth",
+                                           .memory_bytes = sizeof(struct memory),
+                                           .init = memory_init,
+                                           .clear = memory_clear,
+                                           .add = memory_add,
+                                           .window = memory_window};
 
-static sim_time_t lsth_on_expiry(void *state, const struct kept_container *container,
-                                 sim_time_t now)
-{
-    const struct lsth *self = state;
-    const struct memory *memory = &self->memories[container->function];
-    return idle_watch_extend(&memory->watch, lsth_window(self, memory), now);
-}
-
-static void lsth_finish(void *state)
+static bool lsth_init(void *state, const struct workload *workload, const double *values,
+                      struct error *error)
 {
     struct lsth *self = state;
-    for (size_t f = 0; f < self->functions; f++) {
-        idle_histogram_clear(&self->memories[f].longer);
-        idle_histogram_clear(&self->memories[f].shorter);
-        free(self->memories[f].ring);
-    }
-    free(self->memories);
+    memcpy(self->values, values, sizeof self->values);
+    if (values[SHORT_SAMPLES] > values[LONG_SAMPLES])
+        return error_input(error,
+                           "keep-alive lsth: short_samples %g is above long_samples %g; lower it",
+                           values[SHORT_SAMPLES], values[LONG_SAMPLES]);
+    self->long_samples = (uint64_t)values[LONG_SAMPLES];
+    self->short_samples = (uint64_t)values[SHORT_SAMPLES];
+    return idle_times_init(&self->times, &lsth_rule, workload, values, values[LEAD] == 0, error);
 }
 
 static const struct parameter lsth_parameters[] = {
@@ -161,8 +132,8 @@ const struct keep_alive keep_alive_lsth = {
     .parameter_count = sizeof lsth_parameters / sizeof *lsth_parameters,
     .state_bytes = sizeof(struct lsth),
     .init = lsth_init,
-    .on_use = lsth_on_use,
-    .on_idle = lsth_on_idle,
-    .on_expiry = lsth_on_expiry,
-    .finish = lsth_finish,
+    .on_use = idle_times_on_use,
+    .on_idle = idle_times_on_idle,
+    .on_expiry = idle_times_on_expiry,
+    .finish = idle_times_finish,
 };

@@ -211,20 +211,12 @@ static bool ladders_fill(struct nexus *nexus, uint32_t vgpu, struct error *error
     return true;
 }
 
-/* Backwards through the topological order, so that what follows a stage is known. */
 static void rest_fill(struct nexus *nexus, const struct application *application)
 {
-    for (size_t s = application->stage_count; s-- > 0;) {
-        const struct stage *stage = &application->stages[s];
-        sim_time_t rest = 0;
-        for (size_t i = 0; i < stage->next_count; i++) {
-            const uint32_t next = stage->next[i];
-            const sim_time_t way = nexus->ladders[application->stages[next].function].time[0] +
-                                   nexus->rest[application->first_queue + next];
-            rest = way > rest ? way : rest;
-        }
-        nexus->rest[application->first_queue + s] = rest;
-    }
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    for (size_t s = 0; s < application->stage_count; s++)
+        alone[s] = nexus->ladders[application->stages[s].function].time[0];
+    slo_rest(application, alone, &nexus->rest[application->first_queue]);
 }
 
 static bool allocate(struct nexus *nexus, uint32_t vgpu, struct error *error)
@@ -260,7 +252,7 @@ static bool runs_on(const struct nexus *nexus, const struct invoker_group *group
 {
     const struct ladder *ladder = nexus->sessions[queue].ladder;
     const struct function *function = &nexus->workload->functions[ladder - nexus->ladders];
-    return ladder_runs_on(group, &function->configurations[ladder->configuration[0]]);
+    return planner_group_runs(group, function, &function->configurations[ladder->configuration[0]]);
 }
 
 /* A queue without a node: batches of at most B, one where not even that is in time. */

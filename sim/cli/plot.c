@@ -17,6 +17,7 @@ struct options {
     const char *against; /* a replay to hold it against; NULL */
     const char *folder;
     const char *format;
+    const char *trace_format; /* NULL: told from the file */
     const char *only[ONLY_MOST];
     size_t only_count;
 };
@@ -72,6 +73,12 @@ static const struct cli_option plot_table[] = {
      .kind = OPTION_TAKE,
      .repeated = true,
      .take = take_only},
+    {.name = "--trace-format",
+     .value = "F",
+     .help = "FILE is a trace of this format, as `esgsim trace --help` names them; needed of bare "
+             "integers alone",
+     .kind = OPTION_TEXT,
+     .place = offsetof(struct options, trace_format)},
     {.name = NULL},
 };
 
@@ -99,7 +106,8 @@ static bool figures_write(const struct options *options, struct figure_list *lis
         return good;
     }
     char *found = document_find_operand(options->file);
-    const bool good = plot_file(found != NULL ? found : options->file, list, error);
+    const bool good =
+        plot_file(found != NULL ? found : options->file, options->trace_format, list, error);
     free(found);
     return good;
 }
@@ -135,15 +143,20 @@ const struct command command_plot = {
         "Of results (run, sweep), a figure a setting:\n"
         "  hit-rate, cost        by application and policy, with 95 % intervals and bounds\n"
         "  hit-against-cost      the two together, with the Pareto front\n"
+        "  cost-parts            what is paid, and what is provisioned besides\n"
+        "  resources             utilisation, fragmentation, mean batch\n"
+        "  batch-sizes           share of the jobs by the size of their batch, of runs with\n"
+        "                        \"record\": \"all\"\n"
         "  latency-cdf           distribution of latency and of latency / SLO\n"
         "  latency-parts         p50 to p99.9 split into queue, transfer, cold start, execution\n"
         "  decisions             time and work of a decision\n"
+        "  settings              one figure: hit rate, cost and p95 in every setting\n"
         "  sensitivity           a figure a parameter with three values or more, all else equal\n"
         "  timeline              utilisation, fragmentation, queues, containers over time, of "
         "runs\n"
         "                        with \"record\": \"all\"\n"
         "Of a latency profile (JSON): profile. Of an arrival trace: arrivals. Of the points that\n"
-        "calibrate --points writes: calibration.\n"
+        "calibrate --points writes: calibration (residuals) and profile (the fit).\n"
         "A figure of one setting alone is named like its file: hit-rate-strict-light.\n"
         "\n"
         "Example: esgsim plot results/paper.h5 --out figures --format pdf --only "

@@ -1,0 +1,370 @@
+/* Figures across settings, and of what money and batches are made of. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/families.h"
+
+static bool no_memory(struct error *error)
+{
+    return error_run(error, "out of memory for the figures");
+}
+
+/* ---- Bars ----------------------------------------------------------------------------------- */
+
+#define BARS "panel,panel_title,axis,row,contender,part,part_title,from,to,colour,label"
+
+enum { PARTS_MOST = 8 };
+
+struct bar_part {
+    const char *title;
+    uint32_t colour;
+};
+
+struct bar {
+    size_t panel;
+    const char *title, *axis;
+    size_t row;
+    const char *contender;
+    const struct bar_part *parts;
+    size_t count;
+    double values[PARTS_MOST];
+    const char *label; /* right of its end */
+};
+
+static void bar_rows(const struct bar *bar, struct sheet *sheet)
+{
+    double from = 0;
+    for (size_t p = 0; p < bar->count; p++) {
+        const double value = isfinite(bar->values[p]) ? bar->values[p] : 0;
+        sheet_count(sheet, bar->panel);
+        sheet_text(sheet, bar->title);
+        sheet_text(sheet, bar->axis);
+        sheet_count(sheet, bar->row);
+        sheet_text_cut(sheet, bar->contender, LABEL_LIMIT);
+        sheet_count(sheet, p + 1);
+        sheet_text(sheet, bar->parts[p].title);
+        sheet_number(sheet, from);
+        sheet_number(sheet, from + value);
+        sheet_colour(sheet, bar->parts[p].colour);
+        sheet_text(sheet, p + 1 == bar->count ? bar->label : " ");
+        sheet_row_end(sheet);
+        from += value;
+    }
+}
+
+/* ---- Costs ---------------------------------------------------------------------------------- */
+
+static const struct bar_part cost_parts[] = {
+    {"execution", 0x00557F},
+    {"held before it", 0xE69F00},
+    {"idle and prewarmed containers", 0xBFE3F7},
+    {"instances between executions", 0xCC79A7},
+};
+enum { COST_PARTS = sizeof cost_parts / sizeof cost_parts[0], PAID_PARTS = 2 };
+
+/* $ per 1,000 requests, means over the contender's runs. */
+static void cost_values(const struct source *source, const struct report_contender *contender,
+                        double values[COST_PARTS])
+{
+    memset(values, 0, COST_PARTS * sizeof *values);
+    for (size_t i = 0; i < contender->run_count; i++) {
+        const struct summary_row *run = &source->report->results->runs[contender->runs[i]];
+        const double requests = (double)run->measures.requests * (double)contender->run_count;
+        const double costs[COST_PARTS] = {run->measures.cost_usd, run->measures.cost_hold_usd,
+                                          run->run.cost_idle_usd, run->run.cost_instance_usd};
+        for (size_t p = 0; p < COST_PARTS && requests > 0; p++)
+            values[p] += isfinite(costs[p]) ? 1000 * costs[p] / requests : 0;
+    }
+}
+
+static void cost_rows(const struct source *source, const struct report_scenario *scenario,
+                      struct sheet *sheet)
+{
+    static const char axis[] = "$ per 1,000 requests";
+    for (size_t panel = 1; panel <= 2; panel++)
+        for (size_t c = 0; c < scenario->contender_count; c++) {
+            const size_t count = panel == 1 ? PAID_PARTS : COST_PARTS;
+            struct bar bar = {panel,
+                              panel == 1 ? "while work holds resources" : "all that is provisioned",
+                              axis,
+                              c + 1,
+                              scenario->contenders[c].title,
+                              cost_parts,
+                              count,
+                              {0},
+                              ""};
+            double total = 0;
+            char label[32];
+            cost_values(source, &scenario->contenders[c], bar.values);
+            for (size_t p = 0; p < count; p++)
+                total += bar.values[p];
+            (void)snprintf(label, sizeof label, "%.3g", total);
+            bar.label = label;
+            bar_rows(&bar, sheet);
+        }
+}
+
+static bool draw_costs(const struct source *source, const struct report_scenario *scenario,
+                       struct figure_list *list, struct error *error)
+{
+    struct sheet sheet;
+    char *caption = source_caption(
+        source, scenario,
+        "Every part at the price of the vCPUs and vGPUs it keeps: pay-per-use bills the execution "
+        "alone; a provider bears the rest as well.",
+        false);
+    if (caption == NULL)
+        return no_memory(error);
+    bool good = sheet_begin(&sheet, list, "cost-parts", scenario->title, caption, BARS, error);
+    free(caption);
+    if (!good)
+        return false;
+    cost_rows(source, scenario, &sheet);
+    return sheet_end(&sheet, error);
+}
+
+/* ---- Batch sizes ---------------------------------------------------------------------------- */
+
+static const struct {
+    const char *title;
+    uint32_t most;
+} sizes[] = {{"1", 1},
+             {"2", 2},
+             {"3 to 4", 4},
+             {"5 to 8", 8},
+             {"9 to 16", 16},
+             {"17 to 32", 32},
+             {"33 and more", UINT32_MAX}};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+/* Jobs of the contender's recorded runs by the size of their batch, and how many batches they make.
+ */
+static bool size_counts(const struct source *source, const struct report_contender *contender,
+                        double counts[SIZES], double *batches, struct error *error)
+{
+    memset(counts, 0, SIZES * sizeof *counts);
+    *batches = 0;
+    for (size_t i = 0; i < contender->run_count; i++) {
+        const char *hash = source->report->results->runs[contender->runs[i]].hash;
+        struct batch_row *rows = NULL;
+        size_t count = 0;
+        if (!details_has(source->details, hash, "batches"))
+            continue;
+        if (!details_batches(source->details, hash, &rows, &count, error))
+            return false;
+        for (size_t b = 0; b < count; b++) {
+            size_t s = 0;
+            while (rows[b].jobs > sizes[s].most)
+                s++;
+            counts[s] += rows[b].jobs;
+        }
+        *batches += (double)count;
+        free(rows);
+    }
+    return true;
+}
+
+static bool size_rows(const struct source *source, const struct report_scenario *scenario,
+                      size_t contender, size_t *row, struct sheet *sheet, struct error *error)
+{
+    struct bar_part parts[SIZES];
+    char label[64];
+    double batches = 0;
+    double jobs = 0;
+    struct bar bar = {.panel = 1,
+                      .title = "",
+                      .axis = "share of the jobs (%)",
+                      .row = *row + 1,
+                      .contender = scenario->contenders[contender].title,
+                      .parts = parts,
+                      .count = SIZES,
+                      .label = label};
+    for (size_t s = 0; s < SIZES; s++)
+        parts[s] = (struct bar_part){sizes[s].title, palette_step(s, SIZES)};
+    if (!size_counts(source, &scenario->contenders[contender], bar.values, &batches, error))
+        return false;
+    for (size_t s = 0; s < SIZES; s++)
+        jobs += bar.values[s];
+    if (jobs <= 0)
+        return true;
+    for (size_t s = 0; s < SIZES; s++)
+        bar.values[s] *= 100 / jobs;
+    (void)snprintf(label, sizeof label, "mean %.2f", jobs / batches);
+    (*row)++;
+    bar_rows(&bar, sheet);
+    return true;
+}
+
+static bool recorded(const struct source *source, const struct report_scenario *scenario)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        for (size_t i = 0; i < scenario->contenders[c].run_count; i++)
+            if (details_has(source->details,
+                            source->report->results->runs[scenario->contenders[c].runs[i]].hash,
+                            "batches"))
+                return true;
+    return false;
+}
+
+static bool draw_sizes(const struct source *source, const struct report_scenario *scenario,
+                       struct figure_list *list, struct error *error)
+{
+    struct sheet sheet;
+    size_t row = 0;
+    char *caption = source_caption(
+        source, scenario, "Jobs counted, those of the warm-up too; mean: jobs per batch.", false);
+    if (caption == NULL)
+        return no_memory(error);
+    bool good = sheet_begin(&sheet, list, "batch-sizes", scenario->title, caption, BARS, error);
+    free(caption);
+    for (size_t c = 0; good && sheet.out != NULL && c < scenario->contender_count; c++)
+        good = size_rows(source, scenario, c, &row, &sheet, error);
+    struct error ignored;
+    return sheet_end(&sheet, good ? error : &ignored) && good;
+}
+
+/* ---- Across settings ------------------------------------------------------------------------ */
+
+/* A policy with its parameters, in whichever settings. */
+struct kind {
+    const char *policy, *variant;
+    struct look look;
+    char *title;
+};
+
+struct kinds {
+    struct kind *items;
+    size_t count;
+    unsigned markers; /* in use */
+};
+
+static size_t kind_find(const struct kinds *kinds, const struct report_contender *contender)
+{
+    size_t k = 0;
+    while (k < kinds->count && (strcmp(kinds->items[k].policy, contender->policy) != 0 ||
+                                strcmp(kinds->items[k].variant, contender->variant) != 0))
+        k++;
+    return k;
+}
+
+static void kinds_clear(struct kinds *kinds)
+{
+    for (size_t k = 0; k < kinds->count; k++)
+        free(kinds->items[k].title);
+    free(kinds->items);
+}
+
+static bool kind_add(struct kinds *kinds, const struct report_contender *contender)
+{
+    size_t variant = 0;
+    char *title = NULL;
+    for (size_t k = 0; k < kinds->count; k++)
+        variant += strcmp(kinds->items[k].policy, contender->policy) == 0;
+    if (asprintf(&title, "%s%s%s", contender->policy, contender->variant[0] != '\0' ? " " : "",
+                 contender->variant) < 0)
+        return false;
+    const struct look look =
+        palette_distinct(palette_policy(contender->policy, variant), &kinds->markers);
+    kinds->items[kinds->count++] =
+        (struct kind){contender->policy, contender->variant, look, title};
+    return true;
+}
+
+static bool kinds_read(struct kinds *kinds, const struct report *report, struct error *error)
+{
+    size_t most = 0;
+    for (size_t s = 0; s < report->scenario_count; s++)
+        most += report->scenarios[s].contender_count;
+    *kinds = (struct kinds){calloc(most + 1, sizeof *kinds->items), 0, 0};
+    bool good = kinds->items != NULL;
+    for (size_t s = 0; good && s < report->scenario_count; s++)
+        for (size_t c = 0; good && c < report->scenarios[s].contender_count; c++) {
+            const struct report_contender *contender = &report->scenarios[s].contenders[c];
+            good = kind_find(kinds, contender) < kinds->count || kind_add(kinds, contender);
+        }
+    return good || no_memory(error);
+}
+
+static const struct {
+    const char *title;
+    bool logarithmic;
+    const char *metric;
+    double scale;
+} settings_panels[] = {{"SLO hit rate (%)", false, "slo_hit_rate", 100},
+                       {"$ per 1,000 requests", false, "cost_per_request_usd", 1000},
+                       {"95th percentile of latency (ms)", true, "latency_ms_p95", 1}};
+
+static void settings_row(const struct source *source, const struct kinds *kinds, size_t panel,
+                         size_t s, size_t c, struct sheet *sheet)
+{
+    const struct report_scenario *scenario = &source->report->scenarios[s];
+    const size_t k = kind_find(kinds, &scenario->contenders[c]);
+    const struct estimate value =
+        source_estimate(source, &scenario->contenders[c], NULL, settings_panels[panel].metric,
+                        settings_panels[panel].scale);
+    sheet_count(sheet, panel + 1);
+    sheet_text(sheet, settings_panels[panel].title);
+    sheet_count(sheet, settings_panels[panel].logarithmic);
+    sheet_count(sheet, s + 1);
+    sheet_text(sheet, scenario->title[0] != '\0' ? scenario->title : scenario->name);
+    sheet_count(sheet, k + 1);
+    sheet_text_cut(sheet, kinds->items[k].title, LABEL_LIMIT);
+    sheet_number(sheet, value.mean);
+    sheet_number(sheet, value.half_width);
+    sheet_colour(sheet, kinds->items[k].look.colour);
+    sheet_number(sheet, kinds->items[k].look.point);
+    sheet_row_end(sheet);
+}
+
+static bool draw_settings(const struct source *source, struct figure_list *list,
+                          struct error *error)
+{
+    const struct report *report = source->report;
+    struct kinds kinds;
+    struct sheet sheet = {0};
+    bool good = kinds_read(&kinds, report, error);
+    char *caption = !good ? NULL
+                          : source_caption(source, &report->scenarios[0],
+                                           "All applications; the cost and "
+                                           "the latency axis do not begin at 0.",
+                                           true);
+    good = good && (caption != NULL || no_memory(error));
+    good = good && sheet_begin(&sheet, list, "settings", "", caption,
+                               "panel,panel_title,logarithmic,row,setting,series,contender,value,"
+                               "half_width,colour,point",
+                               error);
+    for (size_t p = 0; good && p < sizeof settings_panels / sizeof settings_panels[0]; p++)
+        for (size_t s = 0; s < report->scenario_count; s++)
+            for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
+                settings_row(source, &kinds, p, s, c, &sheet);
+    good = good && sheet_end(&sheet, error);
+    free(caption);
+    kinds_clear(&kinds);
+    return good;
+}
+
+/* ---- All ------------------------------------------------------------------------------------ */
+
+bool families_breakdown(const struct source *source, struct figure_list *list, struct error *error)
+{
+    const struct report *report = source->report;
+    const bool sizes_wanted = figure_wanted(list, "batch-sizes");
+    size_t without = 0;
+    bool good = true;
+    for (size_t s = 0; good && s < report->scenario_count; s++) {
+        const struct report_scenario *scenario = &report->scenarios[s];
+        const bool has = sizes_wanted && recorded(source, scenario);
+        without += sizes_wanted && !has;
+        good = (!figure_wanted(list, "cost-parts") || draw_costs(source, scenario, list, error)) &&
+               (!has || draw_sizes(source, scenario, list, error));
+    }
+    if (good && figure_wanted(list, "settings") && report->scenario_count > 1)
+        good = draw_settings(source, list, error);
+    if (!good || without == 0)
+        return good;
+    return figure_list_note(list, error,
+                            "batch-sizes: not drawn of %zu of %zu settings, whose runs recorded no "
+                            "batches (\"record\": \"all\" keeps them)",
+                            without, report->scenario_count);
+}

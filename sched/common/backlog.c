@@ -1,0 +1,54 @@
+#include "sched/common/backlog.h"
+
+#include <stdlib.h>
+
+bool backlog_add(struct backlog *backlog, struct backlog_slot *slot, uint32_t owner, uint32_t queue)
+{
+    uint32_t *queues =
+        realloc(backlog->queues, ((size_t)backlog->queue_count + 1) * sizeof *queues);
+    if (queues == NULL)
+        return false;
+    *slot = (struct backlog_slot){.owner = owner, .place = backlog->queue_count};
+    queues[backlog->queue_count++] = queue;
+    backlog->queues = queues;
+    return true;
+}
+
+bool backlog_start(struct backlog *backlog)
+{
+    backlog->order = queue_order_create(backlog->queue_count);
+    return backlog->order != NULL;
+}
+
+void backlog_clear(struct backlog *backlog)
+{
+    queue_order_destroy(backlog->order);
+    free(backlog->queues);
+    *backlog = (struct backlog){0};
+}
+
+void backlog_update(struct backlog *backlog, struct backlog_slot *slot,
+                    const struct platform *platform)
+{
+    const uint32_t queue = backlog->queues[slot->place];
+    const uint32_t length = platform_queue_length(platform, queue);
+    backlog->waiting = backlog->waiting - slot->counted + length;
+    slot->counted = length;
+    if (length == 0)
+        queue_order_remove(backlog->order, slot->place);
+    else
+        queue_order_set(backlog->order, slot->place,
+                        (struct queue_rank){platform_job(platform, queue, 0).ready, queue});
+}
+
+uint32_t backlog_oldest(const struct backlog *backlog)
+{
+    const uint32_t first = queue_order_first(backlog->order, NULL);
+    return first == SIM_NONE ? SIM_NONE : backlog->queues[first];
+}
+
+sim_time_t backlog_since(const struct backlog *backlog)
+{
+    struct queue_rank rank;
+    return queue_order_first(backlog->order, &rank) == SIM_NONE ? SIM_FOREVER : rank.first;
+}
