@@ -172,8 +172,8 @@ BIN2C    ?= $(or $(wildcard $(CUDA)/bin/bin2c),bin2c)
 GPUS     ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
             -gencode arch=compute_75,code=compute_75
 # Without CUDA: these are tested.
-CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,plan capture_file measure_rehearsal \
-                  measure_cpu weights processor self_test_networks)
+CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,slices plan capture_file measure_rehearsal \
+                  measure_cpu weights processor self_test_networks replay_pool)
 CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture device executor measure_device \
                   self_test kernels)
 JPEG     := $(if $(wildcard /usr/include/jpeglib.h),-DHAVE_JPEG)
@@ -183,8 +183,9 @@ $(CAPTURE_CORE) $(CAPTURE_OBJ): DEFINES := -isystem $(CUDA)/include $(JPEG) -pth
 $(BUILD)/traces/capture/capture.o: DEFINES += -DESGSIM_VERSION='"$(VERSION)"' \
                                    -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"'
 $(BUILD)/traces/capture/capture.o: $(BUILD)/identity
-$(BUILD)/tests/test_capture: $(CAPTURE_CORE)
-$(BUILD)/tests/test_capture: LDLIBS += $(JPEG_LIB) -pthread
+CAPTURE_TESTS := $(BUILD)/tests/test_capture $(BUILD)/tests/test_capture_replay
+$(CAPTURE_TESTS): $(CAPTURE_CORE)
+$(CAPTURE_TESTS): LDLIBS += $(JPEG_LIB) -pthread
 
 $(BUILD)/traces/capture/kernels.c: traces/capture/kernels.cu traces/capture/kernels.h \
                                    traces/capture/kernels_body.h traces/capture/kernels_global.h

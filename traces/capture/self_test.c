@@ -36,7 +36,7 @@ static bool compare(struct device *device, struct lane *lane, const struct graph
 {
     const double tolerance = half ? 3e-2 : 1e-2; /* TF32 keeps ten bits, as FP16 does */
     double worst = 0;
-    struct executor *executor = executor_create(device, graph, half, SEED, lane, error);
+    struct executor *executor = executor_create(device, graph, half, SEED, lane, NULL, error);
     bool good = executor != NULL && executor_run(executor, lane, error) &&
                 device_check(device, device->api.cuStreamSynchronize(lane->partition.stream),
                              "a self-test", error);
@@ -69,11 +69,11 @@ static bool test_network(struct device *device, struct lane *lane, const char *t
     return good;
 }
 
-static bool test_lane(struct device *device, int sms, struct error *error)
+static bool test_lane(struct device *device, uint64_t groups, struct error *error)
 {
     struct partition partition;
     struct lane lane;
-    if (!partition_create(device, sms, &partition, error) ||
+    if (!partition_create(device, groups, &partition, error) ||
         !lane_create(device, &partition, &lane, error))
         return false;
     bool good = true;
@@ -83,6 +83,16 @@ static bool test_lane(struct device *device, int sms, struct error *error)
     return good;
 }
 
+/* Parts that neither lie side by side nor share a multiprocessor, as a replay makes them. */
+static bool test_parts(struct device *device, struct error *error)
+{
+    struct slices slices;
+    return device_split(device, error) &&
+           slices_plan((int)device->group_count, SLICES_CAPTURED, &slices, error) &&
+           test_lane(device, slices_groups(&slices, 0x15), error) &&
+           test_lane(device, slices_groups(&slices, 0x0a), error);
+}
+
 bool self_test_run(struct error *error)
 {
     struct device device;
@@ -90,7 +100,7 @@ bool self_test_run(struct error *error)
         return false;
     bool good = device_load_kernels(&device, error) && test_lane(&device, 0, error);
     if (good && device.api.cuGreenCtxCreate != NULL)
-        good = test_lane(&device, device.sms / 3, error);
+        good = test_parts(&device, error);
     else if (good)
         (void)printf("this driver has no green contexts: parts of the device are not tested\n");
     device_close(&device);
