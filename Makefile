@@ -173,9 +173,10 @@ GPUS     ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm
             -gencode arch=compute_75,code=compute_75
 # Without CUDA: these are tested.
 CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,slices plan capture_file measure_rehearsal \
-                  measure_cpu weights processor self_test_networks replay_pool)
+                  measure_cpu weights processor self_test_networks \
+                  replay_pool replay_setup replay_backend)
 CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture device executor measure_device \
-                  self_test kernels)
+                  self_test kernels replay replay_device replay_rows)
 JPEG     := $(if $(wildcard /usr/include/jpeglib.h),-DHAVE_JPEG)
 JPEG_LIB := $(if $(JPEG),$(or $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libjpeg.a),-ljpeg))
 
@@ -199,7 +200,7 @@ $(BUILD)/traces/capture/kernels.o: $(BUILD)/traces/capture/kernels.c
 	$(SAY) compile $@
 	$(Q)$(CC) -std=c11 -O1 -c $< -o $@
 
-$(BUILD)/capture: $(CAPTURE_OBJ) $(CAPTURE_CORE) $(BUILD)/libesgsim.a
+$(BUILD)/capture: $(CAPTURE_OBJ) $(CAPTURE_CORE) $(REPLAY_OBJ) $(BUILD)/libesgsim.a
 	$(SAY) link $@
 	$(Q)$(LINK) -pthread -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/capture-libraries' -o $@ $(filter %.o,$^) \
 	  $(BUILD)/libesgsim.a $(JPEG_LIB) $(LDLIBS)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "traces/capture/measure.h"
+#include "traces/capture/replay.h"
 #include "traces/capture/self_test.h"
 
 enum { NAMES = 64, CPU_SAMPLES = MEASURE_CPU_TASKS * MEASURE_CPU_SAMPLES };
@@ -20,7 +21,7 @@ enum { NAMES = 64, CPU_SAMPLES = MEASURE_CPU_TASKS * MEASURE_CPU_SAMPLES };
 #endif
 
 static const char usage[] =
-    "usage: capture [OPTION…]\n"
+    "usage: capture [OPTION…], or capture replay EXP.json --out F.h5 (capture replay --help)\n"
     "Measures networks on the first GPU of this machine into a capture file (HDF5). A file that "
     "is\n"
     "there is gone on with: what it holds is not measured again.\n"
@@ -629,6 +630,8 @@ int main(int argc, char **argv)
     struct error error = {0};
     if (argc > 1 && strcmp(argv[1], "--worker") == 0)
         return measure_worker(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "replay") == 0)
+        return replay_command(argc - 1, argv + 1);
     const struct sigaction action = {.sa_handler = on_signal};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
