@@ -22,13 +22,16 @@ struct replay_executor {
 /* Sleeps for the modelled time over *speed, which outlives it. */
 struct replay_executor replay_sleeper(double *speed);
 
-/* A backend over a pool. A zeroed one with setup, executor and speed is ready to be opened; what it
- * has made is freed with replay_backend_clear. */
+/* A backend over a pool. A zeroed one with setup, executor and speed is ready to be opened, for one
+ * run after the other of experiments with that setup: the executor is opened once. What it has made
+ * is freed with replay_backend_clear. */
 struct replay_backend {
     const struct replay_setup *setup;
     struct replay_executor executor;
     double speed;
     bool spin;
+    bool opened; /* from here on: its own */
+    const struct experiment *experiment;
     uint32_t *copies;
     struct pool *pool; /* of the latest run */
 };

@@ -57,15 +57,18 @@ static bool backend_open(void *context, const struct experiment *experiment, str
 {
     struct replay_backend *backend = context;
     const struct replay_setup *setup = backend->setup;
-    (void)experiment; /* the setup's */
-    replay_backend_clear(backend);
+    pool_free(backend->pool);
+    free(backend->copies);
+    backend->pool = NULL;
+    backend->experiment = experiment;
     backend->copies = calloc(setup->function_count, sizeof *backend->copies);
     if (backend->copies == NULL)
         return error_run(error, "replay: out of memory");
     for (size_t f = 0; f < setup->function_count; f++)
         backend->copies[f] = setup->functions[f].copies;
-    if (!backend->executor.open(&backend->executor, setup, error))
+    if (!backend->opened && !backend->executor.open(&backend->executor, setup, error))
         return false;
+    backend->opened = true;
     const struct pool_options options = {
         .units = setup->units,
         .copies = backend->copies,
@@ -85,15 +88,17 @@ static bool backend_start(void *context, const struct backend_batch *batch, sim_
                           struct error *error)
 {
     const struct replay_backend *backend = context;
-    const struct function *function =
-        &backend->setup->experiment->workload.functions[batch->function];
+    const struct configuration *configuration =
+        &backend->experiment->workload.functions[batch->function]
+             .configurations[batch->configuration];
     const struct pool_task task = {
         .id = batch->id,
         .number = batch->number,
         .function = batch->function,
         .configuration = batch->configuration,
         .jobs = batch->jobs,
-        .units_wanted = function->configurations[batch->configuration].vgpu,
+        .batch = configuration->batch,
+        .units_wanted = configuration->vgpu,
         .modelled = batch->modelled,
     };
     return pool_start(backend->pool, &task, due, error);
@@ -114,8 +119,10 @@ struct backend replay_backend(struct replay_backend *backend)
 void replay_backend_clear(struct replay_backend *backend)
 {
     pool_free(backend->pool);
-    backend->executor.close(&backend->executor);
+    if (backend->opened)
+        backend->executor.close(&backend->executor);
     free(backend->copies);
     backend->pool = NULL;
     backend->copies = NULL;
+    backend->opened = false;
 }

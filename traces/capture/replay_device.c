@@ -194,9 +194,7 @@ static bool run_batch(void *state, const struct pool_task *task, double *device_
                       struct error *error)
 {
     struct replay_device *d = state;
-    const struct function *function = &d->setup->experiment->workload.functions[task->function];
-    const size_t batch = replay_setup_batch(&d->setup->functions[task->function],
-                                            function->configurations[task->configuration].batch);
+    const size_t batch = replay_setup_batch(&d->setup->functions[task->function], task->batch);
     return run_on(d, *executor_of(d, task->function, task->copy, batch), &d->lanes[task->units],
                   device_ms, error);
 }

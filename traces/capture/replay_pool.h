@@ -24,6 +24,7 @@ struct pool_task {
     uint32_t id;     /* of the caller; comes back from pool_wait */
     uint64_t number; /* in the run */
     uint32_t function, configuration, jobs;
+    int batch; /* the configuration's */
     int units_wanted;
     sim_time_t modelled; /* what a model gives it */
     uint32_t units;      /* set of them; the pool's to choose, as is: */

@@ -155,8 +155,8 @@ static bool take_shares(struct replay_setup *setup, const struct function *funct
                                "replay: function %s has a configuration of %d units of the GPU, "
                                "1..%d can be replayed; give it \"configurations\": {\"vgpu\": […]}",
                                function->name, c->vgpu, setup->units);
-        const double work_s = sim_to_s(c->time) * c->vgpu / c->batch;
-        if (k == 0 || work_s < f->work_s)
+        const double work_s = sim_to_s(c->time) * c->vgpu;
+        if (c->batch == 1 && (f->work_s == 0 || work_s < f->work_s))
             f->work_s = work_s;
         if (c->vgpu < least)
             least = c->vgpu;
@@ -166,14 +166,17 @@ static bool take_shares(struct replay_setup *setup, const struct function *funct
     return true;
 }
 
-static bool make_function(struct replay_setup *setup, const struct network_names *names,
-                          const char *folder, size_t index, uint32_t *sizes, struct error *error)
+static bool make_function(struct replay_setup *setup, const struct experiment *experiment,
+                          const struct network_names *names, const char *folder, size_t index,
+                          uint32_t *sizes, struct error *error)
 {
-    const struct function *function = &setup->experiment->workload.functions[index];
+    const struct function *function = &experiment->workload.functions[index];
     struct replay_function *f = &setup->functions[index];
-    const uint32_t containers = containers_of(setup->experiment, index);
+    const uint32_t containers = containers_of(experiment, index);
     char path[PATH_LENGTH];
-    f->name = function->name;
+    f->name = strdup(function->name);
+    if (f->name == NULL)
+        return error_run(error, "replay: out of memory");
     const char *network = find_network(names, folder, function, error);
     if (network == NULL || !take_shares(setup, function, f, sizes, error))
         return false;
@@ -183,7 +186,7 @@ static bool make_function(struct replay_setup *setup, const struct network_names
         return error_input(error,
                            "%s: platform.initial: function %s has no container, and a replay "
                            "starts none; give it some",
-                           setup->experiment->path, f->name);
+                           experiment->path, f->name);
     (void)snprintf(path, sizeof path, "%s/%s.json", folder, network);
     return add_batches(f, function, path, setup->half, error);
 }
@@ -215,12 +218,24 @@ static bool check_cluster(const struct experiment *experiment, struct replay_set
     return true;
 }
 
+static double capacity_of(const struct replay_setup *setup, const struct workload *workload)
+{
+    double work_s = 0;
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        for (size_t s = 0; s < application->stage_count; s++)
+            work_s +=
+                application->weight * setup->functions[application->stages[s].function].work_s;
+    }
+    return setup->units / work_s;
+}
+
 bool replay_setup_make(const struct experiment *experiment, const char *folder, bool half,
                        struct replay_setup *setup, struct error *error)
 {
     struct network_names *names = calloc(1, sizeof *names);
     uint32_t sizes = 0;
-    *setup = (struct replay_setup){.experiment = experiment, .half = half};
+    *setup = (struct replay_setup){.half = half};
     setup->function_count = experiment->workload.function_count;
     setup->functions = calloc(setup->function_count, sizeof *setup->functions);
     bool good = names != NULL && setup->functions != NULL;
@@ -228,13 +243,15 @@ bool replay_setup_make(const struct experiment *experiment, const char *folder, 
         error_run(error, "replay: out of memory");
     good = good && check_cluster(experiment, setup, error) && list_networks(folder, names, error);
     for (size_t f = 0; good && f < setup->function_count; f++)
-        good = make_function(setup, names, folder, f, &sizes, error);
+        good = make_function(setup, experiment, names, folder, f, &sizes, error);
     free(names);
-    if (good)
-        setup->set_count = slices_sets(setup->units, sizes, setup->sets);
-    else
+    if (!good) {
         replay_setup_clear(setup);
-    return good;
+        return false;
+    }
+    setup->set_count = slices_sets(setup->units, sizes, setup->sets);
+    setup->capacity = capacity_of(setup, &experiment->workload);
+    return true;
 }
 
 void replay_setup_clear(struct replay_setup *setup)
@@ -243,6 +260,7 @@ void replay_setup_clear(struct replay_setup *setup)
         for (size_t b = 0; b < setup->functions[f].batch_count; b++)
             graph_free(setup->functions[f].batches[b].graph);
         free(setup->functions[f].batches);
+        free(setup->functions[f].name);
     }
     free(setup->functions);
     *setup = (struct replay_setup){.units = 0};
@@ -301,19 +319,6 @@ bool replay_setup_fits(const struct replay_setup *setup, double bytes, struct er
 
 /* ---- Telling --------------------------------------------------------------------------------- */
 
-double replay_setup_capacity(const struct replay_setup *setup)
-{
-    const struct workload *workload = &setup->experiment->workload;
-    double work_s = 0;
-    for (size_t a = 0; a < workload->application_count; a++) {
-        const struct application *application = &workload->applications[a];
-        for (size_t s = 0; s < application->stage_count; s++)
-            work_s +=
-                application->weight * setup->functions[application->stages[s].function].work_s;
-    }
-    return setup->units / work_s;
-}
-
 void replay_setup_print(const struct replay_setup *setup, FILE *out)
 {
     (void)fprintf(out, "%-24s %-20s %7s %12s %12s %12s  %s\n", "function", "network", "copies",
@@ -333,6 +338,25 @@ void replay_setup_print(const struct replay_setup *setup, FILE *out)
                   (double)(setup->set_count * LANE_BYTES) / MEGABYTE);
     (void)fprintf(out, "memory in all: %.0f MB of the experiment's %.0f\n",
                   (double)replay_setup_bytes(setup) / MEGABYTE, setup->memory_mb);
-    (void)fprintf(out, "capacity: %.3f requests per second at most\n",
-                  replay_setup_capacity(setup));
+    (void)fprintf(out, "capacity: %.3f requests per second of jobs alone\n", setup->capacity);
+}
+
+static bool equal_functions(const struct replay_function *a, const struct replay_function *b)
+{
+    bool equal = strcmp(a->name, b->name) == 0 && a->copies == b->copies &&
+                 a->batch_count == b->batch_count &&
+                 strcmp(a->batches[0].graph->path, b->batches[0].graph->path) == 0;
+    for (size_t i = 0; equal && i < a->batch_count; i++)
+        equal = a->batches[i].batch == b->batches[i].batch;
+    return equal;
+}
+
+bool replay_setup_equal(const struct replay_setup *a, const struct replay_setup *b)
+{
+    bool equal = a->units == b->units && a->half == b->half && a->set_count == b->set_count &&
+                 a->function_count == b->function_count &&
+                 memcmp(a->sets, b->sets, a->set_count * sizeof a->sets[0]) == 0;
+    for (size_t f = 0; equal && f < a->function_count; f++)
+        equal = equal_functions(&a->functions[f], &b->functions[f]);
+    return equal;
 }

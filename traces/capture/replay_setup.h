@@ -35,16 +35,15 @@ struct replay_batch {
 };
 
 struct replay_function {
-    const char *name;             /* the experiment's */
+    char *name;                   /* the experiment's */
     struct replay_batch *batches; /* ascending */
     size_t batch_count;
     uint32_t copies;
     size_t weight_bytes;
-    double work_s; /* of a job in units x seconds, in the configuration that makes most of a GPU */
+    double work_s; /* of a job alone in units x seconds, where that is least */
 };
 
 struct replay_setup {
-    const struct experiment *experiment;
     bool half;
     int units;
     double memory_mb;                  /* of the experiment's GPU */
@@ -52,12 +51,12 @@ struct replay_setup {
     size_t function_count;
     uint32_t sets[SLICES_SETS]; /* of units, in the order of slices_sets */
     size_t set_count;
+    double capacity; /* requests a second; see replay_setup_print */
 };
 
-/* ERROR_INPUT, with the remedy, where the experiment is not one GPU on one invoker of 1..8 units,
- * has no containers from the start, a function without a network, one that may run on vCPUs alone,
- * or one with a share that the sets do not have. Keeps `experiment`; free with
- * replay_setup_clear. */
+/* ERROR_INPUT, with the remedy, where the experiment is not one GPU of 1..8 units on one invoker,
+ * has no containers from the start, a function without a network, or one that may run on vCPUs
+ * alone. Free with replay_setup_clear. */
 bool replay_setup_make(const struct experiment *experiment, const char *folder, bool half,
                        struct replay_setup *setup, struct error *error);
 void replay_setup_clear(struct replay_setup *setup);
@@ -68,11 +67,14 @@ size_t replay_setup_bytes(const struct replay_setup *setup);
 /* ERROR_INPUT where `bytes` of the device are too few: says of what, and what to make smaller. */
 bool replay_setup_fits(const struct replay_setup *setup, double bytes, struct error *error);
 
-/* Requests a second at which the GPU is full if every job takes the configuration that makes most
- * of it and nothing waits or interferes: an upper bound. */
-double replay_setup_capacity(const struct replay_setup *setup);
-
+/* What is made, the memory it takes, and the capacity: the requests a second at which the GPU is
+ * full when every job executes alone, in the configuration that takes least of the GPU. Batches can
+ * do more, waiting and interference make it less. */
 void replay_setup_print(const struct replay_setup *setup, FILE *out);
+
+/* The same copies of the same networks at the same batches on the same sets: a device made for the
+ * one does for the other. */
+bool replay_setup_equal(const struct replay_setup *a, const struct replay_setup *b);
 
 /* The index of a function's batch size; the setup has all that configurations have. */
 size_t replay_setup_batch(const struct replay_function *function, int batch);
