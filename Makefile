@@ -174,9 +174,9 @@ GPUS     ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm
 # Without CUDA: these are tested.
 CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,slices plan capture_file measure_rehearsal \
                   measure_cpu weights processor self_test_networks \
-                  replay_pool replay_setup replay_backend)
+                  replay_pool replay_setup replay_backend replay_rows)
 CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture device executor measure_device \
-                  self_test kernels replay replay_device replay_rows)
+                  self_test kernels replay replay_device)
 JPEG     := $(if $(wildcard /usr/include/jpeglib.h),-DHAVE_JPEG)
 JPEG_LIB := $(if $(JPEG),$(or $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libjpeg.a),-ljpeg))
 

@@ -8,11 +8,22 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <hdf5.h>
+
+#include "results/replay.h"
+#include "sim/cli/runner.h"
+#include "traces/capture/processor.h"
+#include "traces/capture/replay.h"
 #include "traces/capture/replay_pool.h"
+#include "traces/capture/replay_rows.h"
+#include "traces/capture/replay_setup.h"
+#include "traces/capture/self_test.h"
 #include "traces/capture/slices.h"
 
 /* splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
@@ -421,6 +432,298 @@ static void a_clock_of_another_speed_counts_that_much_faster(void **state)
     free_pool(pool, &sleeper);
 }
 
+/* Batches that are computed side by side by threads of the pool give what one thread gives. */
+struct computer {
+    struct graph *graph;
+    float **wanted;
+    atomic_uint wrong;
+};
+
+static bool compute(void *state, const struct pool_task *task, double *device_ms,
+                    struct error *error)
+{
+    struct computer *computer = state;
+    float **outputs = processor_run(computer->graph, 7);
+    (void)task;
+    if (outputs == NULL)
+        return error_run(error, "out of memory");
+    for (size_t i = 0; i < computer->graph->node_count; i++)
+        if (memcmp(outputs[i], computer->wanted[i],
+                   (size_t)graph_elements(&computer->graph->nodes[i].shape) * sizeof(float)) != 0)
+            atomic_fetch_add(&computer->wrong, 1);
+    processor_free(computer->graph, outputs);
+    *device_ms = NAN;
+    return true;
+}
+
+static void networks_compute_side_by_side_what_they_compute_alone(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct computer computer = {.graph = graph_parse(self_test_network(2), "test", &error)};
+    assert_non_null(computer.graph);
+    computer.wanted = processor_run(computer.graph, 7);
+    assert_non_null(computer.wanted);
+    const struct pool_options options = {.units = 7,
+                                         .copies = copies,
+                                         .functions = FUNCTIONS,
+                                         .speed = 1,
+                                         .runner = {&computer, compute}};
+    struct pool *pool = pool_create(&options, &error);
+    assert_non_null(pool);
+    for (uint32_t i = 0; i < 70; i++) {
+        const struct pool_task task = task_of(i, 0, 1, 0);
+        uint32_t id = 0;
+        sim_time_t time = 0;
+        if (i >= 7)
+            assert_true(pool_wait(pool, SIM_FOREVER, &id, &time, &error));
+        assert_true(pool_start(pool, &task, pool_now(pool), &error));
+    }
+    pool_free(pool);
+    assert_int_equal(atomic_load(&computer.wrong), 0);
+    processor_free(computer.graph, computer.wanted);
+    graph_free(computer.graph);
+}
+
+/* ---- The setup ------------------------------------------------------------------------------- */
+
+static const char proof[] = "workloads/experiments/proof-light.json";
+static const char networks[] = "traces/capture/networks";
+
+static struct experiment *load(const char *path, const struct override *overrides, size_t count)
+{
+    struct error error = {0};
+    struct experiment *experiment = experiment_load(path, overrides, count, &error);
+    if (experiment == NULL) {
+        fail_msg("%s", error.message);
+        abort(); /* not reached: tells the analyser so */
+    }
+    return experiment;
+}
+
+static void the_setup_has_what_configurations_allow(void **state)
+{
+    (void)state;
+    static const int batches[] = {1, 2, 4, 8, 16};
+    struct error error = {0};
+    struct replay_setup setup;
+    const struct override overrides[] = {
+        {"platform.initial", "{\"mobilenetv2\":7,\"resnet50\":7,\"resnet152\":3,\"vgg19\":9}"}};
+    struct experiment *experiment = load(proof, overrides, 1);
+    if (!replay_setup_make(experiment, networks, true, &setup, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(setup.units, 7);
+    assert_int_equal(setup.function_count, experiment->workload.function_count);
+    assert_int_equal(setup.set_count, 7 + 21 + 35 + 35 + 1); /* sets of 1, 2, 3, 4, 7 */
+    double work_s = 0;
+    for (size_t f = 0; f < setup.function_count; f++) {
+        const struct replay_function *function = &setup.functions[f];
+        const bool few = strcmp(function->name, "resnet152") == 0;
+        assert_string_equal(function->name, experiment->workload.functions[f].name);
+        assert_string_equal(function->batches[0].graph->name, function->name);
+        assert_int_equal(function->copies, few ? 3 : 7); /* of units: vgg19 has no nine places */
+        assert_int_equal(function->batch_count, 5);
+        for (size_t b = 0; b < 5; b++) {
+            assert_int_equal(function->batches[b].batch, batches[b]);
+            assert_int_equal(function->batches[b].graph->batch, batches[b]);
+            assert_int_equal(replay_setup_batch(function, batches[b]), b);
+            assert_true(function->batches[b].input_bytes == (size_t)batches[b] * 3 * 224 * 224 * 2);
+        }
+        work_s += function->work_s;
+    }
+    /* Half of the requests take the cascade, half the fork. */
+    assert_true(setup.capacity > 7 / work_s);
+    const double bytes = (double)replay_setup_bytes(&setup);
+    assert_true(replay_setup_fits(&setup, bytes, &error));
+    assert_false(replay_setup_fits(&setup, bytes - 1, &error));
+    assert_non_null(strstr(error.message, "7 copies of vgg19 at batches up to 16"));
+    replay_setup_clear(&setup);
+    experiment_free(experiment);
+}
+
+static void models_are_found_by_name_title_and_beginning(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function, *network;
+    } wanted[] = {{"super-resolution", "srgan"},   {"segmentation", "deeplabv3_resnet50"},
+                  {"deblur", "deblurgan"},         {"classification", "resnet50"},
+                  {"background-removal", "u2net"}, {"depth-recognition", "midas_v21"}};
+    struct error error = {0};
+    struct replay_setup setup;
+    const struct override overrides[] = {{"cluster", "../clusters/h200-1.json"},
+                                         {"platform.initial", "warm"}};
+    struct experiment *experiment = load("workloads/experiments/strict-light.json", overrides, 2);
+    if (!replay_setup_make(experiment, networks, false, &setup, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(setup.function_count, 6);
+    for (size_t f = 0; f < 6; f++) {
+        size_t w = 0;
+        while (w < 5 && strcmp(setup.functions[f].name, wanted[w].function) != 0)
+            w++;
+        assert_string_equal(setup.functions[f].name, wanted[w].function);
+        assert_string_equal(setup.functions[f].batches[0].graph->name, wanted[w].network);
+        assert_int_equal(setup.functions[f].copies, 1); /* of "warm": one container */
+    }
+    replay_setup_clear(&setup);
+    experiment_free(experiment);
+}
+
+static void what_a_replay_cannot_play_is_refused_with_the_remedy(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        struct override overrides[2];
+        const char *told;
+    } cases[] = {
+        {proof, {{"platform.initial", "cold"}, {"seed", "1"}}, "platform.initial: \"cold\""},
+        {proof, {{"platform.initial", "{\"resnet50\": 3}"}, {"seed", "1"}}, "has no container"},
+        {"workloads/experiments/v100-detect-twitter.json",
+         {{"cluster", "../clusters/v100-mps-1.json"}, {"seed", "1"}},
+         "a GPU of 100 units"},
+        {"workloads/experiments/strict-light.json",
+         {{"seed", "1"}, {"seed", "1"}},
+         "one invoker with one GPU"},
+        {"workloads/experiments/a100-mixed-azure-code.json",
+         {{"cluster", "../clusters/a100-mig-1.json"}, {"seed", "1"}},
+         "has no network of that name"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct error error = {0};
+        struct replay_setup setup;
+        struct experiment *experiment = load(cases[i].path, cases[i].overrides, 2);
+        assert_false(replay_setup_make(experiment, networks, true, &setup, &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        if (strstr(error.message, cases[i].told) == NULL)
+            fail_msg("told: %s", error.message);
+        experiment_free(experiment);
+    }
+}
+
+static void experiments_of_one_setup_are_known_from_others(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct replay_setup light;
+    struct replay_setup other;
+    const struct override overrides[] = {
+        {"platform.initial", "{\"mobilenetv2\":7,\"resnet50\":7,\"resnet152\":7,\"vgg19\":6}"}};
+    struct experiment *a = load(proof, NULL, 0);
+    struct experiment *b = load("workloads/experiments/proof-heavy.json", NULL, 0);
+    struct experiment *c = load(proof, overrides, 1);
+    assert_true(replay_setup_make(a, networks, true, &light, &error));
+    assert_true(replay_setup_make(b, networks, true, &other, &error));
+    assert_true(replay_setup_equal(&light, &other));
+    replay_setup_clear(&other);
+    assert_true(replay_setup_make(c, networks, true, &other, &error));
+    assert_false(replay_setup_equal(&light, &other));
+    replay_setup_clear(&other);
+    replay_setup_clear(&light);
+    experiment_free(a);
+    experiment_free(b);
+    experiment_free(c);
+}
+
+/* ---- The backend ----------------------------------------------------------------------------- */
+
+static void describe(void *context, struct execution *execution)
+{
+    (void)context;
+    *execution = (struct execution){.backend = "rehearsal", .device = "none", .driver = "none"};
+}
+
+/* What executed at one time had units and copies of its own, and took as long as it should. */
+static void check_replay(const struct pool_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_true(rows[i].asked >= rows[i].due);
+        assert_true(rows[i].begun >= rows[i].asked);
+        assert_true(rows[i].ended - rows[i].begun >= rows[i].task.modelled - 100);
+        for (size_t j = 0; j < i; j++) {
+            if (rows[j].ended <= rows[i].begun)
+                continue;
+            assert_int_equal(rows[i].task.units & rows[j].task.units, 0);
+            assert_true(rows[i].task.function != rows[j].task.function ||
+                        rows[i].task.copy != rows[j].task.copy);
+        }
+    }
+}
+
+static void check_table(const char *path, const char *hash, size_t count)
+{
+    char name[64];
+    hsize_t length = 0;
+    (void)snprintf(name, sizeof name, "/runs/%s/replay", hash);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t table = H5Dopen2(file, name, H5P_DEFAULT);
+    assert_true(table >= 0);
+    const hid_t space = H5Dget_space(table);
+    assert_int_equal(H5Sget_simple_extent_dims(space, &length, NULL), 1);
+    assert_int_equal(length, count);
+    uint64_t *numbers = calloc(count, sizeof *numbers);
+    assert_non_null(numbers);
+    const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof *numbers);
+    assert_true(H5Tinsert(type, "batch", 0, H5T_NATIVE_UINT64) >= 0);
+    assert_true(H5Dread(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers) >= 0);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += numbers[i];
+    assert_true(sum == (uint64_t)count * (count - 1) / 2); /* each number once */
+    free(numbers);
+    (void)H5Tclose(type);
+    (void)H5Sclose(space);
+    (void)H5Dclose(table);
+    (void)H5Fclose(file);
+}
+
+/* A whole replay on threads that sleep, hurried; then its file is a results file with all rows. */
+static void a_rehearsal_in_real_time_plays_every_batch_and_writes_its_rows(void **state)
+{
+    (void)state;
+    static const struct override overrides[] = {
+        {"requests", "150"}, {"warmup_requests", "10"}, {"policy.name", "orion"}};
+    char path[] = "/tmp/esgsim-replay-XXXXXX";
+    struct error error = {0};
+    struct replay_setup setup;
+    double *values = NULL;
+    struct simulation_result result;
+    struct experiment *experiment = load(proof, overrides, 3);
+    const struct policy *policy = runner_policy(experiment, &values, &error);
+    assert_non_null(policy);
+    assert_true(replay_setup_make(experiment, networks, true, &setup, &error));
+    struct replay_backend backend = {.setup = &setup, .speed = 5};
+    backend.executor = replay_sleeper(&backend.speed);
+    const struct replay_target target = {replay_backend(&backend), describe};
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    (void)close(file);
+    if (!replay_write(path, experiment, policy, values, &target, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(result.overall.requests, 150);
+    size_t count = 0;
+    const struct pool_row *rows = pool_rows(backend.pool, &count);
+    size_t jobs = 0;
+    for (size_t i = 0; i < count; i++)
+        jobs += rows[i].task.jobs;
+    assert_int_equal(jobs, 160 * 3); /* of every request, of every stage */
+    check_replay(rows, count);
+    if (!replay_rows_write(path, experiment->hash, rows, count, &error))
+        fail_msg("%s", error.message);
+    check_table(path, experiment->hash, count);
+    struct results *results = results_load(path, &error);
+    assert_non_null(results);
+    assert_int_equal(results->run_count, 1);
+    results_free(results);
+    assert_false(replay_rows_write(path, "0123456789abcdef", rows, count, &error));
+    simulation_result_clear(&result);
+    replay_backend_clear(&backend);
+    replay_setup_clear(&setup);
+    free(values);
+    experiment_free(experiment);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +740,12 @@ int main(void)
         cmocka_unit_test(what_is_not_free_is_refused),
         cmocka_unit_test(a_wait_for_nothing_is_refused_and_a_wait_for_the_past_returns),
         cmocka_unit_test(a_clock_of_another_speed_counts_that_much_faster),
+        cmocka_unit_test(networks_compute_side_by_side_what_they_compute_alone),
+        cmocka_unit_test(the_setup_has_what_configurations_allow),
+        cmocka_unit_test(models_are_found_by_name_title_and_beginning),
+        cmocka_unit_test(what_a_replay_cannot_play_is_refused_with_the_remedy),
+        cmocka_unit_test(experiments_of_one_setup_are_known_from_others),
+        cmocka_unit_test(a_rehearsal_in_real_time_plays_every_batch_and_writes_its_rows),
     };
     return cmocka_run_group_tests_name("capture_replay", tests, NULL, NULL);
 }

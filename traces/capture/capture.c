@@ -392,10 +392,12 @@ static bool take_memory(struct session *s, struct plan_point *point, struct erro
         return false;
     memset(rows, 0, sizeof rows);
     for (size_t i = 0; i < MEASURE_PARTS - 1; i++) {
-        COPY(rows[i].network, network_of(s, &point->members[0]));
-        COPY(rows[i].precision, precision_of(point));
         COPY(rows[i].part, measure_memory_part(i));
-        rows[i].batch = point->members[0].batch;
+        if (strcmp(rows[i].part, "context") != 0) { /* is of no network */
+            COPY(rows[i].network, network_of(s, &point->members[0]));
+            COPY(rows[i].precision, precision_of(point));
+            rows[i].batch = point->members[0].batch;
+        }
         rows[i].planned_bytes = planned[i];
         rows[i].bytes = bytes[i];
     }

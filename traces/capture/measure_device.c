@@ -524,12 +524,14 @@ static bool measure_memory(void *state, const struct plan *plan, const struct pl
 {
     struct session *s = state;
     const struct plan_member *member = &point->members[0];
-    const struct graph *graph = plan->networks[member->network].graph;
     const struct executor *executor = executor_of(s, plan, member, point->half, error);
+    struct graph *graph = executor == NULL ? NULL : plan_graph(plan, member, error);
     struct graph_arena arena;
-    if (executor == NULL || !memory_of_process(s, graph->path, bytes, error) ||
-        !graph_arena_plan(graph, point->half ? 2 : 4, 256, &arena, error))
+    if (graph == NULL || !memory_of_process(s, graph->path, bytes, error) ||
+        !graph_arena_plan(graph, point->half ? 2 : 4, 256, &arena, error)) {
+        graph_free(graph);
         return false;
+    }
     const struct executor_sizes sizes = executor_sizes(executor);
     planned[2] = (long long)graph_weight_bytes(graph, point->half ? 2 : 4);
     planned[3] = (long long)arena.peak_live_bytes;
@@ -537,6 +539,7 @@ static bool measure_memory(void *state, const struct plan *plan, const struct pl
     bytes[3] = (long long)sizes.activations;
     bytes[4] = (long long)sizes.workspace;
     graph_arena_free(&arena);
+    graph_free(graph);
     return true;
 }
 

@@ -9,7 +9,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-enum { BATCHES = 9, SAMPLES_LEAST = 12 };
+enum { BATCHES = 9, SAMPLES_LEAST = 12, UP_BATCH_STEP = 8 };
 static const double POINT_SECONDS = 0.25; /* of samples at least aimed at */
 static const double WIDTH_ENOUGH = 0.01;
 
@@ -118,6 +118,17 @@ size_t plan_shares(double shares[static 32])
         shares[count++] = 10.0 * k;
     gsl_sort(shares, 1, count);
     return count;
+}
+
+struct graph *plan_graph(const struct plan *plan, const struct plan_member *member,
+                         struct error *error)
+{
+    struct graph *graph = graph_load(plan->networks[member->network].graph->path, error);
+    if (graph != NULL && !graph_resize(graph, member->batch, 0, 0, error)) {
+        graph_free(graph);
+        return NULL;
+    }
+    return graph;
 }
 
 double plan_estimate_ms(const struct plan *plan, const struct plan_member *member, bool half)
@@ -233,21 +244,31 @@ static bool add_groups(struct plan *plan, const struct plan_options *options)
     return true;
 }
 
+/* What a network takes to be up, alone and, where the budget allows, with larger batches. */
+static bool add_up(struct plan *plan, const struct plan_options *options, size_t network)
+{
+    const int largest = options->largest_batch > 0 ? options->largest_batch : 32;
+    for (int batch = 1; batch <= largest; batch *= UP_BATCH_STEP) {
+        struct plan_point point = {
+            .table = PLAN_MEMORY,
+            .half = options->fp16 || !options->fp32,
+            .members = {{network, batch, 100}},
+            .member_count = 1,
+        };
+        if (!add_point(plan, point))
+            return false;
+        point.table = PLAN_COLD_START;
+        if (options->fresh_processes && !add_point(plan, point))
+            return false;
+    }
+    return true;
+}
+
 static bool add_rest(struct plan *plan, const struct plan_options *options)
 {
     bool good = true;
-    for (size_t n = 0; n < plan->network_count && good; n++) {
-        const struct plan_point point = {
-            .half = options->fp16 || !options->fp32,
-            .members = {{n, 1, 100}},
-            .member_count = 1,
-        };
-        struct plan_point own = point;
-        own.table = PLAN_MEMORY;
-        good = add_point(plan, own);
-        own.table = PLAN_COLD_START;
-        good = good && (!options->fresh_processes || add_point(plan, own));
-    }
+    for (size_t n = 0; n < plan->network_count && good; n++)
+        good = add_up(plan, options, n);
     for (double bytes = 4096; bytes <= 268435456 && good; bytes *= 4)
         good = add_point(plan, (struct plan_point){.table = PLAN_COPIES, .bytes = bytes});
     for (int threads = 1; threads <= 8 && good; threads++)
@@ -415,6 +436,8 @@ static double score(const struct plan *plan, const struct plan_point *point)
             value = is_corner(plan, point) ? 1e6 : 1e3;
     } else if (point->state == PLAN_DONE) {
         value = 0;
+    } else if (point->table == PLAN_MEMORY || point->table == PLAN_COLD_START) {
+        value = point->members[0].batch == 1 ? 1 : 1e-3; /* all networks first */
     }
     return value / fmax(point->estimated_s, 1e-3);
 }

@@ -92,6 +92,10 @@ struct plan_options {
 struct plan *plan_create(const struct plan_options *options, struct error *error);
 void plan_free(struct plan *plan);
 
+/* The member's network at its batch; NULL with an error. The caller frees. */
+struct graph *plan_graph(const struct plan *plan, const struct plan_member *member,
+                         struct error *error);
+
 /* One inference, ms: the estimate before any measurement. */
 double plan_estimate_ms(const struct plan *plan, const struct plan_member *member, bool half);
 
