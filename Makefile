@@ -58,10 +58,15 @@ TEST_SRC := $(wildcard tests/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h \
             traces/capture/graph*.h)
+# Of the capture tool, what needs CUDA's headers is looked at where they are.
+CUDA     ?= /usr/local/cuda
+CUDA_SRC := $(patsubst %,traces/capture/%.c,device executor measure_device self_test replay_device)
+CAPTURE_SRC := $(filter-out $(LIB_SRC) $(CUDA_SRC),$(wildcard traces/capture/*.c)) \
+               $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC))
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) \
-            $(wildcard tests/fuzz/*.c tests/plugins/*.c sim/examples/*.c)
+            $(wildcard tests/fuzz/*.c tests/plugins/*.c sim/examples/*.c) $(CAPTURE_SRC)
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/derive/*.h tests/*.h \
-            tests/fuzz/*.h)
+            tests/fuzz/*.h) $(filter-out $(HEADERS),$(wildcard traces/capture/*.h))
 
 # What plays and writes a replay, for a program that is not esgsim.
 REPLAY_OBJ := $(patsubst %,$(BUILD)/%.o,results/replay results/store_write results/hdf5_table \
@@ -166,7 +171,6 @@ deps-fuzz:
 # Needs the CUDA toolkit and cuDNN's headers to build, none of their libraries: those are opened
 # when it runs. What else it needs is put beside it, so that BUILD/capture and
 # BUILD/capture-libraries run on a machine on which nothing can be installed.
-CUDA     ?= /usr/local/cuda
 NVCC     ?= $(or $(wildcard $(CUDA)/bin/nvcc),nvcc)
 BIN2C    ?= $(or $(wildcard $(CUDA)/bin/bin2c),bin2c)
 GPUS     ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
@@ -297,7 +301,7 @@ lint-findings: $(TIDY) $(CPPCHECK) $(FORMAT) $(BUILD)/lint/shellcheck.log
 $(BUILD)/lint/%.tidy: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)
 	@echo clang-tidy $<
-	@clang-tidy --quiet $< -- $(PREPROCESS) $(DEFINED) -Wall -Wextra -Wpedantic >$@ 2>$@.err || \
+	@clang-tidy --quiet $< -- $(PREPROCESS) $(DEFINED) -isystem $(CUDA)/include $(JPEG) -Wall -Wextra -Wpedantic >$@ 2>$@.err || \
 	  cat $@.err >>$@; rm -f $@.err
 
 $(CPPCHECK): $(ALL_SRC) $(ALL_HDR)

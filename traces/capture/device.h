@@ -151,10 +151,10 @@ bool device_split(struct device *device, struct error *error);
 
 /* A part of the device: all of it, or a green context of some of its multiprocessors. */
 struct partition {
-    bool green;
     CUgreenCtx green_context;
     CUcontext context;
     CUstream stream;
+    bool green;
     int sms; /* that it came to */
 };
 

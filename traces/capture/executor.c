@@ -96,10 +96,9 @@ bool lane_create(struct device *device, const struct partition *partition, struc
 {
     struct error refused = {0};
     *lane = (struct lane){.device = device, .partition = *partition};
-    const bool good =
-        partition->green ? make_handles(lane, partition->context, &refused) ||
-                               make_handles(lane, device->context, error)
-                         : make_handles(lane, partition->context, error);
+    const bool good = partition->green ? make_handles(lane, partition->context, &refused) ||
+                                             make_handles(lane, device->context, error)
+                                       : make_handles(lane, partition->context, error);
     (void)device->api.cuCtxSetCurrent(device->context);
     if (!good)
         lane_destroy(lane);
@@ -603,7 +602,7 @@ static bool make_memory(struct executor *e, struct error *error)
     e->sizes.activations = e->arena.bytes;
     e->sizes.workspace = e->workspace_bytes;
     e->places = calloc(e->graph->node_count, sizeof *e->places);
-    if (e->places == NULL)
+    if (e->places == NULL || e->arena.offsets == NULL)
         return error_run(error, "%s: out of memory", e->graph->path);
     if (!take_block(e, &e->activation_block, e->arena.bytes, room->activation_block,
                     room->arena.bytes, "memory for activations", error) ||

@@ -173,7 +173,7 @@ static bool run_on(struct replay_device *d, const struct executor *executor,
                    const struct replay_lane *lane, double *ms, struct error *error)
 {
     const struct device_api *api = &d->device.api;
-    const CUstream stream = lane->lane.partition.stream;
+    CUstream stream = lane->lane.partition.stream;
     float elapsed = 0;
     const bool good =
         device_check(&d->device, api->cuCtxSetCurrent(lane->lane.partition.context), "a context",

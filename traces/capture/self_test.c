@@ -17,8 +17,9 @@ static bool difference(const struct executor *executor, const struct graph *grap
     float *values = malloc(count * sizeof *values);
     double largest = 1e-6;
     double off = 0;
-    bool good = values != NULL || error_run(error, "capture: out of memory");
-    good = good && executor_read(executor, node, values, error);
+    if (values == NULL)
+        return error_run(error, "capture: out of memory");
+    const bool good = executor_read(executor, node, values, error);
     for (size_t i = 0; good && i < count; i++) {
         largest = fmax(largest, fabs((double)wanted[i]));
         /* A NaN must not pass for a small difference. */
@@ -59,12 +60,13 @@ static bool test_network(struct device *device, struct lane *lane, const char *t
     struct graph *graph = graph_parse(text, "self-test", error);
     bool good = graph != NULL && graph_resize(graph, BATCH, 0, 0, error);
     float **wanted = good ? processor_run(graph, SEED) : NULL;
-    if (good && wanted == NULL)
-        good = error_run(error, "capture: out of memory");
-    good = good && compare(device, lane, graph, wanted, false, error) &&
+    if (wanted == NULL) {
+        graph_free(graph);
+        return good ? error_run(error, "capture: out of memory") : false;
+    }
+    good = compare(device, lane, graph, wanted, false, error) &&
            compare(device, lane, graph, wanted, true, error);
-    if (graph != NULL)
-        processor_free(graph, wanted);
+    processor_free(graph, wanted);
     graph_free(graph);
     return good;
 }
