@@ -32,6 +32,7 @@ static const char usage[] =
     "  --folder DIR      of network files (traces/capture/networks)\n"
     "  --precision P     fp16, fp32 or both (both)\n"
     "  --batch N         largest batch (32)\n"
+    "  --shares S        sevenths, or all: tens of per cent too (all)\n"
     "  --mechanism M     shares by green contexts (green) or by MPS (mps); the default is mps\n"
     "                    where a server runs, else green\n"
     "  --dry-run         print the plan and what it will take, measure nothing\n"
@@ -87,6 +88,13 @@ static bool read_precision(struct options *o, const char *text, struct error *er
     return error_input(error, "capture: --precision is \"%s\", must be fp16, fp32 or both", text);
 }
 
+static bool read_shares(struct options *o, const char *text, struct error *error)
+{
+    o->plan.sevenths = strcmp(text, "sevenths") == 0;
+    return o->plan.sevenths || strcmp(text, "all") == 0 ||
+           error_input(error, "capture: --shares is \"%s\", must be sevenths or all", text);
+}
+
 static bool read_mechanism(struct options *o, const char *text, struct error *error)
 {
     if (strcmp(text, "green") != 0 && strcmp(text, "mps") != 0)
@@ -129,6 +137,8 @@ static bool read_option(struct options *o, int option, const char *text, struct 
             return false;
         o->plan.largest_batch = (int)number;
         return true;
+    case 'S':
+        return read_shares(o, text, error);
     case 'm':
         return read_mechanism(o, text, error);
     case 'd':
@@ -153,6 +163,7 @@ static bool read_options(int argc, char **argv, struct options *o, struct error 
         {"folder", required_argument, NULL, 'f'},
         {"precision", required_argument, NULL, 'p'},
         {"batch", required_argument, NULL, 'B'},
+        {"shares", required_argument, NULL, 'S'},
         {"mechanism", required_argument, NULL, 'm'},
         {"dry-run", no_argument, NULL, 'd'},
         {"rehearse", no_argument, NULL, 'r'},
@@ -409,7 +420,7 @@ static bool take_share(struct session *s, struct plan_point *point, struct error
 {
     static const char *const names[] = {"create", "switch", "destroy"};
     double shares[32];
-    const size_t count = plan_shares(shares);
+    const size_t count = plan_shares(false, shares);
     for (size_t i = 0; i + 1 < count; i++) {
         double parts[3];
         struct layout_share rows[3];

@@ -109,12 +109,12 @@ static bool load_networks(struct plan *plan, const struct plan_options *options,
 
 /* ---- Points ---------------------------------------------------------------------------------- */
 
-size_t plan_shares(double shares[static 32])
+size_t plan_shares(bool sevenths, double shares[static 32])
 {
     size_t count = 0;
     for (int k = 1; k <= 7; k++)
         shares[count++] = 100.0 * k / 7;
-    for (int k = 1; k < 10; k++)
+    for (int k = 1; k < 10 && !sevenths; k++)
         shares[count++] = 10.0 * k;
     gsl_sort(shares, 1, count);
     return count;
@@ -194,7 +194,7 @@ static bool add_latencies(struct plan *plan, const struct plan_options *options,
                           bool half)
 {
     double shares[32];
-    const size_t count = plan_shares(shares);
+    const size_t count = plan_shares(options->sevenths, shares);
     const int largest = options->largest_batch > 0 ? options->largest_batch : 32;
     const size_t block = plan->count;
     for (int batch = 1; batch <= largest && batch <= 1 << (BATCHES - 1); batch *= 2)
@@ -215,11 +215,28 @@ static bool add_latencies(struct plan *plan, const struct plan_options *options,
     return true;
 }
 
+/* Four networks at a seventh each: what many small batches do to each other. */
+static bool add_crowd(struct plan *plan, const struct plan_options *options, size_t first)
+{
+    struct plan_point point = {
+        .table = PLAN_COLOCATION,
+        .mechanism = options->mechanism,
+        .half = options->fp16 || !options->fp32,
+        .member_count = PLAN_MEMBERS,
+    };
+    for (size_t m = 0; m < PLAN_MEMBERS; m++)
+        point.members[m] = (struct plan_member){(first + m) % plan->network_count, 2, 100.0 / 7};
+    return add_point(plan, point);
+}
+
 static bool add_groups(struct plan *plan, const struct plan_options *options)
 {
     static const double pair_shares[] = {300.0 / 7, 500.0 / 7};
     const bool half = options->fp16 || !options->fp32;
     const size_t n = plan->network_count;
+    for (size_t a = 0; a < n; a++)
+        if (!add_crowd(plan, options, a))
+            return false;
     for (size_t a = 0; a < n; a++)
         for (size_t b = a; b < n; b++)
             for (size_t s = 0; s < 2; s++) {
@@ -438,6 +455,8 @@ static double score(const struct plan *plan, const struct plan_point *point)
         value = 0;
     } else if (point->table == PLAN_MEMORY || point->table == PLAN_COLD_START) {
         value = point->members[0].batch == 1 ? 1 : 1e-3; /* all networks first */
+    } else if (point->table == PLAN_COLOCATION) {
+        value = point->member_count == PLAN_MEMBERS ? 1e3 : 1; /* few, and farthest from pairs */
     }
     return value / fmax(point->estimated_s, 1e-3);
 }

@@ -83,6 +83,7 @@ struct plan_options {
     const char *const *names; /* networks; NULL: all of the folder */
     size_t name_count;
     bool fp32, fp16;               /* neither: both */
+    bool sevenths;                 /* of the shares, these alone */
     int largest_batch;             /* 0: 32 */
     enum plan_mechanism mechanism; /* how shares below 100 % are given */
     bool fresh_processes;          /* cold starts, which take a process each */
@@ -117,6 +118,6 @@ void plan_book(struct plan *plan, struct plan_point *point, const double *sample
 double plan_remaining(const struct plan *plan, enum plan_table table, size_t *count);
 
 /* Shares of the grid, ascending, in percent; returns how many (at most 32). */
-size_t plan_shares(double shares[static 32]);
+size_t plan_shares(bool sevenths, double shares[static 32]);
 
 #endif
