@@ -317,7 +317,8 @@ $(FORMAT): $(ALL_SRC) $(ALL_HDR) .clang-format
 	@clang-format --dry-run -Werror $(ALL_SRC) $(ALL_HDR) >$@ 2>&1 || \
 	  echo 'clang-format: run `make format`' >>$@
 
-SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.bash results/slurm/*.sh tests/bench/*.sh)
+SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.bash results/slurm/*.sh tests/bench/*.sh \
+             traces/capture/*.sh)
 $(BUILD)/lint/shellcheck.log: $(SHELL_SRC)
 	@mkdir -p $(@D)
 	@shellcheck -x $(SHELL_SRC) >$@ 2>&1 || echo 'shellcheck: findings above' >>$@

@@ -174,8 +174,7 @@ static void free_units_are_always_found_and_never_shared(void **state)
         for (int first = 0; first + wanted <= 7; first++)
             side_by_side =
                 side_by_side || (free_units >> first & ((1U << wanted) - 1)) == (1U << wanted) - 1;
-        const uint32_t run = set / (set & (~set + 1U));
-        assert_int_equal((run & (run + 1)) == 0, side_by_side);
+        assert_int_equal(slices_side_by_side(set), side_by_side);
         held[slot] = set;
         free_units &= ~set;
     }

@@ -4,7 +4,8 @@
 # rest; all of them in one folder.
 #
 #   traces/capture/proof.sh prepare FOLDER CAPTURE.h5   calibrates; writes the experiments
-#   traces/capture/proof.sh replay FOLDER [OPTION…]     on the GPU's machine: FOLDER/*.replay.h5
+#   traces/capture/proof.sh replay FOLDER [OPTION…]     on the GPU's machine: FOLDER/*.replay.h5, or
+#                                                       in the folder that RESULTS names
 #   traces/capture/proof.sh compare FOLDER              simulates; prints and keeps the comparison
 #
 # There are two sets: "small", four classifiers, and "paper", the six networks of ESG (SETS). CAPTURE
@@ -96,11 +97,15 @@ prepare() {
 
 # A set that fails does not keep the other from being played: device time is short.
 replay() {
-    rm -f "$folder/replay.log"
+    results=${RESULTS:-$folder}
+    LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
+    . traces/capture/libraries.sh
+    mkdir -p "$results"
+    rm -f "$results/replay.log"
     for set in $sets; do
         # shellcheck disable=SC2046
-        { "$capture" replay $(files "$set") --policy "$policies" --out "$folder/$set.replay.h5" "$@" ||
-            echo "proof.sh: a replay of set $set failed"; } 2>&1 | tee -a "$folder/replay.log"
+        { "$capture" replay $(files "$set") --policy "$policies" --out "$results/$set.replay.h5" "$@" ||
+            echo "proof.sh: a replay of set $set failed"; } 2>&1 | tee -a "$results/replay.log"
     done
 }
 

@@ -261,13 +261,14 @@ static void describe(void *context, struct execution *execution)
     (void)snprintf(
         s->details, sizeof s->details,
         "{\"precision\": \"%s\", \"units\": %d, \"unit_sms\": %d, \"sms\": %d, \"lanes\": %zu, "
-        "\"lanes_s\": %.3f, \"executors_s\": %.3f, \"warm_up_s\": %.3f, \"memory_bytes\": %zu, "
+        "\"lanes_s\": %.3f, \"executors_s\": %.3f, \"warm_up_s\": %.3f, \"late_lanes\": %zu, "
+        "\"memory_bytes\": %zu, "
         "\"together\": %u, \"scattered\": %llu, \"hand_over_us_mean\": %.3f, "
         "\"hand_over_us_p99\": %.3f, \"batch_ms_mean\": %.6f, \"device_ms_mean\": %.6f}",
         s->setup.half ? "fp16" : "fp32", s->setup.units, s->about.unit_sms, s->about.sms,
         s->setup.set_count, s->about.lanes_s, s->about.executors_s, s->about.warm_up_s,
-        s->about.bytes, f.together, (unsigned long long)f.scattered, f.hand_over_mean,
-        f.hand_over_p99, f.host_ms_mean, gpu ? f.device_ms_mean : 0.0);
+        s->about.late_lanes, s->about.bytes, f.together, (unsigned long long)f.scattered,
+        f.hand_over_mean, f.hand_over_p99, f.host_ms_mean, gpu ? f.device_ms_mean : 0.0);
     *execution = (struct execution){
         .backend = gpu ? "green contexts" : "rehearsal",
         .device = gpu ? s->about.name : "none",

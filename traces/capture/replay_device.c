@@ -1,5 +1,6 @@
 #include "traces/capture/replay_device.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,8 +11,9 @@ enum { SEED = 1 };
 
 /* A set of units: where a batch executes, and the events around it. */
 struct replay_lane {
-    struct lane lane;
+    struct lane lane; /* device NULL: not made */
     CUevent start, end;
+    bool busy; /* under the lock, as what lanes there are */
 };
 
 struct replay_device {
@@ -19,12 +21,23 @@ struct replay_device {
     struct device device;
     struct slices slices;
     struct lane whole; /* on which algorithms are chosen, as a capture chooses them */
+    pthread_mutex_t lock;
     struct replay_lane lanes[SLICES_SETS]; /* by set of units */
     struct executor ***executors;          /* [function][copy * batch_count + batch] */
     struct replay_device_about about;
 };
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
+
+static void destroy_lane(struct replay_device *d, struct replay_lane *lane)
+{
+    if (lane->start != NULL)
+        (void)d->device.api.cuEventDestroy(lane->start);
+    if (lane->end != NULL)
+        (void)d->device.api.cuEventDestroy(lane->end);
+    lane_destroy(&lane->lane);
+    *lane = (struct replay_lane){.busy = false};
+}
 
 static bool make_lane(struct replay_device *d, uint32_t set, struct error *error)
 {
@@ -42,7 +55,75 @@ static bool make_lane(struct replay_device *d, uint32_t set, struct error *error
         device_check(&d->device, api->cuEventCreate(&lane->end, CU_EVENT_DEFAULT), "an event",
                      error);
     (void)api->cuCtxSetCurrent(d->device.context);
+    if (!good)
+        destroy_lane(d, lane);
     return good;
+}
+
+/* Gives up an idle lane, of units that do not lie side by side if there is one. */
+static bool give_up_lane(struct replay_device *d)
+{
+    struct replay_lane *chosen = NULL;
+    for (uint32_t set = 1; set < SLICES_SETS; set++) {
+        struct replay_lane *lane = &d->lanes[set];
+        if (lane->lane.device == NULL || lane->busy || !lane->lane.partition.green)
+            continue;
+        if (chosen == NULL || !slices_side_by_side(set))
+            chosen = lane;
+    }
+    if (chosen != NULL)
+        destroy_lane(d, chosen);
+    return chosen != NULL;
+}
+
+/* The lane of a set, made now where it is not there: others are given up until the driver has room
+ * for its context. NULL with the driver's reason. */
+static struct replay_lane *take_lane(struct replay_device *d, uint32_t set, struct error *error)
+{
+    struct replay_lane *lane = &d->lanes[set];
+    (void)pthread_mutex_lock(&d->lock);
+    bool there = lane->lane.device != NULL;
+    if (!there)
+        d->about.late_lanes++;
+    while (!there) {
+        there = make_lane(d, set, error);
+        if (!there && !give_up_lane(d))
+            break;
+    }
+    lane->busy = there;
+    (void)pthread_mutex_unlock(&d->lock);
+    return there ? lane : NULL;
+}
+
+static void release_lane(struct replay_device *d, struct replay_lane *lane)
+{
+    (void)pthread_mutex_lock(&d->lock);
+    lane->busy = false;
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+/* All sets if the driver has so many green contexts; else at least those whose units lie side by
+ * side, which are asked for first, and the others when they are asked for. */
+static bool make_sets(struct replay_device *d, struct error *error)
+{
+    struct error fault = {0};
+    const struct replay_setup *setup = d->setup;
+    while (d->about.lanes < setup->set_count && make_lane(d, setup->sets[d->about.lanes], &fault))
+        d->about.lanes++;
+    if (d->about.lanes == setup->set_count)
+        return true;
+    (void)printf("no more than %zu lanes: %s; others are made when they are needed\n",
+                 d->about.lanes, fault.message);
+    for (size_t i = 0; i < setup->set_count; i++) {
+        struct replay_lane *lane =
+            slices_side_by_side(setup->sets[i]) ? take_lane(d, setup->sets[i], error) : NULL;
+        if (lane != NULL)
+            release_lane(d, lane);
+        else if (slices_side_by_side(setup->sets[i]))
+            return false;
+    }
+    d->about.late_lanes = 0;
+    return true;
 }
 
 static bool make_lanes(struct replay_device *d, struct error *error)
@@ -52,27 +133,15 @@ static bool make_lanes(struct replay_device *d, struct error *error)
     if (!device_split(&d->device, error) ||
         !slices_plan((int)d->device.group_count, d->setup->units, &d->slices, error) ||
         !partition_create(&d->device, 0, &partition, error) ||
-        !lane_create(&d->device, &partition, &d->whole, error))
+        !lane_create(&d->device, &partition, &d->whole, error) || !make_sets(d, error))
         return false;
-    for (size_t i = 0; i < d->setup->set_count; i++)
-        if (!make_lane(d, d->setup->sets[i], error))
-            return false;
     d->about.sms = d->device.sms;
     d->about.unit_sms = d->slices.per_unit * (int)d->device.groups[0].sm.smCount;
     d->about.lanes_s = (measure_now_ms() - start) / 1e3;
-    (void)printf("%zu lanes, a unit %d of %d multiprocessors, in %.1f s\n", d->setup->set_count,
+    (void)printf("%zu lanes, a unit %d of %d multiprocessors, in %.1f s\n", d->about.lanes,
                  d->about.unit_sms, d->about.sms, d->about.lanes_s);
     (void)fflush(stdout);
     return true;
-}
-
-static void destroy_lane(struct replay_device *d, struct replay_lane *lane)
-{
-    if (lane->start != NULL)
-        (void)d->device.api.cuEventDestroy(lane->start);
-    if (lane->end != NULL)
-        (void)d->device.api.cuEventDestroy(lane->end);
-    lane_destroy(&lane->lane);
 }
 
 /* ---- Executors ------------------------------------------------------------------------------- */
@@ -195,8 +264,13 @@ static bool run_batch(void *state, const struct pool_task *task, double *device_
 {
     struct replay_device *d = state;
     const size_t batch = replay_setup_batch(&d->setup->functions[task->function], task->batch);
-    return run_on(d, *executor_of(d, task->function, task->copy, batch), &d->lanes[task->units],
-                  device_ms, error);
+    struct replay_lane *lane = take_lane(d, task->units, error);
+    if (lane == NULL)
+        return false;
+    const bool good =
+        run_on(d, *executor_of(d, task->function, task->copy, batch), lane, device_ms, error);
+    release_lane(d, lane);
+    return good;
 }
 
 /* What is loaded or tuned at first use is loaded before time 0: every network on every lane at its
@@ -207,10 +281,12 @@ static bool warm_up(struct replay_device *d, struct error *error)
     const double start = measure_now_ms();
     double ms = 0;
     size_t runs = 0;
-    for (size_t i = 0; i < setup->set_count; i++)
-        for (size_t f = 0; f < setup->function_count; f++, runs++)
-            if (!run_on(d, *executor_of(d, f, 0, 0), &d->lanes[setup->sets[i]], &ms, error))
+    for (uint32_t set = 1; set < SLICES_SETS; set++)
+        for (size_t f = 0; f < setup->function_count && d->lanes[set].lane.device != NULL;
+             f++, runs++)
+            if (!run_on(d, *executor_of(d, f, 0, 0), &d->lanes[set], &ms, error))
                 return false;
+    /* The first set's units lie side by side: its lane is there. */
     for (size_t f = 0; f < setup->function_count; f++)
         for (uint32_t copy = 0; copy < setup->functions[f].copies; copy++)
             for (size_t b = 0; b < setup->functions[f].batch_count; b++, runs++)
@@ -265,6 +341,11 @@ struct replay_device *replay_device_open(const struct replay_setup *setup, struc
         return NULL;
     }
     d->setup = setup;
+    if (pthread_mutex_init(&d->lock, NULL) != 0) {
+        free(d);
+        error_run(error, "replay: out of memory");
+        return NULL;
+    }
     if (make_all(d, error))
         return d;
     replay_device_close(d);
@@ -283,6 +364,7 @@ void replay_device_close(struct replay_device *d)
         lane_destroy(&d->whole);
         device_close(&d->device);
     }
+    (void)pthread_mutex_destroy(&d->lock);
     free(d);
 }
 

@@ -17,6 +17,7 @@ struct replay_device_about {
     char name[128], driver[96];
     int sms, unit_sms;                      /* multiprocessors of the device, and of a unit */
     double lanes_s, executors_s, warm_up_s; /* what each took */
+    size_t lanes, late_lanes;               /* made before time 0; when a batch asked for one */
     size_t bytes;                           /* of device memory taken by all of it */
 };
 

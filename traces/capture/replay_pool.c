@@ -361,13 +361,6 @@ const struct pool_row *pool_rows(const struct pool *pool, size_t *count)
     return pool->rows;
 }
 
-static bool is_scattered(uint32_t units)
-{
-    while (units != 0 && (units & 1) == 0)
-        units >>= 1;
-    return (units & (units + 1)) != 0;
-}
-
 static double time_us(sim_time_t from, sim_time_t to)
 {
     return (double)(to - from) / 1e3;
@@ -385,7 +378,7 @@ struct pool_figures pool_figures(const struct pool *pool)
         over[i] = time_us(row->asked, row->begun);
         figures.device_ms_mean += row->device_ms / (double)count;
         figures.host_ms_mean += time_us(row->begun, row->ended) / 1e3 / (double)count;
-        figures.scattered += is_scattered(row->task.units);
+        figures.scattered += !slices_side_by_side(row->task.units);
     }
     if (late != NULL && over != NULL && count > 0) {
         gsl_sort(late, 1, count);

@@ -73,6 +73,13 @@ uint32_t slices_choose(uint32_t free_units, int count)
     return chosen;
 }
 
+bool slices_side_by_side(uint32_t units)
+{
+    while (units != 0 && (units & 1) == 0)
+        units >>= 1;
+    return (units & (units + 1)) == 0;
+}
+
 size_t slices_sets(int units, uint32_t sizes, uint32_t sets[static SLICES_SETS])
 {
     uint32_t families[SLICES_SETS];

@@ -44,6 +44,9 @@ uint64_t slices_span(const struct slices *slices, int first, int count);
 /* `count` of the free units: side by side where that can be, the lowest; 0 where fewer are free. */
 uint32_t slices_choose(uint32_t free_units, int count);
 
+/* The units lie side by side. */
+bool slices_side_by_side(uint32_t units);
+
 /* All sets of as many units as `sizes` has bits for (bit k - 1: sets of k), in the order in which
  * their streams are to be made; returns how many.
  *
