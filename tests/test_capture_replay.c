@@ -67,7 +67,8 @@ static void shares_grow_with_the_percent_and_those_that_sum_to_the_whole_fit(voi
         struct slices slices;
         struct error error = {0};
         const int units = 1 + (int)draw(&random, SLICES_UNITS);
-        const int groups = units + (int)draw(&random, (uint64_t)(SLICES_GROUPS - units + 1));
+        const int groups =
+            units + (int)draw(&random, (uint64_t)SLICES_GROUPS - (uint64_t)units + 1);
         assert_true(slices_plan(groups, units, &slices, &error));
         int before = 1;
         for (int percent = 1; percent < 100; percent++) {
