@@ -23,7 +23,7 @@ findings() {
 }
 
 # What includes CUDA's headers is looked at where they are.
-sources=$(for source in $(find sim sched workloads traces results plots tests -name '*.c'); do
+sources=$(find sim sched workloads traces results plots tests -name '*.c' | while read -r source; do
     tidy=$LINT_DIR/${source%.c}.tidy
     if [ -e "$tidy" ] || ! grep -q 'capture/\(device\|executor\)\.h"' "$source"; then
         echo "$tidy"
