@@ -58,10 +58,15 @@ TEST_SRC := $(wildcard tests/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h \
             traces/capture/graph*.h)
+# Of the capture tool, what needs CUDA's headers is looked at where they are.
+CUDA     ?= /usr/local/cuda
+CUDA_SRC := $(patsubst %,traces/capture/%.c,device executor measure_device self_test replay_device)
+CAPTURE_SRC := $(filter-out $(LIB_SRC) $(CUDA_SRC),$(wildcard traces/capture/*.c)) \
+               $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC))
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) \
-            $(wildcard tests/fuzz/*.c tests/plugins/*.c sim/examples/*.c)
+            $(wildcard tests/fuzz/*.c tests/plugins/*.c sim/examples/*.c) $(CAPTURE_SRC)
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/derive/*.h tests/*.h \
-            tests/fuzz/*.h)
+            tests/fuzz/*.h) $(filter-out $(HEADERS),$(wildcard traces/capture/*.h))
 
 # What plays and writes a replay, for a program that is not esgsim.
 REPLAY_OBJ := $(patsubst %,$(BUILD)/%.o,results/replay results/store_write results/hdf5_table \
@@ -166,16 +171,16 @@ deps-fuzz:
 # Needs the CUDA toolkit and cuDNN's headers to build, none of their libraries: those are opened
 # when it runs. What else it needs is put beside it, so that BUILD/capture and
 # BUILD/capture-libraries run on a machine on which nothing can be installed.
-CUDA     ?= /usr/local/cuda
 NVCC     ?= $(or $(wildcard $(CUDA)/bin/nvcc),nvcc)
 BIN2C    ?= $(or $(wildcard $(CUDA)/bin/bin2c),bin2c)
 GPUS     ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
             -gencode arch=compute_75,code=compute_75
 # Without CUDA: these are tested.
-CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,plan capture_file measure_rehearsal \
-                  measure_cpu weights processor self_test_networks)
+CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,slices plan capture_file measure_rehearsal \
+                  measure_cpu weights processor self_test_networks \
+                  replay_pool replay_setup replay_backend replay_rows)
 CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture device executor measure_device \
-                  self_test kernels)
+                  self_test kernels replay replay_device)
 JPEG     := $(if $(wildcard /usr/include/jpeglib.h),-DHAVE_JPEG)
 JPEG_LIB := $(if $(JPEG),$(or $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libjpeg.a),-ljpeg))
 
@@ -183,8 +188,9 @@ $(CAPTURE_CORE) $(CAPTURE_OBJ): DEFINES := -isystem $(CUDA)/include $(JPEG) -pth
 $(BUILD)/traces/capture/capture.o: DEFINES += -DESGSIM_VERSION='"$(VERSION)"' \
                                    -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"'
 $(BUILD)/traces/capture/capture.o: $(BUILD)/identity
-$(BUILD)/tests/test_capture: $(CAPTURE_CORE)
-$(BUILD)/tests/test_capture: LDLIBS += $(JPEG_LIB) -pthread
+CAPTURE_TESTS := $(BUILD)/tests/test_capture $(BUILD)/tests/test_capture_replay
+$(CAPTURE_TESTS): $(CAPTURE_CORE)
+$(CAPTURE_TESTS): LDLIBS += $(JPEG_LIB) -pthread
 
 $(BUILD)/traces/capture/kernels.c: traces/capture/kernels.cu traces/capture/kernels.h \
                                    traces/capture/kernels_body.h traces/capture/kernels_global.h
@@ -198,7 +204,7 @@ $(BUILD)/traces/capture/kernels.o: $(BUILD)/traces/capture/kernels.c
 	$(SAY) compile $@
 	$(Q)$(CC) -std=c11 -O1 -c $< -o $@
 
-$(BUILD)/capture: $(CAPTURE_OBJ) $(CAPTURE_CORE) $(BUILD)/libesgsim.a
+$(BUILD)/capture: $(CAPTURE_OBJ) $(CAPTURE_CORE) $(REPLAY_OBJ) $(BUILD)/libesgsim.a
 	$(SAY) link $@
 	$(Q)$(LINK) -pthread -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/capture-libraries' -o $@ $(filter %.o,$^) \
 	  $(BUILD)/libesgsim.a $(JPEG_LIB) $(LDLIBS)
@@ -295,7 +301,7 @@ lint-findings: $(TIDY) $(CPPCHECK) $(FORMAT) $(BUILD)/lint/shellcheck.log
 $(BUILD)/lint/%.tidy: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)
 	@echo clang-tidy $<
-	@clang-tidy --quiet $< -- $(PREPROCESS) $(DEFINED) -Wall -Wextra -Wpedantic >$@ 2>$@.err || \
+	@clang-tidy --quiet $< -- $(PREPROCESS) $(DEFINED) -isystem $(CUDA)/include $(JPEG) -Wall -Wextra -Wpedantic >$@ 2>$@.err || \
 	  cat $@.err >>$@; rm -f $@.err
 
 $(CPPCHECK): $(ALL_SRC) $(ALL_HDR)
@@ -311,7 +317,8 @@ $(FORMAT): $(ALL_SRC) $(ALL_HDR) .clang-format
 	@clang-format --dry-run -Werror $(ALL_SRC) $(ALL_HDR) >$@ 2>&1 || \
 	  echo 'clang-format: run `make format`' >>$@
 
-SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.bash results/slurm/*.sh tests/bench/*.sh)
+SHELL_SRC := .ci/run .ci/deps.sh $(wildcard tests/*.sh sim/cli/*.sh sim/cli/*.bash results/slurm/*.sh tests/bench/*.sh \
+             traces/capture/*.sh)
 $(BUILD)/lint/shellcheck.log: $(SHELL_SRC)
 	@mkdir -p $(@D)
 	@shellcheck -x $(SHELL_SRC) >$@ 2>&1 || echo 'shellcheck: findings above' >>$@

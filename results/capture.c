@@ -98,7 +98,8 @@ struct capture {
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-static hid_t field_type(const struct field *field)
+/* Texts are read in the character set that they were written in: HDF5 converts none. */
+static hid_t field_type(const struct field *field, hid_t stored)
 {
     switch (field->type) {
     case FIELD_INT:
@@ -111,15 +112,18 @@ static hid_t field_type(const struct field *field)
         break;
     }
     hid_t type = H5Tcopy(H5T_C_S1);
+    hid_t text = H5Tget_member_type(stored, (unsigned)H5Tget_member_index(stored, field->name));
     (void)H5Tset_size(type, field->size);
+    (void)H5Tset_cset(type, H5Tget_cset(text));
+    (void)H5Tclose(text);
     return type;
 }
 
-static hid_t row_type(const struct field *fields, size_t count, size_t row_bytes)
+static hid_t row_type(const struct field *fields, size_t count, size_t row_bytes, hid_t stored)
 {
     hid_t type = H5Tcreate(H5T_COMPOUND, row_bytes);
     for (size_t i = 0; i < count; i++) {
-        hid_t member = field_type(&fields[i]);
+        hid_t member = field_type(&fields[i], stored);
         (void)H5Tinsert(type, fields[i].name, fields[i].offset, member);
         (void)H5Tclose(member);
     }
@@ -156,7 +160,7 @@ static bool read_rows(const struct capture *capture, hid_t dataset, const char *
     if (fine && (length < 0 || length > ROWS_MOST))
         fine = error_input(error, "%s: /%s has more than %d rows", capture->path, name, ROWS_MOST);
     if (fine) {
-        hid_t type = row_type(fields, field_count, row_bytes);
+        hid_t type = row_type(fields, field_count, row_bytes, stored);
         *count = (size_t)length;
         *rows = calloc(*count + 1, row_bytes);
         fine = *rows != NULL &&

@@ -22,8 +22,13 @@ findings() {
     fi
 }
 
-sources=$(find sim sched workloads traces results plots tests -name '*.c' ! -path '*/capture/*' |
-    sed "s|^|$LINT_DIR/|; s|\.c\$|.tidy|")
+# What includes CUDA's headers is looked at where they are.
+sources=$(find sim sched workloads traces results plots tests -name '*.c' | while read -r source; do
+    tidy=$LINT_DIR/${source%.c}.tidy
+    if [ -e "$tidy" ] || ! grep -q 'capture/\(device\|executor\)\.h"' "$source"; then
+        echo "$tidy"
+    fi
+done)
 # shellcheck disable=SC2086
 findings "clang-tidy finds nothing" $sources
 findings "cppcheck finds nothing" "$LINT_DIR/cppcheck.log"

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "results/capture.h"
 #include "traces/capture/capture_file.h"
 #include "traces/capture/measure.h"
 #include "traces/capture/plan.h"
@@ -235,7 +236,8 @@ static void the_grid_has_sevenths_and_tens_by_powers_of_two(void **state)
     double shares[32];
     size_t count = 0;
     struct plan *plan = make_plan(8);
-    assert_int_equal(plan_shares(shares), 16); /* 7 sevenths, 9 tens, 100 % once */
+    assert_int_equal(plan_shares(true, shares), 7);
+    assert_int_equal(plan_shares(false, shares), 16); /* 7 sevenths, 9 tens, 100 % once */
     for (size_t i = 1; i < 16; i++)
         assert_true(shares[i] > shares[i - 1]);
     (void)plan_remaining(plan, PLAN_LATENCY, &count);
@@ -404,6 +406,52 @@ static void rows_come_back_as_they_were_appended_and_the_file_is_gone_on_with(vo
 
 /* ---- The host -------------------------------------------------------------------------------- */
 
+/* The tool and calibration have each its own account of the tables; here they meet. */
+static void what_is_written_is_what_calibration_reads(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/esgsim-capture-XXXXXX";
+    struct error error = {0};
+    const struct capture_about about = {.device = "A", .date = "2026-01-01T00:00:00Z", .sms = 132};
+    const struct capture_options options = {.precision = "fp16", .mechanism = "green"};
+    struct layout_latency latency = {.network = "net",
+                                     .precision = "fp16",
+                                     .mechanism = "green",
+                                     .batch = 4,
+                                     .share_percent = 300.0 / 7,
+                                     .ms = 2.5};
+    struct layout_memory memory[] = {
+        {.part = "context", .bytes = 1 << 20},
+        {.network = "net", .precision = "fp16", .part = "weights", .batch = 1, .bytes = 2 << 20},
+        {.network = "net", .precision = "fp16", .part = "activations", .batch = 1, .bytes = 1},
+        {.network = "net",
+         .precision = "fp16",
+         .part = "activations",
+         .batch = 8,
+         .bytes = 8 << 20},
+    };
+    struct sample_set set = {0};
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    (void)close(descriptor);
+    (void)unlink(path);
+    struct capture_file *file = capture_file_open(path, &about, &error);
+    assert_non_null(file);
+    assert_true(capture_file_append(file, CAPTURE_LATENCY, &latency, 1, &error));
+    assert_true(capture_file_append(file, CAPTURE_MEMORY, memory, 4, &error));
+    assert_true(capture_file_close(file, &error));
+    if (!capture_read(&set, path, &options, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(set.latency_count, 1);
+    assert_int_equal(set.latencies[0].batch, 4);
+    assert_int_equal(set.latencies[0].share, 300);
+    assert_true(set.latencies[0].ms == 2.5);
+    assert_true(set.facts[0].weights_mb == 3); /* the context is in every container */
+    assert_true(set.facts[0].per_item_mb == 1);
+    samples_clear(&set);
+    (void)unlink(path);
+}
+
 static void work_on_the_host_is_timed_for_each_task(void **state)
 {
     (void)state;
@@ -436,6 +484,7 @@ int main(void)
         cmocka_unit_test(a_wide_median_is_measured_again_and_a_narrow_one_is_not),
         cmocka_unit_test(keys_name_each_point_once),
         cmocka_unit_test(rows_come_back_as_they_were_appended_and_the_file_is_gone_on_with),
+        cmocka_unit_test(what_is_written_is_what_calibration_reads),
         cmocka_unit_test(work_on_the_host_is_timed_for_each_task),
     };
     return cmocka_run_group_tests_name("capture", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "traces/capture/measure.h"
+#include "traces/capture/replay.h"
 #include "traces/capture/self_test.h"
 
 enum { NAMES = 64, CPU_SAMPLES = MEASURE_CPU_TASKS * MEASURE_CPU_SAMPLES };
@@ -20,7 +21,7 @@ enum { NAMES = 64, CPU_SAMPLES = MEASURE_CPU_TASKS * MEASURE_CPU_SAMPLES };
 #endif
 
 static const char usage[] =
-    "usage: capture [OPTION…]\n"
+    "usage: capture [OPTION…], or capture replay EXP.json --out F.h5 (capture replay --help)\n"
     "Measures networks on the first GPU of this machine into a capture file (HDF5). A file that "
     "is\n"
     "there is gone on with: what it holds is not measured again.\n"
@@ -31,6 +32,7 @@ static const char usage[] =
     "  --folder DIR      of network files (traces/capture/networks)\n"
     "  --precision P     fp16, fp32 or both (both)\n"
     "  --batch N         largest batch (32)\n"
+    "  --shares S        sevenths, or all: tens of per cent too (all)\n"
     "  --mechanism M     shares by green contexts (green) or by MPS (mps); the default is mps\n"
     "                    where a server runs, else green\n"
     "  --dry-run         print the plan and what it will take, measure nothing\n"
@@ -86,6 +88,13 @@ static bool read_precision(struct options *o, const char *text, struct error *er
     return error_input(error, "capture: --precision is \"%s\", must be fp16, fp32 or both", text);
 }
 
+static bool read_shares(struct options *o, const char *text, struct error *error)
+{
+    o->plan.sevenths = strcmp(text, "sevenths") == 0;
+    return o->plan.sevenths || strcmp(text, "all") == 0 ||
+           error_input(error, "capture: --shares is \"%s\", must be sevenths or all", text);
+}
+
 static bool read_mechanism(struct options *o, const char *text, struct error *error)
 {
     if (strcmp(text, "green") != 0 && strcmp(text, "mps") != 0)
@@ -128,6 +137,8 @@ static bool read_option(struct options *o, int option, const char *text, struct 
             return false;
         o->plan.largest_batch = (int)number;
         return true;
+    case 'S':
+        return read_shares(o, text, error);
     case 'm':
         return read_mechanism(o, text, error);
     case 'd':
@@ -152,6 +163,7 @@ static bool read_options(int argc, char **argv, struct options *o, struct error 
         {"folder", required_argument, NULL, 'f'},
         {"precision", required_argument, NULL, 'p'},
         {"batch", required_argument, NULL, 'B'},
+        {"shares", required_argument, NULL, 'S'},
         {"mechanism", required_argument, NULL, 'm'},
         {"dry-run", no_argument, NULL, 'd'},
         {"rehearse", no_argument, NULL, 'r'},
@@ -391,10 +403,12 @@ static bool take_memory(struct session *s, struct plan_point *point, struct erro
         return false;
     memset(rows, 0, sizeof rows);
     for (size_t i = 0; i < MEASURE_PARTS - 1; i++) {
-        COPY(rows[i].network, network_of(s, &point->members[0]));
-        COPY(rows[i].precision, precision_of(point));
         COPY(rows[i].part, measure_memory_part(i));
-        rows[i].batch = point->members[0].batch;
+        if (strcmp(rows[i].part, "context") != 0) { /* is of no network */
+            COPY(rows[i].network, network_of(s, &point->members[0]));
+            COPY(rows[i].precision, precision_of(point));
+            rows[i].batch = point->members[0].batch;
+        }
         rows[i].planned_bytes = planned[i];
         rows[i].bytes = bytes[i];
     }
@@ -406,7 +420,7 @@ static bool take_share(struct session *s, struct plan_point *point, struct error
 {
     static const char *const names[] = {"create", "switch", "destroy"};
     double shares[32];
-    const size_t count = plan_shares(shares);
+    const size_t count = plan_shares(false, shares);
     for (size_t i = 0; i + 1 < count; i++) {
         double parts[3];
         struct layout_share rows[3];
@@ -629,6 +643,8 @@ int main(int argc, char **argv)
     struct error error = {0};
     if (argc > 1 && strcmp(argv[1], "--worker") == 0)
         return measure_worker(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "replay") == 0)
+        return replay_command(argc - 1, argv + 1);
     const struct sigaction action = {.sa_handler = on_signal};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);

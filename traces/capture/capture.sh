@@ -1,12 +1,12 @@
 #!/bin/sh
-# A GPU session in one command: checks that the device computes what it should, then measures until
+# A capture in one command: checks that the device computes what it should, then measures until
 # the budget is spent, without MPS first and under an MPS server of its own where one can be
 # started. Run it again to go on with the same file.
 #
 #   traces/capture/capture.sh [OUT.h5 [SECONDS [OPTION…]]]
 #
-# CAPTURE names the program (build/capture); further options go to it (capture --help). A file
-# OUT.log has what was printed.
+# CAPTURE names the program (build/capture); further options go to it (capture --help). MPS=no leaves
+# MPS out. A file OUT.log has what was printed.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -26,15 +26,8 @@ log=$out.log
     nvidia-smi 2>/dev/null || echo "capture.sh: no nvidia-smi here"
 } >>"$log" 2>&1
 
-# cuDNN opens its parts by name: where the loader does not know their folder, an installed PyTorch's
-# packages have them.
-for folder in "${CUDA:-/usr/local/cuda}"/lib64 /opt/*/.venv/lib/python3*/site-packages/nvidia/*/lib \
-    /usr/local/lib/python3*/*-packages/nvidia/*/lib; do
-    if [ -d "$folder" ]; then
-        LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
-    fi
-done
-export LD_LIBRARY_PATH
+LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
+. traces/capture/libraries.sh
 
 if ! "$capture" --self-test >"$out.test" 2>&1; then
     cat "$out.test" >>"$log"
@@ -46,7 +39,7 @@ rm -f "$out.test"
 
 # A fifth is for MPS, where there is one.
 mps=0
-if command -v nvidia-cuda-mps-control >/dev/null 2>&1; then
+if [ "${MPS:-yes}" = yes ] && command -v nvidia-cuda-mps-control >/dev/null 2>&1; then
     mps=$((budget / 5))
 fi
 "$capture" --out "$out" --budget-s $((budget - mps)) --mechanism green "$@" 2>&1 | tee -a "$log"

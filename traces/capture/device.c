@@ -196,6 +196,8 @@ static bool open_device(struct device *device, struct error *error)
 {
     const struct device_api *api = &device->api;
     const double start = now_ms();
+    /* As many hardware queues as there can be: streams that share one wait for each other. */
+    (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     if (!device_check(device, api->cuInit(0), "cuInit", error) ||
         !device_check(device, api->cuDeviceGet(&device->handle, 0), "device 0", error) ||
         !device_check(device, api->cuDevicePrimaryCtxRetain(&device->context, device->handle),
@@ -259,14 +261,52 @@ CUfunction device_kernel(const struct device *device, const char *name, bool hal
 
 /* ---- Partitions ------------------------------------------------------------------------------ */
 
-static bool make_green(struct device *device, CUdevResource *resource, struct partition *partition,
+bool device_split(struct device *device, struct error *error)
+{
+    CUdevResource all;
+    if (device->group_count > 0)
+        return true;
+    if (device->api.cuGreenCtxCreate == NULL)
+        return error_run(error, "capture: this driver has no green contexts (CUDA 12.4 has)");
+    if (!device_check(
+            device,
+            device->api.cuDeviceGetDevResource(device->handle, &all, CU_DEV_RESOURCE_TYPE_SM),
+            "the device's multiprocessors", error))
+        return false;
+    /* Asked for as few as one, the driver rounds up to the least that the architecture has. What
+     * a split gives cannot be split again, but any of its groups make a context together. */
+    unsigned count = 0;
+    if (!device_check(device,
+                      device->api.cuDevSmResourceSplitByCount(NULL, &count, &all, NULL, 0, 1),
+                      "counting the parts of a split", error))
+        return false;
+    if (count > SLICES_GROUPS)
+        count = SLICES_GROUPS;
+    if (!device_check(
+            device,
+            device->api.cuDevSmResourceSplitByCount(device->groups, &count, &all, NULL, 0, 1),
+            "splitting the multiprocessors", error))
+        return false;
+    device->group_count = count;
+    return true;
+}
+
+static bool make_green(struct device *device, uint64_t groups, struct partition *partition,
                        struct error *error)
 {
     const struct device_api *api = &device->api;
+    CUdevResource chosen[SLICES_GROUPS];
     CUdevResourceDesc description = NULL;
+    unsigned count = 0;
+    if (!device_split(device, error))
+        return false;
+    for (unsigned g = 0; g < device->group_count; g++)
+        if ((groups >> g & 1) != 0) {
+            partition->sms += (int)device->groups[g].sm.smCount;
+            chosen[count++] = device->groups[g];
+        }
     partition->green = true;
-    partition->sms = (int)resource->sm.smCount;
-    return device_check(device, api->cuDevResourceGenerateDesc(&description, resource, 1),
+    return device_check(device, api->cuDevResourceGenerateDesc(&description, chosen, count),
                         "a green context's multiprocessors", error) &&
            device_check(device,
                         api->cuGreenCtxCreate(&partition->green_context, description,
@@ -290,52 +330,12 @@ static bool make_whole(struct device *device, struct partition *partition, struc
                         "a stream", error);
 }
 
-/* Each takes its part of what the ones before it left. */
-static bool make_disjoint(struct device *device, const int *sms, size_t count,
-                          struct partition *partitions, struct error *error)
-{
-    CUdevResource all;
-    if (device->api.cuGreenCtxCreate == NULL)
-        return error_run(error, "capture: this driver has no green contexts (CUDA 12.4 has)");
-    if (!device_check(
-            device,
-            device->api.cuDeviceGetDevResource(device->handle, &all, CU_DEV_RESOURCE_TYPE_SM),
-            "the device's multiprocessors", error))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        CUdevResource part;
-        CUdevResource rest;
-        unsigned groups = 1;
-        if (!device_check(device,
-                          device->api.cuDevSmResourceSplitByCount(&part, &groups, &all, &rest, 0,
-                                                                  (unsigned)sms[i]),
-                          "splitting the multiprocessors", error) ||
-            !make_green(device, &part, &partitions[i], error))
-            return false;
-        all = rest;
-    }
-    return true;
-}
-
-bool partition_create_disjoint(struct device *device, const int *sms, size_t count,
-                               struct partition *partitions, struct error *error)
-{
-    for (size_t i = 0; i < count; i++)
-        partitions[i] = (struct partition){.sms = 0};
-    if (make_disjoint(device, sms, count, partitions, error))
-        return true;
-    for (size_t i = 0; i < count; i++)
-        partition_destroy(device, &partitions[i]);
-    return false;
-}
-
-bool partition_create(struct device *device, int sms, struct partition *partition,
+bool partition_create(struct device *device, uint64_t groups, struct partition *partition,
                       struct error *error)
 {
     *partition = (struct partition){.sms = 0};
-    if (sms > 0 && sms < device->sms)
-        return partition_create_disjoint(device, &sms, 1, partition, error);
-    if (make_whole(device, partition, error))
+    if (groups == 0 ? make_whole(device, partition, error)
+                    : make_green(device, groups, partition, error))
         return true;
     partition_destroy(device, partition);
     return false;

@@ -15,6 +15,7 @@
 #include <cudnn.h>
 
 #include "sim/error.h"
+#include "traces/capture/slices.h"
 
 #define DEVICE_DRIVER_FUNCTIONS(X)                                                                 \
     X(cuInit)                                                                                      \
@@ -37,6 +38,7 @@
     X(cuMemcpyDtoH)                                                                                \
     X(cuMemcpyHtoDAsync)                                                                           \
     X(cuMemcpyDtoHAsync)                                                                           \
+    X(cuMemcpyDtoD)                                                                                \
     X(cuMemcpyDtoDAsync)                                                                           \
     X(cuLibraryLoadData)                                                                           \
     X(cuLibraryUnload)                                                                             \
@@ -82,6 +84,8 @@
     X(cudnnSetConvolutionMathType)                                                                 \
     X(cudnnGetConvolutionForwardAlgorithm_v7)                                                      \
     X(cudnnGetConvolutionBackwardDataAlgorithm_v7)                                                 \
+    X(cudnnGetConvolutionForwardWorkspaceSize)                                                     \
+    X(cudnnGetConvolutionBackwardDataWorkspaceSize)                                                \
     X(cudnnConvolutionForward)                                                                     \
     X(cudnnConvolutionBackwardData)
 
@@ -112,6 +116,8 @@ struct device {
     CUdevice handle;
     CUcontext context; /* the primary one, retained and current */
     CUlibrary kernels; /* ours, for every context; NULL until device_load_kernels */
+    CUdevResource groups[SLICES_GROUPS]; /* of one split; see device_split */
+    unsigned group_count;
     char name[128];
     int sms;
     int major, minor;
@@ -139,23 +145,23 @@ bool device_check_cublas(cublasStatus_t status, const char *what, struct error *
 CUfunction device_kernel(const struct device *device, const char *name, bool half,
                          struct error *error);
 
+/* Splits the multiprocessors into the smallest groups there are, once: device->groups. False with
+ * ERROR_RUN where the driver has no green contexts or refuses. */
+bool device_split(struct device *device, struct error *error);
+
 /* A part of the device: all of it, or a green context of some of its multiprocessors. */
 struct partition {
-    bool green;
     CUgreenCtx green_context;
     CUcontext context;
     CUstream stream;
-    int sms; /* that it came to: the driver rounds up to what the architecture splits by */
+    bool green;
+    int sms; /* that it came to */
 };
 
-/* `sms` 0 or at least the device's: the whole device. False with ERROR_RUN where the driver has no
- * green contexts or refuses. The device's context is current afterwards. */
-bool partition_create(struct device *device, int sms, struct partition *partition,
+/* `groups`: those of the split, as bits (slices.h); 0: the whole device. Partitions without a group
+ * in common share no multiprocessor. On failure none is left. */
+bool partition_create(struct device *device, uint64_t groups, struct partition *partition,
                       struct error *error);
-/* `count` partitions that share no multiprocessor; false where they do not fit. On failure none is
- * left. */
-bool partition_create_disjoint(struct device *device, const int *sms, size_t count,
-                               struct partition *partitions, struct error *error);
 void partition_destroy(struct device *device, struct partition *partition);
 
 #endif

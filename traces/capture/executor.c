@@ -29,6 +29,7 @@ struct step {
     cudnnFilterDescriptor_t filter;
     cudnnConvolutionDescriptor_t convolution;
     int algorithm;
+    cudnnMathType_t arithmetic;
     CUdeviceptr pointers; /* attention: arrays of heads' addresses */
 };
 
@@ -36,12 +37,16 @@ struct executor {
     struct device *device;
     const struct graph *graph;
     bool half;
+    bool own_inputs;
     size_t element;
+    struct executor_kin kin;
     struct graph_arena arena;
     struct node_weights *weights;
     struct step *steps;
     size_t step_count;
     CUdeviceptr weight_block, activation_block, workspace;
+    CUdeviceptr input_block; /* 0: inputs lie in the arena */
+    CUdeviceptr *places;     /* of each node's output */
     struct executor_sizes sizes;
     size_t workspace_bytes;
     struct {
@@ -58,28 +63,45 @@ static double now_ms(void)
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
-static bool make_handles(struct lane *lane, struct error *error)
+static void destroy_handles(struct lane *lane)
 {
-    struct device *device = lane->device;
-    return device_check(device, device->api.cuCtxSetCurrent(lane->partition.context),
-                        "a lane's context", error) &&
-           device_check_cudnn(device, device->api.cudnnCreate(&lane->cudnn), "cuDNN", error) &&
-           device_check_cudnn(device,
-                              device->api.cudnnSetStream(lane->cudnn, lane->partition.stream),
-                              "cuDNN's stream", error) &&
-           device_check_cublas(device->api.cublasCreate(&lane->cublas), "cuBLAS", error) &&
-           device_check_cublas(device->api.cublasSetStream(lane->cublas, lane->partition.stream),
-                               "cuBLAS's stream", error);
+    if (lane->cublas != NULL)
+        (void)lane->device->api.cublasDestroy(lane->cublas);
+    if (lane->cudnn != NULL)
+        (void)lane->device->api.cudnnDestroy(lane->cudnn);
+    lane->cublas = NULL;
+    lane->cudnn = NULL;
 }
 
+static bool make_handles(struct lane *lane, CUcontext context, struct error *error)
+{
+    struct device *device = lane->device;
+    const bool good =
+        device_check(device, device->api.cuCtxSetCurrent(context), "a lane's context", error) &&
+        device_check_cudnn(device, device->api.cudnnCreate(&lane->cudnn), "cuDNN", error) &&
+        device_check_cudnn(device, device->api.cudnnSetStream(lane->cudnn, lane->partition.stream),
+                           "cuDNN's stream", error) &&
+        device_check_cublas(device->api.cublasCreate(&lane->cublas), "cuBLAS", error) &&
+        device_check_cublas(device->api.cublasSetStream(lane->cublas, lane->partition.stream),
+                            "cuBLAS's stream", error);
+    if (!good)
+        destroy_handles(lane);
+    return good;
+}
+
+/* Handles belong to the lane's context. Where a library does not take a green one, those of the
+ * whole device serve: the stream decides where kernels run. */
 bool lane_create(struct device *device, const struct partition *partition, struct lane *lane,
                  struct error *error)
 {
+    struct error refused = {0};
     *lane = (struct lane){.device = device, .partition = *partition};
-    const bool good = make_handles(lane, error);
+    const bool good = partition->green ? make_handles(lane, partition->context, &refused) ||
+                                             make_handles(lane, device->context, error)
+                                       : make_handles(lane, partition->context, error);
+    (void)device->api.cuCtxSetCurrent(device->context);
     if (!good)
         lane_destroy(lane);
-    (void)device->api.cuCtxSetCurrent(device->context);
     return good;
 }
 
@@ -88,10 +110,7 @@ void lane_destroy(struct lane *lane)
     if (lane->device == NULL)
         return;
     (void)lane->device->api.cuCtxSetCurrent(lane->partition.context);
-    if (lane->cublas != NULL)
-        (void)lane->device->api.cublasDestroy(lane->cublas);
-    if (lane->cudnn != NULL)
-        (void)lane->device->api.cudnnDestroy(lane->cudnn);
+    destroy_handles(lane);
     (void)lane->device->api.cuCtxSetCurrent(lane->device->context);
     partition_destroy(lane->device, &lane->partition);
     *lane = (struct lane){.device = NULL};
@@ -259,15 +278,38 @@ static void rebase_weights(struct executor *e)
     }
 }
 
+static bool allocate(struct executor *e, CUdeviceptr *block, size_t bytes, const char *what,
+                     struct error *error)
+{
+    if (!device_check(e->device, e->device->api.cuMemAlloc(block, bytes), what, error))
+        return false;
+    e->sizes.allocated += bytes;
+    return true;
+}
+
+static bool copy_block(const struct executor *e, CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                       struct error *error)
+{
+    return device_check(e->device, e->device->api.cuMemcpyDtoD(to, from, bytes), "copying memory",
+                        error);
+}
+
+/* From the host, or from an executor that has them. */
 static bool upload_weights(struct executor *e, const char *host, struct error *error)
 {
     const double start = now_ms();
-    const struct device_api *api = &e->device->api;
-    if (!device_check(e->device, api->cuMemAlloc(&e->weight_block, e->sizes.weights),
-                      "memory for weights", error) ||
-        !device_check(e->device, api->cuMemcpyHtoD(e->weight_block, host, e->sizes.weights),
-                      "uploading weights", error))
+    const struct executor *like = e->kin.like;
+    if (e->kin.room != NULL) {
+        e->weight_block = e->kin.room->weight_block;
+    } else if (!allocate(e, &e->weight_block, e->sizes.weights, "memory for weights", error) ||
+               !(like != NULL
+                     ? copy_block(e, e->weight_block, like->weight_block, e->sizes.weights, error)
+                     : device_check(
+                           e->device,
+                           e->device->api.cuMemcpyHtoD(e->weight_block, host, e->sizes.weights),
+                           "uploading weights", error))) {
         return false;
+    }
     e->sizes.weights_ms = now_ms() - start;
     rebase_weights(e);
     return true;
@@ -285,9 +327,13 @@ static bool make_weights(struct executor *e, uint64_t seed, struct error *error)
         most = numbers > most ? numbers : most;
     }
     e->sizes.weights = bytes;
+    if (e->weights == NULL)
+        return error_run(error, "%s: out of memory for its weights", e->graph->path);
+    if (e->kin.room != NULL || e->kin.like != NULL)
+        return upload_weights(e, NULL, error);
     float *room = malloc((most + 1) * sizeof *room);
     char *host = calloc(1, bytes);
-    bool good = e->weights != NULL && room != NULL && host != NULL;
+    bool good = room != NULL && host != NULL;
     if (!good)
         error_run(error, "%s: out of memory for its weights", e->graph->path);
     for (size_t s = 0; good && s < e->step_count; s++)
@@ -358,49 +404,107 @@ static bool describe_convolution(const struct executor *e, const struct graph_no
                "a convolution's arithmetic", error);
 }
 
-/* The first that cuDNN's heuristics propose and that fits into the workspace. */
-static bool choose_forward(struct executor *e, const struct lane *lane, struct step *step,
-                           struct error *error)
+/* What cuDNN proposes for a convolution, of either direction. */
+struct proposal {
+    int algorithm;
+    cudnnMathType_t arithmetic;
+    bool good;
+};
+
+enum {
+    PROPOSALS = (int)CUDNN_CONVOLUTION_FWD_ALGO_COUNT > (int)CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT
+                    ? (int)CUDNN_CONVOLUTION_FWD_ALGO_COUNT
+                    : (int)CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT
+};
+
+static bool propose_forward(const struct executor *e, const struct lane *lane,
+                            const struct step *step, struct proposal *proposals, int *count,
+                            struct error *error)
 {
     cudnnConvolutionFwdAlgoPerf_t found[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
-    int count = 0;
     if (!device_check_cudnn(e->device,
                             e->device->api.cudnnGetConvolutionForwardAlgorithm_v7(
                                 lane->cudnn, step->in, step->filter, step->convolution, step->out,
-                                CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, found),
+                                CUDNN_CONVOLUTION_FWD_ALGO_COUNT, count, found),
                             "choosing an algorithm", error))
         return false;
-    for (int i = 0; i < count; i++)
-        if (found[i].status == CUDNN_STATUS_SUCCESS && found[i].memory <= WORKSPACE_LIMIT) {
-            step->algorithm = (int)found[i].algo;
-            if (found[i].memory > e->workspace_bytes)
-                e->workspace_bytes = found[i].memory;
-            return true;
-        }
-    return error_run(error, "capture: %s: cuDNN has no algorithm for layer \"%s\"", e->graph->name,
-                     e->graph->nodes[step->node].name);
+    for (int i = 0; i < *count; i++)
+        proposals[i] = (struct proposal){(int)found[i].algo, found[i].mathType,
+                                         found[i].status == CUDNN_STATUS_SUCCESS};
+    return true;
 }
 
-static bool choose_backward(struct executor *e, const struct lane *lane, struct step *step,
-                            struct error *error)
+static bool propose_backward(const struct executor *e, const struct lane *lane,
+                             const struct step *step, struct proposal *proposals, int *count,
+                             struct error *error)
 {
     cudnnConvolutionBwdDataAlgoPerf_t found[CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT];
-    int count = 0;
     if (!device_check_cudnn(e->device,
                             e->device->api.cudnnGetConvolutionBackwardDataAlgorithm_v7(
                                 lane->cudnn, step->filter, step->in, step->convolution, step->out,
-                                CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, &count, found),
+                                CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, count, found),
                             "choosing an algorithm", error))
         return false;
-    for (int i = 0; i < count; i++)
-        if (found[i].status == CUDNN_STATUS_SUCCESS && found[i].memory <= WORKSPACE_LIMIT) {
-            step->algorithm = (int)found[i].algo;
-            if (found[i].memory > e->workspace_bytes)
-                e->workspace_bytes = found[i].memory;
+    for (int i = 0; i < *count; i++)
+        proposals[i] = (struct proposal){(int)found[i].algo, found[i].mathType,
+                                         found[i].status == CUDNN_STATUS_SUCCESS};
+    return true;
+}
+
+/* The bytes that the algorithm asks for; false where cuDNN does not run it here after all. */
+static bool workspace_of(const struct executor *e, const struct lane *lane, const struct step *step,
+                         bool forward, int algorithm, size_t *bytes)
+{
+    const struct device_api *api = &e->device->api;
+    const cudnnStatus_t status =
+        forward ? api->cudnnGetConvolutionForwardWorkspaceSize(
+                      lane->cudnn, step->in, step->filter, step->convolution, step->out,
+                      (cudnnConvolutionFwdAlgo_t)algorithm, bytes)
+                : api->cudnnGetConvolutionBackwardDataWorkspaceSize(
+                      lane->cudnn, step->filter, step->in, step->convolution, step->out,
+                      (cudnnConvolutionBwdDataAlgo_t)algorithm, bytes);
+    return status == CUDNN_STATUS_SUCCESS && *bytes <= WORKSPACE_LIMIT;
+}
+
+/* Takes an algorithm with the arithmetic that it was proposed with; false where it does not do. */
+static bool take_algorithm(struct executor *e, const struct lane *lane, struct step *step,
+                           bool forward, const struct proposal *proposal)
+{
+    size_t bytes = 0;
+    if (!proposal->good ||
+        e->device->api.cudnnSetConvolutionMathType(step->convolution, proposal->arithmetic) !=
+            CUDNN_STATUS_SUCCESS ||
+        !workspace_of(e, lane, step, forward, proposal->algorithm, &bytes))
+        return false;
+    step->algorithm = proposal->algorithm;
+    step->arithmetic = proposal->arithmetic;
+    if (bytes > e->workspace_bytes)
+        e->workspace_bytes = bytes;
+    return true;
+}
+
+/* The first that cuDNN's heuristics propose and that fits into the workspace. */
+static bool choose_algorithm(struct executor *e, const struct lane *lane, struct step *step,
+                             struct error *error)
+{
+    const struct graph_node *node = &e->graph->nodes[step->node];
+    const bool forward = node->kind == GRAPH_CONV;
+    struct proposal proposals[PROPOSALS];
+    int count = 0;
+    if (e->kin.like != NULL) {
+        const struct step *known = &e->kin.like->steps[step - e->steps];
+        proposals[0] = (struct proposal){known->algorithm, known->arithmetic, true};
+        if (take_algorithm(e, lane, step, forward, &proposals[0]))
             return true;
-        }
+    }
+    if (!(forward ? propose_forward(e, lane, step, proposals, &count, error)
+                  : propose_backward(e, lane, step, proposals, &count, error)))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (take_algorithm(e, lane, step, forward, &proposals[i]))
+            return true;
     return error_run(error, "capture: %s: cuDNN has no algorithm for layer \"%s\"", e->graph->name,
-                     e->graph->nodes[step->node].name);
+                     node->name);
 }
 
 static bool plan_convolution(struct executor *e, const struct lane *lane, struct step *step,
@@ -410,15 +514,14 @@ static bool plan_convolution(struct executor *e, const struct lane *lane, struct
     return describe_tensor(e, &e->graph->nodes[node->inputs[0]].shape, &step->in, error) &&
            describe_tensor(e, &node->shape, &step->out, error) &&
            describe_filter(e, node, step, error) && describe_convolution(e, node, step, error) &&
-           (node->kind == GRAPH_CONV ? choose_forward(e, lane, step, error)
-                                     : choose_backward(e, lane, step, error));
+           choose_algorithm(e, lane, step, error);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 static CUdeviceptr place_of(const struct executor *e, size_t node)
 {
-    return e->activation_block + e->arena.offsets[node];
+    return e->places[node];
 }
 
 /* Addresses of each head of each item in query, key, value, scores and output, five arrays behind
@@ -456,23 +559,68 @@ static bool plan_attention(const struct executor *e, struct step *step, struct e
     return good;
 }
 
+/* A block of the room where it has one that is large enough. */
+static bool take_block(struct executor *e, CUdeviceptr *block, size_t bytes, CUdeviceptr room,
+                       size_t room_bytes, const char *what, struct error *error)
+{
+    if (bytes == 0)
+        return true;
+    if (room_bytes >= bytes) {
+        *block = room;
+        return true;
+    }
+    return allocate(e, block, bytes, what, error);
+}
+
+static size_t input_bytes(const struct executor *e, size_t node)
+{
+    const struct graph_node *input = &e->graph->nodes[node];
+    return (size_t)graph_elements(&input->shape) * (input->tokens ? sizeof(int) : e->element);
+}
+
+static bool place_inputs(struct executor *e, struct error *error)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < e->graph->node_count; i++)
+        if (e->graph->nodes[i].kind == GRAPH_INPUT)
+            bytes += aligned(input_bytes(e, i));
+    if (!allocate(e, &e->input_block, bytes, "memory for inputs", error))
+        return false;
+    bytes = 0;
+    for (size_t i = 0; i < e->graph->node_count; i++)
+        if (e->graph->nodes[i].kind == GRAPH_INPUT) {
+            e->places[i] = e->input_block + bytes;
+            bytes += aligned(input_bytes(e, i));
+        }
+    return true;
+}
+
 static bool make_memory(struct executor *e, struct error *error)
 {
-    const struct device_api *api = &e->device->api;
+    static const struct executor none = {.half = false};
+    const struct executor *room = e->kin.room == NULL ? &none : e->kin.room;
     e->sizes.activations = e->arena.bytes;
     e->sizes.workspace = e->workspace_bytes;
-    return device_check(e->device, api->cuMemAlloc(&e->activation_block, e->arena.bytes),
-                        "memory for activations", error) &&
-           (e->workspace_bytes == 0 ||
-            device_check(e->device, api->cuMemAlloc(&e->workspace, e->workspace_bytes),
-                         "memory for convolutions", error));
+    e->places = calloc(e->graph->node_count, sizeof *e->places);
+    if (e->places == NULL || e->arena.offsets == NULL)
+        return error_run(error, "%s: out of memory", e->graph->path);
+    if (!take_block(e, &e->activation_block, e->arena.bytes, room->activation_block,
+                    room->arena.bytes, "memory for activations", error) ||
+        !take_block(e, &e->workspace, e->workspace_bytes, room->workspace, room->workspace_bytes,
+                    "memory for convolutions", error))
+        return false;
+    for (size_t i = 0; i < e->graph->node_count; i++)
+        e->places[i] = e->activation_block + e->arena.offsets[i];
+    return !e->own_inputs || place_inputs(e, error);
 }
 
 static bool fill_input(const struct executor *e, size_t node, uint64_t seed, struct error *error)
 {
     const bool tokens = e->graph->nodes[node].tokens;
     const size_t count = (size_t)graph_elements(&e->graph->nodes[node].shape);
-    const size_t bytes = count * (tokens ? sizeof(int) : e->element);
+    const size_t bytes = input_bytes(e, node);
+    if (e->kin.like != NULL)
+        return copy_block(e, place_of(e, node), place_of(e->kin.like, node), bytes, error);
     float *values = malloc(count * sizeof *values);
     void *reals = malloc(count * sizeof *values);
     bool good = values != NULL && reals != NULL;
@@ -548,11 +696,13 @@ static bool build(struct executor *e, uint64_t seed, const struct lane *lane, st
     for (size_t i = 0; i < e->graph->node_count; i++)
         if (e->graph->nodes[i].kind == GRAPH_INPUT && !fill_input(e, i, seed, error))
             return false;
-    return true;
+    /* Copies to the device may be under way when their calls return, and lanes wait for none. */
+    return device_check(e->device, e->device->api.cuCtxSynchronize(), "preparing a network", error);
 }
 
 struct executor *executor_create(struct device *device, const struct graph *graph, bool half,
-                                 uint64_t seed, const struct lane *lane, struct error *error)
+                                 uint64_t seed, const struct lane *lane,
+                                 const struct executor_kin *kin, struct error *error)
 {
     struct executor *e = calloc(1, sizeof *e);
     if (e == NULL) {
@@ -563,6 +713,9 @@ struct executor *executor_create(struct device *device, const struct graph *grap
     e->graph = graph;
     e->half = half;
     e->element = half ? 2 : 4;
+    e->own_inputs = kin != NULL;
+    if (kin != NULL)
+        e->kin = *kin;
     if (build(e, seed, lane, error))
         return e;
     executor_free(e);
@@ -588,13 +741,19 @@ void executor_free(struct executor *e)
 {
     if (e == NULL)
         return;
-    const CUdeviceptr blocks[] = {e->weight_block, e->activation_block, e->workspace};
+    const struct executor *room = e->kin.room;
+    const CUdeviceptr blocks[] = {e->weight_block, e->activation_block, e->workspace,
+                                  e->input_block};
+    const CUdeviceptr others[] = {room == NULL ? 0 : room->weight_block,
+                                  room == NULL ? 0 : room->activation_block,
+                                  room == NULL ? 0 : room->workspace, 0};
     for (size_t s = 0; s < e->step_count; s++)
         free_step(e, &e->steps[s]);
-    for (size_t i = 0; i < 3; i++)
-        if (blocks[i] != 0)
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+        if (blocks[i] != 0 && blocks[i] != others[i])
             (void)e->device->api.cuMemFree(blocks[i]);
     graph_arena_free(&e->arena);
+    free(e->places);
     free(e->weights);
     free(e->steps);
     free(e);

@@ -28,10 +28,20 @@ void lane_destroy(struct lane *lane);
 
 struct executor;
 
+/* Executors of one network and precision that have something in common; each may be NULL. They
+ * outlive the new one. */
+struct executor_kin {
+    const struct executor *room; /* its weights are the new one's, and its memory, where that is
+                                  * enough: of the two only one may run at a time */
+    const struct executor *like; /* of the same batch: weights, inputs and algorithms are copied */
+};
+
 /* Weights drawn from `seed`; inputs likewise. `graph` has the wanted batch and outlives the
- * executor. `lane` is used to choose algorithms. */
+ * executor. `lane` is used to choose algorithms. `kin` NULL: on its own; otherwise inputs have
+ * memory of their own, so that what others leave in the room is not taken for one. */
 struct executor *executor_create(struct device *device, const struct graph *graph, bool half,
-                                 uint64_t seed, const struct lane *lane, struct error *error);
+                                 uint64_t seed, const struct lane *lane,
+                                 const struct executor_kin *kin, struct error *error);
 void executor_free(struct executor *executor);
 
 /* Enqueues one inference on the lane's stream and returns; work faults later show at the stream. */
@@ -43,7 +53,8 @@ bool executor_read(const struct executor *executor, size_t node, float *values,
                    struct error *error);
 
 struct executor_sizes {
-    size_t weights, activations, workspace; /* bytes allocated */
+    size_t weights, activations, workspace; /* bytes; of a room's: what is used of it */
+    size_t allocated;                       /* by this executor: all but what is a room's */
     double weights_ms;                      /* to allocate and upload the weights */
     size_t launches;                        /* kernels and library calls of one run */
 };

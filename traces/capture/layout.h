@@ -92,10 +92,11 @@ struct layout_cold_start {
     double ms;
 };
 
-/* /memory. `part`: "context" (of an idle process), "module" (kernels and library handles),
- * "weights", "activations" (arena of the batch), "workspace" (of convolutions). `planned_bytes` is
- * what the graph says (activations: the peak of tensors alive); `bytes` what was allocated, of
- * context and module what the driver's free memory fell by in another process. */
+/* /memory. `part`: "context" (of an idle process; network and precision "", batch 0), "module"
+ * (kernels and library handles), "weights", "activations" (arena of the batch), "workspace" (of
+ * convolutions). `planned_bytes` is what the graph says (activations: the peak of tensors alive);
+ * `bytes` what was allocated, of context and module what the driver's free memory fell by in
+ * another process. */
 struct layout_memory {
     char network[LAYOUT_TEXT];
     char precision[LAYOUT_TEXT];

@@ -42,15 +42,28 @@ struct session {
 
 /* ---- Lanes and executors --------------------------------------------------------------------- */
 
-static int sms_of(const struct device *device, double share_percent)
+/* Shares count in sevenths, as a replay's do: the same multiprocessors for the same share. */
+static bool plan_slices(struct session *s, struct slices *slices, struct error *error)
 {
-    return (int)floor(device->sms * share_percent / 100 + 1e-9);
+    return device_split(&s->device, error) &&
+           slices_plan((int)s->device.group_count, SLICES_CAPTURED, slices, error);
+}
+
+static bool share_partition(struct session *s, double share_percent, struct partition *partition,
+                            struct error *error)
+{
+    struct slices slices;
+    if (share_percent >= 100)
+        return partition_create(&s->device, 0, partition, error);
+    return plan_slices(s, &slices, error) &&
+           partition_create(&s->device,
+                            slices_span(&slices, 0, slices_share(&slices, share_percent)),
+                            partition, error);
 }
 
 static struct lane *lane_of(struct session *s, double share_percent, struct error *error)
 {
     struct partition partition;
-    const int sms = share_percent >= 100 ? 0 : sms_of(&s->device, share_percent);
     for (size_t i = 0; i < s->lane_count; i++)
         if (s->lanes[i].share_percent == share_percent)
             return &s->lanes[i].lane;
@@ -60,7 +73,7 @@ static struct lane *lane_of(struct session *s, double share_percent, struct erro
     }
     struct share_lane *lane = &s->lanes[s->lane_count];
     lane->share_percent = share_percent;
-    if (!partition_create(&s->device, sms, &partition, error) ||
+    if (!share_partition(s, share_percent, &partition, error) ||
         !lane_create(&s->device, &partition, &lane->lane, error))
         return NULL;
     s->lane_count++;
@@ -109,7 +122,7 @@ static struct executor *make_executor(struct session *s, const char *path, int b
     *graph = whole == NULL ? NULL : resized(path, batch, error);
     if (*graph == NULL)
         return NULL;
-    struct executor *executor = executor_create(&s->device, *graph, half, SEED, whole, error);
+    struct executor *executor = executor_create(&s->device, *graph, half, SEED, whole, NULL, error);
     if (executor == NULL) {
         graph_free(*graph);
         *graph = NULL;
@@ -167,7 +180,7 @@ static bool time_once(const struct stopwatch *timer, const struct executor *exec
                       const struct lane *lane, double *ms, struct error *error)
 {
     const struct device_api *api = &timer->device->api;
-    const CUstream stream = lane->partition.stream;
+    CUstream stream = lane->partition.stream;
     float elapsed = 0;
     if (!device_check(timer->device, api->cuCtxSetCurrent(lane->partition.context), "a context",
                       error) ||
@@ -232,6 +245,8 @@ static FILE *start_worker(const char *what, const char *path, bool half, int bat
     (void)snprintf(command, sizeof command, "%s/proc/%ld/exe --worker %s '%s' %s %d %.6f",
                    environment, (long)getpid(), what, path, half ? "fp16" : "fp32", batch,
                    measure_now_ms());
+    /* The shell sets the variable; nothing of the line comes from outside but a file's path.
+     * NOLINTNEXTLINE(cert-env33-c) */
     FILE *worker = popen(command, "r");
     if (worker == NULL)
         error_run(error, "capture: a process cannot be started");
@@ -349,24 +364,24 @@ static bool run_group(struct runner *runners, size_t count, struct error *error)
     return true;
 }
 
-/* Disjoint parts of the device where the shares allow it, else parts that overlap. */
+/* Side by side; where the shares sum to more than the device, the last ones overlap the first. */
 static bool make_partitions(struct session *s, const struct plan_point *point,
                             struct partition *partitions, struct error *error)
 {
-    int sms[PLAN_MEMBERS];
-    double total = 0;
+    struct slices slices;
+    int first = 0;
+    if (!plan_slices(s, &slices, error))
+        return false;
     for (size_t m = 0; m < point->member_count; m++) {
-        sms[m] = sms_of(&s->device, point->members[m].share_percent);
-        total += point->members[m].share_percent;
-    }
-    if (total <= 100 + 1e-6)
-        return partition_create_disjoint(&s->device, sms, point->member_count, partitions, error);
-    for (size_t m = 0; m < point->member_count; m++)
-        if (!partition_create(&s->device, sms[m], &partitions[m], error)) {
+        const int count = slices_share(&slices, point->members[m].share_percent);
+        if (!partition_create(&s->device, slices_span(&slices, first, count), &partitions[m],
+                              error)) {
             while (m-- > 0)
                 partition_destroy(&s->device, &partitions[m]);
             return false;
         }
+        first += count;
+    }
     return true;
 }
 
@@ -431,7 +446,7 @@ static bool copy_once(struct session *s, void *host, CUdeviceptr device, size_t 
                       const struct lane *lane, double *ms, struct error *error)
 {
     const struct device_api *api = &s->device.api;
-    const CUstream stream = lane->partition.stream;
+    CUstream stream = lane->partition.stream;
     const double start = measure_now_ms();
     const CUresult result = to_host ? api->cuMemcpyDtoHAsync(host, device, bytes, stream)
                                     : api->cuMemcpyHtoDAsync(device, host, bytes, stream);
@@ -511,12 +526,14 @@ static bool measure_memory(void *state, const struct plan *plan, const struct pl
 {
     struct session *s = state;
     const struct plan_member *member = &point->members[0];
-    const struct graph *graph = plan->networks[member->network].graph;
     const struct executor *executor = executor_of(s, plan, member, point->half, error);
+    struct graph *graph = executor == NULL ? NULL : plan_graph(plan, member, error);
     struct graph_arena arena;
-    if (executor == NULL || !memory_of_process(s, graph->path, bytes, error) ||
-        !graph_arena_plan(graph, point->half ? 2 : 4, 256, &arena, error))
+    if (graph == NULL || !memory_of_process(s, graph->path, bytes, error) ||
+        !graph_arena_plan(graph, point->half ? 2 : 4, 256, &arena, error)) {
+        graph_free(graph);
         return false;
+    }
     const struct executor_sizes sizes = executor_sizes(executor);
     planned[2] = (long long)graph_weight_bytes(graph, point->half ? 2 : 4);
     planned[3] = (long long)arena.peak_live_bytes;
@@ -524,6 +541,7 @@ static bool measure_memory(void *state, const struct plan *plan, const struct pl
     bytes[3] = (long long)sizes.activations;
     bytes[4] = (long long)sizes.workspace;
     graph_arena_free(&arena);
+    graph_free(graph);
     return true;
 }
 
@@ -539,7 +557,7 @@ static bool measure_share(void *state, double from_percent, double to_percent,
         !device_check(&s->device, api->cuCtxSetCurrent(old->partition.context), "a context", error))
         return false;
     double start = measure_now_ms();
-    if (!partition_create(&s->device, sms_of(&s->device, to_percent), &partition, error) ||
+    if (!share_partition(s, to_percent, &partition, error) ||
         !lane_create(&s->device, &partition, &lane, error))
         return false;
     parts[0] = measure_now_ms() - start;

@@ -96,11 +96,13 @@ static bool rehearse_memory(void *state, const struct plan *plan, const struct p
                             long long planned[static MEASURE_PARTS],
                             long long bytes[static MEASURE_PARTS], struct error *error)
 {
-    const struct graph *graph = plan->networks[point->members[0].network].graph;
+    struct graph *graph = plan_graph(plan, &point->members[0], error);
     struct graph_arena arena;
     (void)state;
-    if (!graph_arena_plan(graph, point->half ? 2 : 4, 256, &arena, error))
+    if (graph == NULL || !graph_arena_plan(graph, point->half ? 2 : 4, 256, &arena, error)) {
+        graph_free(graph);
         return false;
+    }
     const long long parts[] = {500000000, 200000000,
                                (long long)graph_weight_bytes(graph, point->half ? 2 : 4),
                                (long long)arena.bytes, 64000000};
@@ -109,6 +111,7 @@ static bool rehearse_memory(void *state, const struct plan *plan, const struct p
         bytes[i] = parts[i];
     }
     graph_arena_free(&arena);
+    graph_free(graph);
     return true;
 }
 

@@ -9,7 +9,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-enum { BATCHES = 9, SAMPLES_LEAST = 12 };
+enum { BATCHES = 9, SAMPLES_LEAST = 12, UP_BATCH_STEP = 8 };
 static const double POINT_SECONDS = 0.25; /* of samples at least aimed at */
 static const double WIDTH_ENOUGH = 0.01;
 
@@ -109,15 +109,26 @@ static bool load_networks(struct plan *plan, const struct plan_options *options,
 
 /* ---- Points ---------------------------------------------------------------------------------- */
 
-size_t plan_shares(double shares[static 32])
+size_t plan_shares(bool sevenths, double shares[static 32])
 {
     size_t count = 0;
     for (int k = 1; k <= 7; k++)
         shares[count++] = 100.0 * k / 7;
-    for (int k = 1; k < 10; k++)
+    for (int k = 1; k < 10 && !sevenths; k++)
         shares[count++] = 10.0 * k;
     gsl_sort(shares, 1, count);
     return count;
+}
+
+struct graph *plan_graph(const struct plan *plan, const struct plan_member *member,
+                         struct error *error)
+{
+    struct graph *graph = graph_load(plan->networks[member->network].graph->path, error);
+    if (graph != NULL && !graph_resize(graph, member->batch, 0, 0, error)) {
+        graph_free(graph);
+        return NULL;
+    }
+    return graph;
 }
 
 double plan_estimate_ms(const struct plan *plan, const struct plan_member *member, bool half)
@@ -183,7 +194,7 @@ static bool add_latencies(struct plan *plan, const struct plan_options *options,
                           bool half)
 {
     double shares[32];
-    const size_t count = plan_shares(shares);
+    const size_t count = plan_shares(options->sevenths, shares);
     const int largest = options->largest_batch > 0 ? options->largest_batch : 32;
     const size_t block = plan->count;
     for (int batch = 1; batch <= largest && batch <= 1 << (BATCHES - 1); batch *= 2)
@@ -204,11 +215,28 @@ static bool add_latencies(struct plan *plan, const struct plan_options *options,
     return true;
 }
 
+/* Four networks at a seventh each: what many small batches do to each other. */
+static bool add_crowd(struct plan *plan, const struct plan_options *options, size_t first)
+{
+    struct plan_point point = {
+        .table = PLAN_COLOCATION,
+        .mechanism = options->mechanism,
+        .half = options->fp16 || !options->fp32,
+        .member_count = PLAN_MEMBERS,
+    };
+    for (size_t m = 0; m < PLAN_MEMBERS; m++)
+        point.members[m] = (struct plan_member){(first + m) % plan->network_count, 2, 100.0 / 7};
+    return add_point(plan, point);
+}
+
 static bool add_groups(struct plan *plan, const struct plan_options *options)
 {
     static const double pair_shares[] = {300.0 / 7, 500.0 / 7};
     const bool half = options->fp16 || !options->fp32;
     const size_t n = plan->network_count;
+    for (size_t a = 0; a < n; a++)
+        if (!add_crowd(plan, options, a))
+            return false;
     for (size_t a = 0; a < n; a++)
         for (size_t b = a; b < n; b++)
             for (size_t s = 0; s < 2; s++) {
@@ -233,21 +261,31 @@ static bool add_groups(struct plan *plan, const struct plan_options *options)
     return true;
 }
 
+/* What a network takes to be up, alone and, where the budget allows, with larger batches. */
+static bool add_up(struct plan *plan, const struct plan_options *options, size_t network)
+{
+    const int largest = options->largest_batch > 0 ? options->largest_batch : 32;
+    for (int batch = 1; batch <= largest; batch *= UP_BATCH_STEP) {
+        struct plan_point point = {
+            .table = PLAN_MEMORY,
+            .half = options->fp16 || !options->fp32,
+            .members = {{network, batch, 100}},
+            .member_count = 1,
+        };
+        if (!add_point(plan, point))
+            return false;
+        point.table = PLAN_COLD_START;
+        if (options->fresh_processes && !add_point(plan, point))
+            return false;
+    }
+    return true;
+}
+
 static bool add_rest(struct plan *plan, const struct plan_options *options)
 {
     bool good = true;
-    for (size_t n = 0; n < plan->network_count && good; n++) {
-        const struct plan_point point = {
-            .half = options->fp16 || !options->fp32,
-            .members = {{n, 1, 100}},
-            .member_count = 1,
-        };
-        struct plan_point own = point;
-        own.table = PLAN_MEMORY;
-        good = add_point(plan, own);
-        own.table = PLAN_COLD_START;
-        good = good && (!options->fresh_processes || add_point(plan, own));
-    }
+    for (size_t n = 0; n < plan->network_count && good; n++)
+        good = add_up(plan, options, n);
     for (double bytes = 4096; bytes <= 268435456 && good; bytes *= 4)
         good = add_point(plan, (struct plan_point){.table = PLAN_COPIES, .bytes = bytes});
     for (int threads = 1; threads <= 8 && good; threads++)
@@ -415,6 +453,10 @@ static double score(const struct plan *plan, const struct plan_point *point)
             value = is_corner(plan, point) ? 1e6 : 1e3;
     } else if (point->state == PLAN_DONE) {
         value = 0;
+    } else if (point->table == PLAN_MEMORY || point->table == PLAN_COLD_START) {
+        value = point->members[0].batch == 1 ? 1 : 1e-3; /* all networks first */
+    } else if (point->table == PLAN_COLOCATION) {
+        value = point->member_count == PLAN_MEMBERS ? 1e3 : 1; /* few, and farthest from pairs */
     }
     return value / fmax(point->estimated_s, 1e-3);
 }

@@ -83,6 +83,7 @@ struct plan_options {
     const char *const *names; /* networks; NULL: all of the folder */
     size_t name_count;
     bool fp32, fp16;               /* neither: both */
+    bool sevenths;                 /* of the shares, these alone */
     int largest_batch;             /* 0: 32 */
     enum plan_mechanism mechanism; /* how shares below 100 % are given */
     bool fresh_processes;          /* cold starts, which take a process each */
@@ -91,6 +92,10 @@ struct plan_options {
 /* NULL with an error where a network cannot be read. */
 struct plan *plan_create(const struct plan_options *options, struct error *error);
 void plan_free(struct plan *plan);
+
+/* The member's network at its batch; NULL with an error. The caller frees. */
+struct graph *plan_graph(const struct plan *plan, const struct plan_member *member,
+                         struct error *error);
 
 /* One inference, ms: the estimate before any measurement. */
 double plan_estimate_ms(const struct plan *plan, const struct plan_member *member, bool half);
@@ -113,6 +118,6 @@ void plan_book(struct plan *plan, struct plan_point *point, const double *sample
 double plan_remaining(const struct plan *plan, enum plan_table table, size_t *count);
 
 /* Shares of the grid, ascending, in percent; returns how many (at most 32). */
-size_t plan_shares(double shares[static 32]);
+size_t plan_shares(bool sevenths, double shares[static 32]);
 
 #endif

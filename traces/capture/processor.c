@@ -380,17 +380,17 @@ void processor_node(const struct graph *graph, size_t index, const float *const 
                     const float *matrix, const float *scale, const float *shift, float *output)
 {
     const struct graph_node *node = &graph->nodes[index];
-    const struct task task = {
+    struct task task = {
         .node = node,
         .in = &graph->nodes[node->inputs[0]].shape,
-        .second = node->input_count > 1 ? &graph->nodes[node->inputs[1]].shape : NULL,
+        .second = &graph->nodes[node->inputs[node->input_count > 1 ? 1 : 0]].shape,
         .inputs = inputs,
         .matrix = matrix,
         .scale = scale,
         .shift = shift,
-        .out = output,
         .count = (size_t)graph_elements(&node->shape),
     };
+    task.out = output;
     run_task(graph, &task);
 }
 
@@ -413,7 +413,7 @@ static bool fill_input(const struct graph *graph, size_t index, uint64_t seed, f
 
 static bool run_drawn(const struct graph *graph, size_t index, uint64_t seed, float **outputs)
 {
-    const float *inputs[GRAPH_INPUT_LIMIT] = {NULL};
+    const float *inputs[GRAPH_INPUT_LIMIT];
     const struct graph_node *node = &graph->nodes[index];
     const struct weights_count count = weights_count(graph, index);
     float *numbers = malloc((count.matrix + count.scale + count.shift + 1) * sizeof *numbers);
@@ -422,8 +422,8 @@ static bool run_drawn(const struct graph *graph, size_t index, uint64_t seed, fl
     float *scale = numbers + count.matrix;
     float *shift = scale + count.scale;
     weights_fill(graph, index, seed, numbers, scale, shift);
-    for (size_t k = 0; k < node->input_count; k++)
-        inputs[k] = outputs[node->inputs[k]];
+    for (size_t k = 0; k < GRAPH_INPUT_LIMIT; k++)
+        inputs[k] = outputs[node->inputs[k < node->input_count ? k : 0]];
     processor_node(graph, index, inputs, numbers, count.scale > 0 ? scale : NULL,
                    count.shift > 0 ? shift : NULL, outputs[index]);
     free(numbers);
