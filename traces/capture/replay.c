@@ -20,7 +20,7 @@ static const char usage[] =
     "Plays an experiment of one invoker with one GPU in real time on this machine's first GPU: "
     "the\n"
     "product's own queues and policy, batches executed by the networks on green contexts. The\n"
-    "results compare with a simulation's: esgsim report F.h5 --against SIMULATED.h5.\n"
+    "results compare with a simulation's: esgsim report SIMULATED.h5 --against F.h5.\n"
     "\n"
     "  --out F.h5       the results\n"
     "  --policy NAME    as in esgsim run\n"
