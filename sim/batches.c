@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/state.h"
 
@@ -15,7 +16,7 @@ static bool batches_grow(struct platform *platform)
     if (batches == NULL)
         return false;
     for (uint32_t i = old; i < capacity; i++)
-        batches[i] = (struct batch){.next = i + 1 < capacity ? i + 1 : SIM_NONE};
+        batches[i] = (struct batch){.first_job = i + 1 < capacity ? i + 1 : SIM_NONE};
     platform->batches = batches;
     platform->batch_capacity = capacity;
     platform->batch_free = old;
@@ -26,22 +27,18 @@ bool batches_init(struct platform *platform)
 {
     platform->batch_free = SIM_NONE;
     platform->instance_free = SIM_NONE;
-    /* Every co-runner holds a part of a unit of its GPU. */
-    size_t most = 1;
-    for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
-        if (platform->cluster.gpus[g].spec->units > most)
-            most = platform->cluster.gpus[g].spec->units;
-    most *= UNIT_PARTS;
-    platform->runners = malloc(most * sizeof *platform->runners);
-    platform->runner_ids = malloc(most * sizeof *platform->runner_ids);
-    return platform->runners != NULL && platform->runner_ids != NULL && batches_grow(platform);
+    platform->gpu_work = calloc(platform->cluster.gpu_count + 1, sizeof *platform->gpu_work);
+    return platform->gpu_work != NULL && batches_grow(platform);
 }
 
 void batches_clear(struct platform *platform)
 {
+    for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++) {
+        free(platform->gpu_work[g].executions);
+        free(platform->gpu_work[g].runners);
+    }
+    free(platform->gpu_work);
     free(platform->batches);
-    free(platform->runners);
-    free(platform->runner_ids);
 }
 
 static const struct configuration *batch_configuration(const struct platform *platform,
@@ -66,100 +63,151 @@ static double batch_speed(const struct platform *platform, const struct batch *b
     return speed * ((double)batch->quota / UNIT_PARTS);
 }
 
+static bool gpu_interferes(const struct platform *platform, uint32_t gpu)
+{
+    return platform->interference && gpu != SIM_NONE &&
+           platform->cluster.gpus[gpu].spec->sharing == SHARING_MPS;
+}
+
 /* A batch that has its share for a part of the time weighs on the others by that part. */
-static void batch_prepare_runner(const struct platform *platform, const struct gpu_state *gpu,
-                                 struct batch *batch)
+static struct prepared_runner batch_runner(const struct platform *platform,
+                                           const struct batch *batch)
 {
     const struct function *function = &platform->workload->functions[batch->function];
+    const struct gpu_spec *gpu = platform->cluster.gpus[batch->gpu].spec;
     const struct co_runner runner = {.index = function->interference_index,
                                      .demand = function->bandwidth_share,
                                      .share = (double)batch_configuration(platform, batch)->vgpu /
-                                              gpu->spec->units *
-                                              ((double)batch->quota / UNIT_PARTS)};
-    batch->runner = interference_prepare(platform->workload->interference, &runner);
+                                              gpu->units * ((double)batch->quota / UNIT_PARTS)};
+    return interference_prepare(platform->workload->interference, &runner);
+}
+
+static bool work_grow(struct gpu_work *work)
+{
+    uint32_t capacity = work->capacity == 0 ? 4 : 2 * work->capacity;
+    struct execution *executions = realloc(work->executions, capacity * sizeof *executions);
+    if (executions != NULL)
+        work->executions = executions;
+    struct prepared_runner *runners = realloc(work->runners, capacity * sizeof *runners);
+    if (runners != NULL)
+        work->runners = runners;
+    if (executions == NULL || runners == NULL)
+        return false;
+    work->capacity = capacity;
+    return true;
+}
+
+/* Puts the batch first among those that execute on its GPU. */
+static bool work_add(struct platform *platform, struct gpu_work *work, uint32_t id)
+{
+    const struct batch *batch = &platform->batches[id];
+    if (work->count == work->capacity && !work_grow(work)) {
+        platform_fail(platform, "out of memory for %" PRIu32 " batches on a GPU", work->count);
+        return false;
+    }
+    memmove(work->executions + 1, work->executions, work->count * sizeof *work->executions);
+    memmove(work->runners + 1, work->runners, work->count * sizeof *work->runners);
+    work->count++;
+    work->runners[0] = batch_runner(platform, batch);
+    work->executions[0] = (struct execution){.batch = id,
+                                             .work = batch->work,
+                                             .speed = batch_speed(platform, batch),
+                                             .updated = platform->now,
+                                             .finish = SIM_FOREVER};
+    return true;
+}
+
+static uint32_t work_find(const struct gpu_work *work, uint32_t id)
+{
+    uint32_t i = 0;
+    while (work->executions[i].batch != id)
+        i++;
+    return i;
+}
+
+static void work_remove(struct gpu_work *work, uint32_t id)
+{
+    uint32_t i = work_find(work, id);
+    uint32_t after = --work->count - i;
+    memmove(work->executions + i, work->executions + i + 1, after * sizeof *work->executions);
+    memmove(work->runners + i, work->runners + i + 1, after * sizeof *work->runners);
+}
+
+/* The first to finish; there is one. */
+static const struct execution *work_first(const struct gpu_work *work)
+{
+    const struct execution *first = &work->executions[0];
+    for (uint32_t i = 1; i < work->count; i++) {
+        const struct execution *other = &work->executions[i];
+        if (other->finish < first->finish ||
+            (other->finish == first->finish && other->order < first->order))
+            first = other;
+    }
+    return first;
+}
+
+/* The GPU's event comes when the first of its batches finishes. */
+static void work_schedule(struct platform *platform, struct gpu_work *work)
+{
+    if (work->count == 0)
+        return;
+    const struct execution *first = work_first(work);
+    bool done;
+    if (work->event == 0) {
+        platform->work_events++;
+        work->event =
+            calendar_push_ordered(platform->calendar, first->finish, first->order, EVENT_GPU_FINISH,
+                                  (uint32_t)(work - platform->gpu_work));
+        done = work->event != 0;
+    } else {
+        done =
+            calendar_retime_ordered(platform->calendar, work->event, first->finish, first->order);
+    }
+    if (!done)
+        platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
 }
 
 /* Rates on a GPU: speed / slowdown among the batches that execute there. */
-static void gpu_update_rates(struct platform *platform, struct gpu_state *gpu)
+static void work_update(struct platform *platform, struct gpu_work *work)
 {
     const struct interference *model = platform->workload->interference;
-    struct prepared_runner *runners = platform->runners;
-    uint32_t *ids = platform->runner_ids;
-    size_t count = 0;
-    for (uint32_t b = gpu->executing; b != SIM_NONE; b = platform->batches[b].next) {
-        ids[count] = b;
-        runners[count++] = platform->batches[b].runner;
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct batch *batch = &platform->batches[ids[i]];
+    for (uint32_t i = 0; i < work->count; i++) {
+        struct execution *execution = &work->executions[i];
         double rate =
-            batch_speed(platform, batch) / interference_slowdown_prepared(model, runners, count, i);
-        if (batch->finish_event != 0) {
-            batch->work -= batch->rate * (double)(platform->now - batch->updated);
-            batch->work = batch->work > 0 ? batch->work : 0;
-            batch->updated = platform->now;
-            if (rate == batch->rate)
+            execution->speed / interference_slowdown_prepared(model, work->runners, work->count, i);
+        if (execution->finish != SIM_FOREVER) {
+            execution->work -= execution->rate * (double)(platform->now - execution->updated);
+            execution->work = execution->work > 0 ? execution->work : 0;
+            execution->updated = platform->now;
+            if (rate == execution->rate)
                 continue;
         }
-        batch->rate = rate;
-        sim_time_t finish = platform->now + (sim_time_t)ceil(batch->work / rate);
-        if (batch->finish_event == 0)
-            batch->finish_event = platform_schedule(platform, finish, EVENT_BATCH_FINISH, ids[i]);
-        else if (!calendar_retime(platform->calendar, batch->finish_event, finish))
-            platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
+        execution->rate = rate;
+        execution->finish = platform->now + (sim_time_t)ceil(execution->work / rate);
+        execution->order = calendar_draw_order(platform->calendar);
     }
-}
-
-static void gpu_add(struct platform *platform, struct gpu_state *gpu, uint32_t id)
-{
-    struct batch *batch = &platform->batches[id];
-    batch->previous = SIM_NONE;
-    batch->next = gpu->executing;
-    if (gpu->executing != SIM_NONE)
-        platform->batches[gpu->executing].previous = id;
-    gpu->executing = id;
-    gpu->executing_count++;
-}
-
-static void gpu_remove(struct platform *platform, struct gpu_state *gpu, uint32_t id)
-{
-    struct batch *batch = &platform->batches[id];
-    if (batch->previous != SIM_NONE)
-        platform->batches[batch->previous].next = batch->next;
-    else
-        gpu->executing = batch->next;
-    if (batch->next != SIM_NONE)
-        platform->batches[batch->next].previous = batch->previous;
-    gpu->executing_count--;
-}
-
-static bool gpu_interferes(const struct platform *platform, const struct gpu_state *gpu)
-{
-    return platform->interference && gpu->spec->sharing == SHARING_MPS;
+    work_schedule(platform, work);
 }
 
 void batches_start(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
     batch->started = platform->now;
-    batch->updated = platform->now;
     batch->priced_since = platform->now;
     batch->executing = true;
     if (batch->instance != SIM_NONE)
         instances_bill(platform, batch->instance);
     if (platform->cluster.containers[batch->container].state == CONTAINER_STARTING)
         cluster_container_ready(&platform->cluster, batch->container, platform->now);
-    if (batch->gpu != SIM_NONE) {
-        struct gpu_state *gpu = &platform->cluster.gpus[batch->gpu];
-        gpu_add(platform, gpu, id);
-        if (gpu_interferes(platform, gpu)) {
-            batch_prepare_runner(platform, gpu, batch);
-            gpu_update_rates(platform, gpu);
-            return;
-        }
+    if (batch->gpu != SIM_NONE)
+        platform->cluster.gpus[batch->gpu].executing_count++;
+    if (gpu_interferes(platform, batch->gpu)) {
+        struct gpu_work *work = &platform->gpu_work[batch->gpu];
+        if (work_add(platform, work, id))
+            work_update(platform, work);
+        return;
     }
-    batch->rate = batch_speed(platform, batch);
-    sim_time_t duration = (sim_time_t)ceil(batch->work / batch->rate);
+    sim_time_t duration = (sim_time_t)ceil(batch->work / batch_speed(platform, batch));
     if (platform->backend != NULL)
         replay_start(platform, id, duration);
     else
@@ -167,31 +215,40 @@ void batches_start(struct platform *platform, uint32_t id)
             platform_schedule(platform, platform->now + duration, EVENT_BATCH_FINISH, id);
 }
 
-/* Settles work and bill up to now, so that both can go on under other terms. */
-static void batch_settle(struct platform *platform, struct batch *batch)
+/* Settles work and bill up to now, so that both can go on under other terms. `execution`: of a
+ * batch that others disturb; NULL: none do. */
+static void batch_settle(struct platform *platform, struct batch *batch,
+                         const struct execution *execution)
 {
-    if (!batch->executing)
-        return;
     const struct configuration *spec = batch_configuration(platform, batch);
+    const double speed = batch_speed(platform, batch);
+    double left =
+        execution != NULL
+            ? execution->work - execution->rate * (double)(platform->now - execution->updated)
+            : batch->work - speed * (double)(platform->now - batch->priced_since);
+    left = left > 0 ? left : 0;
     batch->billed += (double)(platform->now - batch->priced_since) *
                      configuration_rate(platform, spec, batch->quota);
     batch->priced_since = platform->now;
-    batch->work -= batch->rate * (double)(platform->now - batch->updated);
-    batch->work = batch->work > 0 ? batch->work : 0;
-    batch->updated = platform->now;
-    batch->alone += (batch->total_work - batch->work) / batch_speed(platform, batch);
-    batch->total_work = batch->work;
+    batch->alone += (batch->work - left) / speed;
+    batch->work = left;
 }
 
 void batches_reshare(struct platform *platform, uint32_t id, uint32_t configuration, uint32_t quota)
 {
     struct batch *batch = &platform->batches[id];
     const struct function *function = &platform->workload->functions[batch->function];
-    batch_settle(platform, batch);
+    struct gpu_work *work = NULL;
+    struct execution *execution = NULL;
+    if (batch->executing && gpu_interferes(platform, batch->gpu)) {
+        work = &platform->gpu_work[batch->gpu];
+        execution = &work->executions[work_find(work, id)];
+    }
+    if (batch->executing)
+        batch_settle(platform, batch, execution);
     if (function->service == SERVICE_PROFILE)
         batch->work *= (double)function->configurations[configuration].time /
                        (double)function->configurations[batch->configuration].time;
-    batch->total_work = batch->work;
     batch->configuration = configuration;
     batch->quota = (uint8_t)quota;
     if (!batch->executing)
@@ -200,15 +257,17 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         replay_refuse_reshare(platform, id);
         return;
     }
-    struct gpu_state *gpu = batch->gpu != SIM_NONE ? &platform->cluster.gpus[batch->gpu] : NULL;
-    if (gpu != NULL && gpu_interferes(platform, gpu)) {
-        batch_prepare_runner(platform, gpu, batch);
-        batch->rate = 0; /* no rate that it could have: the finish moves even where rates agree */
-        gpu_update_rates(platform, gpu);
+    if (execution != NULL) {
+        work->runners[execution - work->executions] = batch_runner(platform, batch);
+        execution->work = batch->work;
+        execution->speed = batch_speed(platform, batch);
+        execution->updated = platform->now;
+        execution->finish = SIM_FOREVER; /* the finish moves even where rates agree */
+        work_update(platform, work);
         return;
     }
-    batch->rate = batch_speed(platform, batch);
-    sim_time_t finish = platform->now + (sim_time_t)ceil(batch->work / batch->rate);
+    sim_time_t finish =
+        platform->now + (sim_time_t)ceil(batch->work / batch_speed(platform, batch));
     if (!calendar_retime(platform->calendar, batch->finish_event, finish))
         platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
 }
@@ -302,7 +361,6 @@ static void batch_set_work(struct platform *platform, struct batch *batch)
     batch->work = function->service == SERVICE_PROFILE
                       ? (double)batch_configuration(platform, batch)->time * noise
                       : noise * 1e6;
-    batch->total_work = batch->work;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         platform->jobs[job].used_noise = noise;
         platform->jobs[job].invoker = batch->invoker;
@@ -447,7 +505,7 @@ static uint32_t batch_take(struct platform *platform)
         return SIM_NONE;
     }
     uint32_t id = platform->batch_free;
-    platform->batch_free = platform->batches[id].next;
+    platform->batch_free = platform->batches[id].first_job;
     platform->batches[id] = (struct batch){.instance = SIM_NONE,
                                            .quota = UNIT_PARTS,
                                            .number = platform->next_batch++,
@@ -463,9 +521,8 @@ static bool batch_fill(struct platform *platform, uint32_t id, uint32_t first, u
         return false;
     struct batch *batch = &platform->batches[id];
     batch->first_job = first;
-    batch->jobs = jobs;
+    batch->jobs = (uint16_t)jobs;
     batch->queue = job_queue(platform, first);
-    batch->first_request = job_request(platform, first)->number;
     batch_launch(platform, id);
     return !platform->failed;
 }
@@ -557,7 +614,7 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
                             .finished_ns = platform->now,
                             .slowdown = slowdown,
                             .cost_usd = cost,
-                            .first_request = batch->first_request,
+                            .first_request = job_request(platform, batch->first_job)->number,
                             .container = platform->cluster.containers[batch->container].serial,
                             .instance = batch->instance,
                             .configuration = batch->configuration,
@@ -645,7 +702,7 @@ static void batch_account(struct platform *platform, const struct batch *batch)
     sim_time_t execution = platform->now - batch->started;
     double cost = batch->billed + (double)(platform->now - batch->priced_since) * price;
     double hold = (double)(batch->started - batch->dispatched) * price;
-    double alone = batch->alone + batch->total_work / batch_speed(platform, batch);
+    double alone = batch->alone + batch->work / batch_speed(platform, batch);
     double slowdown = alone > 0 ? (double)execution / alone : 1.0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         struct request *request = job_request(platform, job);
@@ -710,11 +767,11 @@ void batches_finish(struct platform *platform, uint32_t id)
     struct batch *batch = &platform->batches[id];
     const struct configuration *spec = batch_configuration(platform, batch);
     batch->finish_event = 0;
-    if (batch->gpu != SIM_NONE) {
-        struct gpu_state *gpu = &platform->cluster.gpus[batch->gpu];
-        gpu_remove(platform, gpu, id);
-        if (gpu_interferes(platform, gpu) && gpu->executing_count > 0)
-            gpu_update_rates(platform, gpu);
+    if (batch->gpu != SIM_NONE)
+        platform->cluster.gpus[batch->gpu].executing_count--;
+    if (gpu_interferes(platform, batch->gpu)) {
+        work_remove(&platform->gpu_work[batch->gpu], id);
+        work_update(platform, &platform->gpu_work[batch->gpu]);
     }
     batch_account(platform, batch);
     if (batch->instance != SIM_NONE) {
@@ -737,7 +794,7 @@ void batches_finish(struct platform *platform, uint32_t id)
                                       .execution = platform->now - batch->started};
     uint32_t job = batch->first_job;
     batch->jobs = 0;
-    batch->next = platform->batch_free;
+    batch->first_job = platform->batch_free;
     platform->batch_free = id;
     platform->running_batches--;
     platform->controller.changed = true;
@@ -748,6 +805,13 @@ void batches_finish(struct platform *platform, uint32_t id)
     }
     if (platform->policy->on_finish != NULL)
         platform->policy->on_finish(platform->policy_state, platform, &finished);
+}
+
+void batches_finish_first(struct platform *platform, uint32_t gpu)
+{
+    struct gpu_work *work = &platform->gpu_work[gpu];
+    work->event = 0;
+    batches_finish(platform, work_first(work)->batch);
 }
 
 void batches_check_holdings(struct platform *platform)

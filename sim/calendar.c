@@ -313,17 +313,18 @@ static inline void slot_free(struct calendar *calendar, uint32_t index)
     calendar->free_slot = index;
 }
 
-calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
-                              uint32_t subject)
+/* Room for one more event at `time`. */
+static inline bool calendar_ready(struct calendar *calendar, sim_time_t time)
 {
-    if (calendar->free_slot == NO_SLOT && !slot_add(calendar))
-        return 0;
-    if (!calendar_admit(calendar, time))
-        return 0;
+    return (calendar->free_slot != NO_SLOT || slot_add(calendar)) && calendar_admit(calendar, time);
+}
+
+static inline calendar_handle calendar_add(struct calendar *calendar, sim_time_t time,
+                                           uint64_t sequence, uint32_t kind, uint32_t subject)
+{
     uint32_t index = calendar->free_slot;
     struct slot *slot = &calendar->slots[index];
     calendar->free_slot = slot->subject;
-    uint64_t sequence = calendar->next_sequence++;
     slot->sequence = sequence;
     slot->generation++;
     slot->time = time;
@@ -332,6 +333,27 @@ calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32
     calendar->live++;
     heap_insert(calendar, key_of(time, sequence, index));
     return slot->generation << SLOT_BITS | index;
+}
+
+calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
+                              uint32_t subject)
+{
+    if (!calendar_ready(calendar, time))
+        return 0;
+    return calendar_add(calendar, time, calendar->next_sequence++, kind, subject);
+}
+
+uint64_t calendar_draw_order(struct calendar *calendar)
+{
+    if (calendar->next_sequence >= SEQUENCE_LIMIT)
+        calendar_renumber(calendar);
+    return calendar->next_sequence++;
+}
+
+calendar_handle calendar_push_ordered(struct calendar *calendar, sim_time_t time, uint64_t order,
+                                      uint32_t kind, uint32_t subject)
+{
+    return calendar_ready(calendar, time) ? calendar_add(calendar, time, order, kind, subject) : 0;
 }
 
 /* The slot of a pending event; NULL where the handle is stale. */
@@ -361,32 +383,47 @@ bool calendar_cancel(struct calendar *calendar, calendar_handle handle)
     return true;
 }
 
-static bool slot_postpone(struct calendar *calendar, uint32_t index, sim_time_t time)
+static bool slot_postpone(struct calendar *calendar, uint32_t index, sim_time_t time,
+                          uint64_t sequence)
 {
     if (calendar->postponed == NULL) {
         calendar->postponed = malloc(calendar->slot_capacity * sizeof *calendar->postponed);
         if (calendar->postponed == NULL)
             return calendar_fail(calendar, "out of memory for the event calendar");
     }
-    calendar->postponed[index] = (struct postponement){time, calendar->next_sequence++};
+    calendar->postponed[index] = (struct postponement){time, sequence};
     if (calendar->slots[index].time >= 0)
         calendar->slots[index].time = ~calendar->slots[index].time;
+    return true;
+}
+
+/* Moves the event of `slot` to (time, sequence), for which there is room. */
+static inline bool slot_move(struct calendar *calendar, struct slot *slot, sim_time_t time,
+                             uint64_t sequence)
+{
+    uint32_t index = (uint32_t)(slot - calendar->slots);
+    sim_time_t key = slot->time < 0 ? ~slot->time : slot->time;
+    if (time > key || (time == key && sequence >= slot->sequence))
+        return slot_postpone(calendar, index, time, sequence);
+    slot->time = time;
+    slot->sequence = sequence;
+    heap_insert(calendar, key_of(time, sequence, index));
+    calendar_tidy(calendar);
     return true;
 }
 
 bool calendar_retime(struct calendar *calendar, calendar_handle handle, sim_time_t time)
 {
     struct slot *slot = slot_of_handle(calendar, handle);
-    if (slot == NULL || !calendar_admit(calendar, time))
-        return false;
-    uint32_t index = (uint32_t)(handle & SLOT_MASK);
-    if (time >= (slot->time < 0 ? ~slot->time : slot->time))
-        return slot_postpone(calendar, index, time);
-    slot->time = time;
-    slot->sequence = calendar->next_sequence++;
-    heap_insert(calendar, key_of(time, slot->sequence, index));
-    calendar_tidy(calendar);
-    return true;
+    return slot != NULL && calendar_admit(calendar, time) &&
+           slot_move(calendar, slot, time, calendar->next_sequence++);
+}
+
+bool calendar_retime_ordered(struct calendar *calendar, calendar_handle handle, sim_time_t time,
+                             uint64_t order)
+{
+    struct slot *slot = slot_of_handle(calendar, handle);
+    return slot != NULL && calendar_admit(calendar, time) && slot_move(calendar, slot, time, order);
 }
 
 sim_time_t calendar_next_time(struct calendar *calendar)

@@ -49,6 +49,19 @@ void calendar_destroy(struct calendar *calendar);
 calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
                               uint32_t subject);
 
+/* Who keeps many events of which only the first can matter, as the ends of the batches on one GPU,
+ * puts just that one into the calendar. It takes each event's order with calendar_draw_order when
+ * its time is set, and names that of the first: everything then happens in the order in which it
+ * would if all were in the calendar. (Orders drawn before the 2^40 numbers are used up are not
+ * numbered anew with the pending events.) */
+uint64_t calendar_draw_order(struct calendar *calendar);
+/* calendar_push among events of the same time in the place of `order`, which was drawn before. */
+calendar_handle calendar_push_ordered(struct calendar *calendar, sim_time_t time, uint64_t order,
+                                      uint32_t kind, uint32_t subject);
+/* calendar_retime to the place of `order`. */
+bool calendar_retime_ordered(struct calendar *calendar, calendar_handle handle, sim_time_t time,
+                             uint64_t order);
+
 /* False where the handle is stale. */
 bool calendar_cancel(struct calendar *calendar, calendar_handle handle);
 

@@ -54,8 +54,7 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
         *gpu = (struct gpu_state){.spec = &group->gpus[g],
                                   .invoker = id,
                                   .free_parts = (uint32_t)group->gpus[g].units * UNIT_PARTS,
-                                  .memory_kb = kb_from_mb(group->gpus[g].memory_mb),
-                                  .executing = SIM_NONE};
+                                  .memory_kb = kb_from_mb(group->gpus[g].memory_mb)};
         gpu->free_kb = gpu->memory_kb;
         cluster->capacity.unit_parts += gpu->free_parts;
         cluster->capacity.gpu_memory_kb += gpu->memory_kb;

@@ -52,10 +52,9 @@ struct gpu_state {
     uint32_t free_parts; /* of its units, in hundredths: instances may hold a part of the time */
     uint8_t slots;       /* MIG: memory slots taken */
     int64_t memory_kb, free_kb;
-    int64_t idle_kb;    /* held by idle containers: can be evicted */
-    uint32_t executing; /* head of the list of batches that execute here (simulator's) */
-    uint32_t executing_count;
-    uint32_t holding; /* batches that hold units here */
+    int64_t idle_kb;          /* held by idle containers: can be evicted */
+    uint32_t executing_count; /* batches that execute here */
+    uint32_t holding;         /* batches that hold units here */
 };
 
 struct invoker_state {

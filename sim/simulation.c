@@ -241,6 +241,9 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_BATCH_FINISH:
         batches_finish(platform, event->subject);
         break;
+    case EVENT_GPU_FINISH:
+        batches_finish_first(platform, event->subject);
+        break;
     case EVENT_CONTAINER_READY:
         containers_ready(platform, event->subject);
         break;

@@ -29,7 +29,8 @@ __extension__ typedef __int128 wide_t;
 
 enum event_kind {
     EVENT_BATCH_START,     /* subject: batch. Transfer and cold start are over */
-    EVENT_BATCH_FINISH,    /* subject: batch */
+    EVENT_BATCH_FINISH,    /* subject: batch, undisturbed by others */
+    EVENT_GPU_FINISH,      /* subject: GPU. The first to finish of the batches that share it has */
     EVENT_CONTAINER_READY, /* subject: container, of a prewarm */
     EVENT_INSTANCE_READY,  /* subject: instance */
     EVENT_CONTROLLER_FREE,
@@ -82,24 +83,41 @@ struct queue {
 
 struct batch {
     uint32_t queue, function, configuration, invoker, gpu, container; /* queue: the head's */
-    uint32_t instance;        /* that runs it; SIM_NONE: a batch of its own */
-    uint32_t jobs, first_job; /* list through job.next; no jobs: the batch is free */
-    uint32_t next, previous;  /* executing on the same GPU; `next` also the free list */
+    uint32_t instance;  /* that runs it; SIM_NONE: a batch of its own */
+    uint32_t first_job; /* list through job.next; of a free batch: the next free one */
+    uint16_t jobs;      /* none: the batch is free */
     uint8_t slots, quota;
     bool cold, executing;
     bool planned, planned_missed; /* by a plan made ahead; and it did not come about */
-    uint64_t number, first_request;
+    uint64_t number;
     sim_time_t dispatched, launched, started;
     sim_time_t transfer, cold_wait;
-    double work;       /* ns of execution left at rate 1 */
-    double total_work; /* as it was when the batch started, or was last settled */
-    double alone;      /* ns that what was settled would have taken without interference */
-    double rate;
-    struct prepared_runner runner; /* where it interferes with others */
-    sim_time_t updated;            /* when `work` was last brought up to date */
-    calendar_handle finish_event;
-    double billed; /* $, of execution up to priced_since */
+    double work; /* ns of execution at rate 1, from the start or from when it was last settled */
     sim_time_t priced_since;
+    /* Of one that was given another share while it executed: */
+    double alone;  /* ns that what was settled would have taken without interference */
+    double billed; /* $, of execution up to priced_since */
+    calendar_handle finish_event; /* of one that executes undisturbed */
+};
+
+/* A batch that executes on a GPU where others disturb it. Whenever one comes or goes all are
+ * brought up to date, so what that takes stands together, GPU by GPU, and not with the batches. */
+struct execution {
+    uint32_t batch;
+    double work;        /* ns of execution left at rate 1 */
+    double speed, rate; /* alone, and as it is */
+    sim_time_t updated; /* when `work` was last brought up to date */
+    sim_time_t finish;  /* SIM_FOREVER: it has just come, and has no rate yet */
+    uint64_t order;     /* among events of the time `finish` */
+};
+
+/* What executes on one GPU, the latest comer first. One event, for the first to finish, stands in
+ * the calendar for all of them. */
+struct gpu_work {
+    struct execution *executions;
+    struct prepared_runner *runners; /* of the same batches */
+    uint32_t count, capacity;
+    calendar_handle event;
 };
 
 struct instance {
@@ -182,8 +200,7 @@ struct platform {
         sim_time_t time;
         double speed;
     } * fastest;
-    struct prepared_runner *runners; /* room for as many as a GPU can have */
-    uint32_t *runner_ids;
+    struct gpu_work *gpu_work; /* per GPU */
     bool interference;
     bool failed;
     struct error *error;
@@ -255,6 +272,8 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
                      uint32_t quota);
 void batches_start(struct platform *platform, uint32_t id);
 void batches_finish(struct platform *platform, uint32_t id);
+/* The batch that is due on a GPU whose batches disturb one another has finished. */
+void batches_finish_first(struct platform *platform, uint32_t gpu);
 /* Is what the cluster has given away within its capacities, and just what living batches and
  * instances hold; fails the run where it is not. O(invokers + GPUs + batches + instances). */
 void batches_check_holdings(struct platform *platform);
