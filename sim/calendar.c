@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* time(64) ‖ sequence(40) ‖ slot(24). Times are never negative, so unsigned order is time order. */
-__extension__ typedef unsigned __int128 calendar_key;
+#include "sim/far_keys.h"
 
-enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64 };
+/* SPILL: keys of a heap that gets on without the far ones. */
+enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64, SPILL = 1536 };
 
 #define SLOT_LIMIT ((size_t)1 << SLOT_BITS)
 #define SLOT_MASK ((uint64_t)SLOT_LIMIT - 1)
@@ -48,6 +48,9 @@ struct calendar {
     size_t slot_capacity;
     size_t heap_capacity;
     void *heap_memory;
+    uint64_t horizon; /* keys of this time and later are in `far`; UINT64_MAX: there are none */
+    size_t spill_at;  /* length at which the heap gives its later keys to `far` */
+    struct far_keys far;
     const char *fault;
 };
 
@@ -125,13 +128,138 @@ static calendar_key slot_resume(struct calendar *calendar, uint32_t index)
     return key_of(slot->time, slot->sequence, index);
 }
 
+static bool calendar_fail(struct calendar *calendar, const char *fault)
+{
+    if (calendar->fault == NULL)
+        calendar->fault = fault;
+    return false;
+}
+
+static bool heap_grow(struct calendar *calendar, size_t capacity)
+{
+    enum { LINE = 64, LEAD = LINE / sizeof(calendar_key) - 1 };
+    size_t bytes = (LEAD + capacity + ARITY) * sizeof(calendar_key);
+    void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+    if (memory == NULL)
+        return calendar_fail(calendar, "out of memory for the event calendar");
+    calendar_key *heap = (calendar_key *)memory + LEAD;
+    if (calendar->length > 0)
+        memcpy(heap, calendar->heap, calendar->length * sizeof *heap);
+    for (size_t i = calendar->length; i < capacity + ARITY; i++)
+        heap[i] = KEY_END;
+    free(calendar->heap_memory);
+    calendar->heap_memory = memory;
+    calendar->heap = heap;
+    calendar->heap_capacity = capacity;
+    return true;
+}
+
+static bool heap_reserve(struct calendar *calendar, size_t keys)
+{
+    size_t capacity = calendar->heap_capacity;
+    while (capacity < keys)
+        capacity *= 2;
+    return capacity == calendar->heap_capacity || heap_grow(calendar, capacity);
+}
+
+/* Makes a heap of `length` keys in any order, where there were `before`. O(n). */
+static void heap_build(struct calendar *calendar, size_t length, size_t before)
+{
+    calendar_key *heap = calendar->heap;
+    for (size_t i = length; i < before; i++)
+        heap[i] = KEY_END;
+    calendar->length = length;
+    calendar->hole = false;
+    for (size_t i = length < 2 ? 0 : (length - 2) / ARITY + 1; i-- > 0;)
+        heap_replace(heap, length, i, heap[i]);
+}
+
+/* ---- Near and far ---------------------------------------------------------------------------- */
+
+/* A time with about half of the keys at or after it: the median of a sample. */
+static uint64_t heap_middle(const calendar_key *heap, size_t length)
+{
+    enum { SAMPLE = 15 };
+    uint64_t times[SAMPLE];
+    for (size_t i = 0; i < SAMPLE; i++) {
+        uint64_t time = (uint64_t)(heap[i * (length - 1) / (SAMPLE - 1)] >> 64);
+        size_t place = i;
+        for (; place > 0 && times[place - 1] > time; place--)
+            times[place] = times[place - 1];
+        times[place] = time;
+    }
+    return times[SAMPLE / 2];
+}
+
+/* Gives the later half of the keys to `far`, again and again until the heap is small. Leaves them
+ * where they are, for a while, where their times are too much the same. */
+static bool heap_spill(struct calendar *calendar)
+{
+    struct far_keys *far = &calendar->far;
+    calendar_key *heap = calendar->heap;
+    const uint64_t first = (uint64_t)(heap[0] >> 64);
+    size_t length = calendar->length;
+    if (far->count == 0)
+        far->base = (uint64_t)calendar->now;
+    while (length > SPILL) {
+        uint64_t middle = heap_middle(heap, length);
+        middle = middle > far->base ? middle : far->base;
+        size_t kept = 0;
+        for (size_t i = 0; i < length && middle > first; i++) {
+            if ((uint64_t)(heap[i] >> 64) < middle)
+                heap[kept++] = heap[i];
+            else if (!far_keys_add(far, heap[i]))
+                return calendar_fail(calendar, "out of memory for the event calendar");
+        }
+        if (middle <= first || kept == length)
+            break;
+        calendar->horizon = middle;
+        length = kept;
+    }
+    if (length < calendar->length)
+        heap_build(calendar, length, calendar->length);
+    calendar->spill_at = length > SPILL ? 2 * length : SPILL;
+    return true;
+}
+
+/* The heap is empty: takes the earliest of the far keys. Their slots will be wanted soon. */
+static bool heap_refill(struct calendar *calendar)
+{
+    uint64_t end;
+    size_t count = far_keys_next(&calendar->far, &end);
+    if (count == 0)
+        return calendar_fail(calendar, "out of memory for the event calendar");
+    if (!heap_reserve(calendar, count))
+        return false;
+    far_keys_take(&calendar->far, calendar->heap);
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(&calendar->slots[key_slot(calendar->heap[i])]);
+    heap_build(calendar, count, 0);
+    calendar->horizon = calendar->far.count > 0 ? end : UINT64_MAX;
+    calendar->spill_at = count > SPILL ? 2 * count : SPILL;
+    return true;
+}
+
+/* Takes all keys back; what was a heap is one no more. */
+static bool heap_recall(struct calendar *calendar)
+{
+    size_t far = calendar->far.count;
+    if (!heap_reserve(calendar, calendar->length + far))
+        return false;
+    far_keys_take_all(&calendar->far, calendar->heap + calendar->length);
+    calendar->length += far;
+    calendar->horizon = UINT64_MAX;
+    calendar->spill_at = SPILL;
+    return true;
+}
+
 /* Brings the next live key to the root; false where there is none. */
 static inline bool heap_settle(struct calendar *calendar)
 {
     for (;;) {
         if (calendar->hole)
             heap_close_hole(calendar);
-        if (calendar->length == 0)
+        if (calendar->length == 0 && (calendar->far.count == 0 || !heap_refill(calendar)))
             return false;
         calendar_key key = calendar->heap[0];
         if (!key_is_live(calendar, key)) {
@@ -140,24 +268,28 @@ static inline bool heap_settle(struct calendar *calendar)
         }
         if (calendar->slots[key_slot(key)].time >= 0)
             return true;
-        heap_replace(calendar->heap, calendar->length, 0, slot_resume(calendar, key_slot(key)));
+        calendar_key later = slot_resume(calendar, key_slot(key));
+        if ((uint64_t)(later >> 64) < calendar->horizon) {
+            heap_replace(calendar->heap, calendar->length, 0, later);
+        } else {
+            calendar->hole = true;
+            if (!far_keys_add(&calendar->far, later))
+                return calendar_fail(calendar, "out of memory for the event calendar");
+        }
     }
 }
 
 /* Takes every stale key out, that of an open root among them. O(n). */
 static void heap_sweep(struct calendar *calendar)
 {
+    if (!heap_recall(calendar))
+        return;
     calendar_key *heap = calendar->heap;
     size_t kept = 0;
     for (size_t i = 0; i < calendar->length; i++)
         if (key_is_live(calendar, heap[i]))
             heap[kept++] = heap[i];
-    for (size_t i = kept; i < calendar->length; i++)
-        heap[i] = KEY_END;
-    calendar->length = kept;
-    calendar->hole = false;
-    for (size_t i = kept < 2 ? 0 : (kept - 2) / ARITY + 1; i-- > 0;)
-        heap_replace(heap, kept, i, heap[i]);
+    heap_build(calendar, kept, calendar->length);
 }
 
 static int key_compare(const void *a, const void *b)
@@ -169,6 +301,8 @@ static int key_compare(const void *a, const void *b)
 /* The sequence numbers are used up: number the pending events anew in their present order. */
 static void calendar_renumber(struct calendar *calendar)
 {
+    if (!heap_recall(calendar))
+        return;
     for (size_t i = calendar->hole ? 1 : 0; i < calendar->length; i++) {
         uint32_t slot = key_slot(calendar->heap[i]);
         if (key_is_live(calendar, calendar->heap[i]) && calendar->slots[slot].time < 0)
@@ -182,25 +316,6 @@ static void calendar_renumber(struct calendar *calendar)
         calendar->heap[i] = key_of(key_time(calendar->heap[i]), i + 1, slot);
     }
     calendar->next_sequence = calendar->length + 1;
-}
-
-static bool heap_grow(struct calendar *calendar, size_t capacity)
-{
-    enum { LINE = 64, LEAD = LINE / sizeof(calendar_key) - 1 };
-    size_t bytes = (LEAD + capacity + ARITY) * sizeof(calendar_key);
-    void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
-    if (memory == NULL)
-        return false;
-    calendar_key *heap = (calendar_key *)memory + LEAD;
-    if (calendar->length > 0)
-        memcpy(heap, calendar->heap, calendar->length * sizeof *heap);
-    for (size_t i = calendar->length; i < capacity + ARITY; i++)
-        heap[i] = KEY_END;
-    free(calendar->heap_memory);
-    calendar->heap_memory = memory;
-    calendar->heap = heap;
-    calendar->heap_capacity = capacity;
-    return true;
 }
 
 static bool slots_grow(struct calendar *calendar, size_t capacity)
@@ -227,9 +342,12 @@ struct calendar *calendar_create(size_t initial_capacity)
         return NULL;
     calendar->next_sequence = 1;
     calendar->free_slot = NO_SLOT;
+    calendar->horizon = UINT64_MAX;
+    calendar->spill_at = SPILL;
+    far_keys_init(&calendar->far);
     if (capacity > SLOT_LIMIT)
         capacity = SLOT_LIMIT;
-    if (!heap_grow(calendar, capacity) || !slots_grow(calendar, capacity)) {
+    if (!heap_grow(calendar, MIN_CAPACITY) || !slots_grow(calendar, capacity)) {
         calendar_destroy(calendar);
         return NULL;
     }
@@ -241,16 +359,10 @@ void calendar_destroy(struct calendar *calendar)
     if (calendar == NULL)
         return;
     free(calendar->heap_memory);
+    far_keys_clear(&calendar->far);
     free(calendar->slots);
     free(calendar->postponed);
     free(calendar);
-}
-
-static bool calendar_fail(struct calendar *calendar, const char *fault)
-{
-    if (calendar->fault == NULL)
-        calendar->fault = fault;
-    return false;
 }
 
 /* The rare half of calendar_admit. */
@@ -260,29 +372,31 @@ static bool calendar_make_room(struct calendar *calendar, sim_time_t time)
         return calendar_fail(calendar, "an event was set before the present time");
     if (calendar->next_sequence >= SEQUENCE_LIMIT)
         calendar_renumber(calendar);
-    if (calendar_keys(calendar) == calendar->heap_capacity &&
-        !heap_grow(calendar, 2 * calendar->heap_capacity))
-        return calendar_fail(calendar, "out of memory for the event calendar");
-    return true;
+    return heap_reserve(calendar, calendar->length + 1);
 }
 
 /* Whether a key at `time` can be inserted, after making room for it. */
 static inline bool calendar_admit(struct calendar *calendar, sim_time_t time)
 {
     if (time >= calendar->now && calendar->next_sequence < SEQUENCE_LIMIT &&
-        calendar_keys(calendar) < calendar->heap_capacity)
+        calendar->length < calendar->heap_capacity)
         return true;
     return calendar_make_room(calendar, time);
 }
 
-static inline void heap_insert(struct calendar *calendar, calendar_key key)
+/* False when out of memory. */
+static inline bool heap_insert(struct calendar *calendar, calendar_key key)
 {
+    if ((uint64_t)(key >> 64) >= calendar->horizon)
+        return far_keys_add(&calendar->far, key) ||
+               calendar_fail(calendar, "out of memory for the event calendar");
     if (calendar->hole) {
         calendar->hole = false;
         heap_replace(calendar->heap, calendar->length, 0, key);
-    } else {
-        heap_raise(calendar->heap, calendar->length++, 0, key);
+        return true;
     }
+    heap_raise(calendar->heap, calendar->length++, 0, key);
+    return calendar->length <= calendar->spill_at || heap_spill(calendar);
 }
 
 /* Adds a slot never used so far to the empty list of free ones; false where there is none to be
@@ -331,8 +445,8 @@ static inline calendar_handle calendar_add(struct calendar *calendar, sim_time_t
     slot->kind = kind;
     slot->subject = subject;
     calendar->live++;
-    heap_insert(calendar, key_of(time, sequence, index));
-    return slot->generation << SLOT_BITS | index;
+    bool done = heap_insert(calendar, key_of(time, sequence, index));
+    return done ? slot->generation << SLOT_BITS | index : 0;
 }
 
 calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
@@ -407,9 +521,9 @@ static inline bool slot_move(struct calendar *calendar, struct slot *slot, sim_t
         return slot_postpone(calendar, index, time, sequence);
     slot->time = time;
     slot->sequence = sequence;
-    heap_insert(calendar, key_of(time, sequence, index));
+    bool done = heap_insert(calendar, key_of(time, sequence, index));
     calendar_tidy(calendar);
-    return true;
+    return done;
 }
 
 bool calendar_retime(struct calendar *calendar, calendar_handle handle, sim_time_t time)
@@ -453,7 +567,7 @@ size_t calendar_size(const struct calendar *calendar)
 
 size_t calendar_keys(const struct calendar *calendar)
 {
-    return calendar->length - (calendar->hole ? 1 : 0);
+    return calendar->length - (calendar->hole ? 1 : 0) + calendar->far.count;
 }
 
 const char *calendar_fault(const struct calendar *calendar)
@@ -472,30 +586,49 @@ void calendar_age(struct calendar *calendar, uint64_t uses)
             calendar->slots[i].generation = uses;
 }
 
+struct soundness {
+    const struct calendar *calendar;
+    size_t live;
+    bool sound;
+};
+
+/* Does the slot know of the key, if it is its current one? */
+static void soundness_visit(void *context, calendar_key key)
+{
+    struct soundness *check = context;
+    const struct calendar *calendar = check->calendar;
+    if (key_time(key) < 0 || key_slot(key) >= calendar->slot_count) {
+        check->sound = false;
+        return;
+    }
+    if (!key_is_live(calendar, key))
+        return;
+    const struct slot *slot = &calendar->slots[key_slot(key)];
+    check->live++;
+    if (key_time(key) < calendar->now ||
+        (slot->time < 0 ? ~slot->time : slot->time) != key_time(key) ||
+        (slot->time < 0 && calendar->postponed[key_slot(key)].time < key_time(key)))
+        check->sound = false;
+}
+
 static bool heap_is_sound(const struct calendar *calendar, size_t *live)
 {
     size_t first = calendar->hole ? 1 : 0;
-    *live = 0;
+    struct soundness check = {.calendar = calendar, .sound = true};
     for (size_t i = first; i < calendar->length; i++) {
         calendar_key key = calendar->heap[i];
-        if (key_time(key) < 0 || key_slot(key) >= calendar->slot_count)
+        soundness_visit(&check, key);
+        if ((uint64_t)(key >> 64) >= calendar->horizon)
             return false;
         if (i > first && (i - 1) / ARITY >= first && calendar->heap[(i - 1) / ARITY] >= key)
             return false;
-        if (key_is_live(calendar, key)) {
-            const struct slot *slot = &calendar->slots[key_slot(key)];
-            (*live)++;
-            if (key_time(key) < calendar->now ||
-                (slot->time < 0 ? ~slot->time : slot->time) != key_time(key))
-                return false;
-            if (slot->time < 0 && calendar->postponed[key_slot(key)].time < key_time(key))
-                return false;
-        }
     }
     for (size_t i = 0; i < ARITY; i++)
         if (calendar->heap[calendar->length + i] != KEY_END)
             return false;
-    return true;
+    far_keys_each(&calendar->far, soundness_visit, &check);
+    *live = check.live;
+    return check.sound && far_keys_are_sound(&calendar->far, calendar->horizon);
 }
 
 bool calendar_is_sound(const struct calendar *calendar)

@@ -12,6 +12,11 @@
  * moves it on.
  * Popping leaves the root open, so that an event pushed next sinks from there: one pass for both.
  *
+ * The heap holds only what comes first. Once it has grown, keys beyond a horizon go to far_keys.h,
+ * where a push is an append; when the heap has run empty, the earliest of them come in. So the heap
+ * stays within the processor's first cache, and a timer far ahead, as a keep-alive's, costs nothing
+ * to those in front of it.
+ *
  * No allocation once the calendar has grown to the largest number pending. When the 2^40 sequence
  * numbers are used up, the pending events are numbered anew in their order; a slot used 2^40 times
  * is laid aside. Neither is seen from outside.

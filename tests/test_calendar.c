@@ -246,6 +246,193 @@ static void a_large_heap_pops_in_order(void **state)
     calendar_destroy(calendar);
 }
 
+/* A binary heap with lazy deletion, the plainest thing that is quick enough for many pending. */
+enum { CROWD_MOST = 40000, CROWD_STEPS = 400000 };
+
+struct crowd_key {
+    sim_time_t time;
+    uint64_t order;
+    uint32_t id;
+};
+
+struct crowd {
+    struct calendar *calendar;
+    struct random_stream stream;
+    struct crowd_key *heap;
+    size_t length;
+    uint64_t order[CROWD_MOST]; /* current one of each event; 0: not pending */
+    sim_time_t time[CROWD_MOST];
+    calendar_handle handles[CROWD_MOST];
+    uint32_t idle[CROWD_MOST], idle_count;
+    uint64_t orders;
+    sim_time_t now;
+};
+
+static bool crowd_before(const struct crowd_key *a, const struct crowd_key *b)
+{
+    return a->time < b->time || (a->time == b->time && a->order < b->order);
+}
+
+static void crowd_file(struct crowd *crowd, uint32_t id, sim_time_t time, uint64_t order)
+{
+    struct crowd_key key = {time, order, id};
+    size_t at = crowd->length++;
+    crowd->time[id] = time;
+    crowd->order[id] = order;
+    for (; at > 0 && crowd_before(&key, &crowd->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        crowd->heap[at] = crowd->heap[(at - 1) / 2];
+    crowd->heap[at] = key;
+}
+
+static struct crowd_key crowd_take(struct crowd *crowd)
+{
+    struct crowd_key first = crowd->heap[0], last = crowd->heap[--crowd->length];
+    size_t at = 0;
+    for (size_t child = 1; child < crowd->length; child = 2 * at + 1) {
+        if (child + 1 < crowd->length && crowd_before(&crowd->heap[child + 1], &crowd->heap[child]))
+            child++;
+        if (!crowd_before(&crowd->heap[child], &last))
+            break;
+        crowd->heap[at] = crowd->heap[child];
+        at = child;
+    }
+    crowd->heap[at] = last;
+    return first;
+}
+
+/* Now, soon, in a while, or after the one long delay that all keep-alives have. */
+static sim_time_t crowd_draw_time(struct crowd *crowd)
+{
+    switch (gsl_rng_uniform_int(&crowd->stream.rng, 8)) {
+    case 0:
+        return crowd->now;
+    case 1:
+        return crowd->now + (sim_time_t)gsl_rng_uniform_int(&crowd->stream.rng, 100);
+    case 2:
+    case 3:
+        return crowd->now + 600 * SIM_S;
+    default:
+        return crowd->now + (sim_time_t)random_exponential(&crowd->stream, 1e9);
+    }
+}
+
+static void crowd_push(struct crowd *crowd)
+{
+    uint32_t id = crowd->idle[--crowd->idle_count];
+    sim_time_t time = crowd_draw_time(crowd);
+    /* Now and then the order is drawn before the event is set. */
+    bool ordered = gsl_rng_uniform_int(&crowd->stream.rng, 4) == 0;
+    uint64_t order = ordered ? calendar_draw_order(crowd->calendar) : 0;
+    crowd->handles[id] = ordered ? calendar_push_ordered(crowd->calendar, time, order, id % 7, id)
+                                 : calendar_push(crowd->calendar, time, id % 7, id);
+    assert_true(crowd->handles[id] != 0);
+    crowd_file(crowd, id, time, ++crowd->orders);
+}
+
+/* Re-times or cancels one that is pending, if the one drawn is. */
+static void crowd_disturb(struct crowd *crowd)
+{
+    uint32_t id = (uint32_t)gsl_rng_uniform_int(&crowd->stream.rng, CROWD_MOST);
+    if (crowd->order[id] == 0)
+        return;
+    sim_time_t time = crowd_draw_time(crowd);
+    switch (gsl_rng_uniform_int(&crowd->stream.rng, 4)) {
+    case 0:
+        assert_true(calendar_cancel(crowd->calendar, crowd->handles[id]));
+        crowd->order[id] = 0;
+        crowd->idle[crowd->idle_count++] = id;
+        return;
+    case 1:
+        assert_true(calendar_retime_ordered(crowd->calendar, crowd->handles[id], time,
+                                            calendar_draw_order(crowd->calendar)));
+        break;
+    default:
+        assert_true(calendar_retime(crowd->calendar, crowd->handles[id], time));
+    }
+    crowd_file(crowd, id, time, ++crowd->orders);
+}
+
+static void crowd_pop(struct crowd *crowd)
+{
+    struct event event;
+    struct crowd_key first;
+    do {
+        if (crowd->length == 0) {
+            assert_false(calendar_pop(crowd->calendar, &event));
+            return;
+        }
+        first = crowd_take(crowd);
+    } while (crowd->order[first.id] != first.order);
+    assert_true(calendar_next_time(crowd->calendar) == first.time);
+    assert_true(calendar_pop(crowd->calendar, &event));
+    assert_true(event.time == first.time && event.subject == first.id &&
+                event.kind == first.id % 7);
+    crowd->now = first.time;
+    crowd->order[first.id] = 0;
+    crowd->idle[crowd->idle_count++] = first.id;
+}
+
+static void thousands_pending_with_delays_of_all_lengths_come_in_order(void **state)
+{
+    (void)state;
+    struct crowd *crowd = calloc(1, sizeof *crowd);
+    assert_non_null(crowd);
+    crowd->calendar = calendar_create(0);
+    crowd->heap = malloc(2 * CROWD_STEPS * sizeof *crowd->heap);
+    assert_true(crowd->calendar != NULL && crowd->heap != NULL);
+    random_stream_open(&crowd->stream, 12, RANDOM_TEST, 0, 0);
+    while (crowd->idle_count < CROWD_MOST) {
+        crowd->idle[crowd->idle_count] = crowd->idle_count;
+        crowd->idle_count++;
+    }
+    for (uint32_t step = 0; step < CROWD_STEPS; step++) {
+        /* Fills, keeps its number, drains, and once more. */
+        const unsigned pushes[] = {7, 5, 2, 7, 2}, phase = step / (CROWD_STEPS / 5);
+        uint64_t draw = gsl_rng_uniform_int(&crowd->stream.rng, 12);
+        if (draw < pushes[phase] && crowd->idle_count > 0)
+            crowd_push(crowd);
+        else if (draw < 10)
+            crowd_pop(crowd);
+        else
+            crowd_disturb(crowd);
+        if (step % 20000 == 0)
+            assert_true(calendar_is_sound(crowd->calendar));
+    }
+    while (crowd->length > 0)
+        crowd_pop(crowd);
+    assert_int_equal(calendar_size(crowd->calendar), 0);
+    assert_true(calendar_is_sound(crowd->calendar));
+    calendar_destroy(crowd->calendar);
+    free(crowd->heap);
+    free(crowd);
+}
+
+/* What comes before the far keys that are already known of, when the near ones have run out. */
+static void a_burst_before_a_far_crowd_comes_first(void **state)
+{
+    (void)state;
+    enum { FAR = 20000, BURST = 5000 };
+    struct calendar *calendar = calendar_create(0);
+    struct event event;
+    for (uint32_t i = 0; i < FAR; i++)
+        assert_true(calendar_push(calendar, 600 * SIM_S + i % 1000, 0, i) != 0);
+    for (sim_time_t begin = 0; begin < 3; begin++) {
+        assert_true(calendar_next_time(calendar) == 600 * SIM_S);
+        for (uint32_t i = 0; i < BURST; i++)
+            assert_true(calendar_push(calendar, (begin + 1) * SIM_S - i, 1, i) != 0);
+        assert_true(calendar_is_sound(calendar));
+        for (uint32_t i = BURST; i-- > 0;) {
+            assert_true(calendar_pop(calendar, &event));
+            assert_true(event.kind == 1 && event.subject == i);
+        }
+    }
+    for (uint32_t i = 0; i < FAR; i++) {
+        assert_true(calendar_pop(calendar, &event));
+        assert_int_equal(event.subject, i % 20 * 1000 + i / 20);
+    }
+    calendar_destroy(calendar);
+}
+
 static void a_handle_is_stale_once_its_slot_serves_another_event(void **state)
 {
     (void)state;
@@ -373,6 +560,8 @@ int main(void)
         cmocka_unit_test(mixes_that_change_from_one_to_another_stay_in_order),
         cmocka_unit_test(events_at_one_time_come_in_the_order_they_were_set),
         cmocka_unit_test(a_large_heap_pops_in_order),
+        cmocka_unit_test(thousands_pending_with_delays_of_all_lengths_come_in_order),
+        cmocka_unit_test(a_burst_before_a_far_crowd_comes_first),
         cmocka_unit_test(a_handle_is_stale_once_its_slot_serves_another_event),
         cmocka_unit_test(stale_keys_are_swept_when_they_outnumber_the_live_ones),
         cmocka_unit_test(an_event_before_the_present_is_refused_and_remembered),

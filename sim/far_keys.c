@@ -1,0 +1,225 @@
+#include "sim/far_keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_CHUNK UINT32_MAX
+
+enum { CHUNKS_FIRST = 128, LINE = 64 };
+
+_Static_assert(sizeof(struct far_chunk) % LINE == 0, "chunks begin on cache lines");
+
+void far_keys_init(struct far_keys *far)
+{
+    *far = (struct far_keys){.chunk_free = NO_CHUNK};
+    memset(far->head, 0xFF, sizeof far->head);
+}
+
+void far_keys_clear(struct far_keys *far)
+{
+    free(far->chunks);
+}
+
+static bool chunks_grow(struct far_keys *far)
+{
+    uint32_t capacity = far->chunk_capacity == 0 ? CHUNKS_FIRST : 2 * far->chunk_capacity;
+    struct far_chunk *chunks = aligned_alloc(LINE, capacity * sizeof *chunks);
+    if (chunks == NULL)
+        return false;
+    if (far->chunks_used > 0)
+        memcpy(chunks, far->chunks, far->chunks_used * sizeof *chunks);
+    free(far->chunks);
+    far->chunks = chunks;
+    far->chunk_capacity = capacity;
+    return true;
+}
+
+/* An empty chunk before `next`; NO_CHUNK when out of memory. */
+static uint32_t chunk_take(struct far_keys *far, uint32_t next)
+{
+    uint32_t id = far->chunk_free;
+    if (id != NO_CHUNK) {
+        far->chunk_free = far->chunks[id].next;
+        far->chunks_spare--;
+    } else {
+        if (far->chunks_used == far->chunk_capacity && !chunks_grow(far))
+            return NO_CHUNK;
+        id = far->chunks_used++;
+    }
+    far->chunks[id].count = 0;
+    far->chunks[id].next = next;
+    return id;
+}
+
+/* Gives the chunk back; returns the one after it. */
+static uint32_t chunk_free(struct far_keys *far, uint32_t id)
+{
+    uint32_t next = far->chunks[id].next;
+    far->chunks[id].next = far->chunk_free;
+    far->chunk_free = id;
+    far->chunks_spare++;
+    return next;
+}
+
+/* Room for one more chunk in each bucket of the levels below `level`, and one in hand. */
+static bool chunks_reserve(struct far_keys *far, unsigned level)
+{
+    while (far->chunks_spare + (far->chunk_capacity - far->chunks_used) < level * FAR_DIGITS + 1)
+        if (!chunks_grow(far))
+            return false;
+    return true;
+}
+
+static inline void far_place(const struct far_keys *far, uint64_t time, unsigned *level,
+                             unsigned *digit)
+{
+    unsigned bit = 63U - (unsigned)__builtin_clzll((time ^ far->base) | 1);
+    *level = bit / FAR_DIGIT_BITS;
+    *digit = (unsigned)(time >> (FAR_DIGIT_BITS * *level)) & (FAR_DIGITS - 1);
+}
+
+bool far_keys_add(struct far_keys *far, calendar_key key)
+{
+    unsigned level, digit;
+    far_place(far, (uint64_t)(key >> 64), &level, &digit);
+    uint32_t *head = &far->head[level][digit];
+    if (*head == NO_CHUNK || far->chunks[*head].count == FAR_CHUNK_KEYS) {
+        uint32_t id = chunk_take(far, *head);
+        if (id == NO_CHUNK)
+            return false;
+        *head = id;
+    }
+    struct far_chunk *chunk = &far->chunks[*head];
+    chunk->keys[chunk->count++] = key;
+    far->in_bucket[level][digit]++;
+    far->mask[level] |= UINT64_C(1) << digit;
+    far->count++;
+    return true;
+}
+
+/* Takes the bucket out of the structure; returns its first chunk. */
+static uint32_t bucket_detach(struct far_keys *far, unsigned level, unsigned digit)
+{
+    uint32_t head = far->head[level][digit];
+    far->count -= far->in_bucket[level][digit];
+    far->head[level][digit] = NO_CHUNK;
+    far->in_bucket[level][digit] = 0;
+    far->mask[level] &= ~(UINT64_C(1) << digit);
+    return head;
+}
+
+static void bucket_earliest(const struct far_keys *far, unsigned *level, unsigned *digit)
+{
+    *level = 0;
+    while (far->mask[*level] == 0)
+        ++*level;
+    *digit = (unsigned)__builtin_ctzll(far->mask[*level]);
+}
+
+static uint64_t bucket_start(const struct far_keys *far, unsigned level, unsigned digit)
+{
+    unsigned above = FAR_DIGIT_BITS * (level + 1);
+    uint64_t high = above < 64 ? far->base >> above << above : 0;
+    return high | (uint64_t)digit << (FAR_DIGIT_BITS * level);
+}
+
+/* Files the bucket's keys by their lower digits. */
+static bool bucket_split(struct far_keys *far, unsigned level, unsigned digit)
+{
+    if (!chunks_reserve(far, level))
+        return false;
+    uint64_t start = bucket_start(far, level, digit);
+    uint32_t id = bucket_detach(far, level, digit);
+    far->base = start;
+    while (id != NO_CHUNK) {
+        for (uint32_t i = 0; i < far->chunks[id].count; i++)
+            (void)far_keys_add(far, far->chunks[id].keys[i]); /* the room is there */
+        id = chunk_free(far, id);
+    }
+    return true;
+}
+
+size_t far_keys_next(struct far_keys *far, uint64_t *end)
+{
+    unsigned level, digit;
+    bucket_earliest(far, &level, &digit);
+    while (level > 0 && far->in_bucket[level][digit] > FAR_BUCKET_MOST) {
+        if (!bucket_split(far, level, digit))
+            return 0;
+        bucket_earliest(far, &level, &digit);
+    }
+    *end = bucket_start(far, level, digit) + (UINT64_C(1) << (FAR_DIGIT_BITS * level));
+    return far->in_bucket[level][digit];
+}
+
+static calendar_key *bucket_take(struct far_keys *far, unsigned level, unsigned digit,
+                                 calendar_key *keys)
+{
+    uint32_t id = bucket_detach(far, level, digit);
+    while (id != NO_CHUNK) {
+        const struct far_chunk *chunk = &far->chunks[id];
+        memcpy(keys, chunk->keys, chunk->count * sizeof *keys);
+        keys += chunk->count;
+        id = chunk_free(far, id);
+    }
+    return keys;
+}
+
+void far_keys_take(struct far_keys *far, calendar_key *keys)
+{
+    unsigned level, digit;
+    bucket_earliest(far, &level, &digit);
+    bucket_take(far, level, digit, keys);
+}
+
+void far_keys_take_all(struct far_keys *far, calendar_key *keys)
+{
+    while (far->count > 0) {
+        unsigned level, digit;
+        bucket_earliest(far, &level, &digit);
+        keys = bucket_take(far, level, digit, keys);
+    }
+}
+
+struct soundness {
+    const struct far_keys *far;
+    uint64_t horizon;
+    uint32_t in_bucket[FAR_LEVELS][FAR_DIGITS];
+    bool sound;
+};
+
+static void soundness_visit(void *context, calendar_key key)
+{
+    struct soundness *check = context;
+    uint64_t time = (uint64_t)(key >> 64);
+    unsigned level, digit;
+    far_place(check->far, time, &level, &digit);
+    check->in_bucket[level][digit]++;
+    check->sound = check->sound && time >= check->horizon && time >= check->far->base;
+}
+
+bool far_keys_are_sound(const struct far_keys *far, uint64_t horizon)
+{
+    struct soundness check = {.far = far, .horizon = horizon, .sound = true};
+    size_t count = 0;
+    far_keys_each(far, soundness_visit, &check);
+    for (unsigned level = 0; level < FAR_LEVELS; level++)
+        for (unsigned digit = 0; digit < FAR_DIGITS; digit++) {
+            uint32_t keys = far->in_bucket[level][digit];
+            bool marked = (far->mask[level] >> digit & 1) != 0;
+            if (keys != check.in_bucket[level][digit] || marked != (keys > 0))
+                return false;
+            count += keys;
+        }
+    return check.sound && count == far->count;
+}
+
+void far_keys_each(const struct far_keys *far, void (*visit)(void *context, calendar_key key),
+                   void *context)
+{
+    for (unsigned level = 0; level < FAR_LEVELS; level++)
+        for (unsigned digit = 0; digit < FAR_DIGITS; digit++)
+            for (uint32_t id = far->head[level][digit]; id != NO_CHUNK; id = far->chunks[id].next)
+                for (uint32_t i = 0; i < far->chunks[id].count; i++)
+                    visit(context, far->chunks[id].keys[i]);
+}
