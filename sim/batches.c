@@ -155,13 +155,12 @@ static void work_schedule(struct platform *platform, struct gpu_work *work)
     bool done;
     if (work->event == 0) {
         platform->work_events++;
-        work->event =
-            calendar_push_ordered(platform->calendar, first->finish, first->order, EVENT_GPU_FINISH,
-                                  (uint32_t)(work - platform->gpu_work));
+        work->event = calendar_push_ordered(platform->calendar, first->finish, first->order,
+                                            EVENT_BATCH_FINISH, first->batch);
         done = work->event != 0;
     } else {
-        done =
-            calendar_retime_ordered(platform->calendar, work->event, first->finish, first->order);
+        done = calendar_retime_ordered(platform->calendar, work->event, first->finish, first->order,
+                                       first->batch);
     }
     if (!done)
         platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
@@ -770,8 +769,10 @@ void batches_finish(struct platform *platform, uint32_t id)
     if (batch->gpu != SIM_NONE)
         platform->cluster.gpus[batch->gpu].executing_count--;
     if (gpu_interferes(platform, batch->gpu)) {
-        work_remove(&platform->gpu_work[batch->gpu], id);
-        work_update(platform, &platform->gpu_work[batch->gpu]);
+        struct gpu_work *work = &platform->gpu_work[batch->gpu];
+        work->event = 0;
+        work_remove(work, id);
+        work_update(platform, work);
     }
     batch_account(platform, batch);
     if (batch->instance != SIM_NONE) {
@@ -805,13 +806,6 @@ void batches_finish(struct platform *platform, uint32_t id)
     }
     if (platform->policy->on_finish != NULL)
         platform->policy->on_finish(platform->policy_state, platform, &finished);
-}
-
-void batches_finish_first(struct platform *platform, uint32_t gpu)
-{
-    struct gpu_work *work = &platform->gpu_work[gpu];
-    work->event = 0;
-    batches_finish(platform, work_first(work)->batch);
 }
 
 void batches_check_holdings(struct platform *platform)

@@ -49,7 +49,7 @@ struct calendar {
     size_t heap_capacity;
     void *heap_memory;
     uint64_t horizon; /* keys of this time and later are in `far`; UINT64_MAX: there are none */
-    size_t spill_at;  /* length at which the heap gives its later keys to `far` */
+    size_t patience; /* keys to come into a heap of more than SPILL before it gives some to `far` */
     struct far_keys far;
     const char *fault;
 };
@@ -191,34 +191,48 @@ static uint64_t heap_middle(const calendar_key *heap, size_t length)
     return times[SAMPLE / 2];
 }
 
-/* Gives the later half of the keys to `far`, again and again until the heap is small. Leaves them
- * where they are, for a while, where their times are too much the same. */
+/* Where to part the heap's keys by time; 0 where all are due now. Of keys that are half of one time
+ * the later ones go; that may be all of them. */
+static uint64_t heap_part(const struct calendar *calendar, size_t length)
+{
+    const uint64_t first = (uint64_t)(calendar->heap[0] >> 64);
+    uint64_t part = heap_middle(calendar->heap, length);
+    part = part > calendar->far.base ? part : calendar->far.base;
+    if (part > first)
+        return part;
+    for (size_t i = 0; i < length; i++)
+        if ((uint64_t)(calendar->heap[i] >> 64) > first)
+            return first + 1;
+    return first > (uint64_t)calendar->now ? first : 0;
+}
+
+/* Gives the later keys to `far`, about half at a time, until the heap is small; leaves them where
+ * they are, for a while, where that cannot be. */
 static bool heap_spill(struct calendar *calendar)
 {
-    struct far_keys *far = &calendar->far;
     calendar_key *heap = calendar->heap;
-    const uint64_t first = (uint64_t)(heap[0] >> 64);
     size_t length = calendar->length;
-    if (far->count == 0)
-        far->base = (uint64_t)calendar->now;
+    if (calendar->far.count == 0)
+        calendar->far.base = (uint64_t)calendar->now;
     while (length > SPILL) {
-        uint64_t middle = heap_middle(heap, length);
-        middle = middle > far->base ? middle : far->base;
+        uint64_t part = heap_part(calendar, length);
         size_t kept = 0;
-        for (size_t i = 0; i < length && middle > first; i++) {
-            if ((uint64_t)(heap[i] >> 64) < middle)
+        if (part == 0)
+            break;
+        for (size_t i = 0; i < length; i++) {
+            if ((uint64_t)(heap[i] >> 64) < part)
                 heap[kept++] = heap[i];
-            else if (!far_keys_add(far, heap[i]))
+            else if (!far_keys_add(&calendar->far, heap[i]))
                 return calendar_fail(calendar, "out of memory for the event calendar");
         }
-        if (middle <= first || kept == length)
+        if (kept == length)
             break;
-        calendar->horizon = middle;
+        calendar->horizon = part;
         length = kept;
     }
     if (length < calendar->length)
         heap_build(calendar, length, calendar->length);
-    calendar->spill_at = length > SPILL ? 2 * length : SPILL;
+    calendar->patience = length > SPILL ? length : 0;
     return true;
 }
 
@@ -236,7 +250,7 @@ static bool heap_refill(struct calendar *calendar)
         __builtin_prefetch(&calendar->slots[key_slot(calendar->heap[i])]);
     heap_build(calendar, count, 0);
     calendar->horizon = calendar->far.count > 0 ? end : UINT64_MAX;
-    calendar->spill_at = count > SPILL ? 2 * count : SPILL;
+    calendar->patience = 0;
     return true;
 }
 
@@ -249,7 +263,7 @@ static bool heap_recall(struct calendar *calendar)
     far_keys_take_all(&calendar->far, calendar->heap + calendar->length);
     calendar->length += far;
     calendar->horizon = UINT64_MAX;
-    calendar->spill_at = SPILL;
+    calendar->patience = 0;
     return true;
 }
 
@@ -343,7 +357,6 @@ struct calendar *calendar_create(size_t initial_capacity)
     calendar->next_sequence = 1;
     calendar->free_slot = NO_SLOT;
     calendar->horizon = UINT64_MAX;
-    calendar->spill_at = SPILL;
     far_keys_init(&calendar->far);
     if (capacity > SLOT_LIMIT)
         capacity = SLOT_LIMIT;
@@ -393,10 +406,12 @@ static inline bool heap_insert(struct calendar *calendar, calendar_key key)
     if (calendar->hole) {
         calendar->hole = false;
         heap_replace(calendar->heap, calendar->length, 0, key);
-        return true;
+    } else {
+        heap_raise(calendar->heap, calendar->length++, 0, key);
     }
-    heap_raise(calendar->heap, calendar->length++, 0, key);
-    return calendar->length <= calendar->spill_at || heap_spill(calendar);
+    if (calendar->length <= SPILL || calendar->patience-- > 0)
+        return true;
+    return heap_spill(calendar);
 }
 
 /* Adds a slot never used so far to the empty list of free ones; false where there is none to be
@@ -534,14 +549,36 @@ bool calendar_retime(struct calendar *calendar, calendar_handle handle, sim_time
 }
 
 bool calendar_retime_ordered(struct calendar *calendar, calendar_handle handle, sim_time_t time,
-                             uint64_t order)
+                             uint64_t order, uint32_t subject)
 {
     struct slot *slot = slot_of_handle(calendar, handle);
-    return slot != NULL && calendar_admit(calendar, time) && slot_move(calendar, slot, time, order);
+    if (slot == NULL || !calendar_admit(calendar, time))
+        return false;
+    slot->subject = subject;
+    return slot_move(calendar, slot, time, order);
+}
+
+/* The heap is empty: is what comes next a crowd of one time, too many to take in before they are
+ * due? Then that time; else SIM_FOREVER. */
+static sim_time_t far_crowd_time(struct calendar *calendar)
+{
+    uint64_t end;
+    if (calendar->far.count <= SPILL || far_keys_next(&calendar->far, &end) <= SPILL)
+        return SIM_FOREVER;
+    calendar_key key = far_keys_peek(&calendar->far);
+    bool comes = key_is_live(calendar, key) && calendar->slots[key_slot(key)].time >= 0;
+    return comes ? key_time(key) : SIM_FOREVER;
 }
 
 sim_time_t calendar_next_time(struct calendar *calendar)
 {
+    if (calendar->hole)
+        heap_close_hole(calendar);
+    if (calendar->length == 0) {
+        sim_time_t crowd = far_crowd_time(calendar);
+        if (crowd != SIM_FOREVER)
+            return crowd;
+    }
     return heap_settle(calendar) ? key_time(calendar->heap[0]) : SIM_FOREVER;
 }
 
@@ -558,6 +595,28 @@ bool calendar_pop(struct calendar *calendar, struct event *event)
     slot_free(calendar, index);
     calendar->hole = true;
     return true;
+}
+
+size_t calendar_upcoming(const struct calendar *calendar, uint32_t kinds[CALENDAR_UPCOMING],
+                         uint32_t subjects[CALENDAR_UPCOMING], size_t *first)
+{
+    _Static_assert((int)CALENDAR_UPCOMING == (int)ARITY, "an open root leaves its children");
+    const calendar_key *heap = calendar->heap + (calendar->hole ? 1 : 0);
+    size_t count = calendar->length - (calendar->hole ? 1 : 0);
+    count = count < CALENDAR_UPCOMING ? count : CALENDAR_UPCOMING;
+    size_t found = 0;
+    calendar_key least = KEY_END;
+    for (size_t i = 0; i < count; i++) {
+        const struct slot *slot = &calendar->slots[key_slot(heap[i])];
+        if (!key_is_live(calendar, heap[i]))
+            continue;
+        kinds[found] = slot->kind;
+        subjects[found] = slot->subject;
+        *first = heap[i] < least ? found : *first;
+        least = heap[i] < least ? heap[i] : least;
+        found++;
+    }
+    return found;
 }
 
 size_t calendar_size(const struct calendar *calendar)

@@ -63,9 +63,9 @@ uint64_t calendar_draw_order(struct calendar *calendar);
 /* calendar_push among events of the same time in the place of `order`, which was drawn before. */
 calendar_handle calendar_push_ordered(struct calendar *calendar, sim_time_t time, uint64_t order,
                                       uint32_t kind, uint32_t subject);
-/* calendar_retime to the place of `order`. */
+/* calendar_retime to the place of `order`, as an event of `subject` from now on. */
 bool calendar_retime_ordered(struct calendar *calendar, calendar_handle handle, sim_time_t time,
-                             uint64_t order);
+                             uint64_t order, uint32_t subject);
 
 /* False where the handle is stale. */
 bool calendar_cancel(struct calendar *calendar, calendar_handle handle);
@@ -82,6 +82,13 @@ const char *calendar_fault(const struct calendar *calendar);
 
 /* Time of the next event, SIM_FOREVER where there is none. */
 sim_time_t calendar_next_time(struct calendar *calendar);
+
+/* Some of the events that come next, the very next among them, to `subjects` and `kinds`, and in
+ * *first which of them that is; returns how many, at most CALENDAR_UPCOMING. Some may not come: who
+ * asks wants to have at hand what they will need. */
+enum { CALENDAR_UPCOMING = 4 };
+size_t calendar_upcoming(const struct calendar *calendar, uint32_t kinds[CALENDAR_UPCOMING],
+                         uint32_t subjects[CALENDAR_UPCOMING], size_t *first);
 
 /* Takes the next event; false where there is none. */
 bool calendar_pop(struct calendar *calendar, struct event *event);

@@ -152,6 +152,13 @@ size_t far_keys_next(struct far_keys *far, uint64_t *end)
     return far->in_bucket[level][digit];
 }
 
+calendar_key far_keys_peek(const struct far_keys *far)
+{
+    unsigned level, digit;
+    bucket_earliest(far, &level, &digit);
+    return far->chunks[far->head[level][digit]].keys[0];
+}
+
 static calendar_key *bucket_take(struct far_keys *far, unsigned level, unsigned digit,
                                  calendar_key *keys)
 {

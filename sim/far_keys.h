@@ -59,6 +59,9 @@ bool far_keys_add(struct far_keys *far, calendar_key key);
  * memory. The structure holds at least one key. */
 size_t far_keys_next(struct far_keys *far, uint64_t *end);
 
+/* One of the keys of that bucket. */
+calendar_key far_keys_peek(const struct far_keys *far);
+
 /* Takes the keys of the bucket that far_keys_next told of into `keys`, in no order. */
 void far_keys_take(struct far_keys *far, calendar_key *keys);
 

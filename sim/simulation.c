@@ -241,9 +241,6 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_BATCH_FINISH:
         batches_finish(platform, event->subject);
         break;
-    case EVENT_GPU_FINISH:
-        batches_finish_first(platform, event->subject);
-        break;
     case EVENT_CONTAINER_READY:
         containers_ready(platform, event->subject);
         break;
@@ -304,6 +301,7 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
     if (event_time <= arrival_time) {
         struct event event;
         calendar_pop(platform->calendar, &event);
+        lookahead(platform);
         event_handle(platform, &event);
     } else {
         uint32_t application = cursor->next.application;

@@ -8,6 +8,7 @@
  *   batches.c     batches from reservation to finish, MPS rates, cold starts, transfers, prewarm
  *   keeping.c     which idle container stays how long: the experiment's keep-alive, or the policy's
  *   replay.c      what a run does otherwise whose batches execute on a backend
+ *   lookahead.c   what the next events will touch, fetched into the caches
  *   metrics.c     totals and percentiles
  */
 #ifndef ESGSIM_SIM_STATE_H
@@ -29,8 +30,7 @@ __extension__ typedef __int128 wide_t;
 
 enum event_kind {
     EVENT_BATCH_START,     /* subject: batch. Transfer and cold start are over */
-    EVENT_BATCH_FINISH,    /* subject: batch, undisturbed by others */
-    EVENT_GPU_FINISH,      /* subject: GPU. The first to finish of the batches that share it has */
+    EVENT_BATCH_FINISH,    /* subject: batch */
     EVENT_CONTAINER_READY, /* subject: container, of a prewarm */
     EVENT_INSTANCE_READY,  /* subject: instance */
     EVENT_CONTROLLER_FREE,
@@ -272,8 +272,6 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
                      uint32_t quota);
 void batches_start(struct platform *platform, uint32_t id);
 void batches_finish(struct platform *platform, uint32_t id);
-/* The batch that is due on a GPU whose batches disturb one another has finished. */
-void batches_finish_first(struct platform *platform, uint32_t gpu);
 /* Is what the cluster has given away within its capacities, and just what living batches and
  * instances hold; fails the run where it is not. O(invokers + GPUs + batches + instances). */
 void batches_check_holdings(struct platform *platform);
@@ -347,6 +345,8 @@ uint32_t replay_wait(struct platform *platform, sim_time_t until);
 void replay_refuse_cold(struct platform *platform, uint32_t function, uint32_t invoker);
 void replay_refuse_eviction(struct platform *platform, const struct container *container);
 void replay_refuse_reshare(struct platform *platform, uint32_t id);
+/* lookahead.c: fetches into the caches what the next events will touch. */
+void lookahead(const struct platform *platform);
 
 /* simulation.c: a user of a closed process got an answer to `request` and thinks before the next.
  */

@@ -344,7 +344,7 @@ static void crowd_disturb(struct crowd *crowd)
         return;
     case 1:
         assert_true(calendar_retime_ordered(crowd->calendar, crowd->handles[id], time,
-                                            calendar_draw_order(crowd->calendar)));
+                                            calendar_draw_order(crowd->calendar), id));
         break;
     default:
         assert_true(calendar_retime(crowd->calendar, crowd->handles[id], time));
