@@ -28,11 +28,17 @@ bool bench_sweep(cJSON *result, struct error *error);
 bool bench_faas(cJSON *result, struct error *error);
 
 /* "in_flight_requests_per_s": {REQUESTS: …}, "in_flight_cost_ratio" and
- * "in_flight_bytes_per_request": faas.json on 10,000 hosts by how many requests are in flight. */
+ * "in_flight_bytes_per_request": faas.json on 10,000 hosts by how many requests are in flight, with
+ * "in_flight_events_per_request" to show that each asks the same of the simulator. */
 bool bench_in_flight(cJSON *result, struct error *error);
 
-/* One run of the experiment: requests by the second of wall-clock time. */
+struct bench_run {
+    double requests_per_s; /* of wall-clock time */
+    double events_per_request;
+};
+
+/* One run of the experiment. */
 bool bench_experiment(const char *path, const struct override *overrides, size_t count,
-                      double *requests_per_s, struct error *error);
+                      struct bench_run *run, struct error *error);
 
 #endif
