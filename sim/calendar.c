@@ -180,7 +180,7 @@ static void heap_build(struct calendar *calendar, size_t length, size_t before)
 static uint64_t heap_middle(const calendar_key *heap, size_t length)
 {
     enum { SAMPLE = 15 };
-    uint64_t times[SAMPLE];
+    uint64_t times[SAMPLE] = {0};
     for (size_t i = 0; i < SAMPLE; i++) {
         uint64_t time = (uint64_t)(heap[i * (length - 1) / (SAMPLE - 1)] >> 64);
         size_t place = i;

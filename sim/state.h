@@ -345,6 +345,7 @@ uint32_t replay_wait(struct platform *platform, sim_time_t until);
 void replay_refuse_cold(struct platform *platform, uint32_t function, uint32_t invoker);
 void replay_refuse_eviction(struct platform *platform, const struct container *container);
 void replay_refuse_reshare(struct platform *platform, uint32_t id);
+
 /* lookahead.c: fetches into the caches what the next events will touch. */
 void lookahead(const struct platform *platform);
 

@@ -267,6 +267,27 @@ void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroo
 
 /* ---- Queries -------------------------------------------------------------------------------- */
 
+/* The first member at or after `from` with enough vCPUs, among functions that use no GPU: all stand
+ * in the one row of no headroom, where enough vCPUs is a place like any other. */
+static uint32_t members_next_on_cpu(const struct cluster *cluster, const struct warm_function *warm,
+                                    uint64_t from)
+{
+    const struct warm_member *members = warm->members;
+    const struct warm_standing *standing = cluster->standing;
+    uint64_t best = UINT64_MAX;
+    uint32_t found = SIM_NONE;
+    for (uint32_t k = 0; k < warm->count; k++) {
+        uint64_t moved = standing[members[k].invoker].on_cpu;
+        uint64_t here = standing_since(moved, members[k].since);
+        here = moved < here ? moved : here;
+        here |= UINT64_C(0) - (uint64_t)(here < from);
+        uint32_t taken = UINT32_C(0) - (uint32_t)(here < best);
+        found = (members[k].invoker & taken) | (found & ~taken);
+        best = here < best ? here : best;
+    }
+    return found;
+}
+
 /* The first member at or after `from` with enough vCPUs. */
 static uint32_t members_next(const struct cluster *cluster, const struct warm_function *warm,
                              uint64_t from, uint32_t need_vcpus)
@@ -301,5 +322,8 @@ uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint3
         uint32_t place = list_of(cluster, cursor, function)->filing.place;
         from = member_standing(cluster, warm, &warm->members[place]) + 1;
     }
-    return members_next(cluster, warm, from, column);
+    if (warm->on_gpu)
+        return members_next(cluster, warm, from, column);
+    const uint64_t enough = (uint64_t)column << FILING_BITS;
+    return members_next_on_cpu(cluster, warm, from > enough ? from : enough);
 }
