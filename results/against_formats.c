@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "results/against.h"
+#include "results/csv.h"
 
 static const char *standing_name(enum against_standing standing)
 {
@@ -17,33 +18,23 @@ static const char *standing_name(enum against_standing standing)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-static void csv_text(FILE *out, const char *text)
+static void cell_text(FILE *out, const char *text)
 {
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        (void)fprintf(out, "%s,", text);
-        return;
-    }
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            (void)fputc('"', out);
-        (void)fputc(*text, out);
-    }
-    (void)fputs("\",", out);
+    csv_text(out, text);
+    (void)fputc(',', out);
 }
 
-static void csv_number(FILE *out, double value)
+static void cell_number(FILE *out, double value)
 {
-    if (!isnan(value))
-        (void)fprintf(out, "%.17g", value);
+    csv_number(out, value);
     (void)fputc(',', out);
 }
 
 /* What every line begins with. */
 static void csv_lead(FILE *out, const struct against_run *run)
 {
-    csv_text(out, run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
-    csv_text(out, run->real->policy);
+    cell_text(out, run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
+    cell_text(out, run->real->policy);
     (void)fprintf(out, "%" PRIu64 ",%d,", run->real->seed, run->gpu);
 }
 
@@ -57,16 +48,16 @@ static void csv_parts(FILE *out, const struct against_run *run)
                 part->application == NULL ? against_stands(run, (enum against_metric)m, NULL)
                                           : AGAINST_UNTOLD;
             csv_lead(out, run);
-            csv_text(out, part->application == NULL ? "" : part->application);
-            csv_text(out, against_metrics[m].name);
-            csv_text(out, against_metrics[m].unit);
-            csv_number(out, figure->simulated);
-            csv_number(out, figure->real);
-            csv_number(out, figure->error);
-            csv_text(out, against_metrics[m].points ? "points" : "%");
-            csv_number(out, figure->low);
-            csv_number(out, figure->high);
-            csv_number(out, part->application == NULL ? against_metrics[m].limit : NAN);
+            cell_text(out, part->application == NULL ? "" : part->application);
+            cell_text(out, against_metrics[m].name);
+            cell_text(out, against_metrics[m].unit);
+            cell_number(out, figure->simulated);
+            cell_number(out, figure->real);
+            cell_number(out, figure->error);
+            cell_text(out, against_metrics[m].points ? "points" : "%");
+            cell_number(out, figure->low);
+            cell_number(out, figure->high);
+            cell_number(out, part->application == NULL ? against_metrics[m].limit : NAN);
             (void)fprintf(out, "%s\r\n", standing_name(standing));
         }
 }
@@ -76,12 +67,12 @@ static void csv_plain(FILE *out, const struct against_run *run, const char *of, 
                       const char *unit, double simulated, double real)
 {
     csv_lead(out, run);
-    csv_text(out, of);
-    csv_text(out, metric);
-    csv_text(out, unit);
-    csv_number(out, simulated);
-    csv_number(out, real);
-    csv_number(out, real > 0 ? 100 * (simulated - real) / real : NAN);
+    cell_text(out, of);
+    cell_text(out, metric);
+    cell_text(out, unit);
+    cell_number(out, simulated);
+    cell_number(out, real);
+    cell_number(out, real > 0 ? 100 * (simulated - real) / real : NAN);
     (void)fputs("%,,,,\r\n", out);
 }
 

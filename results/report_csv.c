@@ -3,28 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "results/csv.h"
 #include "results/verdict.h"
-
-static void print_text(FILE *out, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        (void)fputs(text, out);
-        return;
-    }
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            (void)fputc('"', out);
-        (void)fputc(*text, out);
-    }
-    (void)fputc('"', out);
-}
 
 static void print_number(FILE *out, double value)
 {
     (void)fputc(',', out);
-    if (!isnan(value))
-        (void)fprintf(out, "%.17g", value);
+    csv_number(out, value);
 }
 
 struct line {
@@ -48,16 +33,16 @@ static void print_judged(FILE *out, const struct line *line, const char *metric,
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (i > 0)
             (void)fputc(',', out);
-        print_text(out, texts[i]);
+        csv_text(out, texts[i]);
     }
     (void)fprintf(out, ",%zu", estimate.n);
     print_number(out, estimate.mean);
     print_number(out, estimate.sd);
     print_number(out, estimate.half_width);
     (void)fputc(',', out);
-    print_text(out, line->scenario->evidence == NULL ? "" : line->scenario->evidence);
+    csv_text(out, line->scenario->evidence == NULL ? "" : line->scenario->evidence);
     (void)fputc(',', out);
-    print_text(out, verdict);
+    csv_text(out, verdict);
     (void)fputs("\r\n", out);
 }
 

@@ -364,7 +364,7 @@ static bool is_named(const char *page, const char *name)
     if (strstr(page, name) != NULL)
         return true;
     const size_t stem = strcspn(name, ".");
-    char first[128];
+    char first[256]; /* longer than any file's name */
     (void)snprintf(first, sizeof first, "%s", name);
     if (stem == 0 || stem >= sizeof first || first[stem - 1] < '1' || first[stem - 1] > '6')
         return false;
