@@ -69,6 +69,16 @@ static inline __m128i philox_join(__m128i low, __m128i high)
     return _mm_or_si128(_mm_and_si128(low, low_half), _mm_slli_epi64(high, 32));
 }
 
+static inline void philox_rounds_pairs(struct philox_pairs *blocks, uint32_t key0, uint32_t key1)
+{
+#pragma GCC unroll 10
+    for (int round = 0; round < 10; round++) {
+        philox_round_pairs(blocks, key0, key1);
+        key0 += PHILOX_WEYL_0;
+        key1 += PHILOX_WEYL_1;
+    }
+}
+
 static void philox_compute_ahead(struct random_philox_state *state)
 {
     struct philox_pairs blocks;
@@ -80,13 +90,7 @@ static void philox_compute_ahead(struct random_philox_state *state)
         blocks.word[2][i] = _mm_set1_epi64x(state->counter[2]);
         blocks.word[3][i] = _mm_set1_epi64x(state->counter[3]);
     }
-    uint32_t k0 = state->key[0], k1 = state->key[1];
-#pragma GCC unroll 10
-    for (int round = 0; round < 10; round++) {
-        philox_round_pairs(&blocks, k0, k1);
-        k0 += PHILOX_WEYL_0;
-        k1 += PHILOX_WEYL_1;
-    }
+    philox_rounds_pairs(&blocks, state->key[0], state->key[1]);
 #pragma GCC unroll 8
     for (int i = 0; i < PHILOX_PAIRS; i++) {
         __m128i even = philox_join(blocks.word[0][i], blocks.word[1][i]);
@@ -96,6 +100,25 @@ static void philox_compute_ahead(struct random_philox_state *state)
         _mm_storeu_si128(ready + 1, _mm_unpackhi_epi64(even, odd));
     }
     state->counter[0] += RANDOM_BLOCKS_AHEAD;
+}
+
+static void philox_compute_firsts(uint64_t seed, uint32_t last_word, uint64_t a,
+                                  uint64_t firsts[static RANDOM_BLOCKS_AHEAD])
+{
+    struct philox_pairs blocks;
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < PHILOX_PAIRS; i++) {
+        const uint64_t one = a + 2 * i, next = one + 1;
+        blocks.word[0][i] = _mm_setzero_si128();
+        blocks.word[1][i] = _mm_set_epi64x((uint32_t)next, (uint32_t)one);
+        blocks.word[2][i] = _mm_set_epi64x((uint32_t)(next >> 32), (uint32_t)(one >> 32));
+        blocks.word[3][i] = _mm_set1_epi64x(last_word);
+    }
+    philox_rounds_pairs(&blocks, (uint32_t)seed, (uint32_t)(seed >> 32));
+#pragma GCC unroll 8
+    for (int i = 0; i < PHILOX_PAIRS; i++)
+        _mm_storeu_si128((__m128i *)&firsts[2 * i],
+                         philox_join(blocks.word[0][i], blocks.word[1][i]));
 }
 #endif
 
@@ -173,6 +196,21 @@ void random_stream_open(struct random_stream *stream, uint64_t seed, enum random
     stream->rng.type = &philox_type;
     stream->rng.state = &stream->state;
     philox_start(&stream->state, seed, purpose, a, b);
+}
+
+void random_firsts(uint64_t seed, enum random_purpose purpose, uint64_t a,
+                   uint64_t firsts[static RANDOM_BLOCKS_AHEAD])
+{
+    assert((uint32_t)purpose < 256);
+#ifdef __SSE2__
+    philox_compute_firsts(seed, (uint32_t)purpose << 24, a, firsts);
+#else
+    for (uint64_t i = 0; i < RANDOM_BLOCKS_AHEAD; i++) {
+        struct random_stream stream;
+        random_stream_open(&stream, seed, purpose, a + i, 0);
+        firsts[i] = random_uint64(&stream);
+    }
+#endif
 }
 
 double random_noise(struct random_stream *stream, double cv)

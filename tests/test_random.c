@@ -233,6 +233,24 @@ static void successive_numbers_and_all_bits_are_uncorrelated(void **state)
     free(u);
 }
 
+static void firsts_are_what_streams_opened_one_by_one_begin_with(void **state)
+{
+    (void)state;
+    /* Over the end of a word of the counter, too, and of all of them. */
+    static const uint64_t begins[] = {
+        0, 1, 12345, UINT32_MAX - 3, UINT64_C(7) << 32, UINT64_MAX - 5};
+    for (size_t k = 0; k < sizeof begins / sizeof *begins; k++) {
+        uint64_t seed = UINT64_C(0x9E3779B97F4A7C15) * (k + 1);
+        uint64_t firsts[RANDOM_BLOCKS_AHEAD];
+        random_firsts(seed, RANDOM_APPLICATION, begins[k], firsts);
+        for (uint64_t i = 0; i < RANDOM_BLOCKS_AHEAD; i++) {
+            struct random_stream stream;
+            random_stream_open(&stream, seed, RANDOM_APPLICATION, begins[k] + i, 0);
+            assert_true(random_uint64(&stream) == firsts[i]);
+        }
+    }
+}
+
 static void reopening_a_stream_starts_it_again(void **state)
 {
     (void)state;
@@ -283,6 +301,7 @@ int main(void)
         cmocka_unit_test(first_numbers_of_neighbouring_streams_are_uniform_in_every_coordinate),
         cmocka_unit_test(neighbouring_streams_are_independent),
         cmocka_unit_test(successive_numbers_and_all_bits_are_uncorrelated),
+        cmocka_unit_test(firsts_are_what_streams_opened_one_by_one_begin_with),
         cmocka_unit_test(reopening_a_stream_starts_it_again),
         cmocka_unit_test(noise_has_mean_one_and_the_given_coefficient_of_variation),
     };

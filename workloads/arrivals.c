@@ -10,12 +10,20 @@
 #include "traces/arrival_trace.h"
 #include "workloads/workload.h"
 
+/* One draw a request, from a stream of its own each, made for several requests at a time. */
+struct draws {
+    uint64_t begin; /* request of the first */
+    uint64_t bits[RANDOM_BLOCKS_AHEAD];
+    bool there;
+};
+
 struct arrival_stream {
     const struct arrival_spec *spec;
     const struct workload *workload;
     uint64_t seed;
     uint64_t request; /* number of the next */
     sim_time_t now;   /* time of the last */
+    struct draws intervals, applications_drawn;
 
     size_t state; /* MMPP */
     uint64_t transition;
@@ -28,13 +36,21 @@ struct arrival_stream {
     uint32_t other; /* application of "*"; SIM_NONE: drawn */
 };
 
-uint32_t arrival_draw_application(const struct workload *workload, uint64_t seed, uint64_t request)
+/* The next request's draw for `purpose`, in [0, 1). */
+static double draw_uniform(const struct arrival_stream *stream, struct draws *draws,
+                           enum random_purpose purpose)
 {
-    struct random_stream random;
-    if (workload->application_count == 1)
-        return 0;
-    random_stream_open(&random, seed, RANDOM_APPLICATION, request, 0);
-    double left = random_uniform(&random);
+    if (!draws->there || stream->request - draws->begin >= RANDOM_BLOCKS_AHEAD) {
+        random_firsts(stream->seed, purpose, stream->request, draws->bits);
+        draws->begin = stream->request;
+        draws->there = true;
+    }
+    return random_uniform_of(draws->bits[stream->request - draws->begin]);
+}
+
+/* By weight; `left` in [0, 1). */
+static uint32_t application_at(const struct workload *workload, double left)
+{
     uint32_t drawn = 0;
     /* Rounding may leave a sliver above the sum of the weights: the last one with weight takes it.
      */
@@ -48,6 +64,23 @@ uint32_t arrival_draw_application(const struct workload *workload, uint64_t seed
         left -= weight;
     }
     return drawn;
+}
+
+uint32_t arrival_draw_application(const struct workload *workload, uint64_t seed, uint64_t request)
+{
+    struct random_stream random;
+    if (workload->application_count == 1)
+        return 0;
+    random_stream_open(&random, seed, RANDOM_APPLICATION, request, 0);
+    return application_at(workload, random_uniform(&random));
+}
+
+static uint32_t draw_application(struct arrival_stream *stream)
+{
+    if (stream->workload->application_count == 1)
+        return 0;
+    return application_at(stream->workload,
+                          draw_uniform(stream, &stream->applications_drawn, RANDOM_APPLICATION));
 }
 
 /* ---- processes ---- */
@@ -66,20 +99,17 @@ static bool advance(struct arrival_stream *stream, double interval, struct error
 
 static bool next_uniform(struct arrival_stream *stream, struct error *error)
 {
-    struct random_stream random;
     const struct arrival_spec *spec = stream->spec;
-    random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
-    double place = gsl_rng_uniform(&random.rng);
+    double place = draw_uniform(stream, &stream->intervals, RANDOM_ARRIVAL);
     return advance(stream, (spec->low_ms + place * (spec->high_ms - spec->low_ms)) * (double)SIM_MS,
                    error);
 }
 
 static bool next_poisson(struct arrival_stream *stream, struct error *error)
 {
-    struct random_stream random;
-    random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
-    return advance(
-        stream, random_exponential_gsl(&random, (double)SIM_S / stream->spec->rate_per_s), error);
+    double uniform = draw_uniform(stream, &stream->intervals, RANDOM_ARRIVAL);
+    return advance(stream, random_exponential_of(uniform, (double)SIM_S / stream->spec->rate_per_s),
+                   error);
 }
 
 static bool enter_state(struct arrival_stream *stream, struct error *error)
@@ -99,9 +129,8 @@ static bool enter_state(struct arrival_stream *stream, struct error *error)
  * many states lie between them, so that request n needs one draw of its own. */
 static bool next_mmpp(struct arrival_stream *stream, struct error *error)
 {
-    struct random_stream random;
-    random_stream_open(&random, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
-    double left = gsl_ran_exponential(&random.rng, 1.0);
+    double uniform = draw_uniform(stream, &stream->intervals, RANDOM_ARRIVAL);
+    double left = random_exponential_of(uniform, 1.0);
     for (;;) {
         double rate = stream->spec->states[stream->state].rate_per_s / (double)SIM_S;
         double stay = (double)(stream->state_end - stream->now);
@@ -136,8 +165,7 @@ static bool next_trace(struct arrival_stream *stream, struct arrival *arrival, s
     else if (stream->other != SIM_NONE)
         arrival->application = stream->other;
     else
-        arrival->application =
-            arrival_draw_application(stream->workload, stream->seed, stream->request);
+        arrival->application = draw_application(stream);
     stream->now = record.time;
     stream->request++;
     return true;
@@ -166,8 +194,8 @@ bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
         return false;
     arrival->time = stream->now;
     arrival->slo = 0;
-    arrival->application =
-        arrival_draw_application(stream->workload, stream->seed, stream->request++);
+    arrival->application = draw_application(stream);
+    stream->request++;
     return true;
 }
 
