@@ -26,11 +26,17 @@ stats data using (span(int(column("panel")), number("value"), half("half_width")
 mark(p, b) = (b == b) ? (bounds[p] = b, use_bound ? reach(p, b, b) : 0) : 0
 stats data using (mark(int(column("panel")), number("bound"))) nooutput
 
-width = 1200.0; left = 20.0 + 6.9 * longest; right = 24.0; between = 24.0
-height = 34 + 40 + 20.0 * rows + 52
+# Panels too many for one line go on in another, as many in each.
+width = 1200.0; left = 20.0 + 6.9 * longest; right = 24.0; between = 24.0; narrowest = 150.0
+columns = int((width - left - right + between) / (narrowest + between))
+columns = columns < 1 ? 1 : columns > panels ? panels : columns
+lines = (panels + columns - 1) / columns
+columns = (panels + lines - 1) / lines
+block = 40 + 20.0 * rows + 52
+height = 34 + lines * block
 eval(begin)
-base = floor + 52.0; ceiling = base + 20.0 * rows
-each = (width - left - right - between * (panels - 1)) / panels
+each = (width - left - right - between * (columns - 1)) / columns
+tick_count = int(each / 55); tick_count = tick_count < 2 ? 2 : tick_count > 4 ? 4 : tick_count
 
 set yrange [rows + 0.5:0.5]
 set grid noxtics ytics
@@ -38,13 +44,15 @@ set grid xtics
 unset key
 set border 1
 do for [p=1:panels] {
-    set lmargin at screen (left + (p - 1) * (each + between)) / width
-    set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+    across = left + ((p - 1) % columns) * (each + between)
+    base = floor + 52.0 + (lines - 1 - (p - 1) / columns) * block; ceiling = base + 20.0 * rows
+    set lmargin at screen across / width
+    set rmargin at screen (across + each) / width
     set bmargin at screen base / full
     set tmargin at screen ceiling / full
     unset ytics
     set ytics 1, 1, rows scale 0 format ""
-    if (p == 1) { eval(row_labels) }
+    if ((p - 1) % columns == 0) { eval(row_labels) }
     text = titles[p]; limit = int(each / 7.0); eval(split)
     set title broken font size(12) offset 0, -0.6
     set xlabel axes[p] offset 0, xlabel_shift
@@ -65,7 +73,7 @@ do for [p=1:panels] {
         low = smallest[p] >= 0 && low < 0 && !exists("least") ? -0.03 * high : low
         set xrange [low:high]
         set format x tick_format
-        set xtics nomirror autofreq step(high - low, 4)
+        set xtics nomirror autofreq step(high - low, tick_count)
         nothing = 0
     }
     here(v) = int(column("panel")) == p ? v : NaN

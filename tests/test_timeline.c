@@ -436,7 +436,7 @@ static void check_world(const char *json, const char *policy, uint32_t gpus)
     char path[64];
     folder_file(path);
     struct error error = {0};
-    struct simulation_result result;
+    struct simulation_result result = {0};
     if (!run_traced(json, policy, path, NULL, &log, &result, &error))
         fail_msg("%s: %s", policy, error.message);
     struct trace trace = trace_read(path);

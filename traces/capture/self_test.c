@@ -178,8 +178,8 @@ static bool test_sides(struct device *device, struct side sides[static PAIR], st
         struct graph *graph = graph_parse(self_test_network(n), "self-test", error);
         struct graph *single = graph_parse(self_test_network(n), "self-test", error);
         good = graph != NULL && single != NULL && graph_resize(graph, BATCH, 0, 0, error);
-        float **wanted = good ? processor_run(graph, SEED) : NULL;
-        float **wanted_single = good ? processor_run(single, SEED) : NULL;
+        float **wanted = good && graph != NULL ? processor_run(graph, SEED) : NULL;
+        float **wanted_single = good && single != NULL ? processor_run(single, SEED) : NULL;
         if (good && (wanted == NULL || wanted_single == NULL))
             good = error_run(error, "capture: out of memory");
         good = good && test_copies(sides, graph, single, wanted, wanted_single, error);
