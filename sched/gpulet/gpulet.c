@@ -264,7 +264,8 @@ static void queues_fill(struct gpulets *self, const struct application *applicat
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const uint32_t function = application->stages[s].function;
         const uint32_t queue = application->first_queue + s;
-        alone[s] = whole_ladder(self, function)->time[0];
+        const struct ladder *whole = whole_ladder(self, function);
+        alone[s] = whole->count > 0 ? whole->time[0] : 0;
         self->tasks[queue] =
             (struct gpulet_task){.slo = planner_budget(self->planner, queue, application->slo),
                                  .ladders = ladders_of(self, function)};

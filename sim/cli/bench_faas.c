@@ -118,7 +118,7 @@ static bool flight_measure(const char *users, struct flight *flight, struct erro
 bool bench_in_flight(cJSON *result, struct error *error)
 {
     static const char *const users[] = {"10", "1000", "100000"};
-    struct flight flights[3][REPEATS];
+    struct flight flights[3][REPEATS] = {0};
     double medians[3];
     cJSON *rates = cJSON_AddObjectToObject(result, "in_flight_requests_per_s");
     cJSON *events = cJSON_AddObjectToObject(result, "in_flight_events_per_request");
