@@ -46,7 +46,7 @@ do for [p=1:panels] {
     reach = limit * (taken < 0.6 * each ? each / (each - taken) : 2.5)
     set xrange [0:reach]
     set format x "%g"
-    set xtics 0, step(limit, 5), limit * 1.0001
+    set xtics 0, fitting(limit, each * limit / reach, 5), limit * 1.0001
     if (p == 1) {
         x = left
         do for [k=1:parts] {

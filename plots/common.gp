@@ -90,6 +90,12 @@ split = 'broken = text; if (strlen(text) > limit) { best = 0; do for [i=2:strlen
 # A round step for `count` ticks or fewer over `span`.
 step(span, count) = (raw_step = 1.0 * span / count, power = 10.0 ** floor(log10(raw_step)), \
     power * (raw_step / power > 5 ? 10 : raw_step / power > 2 ? 5 : raw_step / power > 1 ? 2 : 1))
+# The same for an axis from 0 whose `span` is so many pixels long: as many ticks as their labels leave room for,
+# `most` at most, and one besides 0 at least.
+below(span) = (power = 10.0 ** floor(log10(span)), power * floor(span / power))
+label_width(span) = 12 + 7.0 * (span >= 10 ? strlen(sprintf("%.0f", span)) : 4)
+fitting(span, pixels, most) = (fits = int(pixels / label_width(span)), \
+    fits <= 1 ? below(span) : step(span, fits < most ? fits : most))
 # Ticks of a logarithmic axis `each` pixels long: even steps where it spans less than a factor of eight; at
 # 1, 2, 5 where there is room; at 1, 3 where powers of ten alone would be fewer than two; else at those.
 log_ticks = 'unset xtics; set xtics () nomirror out scale 0.6 tc rgb ink; tick_low = floor(log10(from)); tick_high = ceil(log10(to)); \

@@ -56,7 +56,7 @@ do for [p=1:panels] {
     taken = 12 + 7.0 * (strlen(written(most[p])) + (most[p] > limit ? 2 : 0))
     reach = limit * (taken < 0.6 * each ? each / (each - taken) : 2.5)
     set xrange [0:reach]
-    set xtics 0, step(limit, each < 150 ? 2 : 3), limit
+    set xtics 0, fitting(limit, each * limit / reach, 3), limit
     unset key
     if (p == 1) {
         do for [n=1:4] {
