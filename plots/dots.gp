@@ -36,7 +36,7 @@ block = 40 + 20.0 * rows + 52
 height = 34 + lines * block
 eval(begin)
 each = (width - left - right - between * (columns - 1)) / columns
-tick_count = int(each / 55); tick_count = tick_count < 2 ? 2 : tick_count > 4 ? 4 : tick_count
+tick_count = int(each / 50); tick_count = tick_count < 3 ? 3 : tick_count > 4 ? 4 : tick_count
 
 set yrange [rows + 0.5:0.5]
 set grid noxtics ytics
@@ -73,7 +73,16 @@ do for [p=1:panels] {
         low = smallest[p] >= 0 && low < 0 && !exists("least") ? -0.03 * high : low
         set xrange [low:high]
         set format x tick_format
-        set xtics nomirror autofreq step(high - low, tick_count)
+        apart = step(high - low, tick_count)
+        if (floor(high / apart) - ceil(low / apart) >= 1) {
+            set xtics nomirror autofreq apart
+        } else {
+            # Where so even a step has but one multiple: two places near the ends, in round numbers.
+            unit = 10.0 ** floor(log10((high - low) / 5))
+            near = unit * floor((low + 0.15 * (high - low)) / unit + 0.5)
+            away = unit * floor((low + 0.85 * (high - low)) / unit + 0.5)
+            set xtics nomirror (sprintf(tick_format, near) near, sprintf(tick_format, away) away)
+        }
         nothing = 0
     }
     here(v) = int(column("panel")) == p ? v : NaN
