@@ -195,8 +195,9 @@ static bool draw_tradeoff(const struct source *source, const struct report_scena
 {
     struct sheet sheet;
     char *caption = source_caption(source, scenario,
-                                   "All applications. Up and to the left is better; dashed: what "
-                                   "no policy can beat.",
+                                   "All applications. Up and to the left is better; dashed: the "
+                                   "most that can be hit, and the cheapest configurations that "
+                                   "meet the SLO at nominal times.",
                                    true);
     double *values = calloc(2 * scenario->contender_count + 1, sizeof *values);
     bool good = caption != NULL && values != NULL ? true : no_memory(error);

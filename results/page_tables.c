@@ -121,7 +121,7 @@ static void contender_row(const struct report *report, const struct report_scena
     html_row_end(out);
 }
 
-/* What no policy can beat: hit rate and cost alone. */
+/* The bounds: hit rate and cost alone. */
 static void bound_row(const struct report *report, const struct report_scenario *scenario,
                       const char *application, FILE *out)
 {

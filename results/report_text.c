@@ -177,9 +177,12 @@ static void print_legend(FILE *out)
         "branches\n"
         "               all count, so that the parts may exceed the mean\n"
         "  units        work that the policy reports: node expansions, candidates\n"
-        "  bound        what no policy can beat: share of requests whose fastest path, alone, with "
+        "  bound        the most that can be hit: share of requests whose fastest path, alone, "
+        "with "
         "their own\n"
-        "               noise, meets the SLO; cheapest path whose nominal time meets the SLO\n",
+        "               noise, meets the SLO; and the cheapest path whose nominal time meets it, "
+        "which short\n"
+        "               service times or missed SLOs can undercut\n",
         out);
 }
 
