@@ -30,12 +30,7 @@ static void exercise(struct graph *graph)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error error = {0};
-    char *text = malloc(size + 1);
-    if (text == NULL)
-        abort();
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
+    char *text = input_text(data, size);
     struct graph *graph = graph_parse(text, "input", &error);
     if (graph != NULL)
         exercise(graph);

@@ -1,6 +1,5 @@
 /* The strict JSON reader on any text. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/fuzz/input.h"
 #include "traces/json.h"
@@ -8,12 +7,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error error = {0};
-    char *text = malloc(size + 1);
-    if (text == NULL)
-        abort();
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
+    char *text = input_text(data, size);
     cJSON *root = json_parse(text, "input", &error);
     if (root == NULL && (error.kind != ERROR_INPUT || error.message[0] == '\0'))
         abort();

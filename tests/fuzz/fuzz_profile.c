@@ -1,7 +1,6 @@
 /* The profile loader, and interpolation over whatever it accepts. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/fuzz/input.h"
 #include "traces/profile.h"
@@ -23,12 +22,7 @@ static void look_up(const struct profile *profile)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error error = {0};
-    char *text = malloc(size + 1);
-    if (text == NULL)
-        abort();
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
+    char *text = input_text(data, size);
     struct profile *profile = profile_parse(text, "input", &error);
     if (profile != NULL)
         look_up(profile);

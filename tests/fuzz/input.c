@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,4 +19,15 @@ int input_open(const uint8_t *data, size_t size, char path[static 64])
     }
     (void)snprintf(path, 64, "/proc/self/fd/%d", file);
     return file;
+}
+
+char *input_text(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    if (text == NULL)
+        abort();
+    if (size > 0)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    return text;
 }

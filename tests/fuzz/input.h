@@ -13,4 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
  * caller closes; the path is good until then. */
 int input_open(const uint8_t *data, size_t size, char path[static 64]);
 
+/* The bytes as a string, to be freed by the caller. */
+char *input_text(const uint8_t *data, size_t size);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "traces/capture/kernels.h"
 #include "traces/capture/weights.h"
+#include "traces/capture/window.h"
 
 enum { ALIGNMENT = 256, KERNEL_ARGUMENTS = 12 };
 static const size_t WORKSPACE_LIMIT = (size_t)1 << 30;
@@ -952,31 +953,13 @@ static bool run_attention(const struct call *c)
         c->node->name, c->error);
 }
 
-static struct kernel_window window_of(const struct call *c)
-{
-    const struct graph_attributes *a = &c->node->attributes;
-    const bool shuffle = c->node->kind == GRAPH_PIXEL_SHUFFLE;
-    return (struct kernel_window){
-        .in_height = (int)c->in->dims[2],
-        .in_width = (int)c->in->dims[3],
-        .out_height = (int)c->node->shape.dims[2],
-        .out_width = (int)c->node->shape.dims[3],
-        .kernel_height = (int)a->kernel[0],
-        .kernel_width = (int)a->kernel[1],
-        .stride_height = (int)(shuffle ? a->factor : a->stride[0]),
-        .stride_width = (int)(shuffle ? a->factor : a->stride[1]),
-        .pad_height = (int)a->pad[0],
-        .pad_width = (int)a->pad[1],
-    };
-}
-
 /* Kernels of (count, x, y, window) and up to two flags more. */
 static bool run_window(const struct call *c, CUfunction kernel, int first, int second)
 {
     size_t n = c->count;
     CUdeviceptr x = c->x;
     CUdeviceptr y = c->y;
-    struct kernel_window window = window_of(c);
+    struct kernel_window window = window_of(c->node, c->in);
     void *arguments[] = {&n, &x, &y, &window, &first, &second};
     return launch(c, kernel, blocks_of(n), arguments);
 }

@@ -6,6 +6,7 @@
 
 #include "traces/capture/kernels.h"
 #include "traces/capture/weights.h"
+#include "traces/capture/window.h"
 
 #define KERNEL static inline
 #define REAL float
@@ -248,22 +249,10 @@ static void apply_affine(const struct task *t, int function, float low, float hi
 
 static void apply_window(const struct task *t)
 {
+    const struct kernel_window w = window_of(t->node, t->in);
     const struct graph_attributes *a = &t->node->attributes;
-    const bool shuffle = t->node->kind == GRAPH_PIXEL_SHUFFLE;
-    const struct kernel_window w = {
-        .in_height = (int)t->in->dims[2],
-        .in_width = (int)t->in->dims[3],
-        .out_height = (int)t->node->shape.dims[2],
-        .out_width = (int)t->node->shape.dims[3],
-        .kernel_height = (int)a->kernel[0],
-        .kernel_width = (int)a->kernel[1],
-        .stride_height = (int)(shuffle ? a->factor : a->stride[0]),
-        .stride_width = (int)(shuffle ? a->factor : a->stride[1]),
-        .pad_height = (int)a->pad[0],
-        .pad_width = (int)a->pad[1],
-    };
     for (size_t i = 0; i < t->count; i++) {
-        if (shuffle)
+        if (t->node->kind == GRAPH_PIXEL_SHUFFLE)
             pixel_shuffle_body(i, t->inputs[0], t->out, w);
         else if (t->node->kind == GRAPH_REFLECT_PAD)
             reflect_pad_body(i, t->inputs[0], t->out, w);
