@@ -4,8 +4,6 @@
 
 #include "sim/state.h"
 
-enum { HOME_PROBES = 8 };
-
 /* ---- Pool ------------------------------------------------------------------------------------ */
 
 static bool batches_grow(struct platform *platform)
@@ -271,48 +269,6 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
 }
 
-/* ---- The platform's predictor ---------------------------------------------------------------- */
-
-void predictor_observe(struct platform *platform, uint32_t function)
-{
-    struct predictor *predictor = &platform->predictors[function];
-    double alpha = platform->experiment->platform.ewma_alpha;
-    double interval = (double)(platform->now - predictor->last_ready);
-    bool first = predictor->last_ready == 0 && predictor->interval_ns == 0;
-    predictor->last_ready = platform->now;
-    if (first)
-        return;
-    predictor->interval_ns = predictor->interval_ns == 0
-                                 ? interval
-                                 : alpha * interval + (1 - alpha) * predictor->interval_ns;
-}
-
-/* The last idle container of `function` was taken: a container must start a cold start's time
- * before the next job is expected. */
-static void predictor_plan(struct platform *platform, uint32_t function)
-{
-    struct predictor *predictor = &platform->predictors[function];
-    if (predictor->pending || predictor->interval_ns == 0)
-        return;
-    double cold = platform->workload->functions[function].cold_start_mean_ms * 1e6;
-    double start = (double)predictor->last_ready + predictor->interval_ns - cold;
-    double now = (double)platform->now;
-    predictor->pending = true;
-    platform_schedule(platform, start > now ? (sim_time_t)start : platform->now, EVENT_PREWARM,
-                      function);
-}
-
-void predictor_act(struct platform *platform, uint32_t function)
-{
-    struct cluster *cluster = &platform->cluster;
-    platform->predictors[function].pending = false;
-    if (cluster->idle_total[function] > 0 || cluster->starting_total[function] > 0)
-        return;
-    for (uint32_t w = 0; w < HOME_PROBES && w < cluster->invoker_count; w++)
-        if (containers_prewarm(platform, function, platform_home(platform, function, w)))
-            return;
-}
-
 /* ---- Dispatch -------------------------------------------------------------------------------- */
 
 /* Input transfer of the whole batch: the bytes that its jobs' predecessors left on other invokers,
@@ -339,17 +295,6 @@ static sim_time_t batch_transfer(const struct platform *platform, const struct b
         return 0;
     return sim_from_ms(spec->transfer_latency_ms +
                        bytes * 8.0 / (spec->transfer_bandwidth_gbps * 1e9) * 1e3);
-}
-
-sim_time_t containers_draw_cold(const struct platform *platform, uint32_t function,
-                                enum random_purpose purpose, uint64_t a, uint32_t b)
-{
-    const struct function *spec = &platform->workload->functions[function];
-    if (!(spec->cold_start_cv > 0))
-        return sim_from_ms(spec->cold_start_mean_ms);
-    struct random_stream stream;
-    random_stream_open(&stream, platform->experiment->seed, purpose, a, b);
-    return sim_from_ms(spec->cold_start_mean_ms * random_noise(&stream, spec->cold_start_cv));
 }
 
 /* The work of the batch: its nominal time × the noise of its oldest job. */
@@ -451,51 +396,6 @@ static void batch_launch(struct platform *platform, uint32_t id)
         platform_schedule(platform, start, EVENT_BATCH_START, id);
 }
 
-/* A container stood there for nobody since `since`. */
-static void container_bill(struct platform *platform, const struct container *container,
-                           sim_time_t since)
-{
-    struct metrics *metrics = &platform->metrics;
-    const struct function *function = &platform->workload->functions[container->function];
-    since = since > metrics->window_start ? since : metrics->window_start;
-    if (metrics->measuring)
-        metrics->idle_cost +=
-            (double)(platform->now - since) *
-            configuration_rate(platform, &function->configurations[function->minimum_configuration],
-                               UNIT_PARTS);
-}
-
-void containers_record(struct platform *platform, const struct container *container,
-                       enum container_phase phase, sim_time_t from, bool evicted)
-{
-    const struct recorder *recorder = platform->recorder;
-    if (recorder == NULL || recorder->container == NULL || platform->failed)
-        return;
-    const struct container_row row = {.container = container->serial,
-                                      .function = container->function,
-                                      .invoker = container->invoker,
-                                      .gpu = container->gpu,
-                                      .phase = (uint16_t)phase,
-                                      .evicted = evicted,
-                                      .from_ns = from,
-                                      .until_ns = platform->now};
-    if (!recorder->container(recorder->context, &row, platform->error))
-        platform->failed = true;
-}
-
-/* A starting container that a batch claims need not announce itself: the batch's start does. */
-void containers_silence(struct platform *platform, uint32_t id)
-{
-    struct container *container = &platform->cluster.containers[id];
-    if (container->state != CONTAINER_STARTING || container->expiry_event == 0)
-        return;
-    if (calendar_cancel(platform->calendar, container->expiry_event))
-        platform->work_events--;
-    container->expiry_event = 0;
-    container_bill(platform, container, container->idle_since);
-    containers_record(platform, container, CONTAINER_PHASE_STARTING, container->idle_since, false);
-}
-
 /* An unused batch of the pool, with a number; SIM_NONE (platform failed) when out of memory. */
 static uint32_t batch_take(struct platform *platform)
 {
@@ -569,10 +469,7 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     }
     containers_silence(platform, container);
     keeping_use(platform, container);
-    if (platform->experiment->platform.prewarm == PREWARM_EWMA &&
-        platform->cluster.idle_total[source->function] == 0 &&
-        platform->cluster.starting_total[source->function] == 0)
-        predictor_plan(platform, source->function);
+    predictor_plan(platform, source->function);
     metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     uint32_t id = batch_take(platform);
     if (id == SIM_NONE)
@@ -729,38 +626,6 @@ static void batch_account(struct platform *platform, const struct batch *batch)
     jobs_record(platform, batch, cost);
 }
 
-/* At most one pending event a container: it rings at the earliest expiry it was set for and is
- * moved on, so that a busy container costs the calendar nothing. */
-static void container_set_expiry(struct platform *platform, uint32_t id)
-{
-    struct container *container = &platform->cluster.containers[id];
-    if (container->expiry >= SIM_FOREVER)
-        return;
-    if (container->expiry_event == 0)
-        container->expiry_event =
-            platform_schedule(platform, container->expiry, EVENT_CONTAINER_EXPIRY, id);
-    else if (container->expiry >= container->rings_at)
-        return;
-    else if (!calendar_retime(platform->calendar, container->expiry_event, container->expiry))
-        platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
-    container->rings_at = container->expiry;
-}
-
-void containers_keep(struct platform *platform, uint32_t id, bool used)
-{
-    sim_time_t keep = keeping_time(platform, id, used);
-    /* The policy may have started containers, which moves them all, or evicted this one. */
-    struct container *container = &platform->cluster.containers[id];
-    if (container->state != CONTAINER_IDLE)
-        return;
-    if (keep <= 0) {
-        cluster_evict(&platform->cluster, id);
-        return;
-    }
-    container->expiry = keep >= SIM_FOREVER ? SIM_FOREVER : platform->now + keep;
-    container_set_expiry(platform, id);
-}
-
 void batches_finish(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
@@ -842,120 +707,4 @@ void batches_check_holdings(struct platform *platform)
                       "and instances hold %" PRId64 " and %.2f",
                       (int64_t)use->vcpus, (double)use->unit_parts / UNIT_PARTS, vcpus,
                       (double)parts / UNIT_PARTS);
-}
-
-/* ---- Containers ------------------------------------------------------------------------------ */
-
-/* cluster.on_leave_idle: the idle time is over; an evicted container's expiry need not ring. */
-static void container_left_idle(void *context, const struct container *container, bool evicted)
-{
-    struct platform *platform = context;
-    container_bill(platform, container, container->idle_since);
-    containers_record(platform, container, CONTAINER_PHASE_IDLE, container->idle_since, evicted);
-    if (!evicted)
-        return;
-    if (platform->backend != NULL)
-        replay_refuse_eviction(platform, container);
-    platform->metrics.evictions++;
-    keeping_evicted(platform, container);
-    if (container->expiry_event != 0)
-        calendar_cancel(platform->calendar, container->expiry_event);
-}
-
-void containers_expire(struct platform *platform, uint32_t id)
-{
-    struct container *container = &platform->cluster.containers[id];
-    container->expiry_event = 0;
-    if (container->state != CONTAINER_IDLE)
-        return; /* the next time it idles sets a new one */
-    if (container->expiry <= platform->now) {
-        sim_time_t longer = keeping_extend(platform, id);
-        if (longer > 0)
-            container->expiry = longer >= SIM_FOREVER ? SIM_FOREVER : platform->now + longer;
-    }
-    if (container->expiry > platform->now) {
-        container_set_expiry(platform, id);
-        return;
-    }
-    cluster_evict(&platform->cluster, id);
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
-}
-
-void containers_ready(struct platform *platform, uint32_t id)
-{
-    struct container *container = &platform->cluster.containers[id];
-    container->expiry_event = 0;
-    container_bill(platform, container, container->idle_since);
-    containers_record(platform, container, CONTAINER_PHASE_STARTING, container->idle_since, false);
-    cluster_container_ready(&platform->cluster, id, platform->now);
-    containers_keep(platform, id, false);
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
-    platform->controller.changed = true;
-}
-
-bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t invoker)
-{
-    return containers_prewarm_until(platform, function, invoker, 0);
-}
-
-bool containers_prewarm_until(struct platform *platform, uint32_t function, uint32_t invoker,
-                              sim_time_t until)
-{
-    uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
-    if (id == SIM_NONE)
-        return false;
-    if (platform->backend != NULL)
-        replay_refuse_cold(platform, function, invoker);
-    struct container *container = &platform->cluster.containers[id];
-    container->idle_since = platform->now;
-    container->expiry = until;
-    container->ready_at = platform->now + containers_draw_cold(platform, function, RANDOM_PREWARM,
-                                                               container->serial, 0);
-    container->expiry_event =
-        platform_schedule(platform, container->ready_at, EVENT_CONTAINER_READY, id);
-    platform->metrics.prewarms++;
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
-    return true;
-}
-
-static bool container_place_warm(struct platform *platform, uint32_t function, uint32_t invoker)
-{
-    uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
-    if (id == SIM_NONE)
-        return false;
-    cluster_container_ready(&platform->cluster, id, 0);
-    containers_keep(platform, id, false);
-    return true;
-}
-
-void containers_init(struct platform *platform)
-{
-    platform->cluster.on_leave_idle = container_left_idle;
-    platform->cluster.context = platform;
-    const struct platform_spec *spec = &platform->experiment->platform;
-    uint32_t invokers = platform->cluster.invoker_count;
-    for (uint32_t f = 0; f < platform->cluster.function_count; f++) {
-        if (spec->initial == INITIAL_WARM) {
-            for (uint32_t i = 0; i < invokers; i++)
-                container_place_warm(platform, f, i);
-        } else if (spec->initial == INITIAL_COUNTS) {
-            /* Round the home walk until all are placed, or a full round places none. */
-            uint32_t left = spec->initial_counts[f], failures = 0;
-            for (uint32_t w = 0; left > 0 && failures < invokers; w = (w + 1) % invokers) {
-                bool placed = container_place_warm(platform, f, platform_home(platform, f, w));
-                failures = placed ? 0 : failures + 1;
-                left -= placed;
-            }
-            if (left > 0) {
-                platform->failed = true;
-                error_input(platform->error,
-                            "%s: platform.initial.%s: memory holds only %" PRIu32 " of %" PRIu32
-                            " containers; lower it, or use a cluster with more memory",
-                            platform->experiment->path, platform->workload->functions[f].name,
-                            spec->initial_counts[f] - left, spec->initial_counts[f]);
-                return;
-            }
-        }
-    }
-    metrics_use(&platform->metrics, &platform->cluster.use, 0);
 }

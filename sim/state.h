@@ -5,7 +5,8 @@
  *   platform.c    what a policy may ask and do (sched/policy.h)
  *   jobs.c        requests, their jobs, the AFW queues
  *   instances.c   long-lived instances and their buffers
- *   batches.c     batches from reservation to finish, MPS rates, cold starts, transfers, prewarm
+ *   batches.c     batches from reservation to finish, MPS rates, transfers
+ *   containers.c  containers: cold starts, idle times, prewarming and its predictor
  *   keeping.c     which idle container stays how long: the experiment's keep-alive, or the policy's
  *   replay.c      what a run does otherwise whose batches execute on a backend
  *   lookahead.c   what the next events will touch, fetched into the caches
@@ -275,6 +276,8 @@ void batches_finish(struct platform *platform, uint32_t id);
 /* Is what the cluster has given away within its capacities, and just what living batches and
  * instances hold; fails the run where it is not. O(invokers + GPUs + batches + instances). */
 void batches_check_holdings(struct platform *platform);
+
+/* containers.c */
 /* Containers made before the first arrival, as platform.initial says; fails (ERROR_INPUT) where it
  * counts more than memory holds. */
 void containers_init(struct platform *platform);
@@ -294,7 +297,12 @@ void containers_silence(struct platform *platform, uint32_t id);
 /* A container has become idle, after a use or for the first time: asks how long it is kept. */
 void containers_keep(struct platform *platform, uint32_t id, bool used);
 void containers_expire(struct platform *platform, uint32_t id);
+/* A job of `function` has become ready. */
 void predictor_observe(struct platform *platform, uint32_t function);
+/* A container of `function` was taken. Where it was the last, another must start a cold start's
+ * time before the next job is expected. */
+void predictor_plan(struct platform *platform, uint32_t function);
+/* EVENT_PREWARM. */
 void predictor_act(struct platform *platform, uint32_t function);
 
 /* instances.c */
