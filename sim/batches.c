@@ -10,7 +10,7 @@ static bool batches_grow(struct platform *platform)
 {
     uint32_t old = platform->batch_capacity;
     uint32_t capacity = old == 0 ? 64 : 2 * old;
-    struct batch *batches = realloc(platform->batches, capacity * sizeof *batches);
+    struct batch *batches = lines_grow(platform->batches, old, capacity, sizeof *batches);
     if (batches == NULL)
         return false;
     for (uint32_t i = old; i < capacity; i++)
@@ -25,16 +25,28 @@ bool batches_init(struct platform *platform)
 {
     platform->batch_free = SIM_NONE;
     platform->instance_free = SIM_NONE;
-    platform->gpu_work = calloc(platform->cluster.gpu_count + 1, sizeof *platform->gpu_work);
+    platform->gpu_work = lines_allocate(platform->cluster.gpu_count, sizeof *platform->gpu_work);
+    for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++) {
+        struct gpu_work *work = &platform->gpu_work[g];
+        work->capacity = WORK_USUAL;
+        work->executions = work->usual_executions;
+        work->runners = work->usual_runners;
+    }
     return platform->gpu_work != NULL && batches_grow(platform);
+}
+
+static void work_clear(struct gpu_work *work)
+{
+    if (work->executions != work->usual_executions)
+        free(work->executions);
+    if (work->runners != work->usual_runners)
+        free(work->runners);
 }
 
 void batches_clear(struct platform *platform)
 {
-    for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++) {
-        free(platform->gpu_work[g].executions);
-        free(platform->gpu_work[g].runners);
-    }
+    for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++)
+        work_clear(&platform->gpu_work[g]);
     free(platform->gpu_work);
     free(platform->batches);
 }
@@ -82,15 +94,19 @@ static struct prepared_runner batch_runner(const struct platform *platform,
 
 static bool work_grow(struct gpu_work *work)
 {
-    uint32_t capacity = work->capacity == 0 ? 4 : 2 * work->capacity;
-    struct execution *executions = realloc(work->executions, capacity * sizeof *executions);
-    if (executions != NULL)
-        work->executions = executions;
-    struct prepared_runner *runners = realloc(work->runners, capacity * sizeof *runners);
-    if (runners != NULL)
-        work->runners = runners;
-    if (executions == NULL || runners == NULL)
+    const uint32_t capacity = 2 * work->capacity;
+    struct execution *executions = malloc(capacity * sizeof *executions);
+    struct prepared_runner *runners = malloc(capacity * sizeof *runners);
+    if (executions == NULL || runners == NULL) {
+        free(executions);
+        free(runners);
         return false;
+    }
+    memcpy(executions, work->executions, work->count * sizeof *executions);
+    memcpy(runners, work->runners, work->count * sizeof *runners);
+    work_clear(work);
+    work->executions = executions;
+    work->runners = runners;
     work->capacity = capacity;
     return true;
 }
@@ -110,7 +126,6 @@ static bool work_add(struct platform *platform, struct gpu_work *work, uint32_t 
     work->executions[0] = (struct execution){.batch = id,
                                              .work = batch->work,
                                              .speed = batch_speed(platform, batch),
-                                             .updated = platform->now,
                                              .finish = SIM_FOREVER};
     return true;
 }
@@ -168,14 +183,15 @@ static void work_schedule(struct platform *platform, struct gpu_work *work)
 static void work_update(struct platform *platform, struct gpu_work *work)
 {
     const struct interference *model = platform->workload->interference;
+    const double passed = (double)(platform->now - work->updated);
+    work->updated = platform->now;
     for (uint32_t i = 0; i < work->count; i++) {
         struct execution *execution = &work->executions[i];
         double rate =
             execution->speed / interference_slowdown_prepared(model, work->runners, work->count, i);
         if (execution->finish != SIM_FOREVER) {
-            execution->work -= execution->rate * (double)(platform->now - execution->updated);
+            execution->work -= execution->rate * passed;
             execution->work = execution->work > 0 ? execution->work : 0;
-            execution->updated = platform->now;
             if (rate == execution->rate)
                 continue;
         }
@@ -212,16 +228,16 @@ void batches_start(struct platform *platform, uint32_t id)
             platform_schedule(platform, platform->now + duration, EVENT_BATCH_FINISH, id);
 }
 
-/* Settles work and bill up to now, so that both can go on under other terms. `execution`: of a
- * batch that others disturb; NULL: none do. */
+/* Settles work and bill up to now, so that both can go on under other terms. `execution`, of
+ * `work`: of a batch that others disturb; NULL: none do. */
 static void batch_settle(struct platform *platform, struct batch *batch,
-                         const struct execution *execution)
+                         const struct gpu_work *work, const struct execution *execution)
 {
     const struct configuration *spec = batch_configuration(platform, batch);
     const double speed = batch_speed(platform, batch);
     double left =
         execution != NULL
-            ? execution->work - execution->rate * (double)(platform->now - execution->updated)
+            ? execution->work - execution->rate * (double)(platform->now - work->updated)
             : batch->work - speed * (double)(platform->now - batch->priced_since);
     left = left > 0 ? left : 0;
     batch->billed += (double)(platform->now - batch->priced_since) *
@@ -242,7 +258,7 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         execution = &work->executions[work_find(work, id)];
     }
     if (batch->executing)
-        batch_settle(platform, batch, execution);
+        batch_settle(platform, batch, work, execution);
     if (function->service == SERVICE_PROFILE)
         batch->work *= (double)function->configurations[configuration].time /
                        (double)function->configurations[batch->configuration].time;
@@ -258,7 +274,6 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         work->runners[execution - work->executions] = batch_runner(platform, batch);
         execution->work = batch->work;
         execution->speed = batch_speed(platform, batch);
-        execution->updated = platform->now;
         execution->finish = SIM_FOREVER; /* the finish moves even where rates agree */
         work_update(platform, work);
         return;

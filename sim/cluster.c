@@ -42,10 +42,7 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
                                       .memory_kb = kb_from_mb(group->memory_mb),
                                       .first_gpu = cluster->gpu_count,
                                       .gpu_count = (uint32_t)group->gpu_count,
-                                      .lru_head = SIM_NONE,
-                                      .lru_tail = SIM_NONE,
-                                      .changed = SIM_NONE,
-                                      .filed = SIM_NONE};
+                                      .changed = SIM_NONE};
     invoker->free_kb = invoker->memory_kb;
     cluster->capacity.vcpus += group->vcpus;
     cluster->capacity.memory_kb += invoker->memory_kb;
@@ -91,16 +88,24 @@ static void cluster_init_homes(struct cluster *cluster)
 static bool cluster_allocate(struct cluster *cluster, size_t gpus)
 {
     size_t n = cluster->invoker_count, f = cluster->function_count;
-    cluster->invokers = calloc(n, sizeof *cluster->invokers);
-    cluster->gpus = calloc(gpus + 1, sizeof *cluster->gpus);
-    cluster->warm = calloc(n * f, sizeof *cluster->warm);
+    /* Links begin at a line's beginning, whoever's they are. */
+    const size_t links_a_line = LINE / sizeof *cluster->links;
+    cluster->mask_words = cluster->function_count / 64 + 1;
+    cluster->link_stride = (f + 1 + links_a_line - 1) / links_a_line * links_a_line;
+    cluster->links = lines_allocate(n * cluster->link_stride, sizeof *cluster->links);
+    cluster->invokers = lines_allocate(n, sizeof *cluster->invokers);
+    cluster->gpus = lines_allocate(gpus + 1, sizeof *cluster->gpus);
+    cluster->warm = lines_allocate(n * f, sizeof *cluster->warm);
+    cluster->idle = calloc(n * cluster->mask_words, sizeof *cluster->idle);
+    cluster->filed = calloc(cluster->mask_words, sizeof *cluster->filed);
     cluster->idle_total = calloc(f, sizeof *cluster->idle_total);
     cluster->starting_total = calloc(f, sizeof *cluster->starting_total);
     cluster->home_first = calloc(f, sizeof *cluster->home_first);
     cluster->home_step = calloc(f, sizeof *cluster->home_step);
     cluster->memory = calloc(f, sizeof *cluster->memory);
     cluster->dirty = calloc(n, sizeof *cluster->dirty);
-    return cluster->invokers != NULL && cluster->gpus != NULL && cluster->warm != NULL &&
+    return cluster->links != NULL && cluster->idle != NULL && cluster->filed != NULL &&
+           cluster->invokers != NULL && cluster->gpus != NULL && cluster->warm != NULL &&
            cluster->idle_total != NULL && cluster->starting_total != NULL &&
            cluster->home_first != NULL && cluster->home_step != NULL && cluster->memory != NULL &&
            cluster->dirty != NULL;
@@ -142,7 +147,8 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
     /* Beyond 255 free vCPUs invokers are filed together: an order, not a limit. */
     vcpus = vcpus < 255 ? vcpus : 255;
     bool ok = cluster_allocate(cluster, gpus) &&
-              fit_index_init(&cluster->all, spec->invoker_count, units, vcpus);
+              fit_index_init(&cluster->all, cluster->links, cluster->link_stride,
+                             spec->invoker_count, units, vcpus);
     if (!ok)
         return cluster_fail(cluster, error);
     for (uint32_t f = 0; f < cluster->function_count; f++)
@@ -172,6 +178,9 @@ void cluster_clear(struct cluster *cluster)
     fit_index_clear(&cluster->all);
     warm_index_clear(cluster);
     free(cluster->memory);
+    free(cluster->links);
+    free(cluster->idle);
+    free(cluster->filed);
     free(cluster->invokers);
     free(cluster->gpus);
     free(cluster->warm);
@@ -297,10 +306,9 @@ static uint32_t container_take(struct cluster *cluster)
     if (cluster->container_free == SIM_NONE) {
         uint32_t old = cluster->container_capacity;
         uint32_t capacity = old == 0 ? 256 : 2 * old;
-        struct container *grown = realloc(cluster->containers, capacity * sizeof *grown);
+        struct container *grown = lines_grow(cluster->containers, old, capacity, sizeof *grown);
         if (grown == NULL)
             return SIM_NONE;
-        memset(grown + old, 0, (capacity - old) * sizeof *grown);
         for (uint32_t i = old; i < capacity; i++)
             grown[i].next = i + 1 < capacity ? i + 1 : SIM_NONE;
         cluster->containers = grown;
@@ -342,6 +350,14 @@ static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head, uint
     *head = id;
 }
 
+static void idle_mark(struct cluster *cluster, uint32_t invoker, uint32_t function, bool idle)
+{
+    const uint64_t bit = UINT64_C(1) << (function % 64);
+    uint64_t *word = &cluster->idle[(size_t)invoker * cluster->mask_words + function / 64];
+    *word = idle ? *word | bit : *word & ~bit;
+    warm_index_change(cluster, invoker, function);
+}
+
 static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)
 {
     struct container *c = &cluster->containers[id];
@@ -350,18 +366,12 @@ static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_
     c->state = CONTAINER_IDLE;
     c->claimed = false;
     c->idle_since = now;
+    c->idle_order = cluster->idles++;
     list_push(cluster, id, &list->idle_head, &list->idle_tail);
     if (list->idle_count++ == 0)
-        warm_index_change(cluster, c->invoker, c->function);
+        idle_mark(cluster, c->invoker, c->function, true);
     cluster->idle_total[c->function]++;
     cluster->idle_containers++;
-    c->lru_next = SIM_NONE;
-    c->lru_previous = invoker->lru_tail;
-    if (invoker->lru_tail != SIM_NONE)
-        cluster->containers[invoker->lru_tail].lru_next = id;
-    else
-        invoker->lru_head = id;
-    invoker->lru_tail = id;
     invoker->idle_kb += host_kb(cluster, c->function);
     if (c->gpu != SIM_NONE)
         cluster->gpus[c->gpu].idle_kb += weights_kb(cluster, c->function);
@@ -375,17 +385,9 @@ static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evic
     struct warm_list *list = container_list(cluster, c);
     list_unlink(cluster, id, &list->idle_head, &list->idle_tail);
     if (--list->idle_count == 0)
-        warm_index_change(cluster, c->invoker, c->function);
+        idle_mark(cluster, c->invoker, c->function, false);
     cluster->idle_total[c->function]--;
     cluster->idle_containers--;
-    if (c->lru_previous != SIM_NONE)
-        cluster->containers[c->lru_previous].lru_next = c->lru_next;
-    else
-        invoker->lru_head = c->lru_next;
-    if (c->lru_next != SIM_NONE)
-        cluster->containers[c->lru_next].lru_previous = c->lru_previous;
-    else
-        invoker->lru_tail = c->lru_previous;
     invoker->idle_kb -= host_kb(cluster, c->function);
     if (c->gpu != SIM_NONE)
         cluster->gpus[c->gpu].idle_kb -= weights_kb(cluster, c->function);
@@ -448,27 +450,52 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
     cluster->container_free = id;
 }
 
-/* The idle container of the invoker (on `gpu`, unless SIM_NONE) that goes first, at or after `id`
- * in order of last use; SIM_NONE where there is none but `keep`. O(idle containers) where they are
- * ranked. */
-static uint32_t cluster_victim(const struct cluster *cluster, uint32_t id, uint32_t gpu,
-                               uint32_t keep)
+/* Who of the idle containers goes first. */
+struct victim {
+    uint32_t id; /* SIM_NONE: none yet */
+    double rank;
+};
+
+/* The lowest rank, of equal ones the one that has been idle for longest. */
+static void victim_consider(const struct cluster *cluster, struct victim *victim, uint32_t id,
+                            bool ranked)
 {
-    uint32_t found = SIM_NONE;
-    double lowest = 0;
-    for (; id != SIM_NONE; id = cluster->containers[id].lru_next) {
-        const struct container *c = &cluster->containers[id];
-        if (id == keep || (gpu != SIM_NONE && c->gpu != gpu))
-            continue;
-        if (cluster->rank == NULL)
-            return id;
-        double rank = cluster->rank(cluster->context, c);
-        if (found == SIM_NONE || rank < lowest) {
-            found = id;
-            lowest = rank;
+    const struct container *c = &cluster->containers[id];
+    const double rank = ranked ? cluster->rank(cluster->context, c) : 0;
+    const bool first = victim->id == SIM_NONE || rank < victim->rank ||
+                       (rank <= victim->rank &&
+                        c->idle_order < cluster->containers[victim->id].idle_order);
+    if (first)
+        *victim = (struct victim){id, rank};
+}
+
+/* The idle container of the invoker (on `gpu`, unless SIM_NONE) that goes first; SIM_NONE where
+ * there is none but `keep`. Each function's are in order of last use, so that without ranks the
+ * first that may go is the only one of its function to look at. O(functions that are idle there),
+ * ranked O(idle containers). */
+static uint32_t cluster_victim(const struct cluster *cluster, uint32_t invoker, uint32_t gpu,
+                               uint32_t keep, bool ranked)
+{
+    const uint64_t *idle = &cluster->idle[(size_t)invoker * cluster->mask_words];
+    struct victim victim = {.id = SIM_NONE};
+    for (uint32_t word = 0; word < cluster->mask_words; word++)
+        for (uint64_t bits = idle[word]; bits != 0; bits &= bits - 1) {
+            const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            uint32_t id = cluster->warm[(size_t)invoker * cluster->function_count + f].idle_tail;
+            for (; id != SIM_NONE; id = cluster->containers[id].previous) {
+                if (id == keep || (gpu != SIM_NONE && cluster->containers[id].gpu != gpu))
+                    continue;
+                victim_consider(cluster, &victim, id, ranked);
+                if (!ranked)
+                    break;
+            }
         }
-    }
-    return found;
+    return victim.id;
+}
+
+uint32_t cluster_longest_idle(const struct cluster *cluster, uint32_t invoker)
+{
+    return cluster_victim(cluster, invoker, SIM_NONE, SIM_NONE, false);
 }
 
 /* Evicts idle containers of the invoker (on `gpu`, unless SIM_NONE), first the one that is ranked
@@ -479,15 +506,11 @@ static void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_
 {
     const int64_t *free =
         gpu == SIM_NONE ? &cluster->invokers[invoker].free_kb : &cluster->gpus[gpu].free_kb;
-    uint32_t from = cluster->invokers[invoker].lru_head;
     cluster->pressing = true;
     while (*free < kb) {
-        uint32_t id = cluster_victim(cluster, from, gpu, keep);
+        uint32_t id = cluster_victim(cluster, invoker, gpu, keep, cluster->rank != NULL);
         if (id == SIM_NONE)
             break;
-        /* Those passed over stay so; ranked ones are all looked at again. */
-        if (cluster->rank == NULL || from == id)
-            from = cluster->containers[id].lru_next;
         cluster_evict(cluster, id);
     }
     cluster->pressing = false;

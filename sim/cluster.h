@@ -21,60 +21,68 @@
 #include "sim/calendar.h"
 #include "sim/error.h"
 #include "sim/fit_index.h"
+#include "sim/lines.h"
 #include "sim/warm_index.h"
 #include "workloads/experiment.h"
 #include "workloads/workload.h"
 
 enum container_state { CONTAINER_FREE, CONTAINER_STARTING, CONTAINER_IDLE, CONTAINER_BUSY };
 
+/* What a use of a container looks at comes first, within one cache line. */
 struct container {
-    uint32_t function;
+    _Alignas(LINE) uint32_t function;
     uint32_t invoker;
-    uint32_t gpu; /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
-    enum container_state state;
-    bool claimed;          /* a batch waits for this starting container */
-    uint8_t quota;         /* while busy or claimed: per cent of time on its share of the GPU */
-    uint64_t serial;       /* order of creation */
-    sim_time_t ready_at;   /* of a starting container */
-    sim_time_t idle_since; /* of one that starts without a batch: since when it starts */
-    double stamp;          /* of the keep-alive policy */
-    sim_time_t expiry;     /* when the keep-alive of an idle container ends; starting: will end, 0:
-                              not known */
-    calendar_handle expiry_event;
-    sim_time_t rings_at;     /* when the pending expiry_event of an idle or busy one comes */
+    uint32_t gpu;            /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
     uint32_t next, previous; /* idle or unclaimed starting: list of (invoker, function) */
-    uint32_t lru_next, lru_previous; /* idle: list of the invoker, oldest first */
+    uint8_t state;           /* enum container_state */
+    bool claimed;            /* a batch waits for this starting container */
+    uint8_t quota;           /* while busy or claimed: per cent of time on its share of the GPU */
+    sim_time_t idle_since;   /* of one that starts without a batch: since when it starts */
+    uint64_t idle_order;     /* of an idle one: the lowest has been idle for longest */
+    sim_time_t expiry;       /* when the keep-alive of an idle container ends; starting: will end, 0:
+                                not known */
+    calendar_handle expiry_event;
+    sim_time_t rings_at; /* when the pending expiry_event of an idle or busy one comes */
+
+    uint64_t serial;     /* order of creation */
+    sim_time_t ready_at; /* of a starting container */
+    double stamp;        /* of the keep-alive policy */
 };
 
 struct gpu_state {
-    const struct gpu_spec *spec;
+    _Alignas(LINE) const struct gpu_spec *spec;
     uint32_t invoker;
     uint32_t free_parts; /* of its units, in hundredths: instances may hold a part of the time */
-    uint8_t slots;       /* MIG: memory slots taken */
     int64_t memory_kb, free_kb;
     int64_t idle_kb;          /* held by idle containers: can be evicted */
     uint32_t executing_count; /* batches that execute here */
     uint32_t holding;         /* batches that hold units here */
+    uint8_t slots;            /* MIG: memory slots taken */
 };
 
 struct invoker_state {
-    uint32_t vcpus, free_vcpus;
+    _Alignas(LINE) uint32_t vcpus;
+    uint32_t free_vcpus;
     int64_t memory_kb, free_kb, idle_kb;
     uint32_t first_gpu, gpu_count;
-    uint32_t batches;            /* reserved and not released */
-    uint32_t lru_head, lru_tail; /* idle containers, oldest first */
-    bool dirty;                  /* its filing in the indices is out of date */
-    uint32_t changed, filed;     /* functions of which idle containers came or went; filed here */
+    uint32_t batches; /* reserved and not released */
+    uint32_t changed; /* functions of which idle containers came or went */
+    bool dirty;       /* its filing in the indices is out of date */
 };
 
 struct warm_list {
-    uint32_t idle_head; /* most recently used first */
+    _Alignas(LINE / 2) uint32_t idle_head; /* most recently used first */
     uint32_t idle_tail;
     uint32_t idle_count;
     uint32_t starting_head; /* starting and unclaimed */
     uint32_t containers;    /* in whatever state */
     struct warm_filing filing;
 };
+
+_Static_assert(offsetof(struct container, serial) == LINE, "a use touches one line");
+_Static_assert(sizeof(struct gpu_state) == LINE && sizeof(struct invoker_state) == LINE,
+               "one line each");
+_Static_assert(sizeof(struct warm_list) == LINE / 2, "two to a line");
 
 /* Parts of a GPU unit: a share held for q per cent of the time is share × q parts. */
 enum { UNIT_PARTS = 100 };
@@ -98,8 +106,14 @@ struct cluster {
     uint32_t container_capacity, container_free; /* free list through `next` */
     uint64_t next_serial;
     uint32_t idle_containers, starting_containers; /* all functions */
-    struct fit_index all;                          /* every invoker */
-    struct warm_function *by_function;             /* invokers with an idle container of it */
+    uint64_t idles;         /* times that a container became idle, so far */
+    struct fit_link *links; /* [invoker × link_stride]: in `all`, then in that of each function */
+    size_t link_stride;
+    struct fit_index all; /* every invoker */
+    struct warm_function *by_function; /* invokers with an idle container of it */
+    uint64_t *idle;      /* [invoker × mask_words] bit f: function f has idle containers there */
+    uint64_t *filed;     /* [mask_words] bit f: by_function[f].filed */
+    uint32_t mask_words;
     uint32_t *dirty;
     uint32_t dirty_count;
     uint64_t filings;               /* of an invoker, so far */
@@ -171,6 +185,9 @@ uint32_t cluster_prewarm(struct cluster *cluster, uint32_t function, uint32_t in
 /* The starting container is ready: idle where nobody claimed it. */
 void cluster_container_ready(struct cluster *cluster, uint32_t id, sim_time_t now);
 void cluster_evict(struct cluster *cluster, uint32_t id);
+/* The container of the invoker that has been idle for longest; SIM_NONE where none is. O(functions
+ * that are idle there). */
+uint32_t cluster_longest_idle(const struct cluster *cluster, uint32_t invoker);
 
 /* Best fit (see platform_best_fit). */
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,

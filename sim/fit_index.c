@@ -4,23 +4,23 @@
 
 #include "sim/units.h"
 
-bool fit_index_init(struct fit_index *index, uint32_t invokers, uint32_t units, uint32_t vcpus)
+bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stride,
+                    uint32_t invokers, uint32_t units, uint32_t vcpus)
 {
     size_t buckets = ((size_t)units + 1) * ((size_t)vcpus + 1);
-    index->units = units;
-    index->vcpus = vcpus;
-    index->words = vcpus / 64 + 1;
+    *index = (struct fit_index){.units = units,
+                                .vcpus = vcpus,
+                                .words = vcpus / 64 + 1,
+                                .links = links,
+                                .stride = stride};
     index->head = malloc(buckets * sizeof *index->head);
     index->mask = calloc(((size_t)units + 1) * index->words, sizeof *index->mask);
-    index->next = malloc(3 * (size_t)invokers * sizeof *index->next);
-    if (index->head == NULL || index->mask == NULL || index->next == NULL)
+    if (index->head == NULL || index->mask == NULL)
         return false;
-    index->previous = index->next + invokers;
-    index->bucket = index->previous + invokers;
     for (size_t i = 0; i < buckets; i++)
         index->head[i] = SIM_NONE;
     for (uint32_t i = 0; i < invokers; i++)
-        index->bucket[i] = SIM_NONE;
+        links[i * stride].bucket = SIM_NONE;
     return true;
 }
 
@@ -28,8 +28,12 @@ void fit_index_clear(struct fit_index *index)
 {
     free(index->head);
     free(index->mask);
-    free(index->next);
     *index = (struct fit_index){0};
+}
+
+static inline struct fit_link *fit_index_link(const struct fit_index *index, uint32_t invoker)
+{
+    return &index->links[invoker * index->stride];
 }
 
 static uint64_t *fit_index_word(const struct fit_index *index, uint32_t bucket, uint64_t *bit)
@@ -42,40 +46,38 @@ static uint64_t *fit_index_word(const struct fit_index *index, uint32_t bucket, 
 
 void fit_index_remove(struct fit_index *index, uint32_t invoker)
 {
-    uint32_t bucket = index->bucket[invoker];
+    struct fit_link *link = fit_index_link(index, invoker);
+    const uint32_t bucket = link->bucket;
     if (bucket == SIM_NONE)
         return;
-    uint32_t next = index->next[invoker];
-    uint32_t previous = index->previous[invoker];
-    if (next != SIM_NONE)
-        index->previous[next] = previous;
-    if (previous != SIM_NONE)
-        index->next[previous] = next;
+    if (link->next != SIM_NONE)
+        fit_index_link(index, link->next)->previous = link->previous;
+    if (link->previous != SIM_NONE)
+        fit_index_link(index, link->previous)->next = link->next;
     else
-        index->head[bucket] = next;
+        index->head[bucket] = link->next;
     if (index->head[bucket] == SIM_NONE) {
         uint64_t bit;
         uint64_t *word = fit_index_word(index, bucket, &bit);
         *word &= ~bit;
     }
-    index->bucket[invoker] = SIM_NONE;
+    link->bucket = SIM_NONE;
 }
 
 void fit_index_file(struct fit_index *index, uint32_t invoker, uint32_t headroom,
                     uint32_t free_vcpus)
 {
+    struct fit_link *link = fit_index_link(index, invoker);
     uint32_t column = free_vcpus < index->vcpus ? free_vcpus : index->vcpus;
     uint32_t bucket = headroom * (index->vcpus + 1) + column;
-    if (index->bucket[invoker] == bucket)
+    if (link->bucket == bucket)
         return;
     fit_index_remove(index, invoker);
-    uint32_t first = index->head[bucket];
-    index->bucket[invoker] = bucket;
-    index->next[invoker] = first;
-    index->previous[invoker] = SIM_NONE;
+    const uint32_t first = index->head[bucket];
+    *link = (struct fit_link){.bucket = bucket, .next = first, .previous = SIM_NONE};
     index->head[bucket] = invoker;
     if (first != SIM_NONE) {
-        index->previous[first] = invoker;
+        fit_index_link(index, first)->previous = invoker;
         return;
     }
     uint64_t bit;
@@ -105,10 +107,11 @@ uint32_t fit_index_next(const struct fit_index *index, uint32_t need_units, uint
     uint32_t row = need_units;
     uint32_t from = column;
     if (cursor != SIM_NONE) {
-        if (index->next[cursor] != SIM_NONE)
-            return index->next[cursor];
-        row = index->bucket[cursor] / columns;
-        from = index->bucket[cursor] % columns + 1;
+        const struct fit_link *link = fit_index_link(index, cursor);
+        if (link->next != SIM_NONE)
+            return link->next;
+        row = link->bucket / columns;
+        from = link->bucket % columns + 1;
     }
     for (; row <= index->units; row++, from = column) {
         uint32_t bucket = from < columns ? fit_index_scan_row(index, row, from) : SIM_NONE;

@@ -173,11 +173,12 @@ static bool requests_grow(struct platform *platform)
     uint32_t capacity = old == 0 ? 256 : 2 * old;
     if ((uint64_t)capacity * platform->stride >= SIM_NONE)
         return false;
-    struct request *requests = realloc(platform->requests, capacity * sizeof *requests);
+    struct request *requests = lines_grow(platform->requests, old, capacity, sizeof *requests);
     if (requests == NULL)
         return false;
     platform->requests = requests;
-    struct job *jobs = realloc(platform->jobs, (size_t)capacity * platform->stride * sizeof *jobs);
+    struct job *jobs = lines_grow(platform->jobs, (size_t)old * platform->stride,
+                                  (size_t)capacity * platform->stride, sizeof *jobs);
     if (jobs == NULL)
         return false;
     platform->jobs = jobs;

@@ -11,8 +11,6 @@
 /* Below so many batches all of it stays in the cache. */
 enum { BATCHES_FEW = 512 };
 
-enum { LINE = 64 };
-
 static inline void fetch(const void *object, size_t bytes)
 {
     /* A function without any effect is one that the compiler leaves out. */
@@ -26,14 +24,7 @@ static void fetch_subject(const struct platform *platform, uint32_t kind, uint32
     if (kind == EVENT_BATCH_START || kind == EVENT_BATCH_FINISH)
         fetch(&platform->batches[subject], sizeof *platform->batches);
     else if (kind == EVENT_CONTAINER_EXPIRY)
-        fetch(&platform->cluster.containers[subject], sizeof *platform->cluster.containers);
-}
-
-static void fetch_index(const struct fit_index *index, uint32_t invoker)
-{
-    fetch(&index->next[invoker], sizeof *index->next);
-    fetch(&index->previous[invoker], sizeof *index->previous);
-    fetch(&index->bucket[invoker], sizeof *index->bucket);
+        fetch(&platform->cluster.containers[subject], LINE);
 }
 
 static void fetch_of_batch(const struct platform *platform, const struct batch *batch)
@@ -42,15 +33,14 @@ static void fetch_of_batch(const struct platform *platform, const struct batch *
     const size_t list = (size_t)batch->invoker * cluster->function_count + batch->function;
     if (batch->jobs == 0)
         return;
-    fetch(&cluster->containers[batch->container], sizeof *cluster->containers);
+    fetch(&cluster->containers[batch->container], LINE);
     fetch(&platform->jobs[batch->first_job], sizeof *platform->jobs);
-    fetch(job_request(platform, batch->first_job), sizeof *platform->requests);
+    fetch(job_request(platform, batch->first_job), LINE);
     fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
     fetch(&cluster->warm[list], sizeof *cluster->warm);
     fetch(&cluster->standing[batch->invoker], sizeof *cluster->standing);
-    fetch_index(&cluster->all, batch->invoker);
-    if (cluster->by_function[batch->function].filed)
-        fetch_index(&cluster->by_function[batch->function].index, batch->invoker);
+    fetch(&cluster->links[batch->invoker * cluster->link_stride],
+          cluster->link_stride * sizeof *cluster->links);
     if (batch->gpu != SIM_NONE) {
         fetch(&cluster->gpus[batch->gpu], sizeof *cluster->gpus);
         fetch(&platform->gpu_work[batch->gpu], sizeof *platform->gpu_work);

@@ -447,8 +447,8 @@ static void idle_flush(struct platform *platform)
 {
     struct cluster *cluster = &platform->cluster;
     for (uint32_t i = 0; i < cluster->invoker_count; i++)
-        while (cluster->invokers[i].lru_head != SIM_NONE)
-            cluster_evict(cluster, cluster->invokers[i].lru_head);
+        for (uint32_t id; (id = cluster_longest_idle(cluster, i)) != SIM_NONE;)
+            cluster_evict(cluster, id);
 }
 
 /* The thorough checks of the end, then the figures. */

@@ -48,7 +48,7 @@ enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
 
 /* A job is one stage of one request; its id is request slot × stride + stage. */
 struct job {
-    sim_time_t ready;
+    _Alignas(LINE) sim_time_t ready;
     sim_time_t entered; /* the queue or buffer in which it waits */
     double noise;       /* its own draw: a factor, or the service time in ms */
     double used_noise;  /* of the batch it ran in */
@@ -59,18 +59,24 @@ struct job {
     uint8_t state;
 };
 
+/* What the end of each job looks at comes first, within one cache line. */
 struct request {
-    uint64_t number;
-    sim_time_t arrival, slo;
+    _Alignas(LINE) uint64_t number;
     uint32_t application;
-    uint32_t next_free;
-    uint32_t user; /* of a closed process; SIM_NONE */
     uint16_t left; /* jobs not done */
     uint16_t running;
-    bool measured, dropped;
     sim_time_t queue_time, transfer_time, cold_time, exec_time;
     double cost;
+    bool measured, dropped;
+
+    _Alignas(LINE) sim_time_t arrival;
+    sim_time_t slo;
+    uint32_t next_free;
+    uint32_t user; /* of a closed process; SIM_NONE */
 };
+
+_Static_assert(sizeof(struct job) == LINE && sizeof(struct request) == 2 * (size_t)LINE,
+               "what stands together is in one line");
 
 /* AFW queue, or an instance's buffer: a ring of job ids. */
 struct queue {
@@ -83,7 +89,8 @@ struct queue {
 };
 
 struct batch {
-    uint32_t queue, function, configuration, invoker, gpu, container; /* queue: the head's */
+    _Alignas(LINE) uint32_t queue; /* the head's */
+    uint32_t function, configuration, invoker, gpu, container;
     uint32_t instance;  /* that runs it; SIM_NONE: a batch of its own */
     uint32_t first_job; /* list through job.next; of a free batch: the next free one */
     uint16_t jobs;      /* none: the batch is free */
@@ -105,20 +112,26 @@ struct batch {
  * brought up to date, so what that takes stands together, GPU by GPU, and not with the batches. */
 struct execution {
     uint32_t batch;
-    double work;        /* ns of execution left at rate 1 */
+    double work;        /* ns of execution left at rate 1, when the GPU's were last updated */
     double speed, rate; /* alone, and as it is */
-    sim_time_t updated; /* when `work` was last brought up to date */
     sim_time_t finish;  /* SIM_FOREVER: it has just come, and has no rate yet */
     uint64_t order;     /* among events of the time `finish` */
 };
 
+/* As many as share a GPU as a rule, a batch a unit, have room beside what else is known of it. */
+enum { WORK_USUAL = 7 };
+
 /* What executes on one GPU, the latest comer first. One event, for the first to finish, stands in
  * the calendar for all of them. */
 struct gpu_work {
-    struct execution *executions;
-    struct prepared_runner *runners; /* of the same batches */
-    uint32_t count, capacity;
+    _Alignas(LINE) uint32_t count;
+    uint32_t capacity;
+    struct execution *executions;    /* usual_executions, or more in a block of their own */
+    struct prepared_runner *runners; /* of the same batches; likewise */
     calendar_handle event;
+    sim_time_t updated; /* when `work` of all was last brought up to date */
+    struct execution usual_executions[WORK_USUAL];
+    struct prepared_runner usual_runners[WORK_USUAL];
 };
 
 struct instance {

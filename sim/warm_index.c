@@ -54,10 +54,20 @@ static inline uint64_t member_standing(const struct cluster *cluster,
 
 /* ---- Start and end -------------------------------------------------------------------------- */
 
-static bool index_make(const struct cluster *cluster, struct warm_function *warm)
+static bool index_make(const struct cluster *cluster, uint32_t function)
 {
-    return warm->index.next != NULL || fit_index_init(&warm->index, cluster->invoker_count,
-                                                      cluster->all.units, cluster->all.vcpus);
+    struct fit_index *index = &cluster->by_function[function].index;
+    return index->links != NULL ||
+           fit_index_init(index, cluster->links + 1 + function, cluster->link_stride,
+                          cluster->invoker_count, cluster->all.units, cluster->all.vcpus);
+}
+
+static void function_set_filed(struct cluster *cluster, uint32_t function, bool filed)
+{
+    const uint64_t bit = UINT64_C(1) << (function % 64);
+    uint64_t *word = &cluster->filed[function / 64];
+    cluster->by_function[function].filed = filed;
+    *word = filed ? *word | bit : *word & ~bit;
 }
 
 /* Do its containers stand on GPUs: all, or none of them? */
@@ -85,8 +95,8 @@ bool warm_index_init(struct cluster *cluster)
         struct warm_function *warm = &cluster->by_function[f];
         function_sort(&cluster->workload->functions[f], warm);
         warm->always = warm->always || several;
-        warm->filed = warm->always;
-        if (warm->filed && !index_make(cluster, warm))
+        function_set_filed(cluster, f, warm->always);
+        if (warm->filed && !index_make(cluster, f))
             return false;
     }
     return true;
@@ -112,30 +122,6 @@ void warm_index_change(struct cluster *cluster, uint32_t invoker, uint32_t funct
     filing->changed = true;
     filing->next_changed = cluster->invokers[invoker].changed;
     cluster->invokers[invoker].changed = function;
-}
-
-static void filed_link(struct cluster *cluster, uint32_t invoker, uint32_t function)
-{
-    struct invoker_state *state = &cluster->invokers[invoker];
-    struct warm_filing *filing = &list_of(cluster, invoker, function)->filing;
-    filing->previous_filed = SIM_NONE;
-    filing->next_filed = state->filed;
-    if (state->filed != SIM_NONE)
-        list_of(cluster, invoker, state->filed)->filing.previous_filed = function;
-    state->filed = function;
-}
-
-static void filed_unlink(struct cluster *cluster, uint32_t invoker, uint32_t function)
-{
-    struct warm_filing *filing = &list_of(cluster, invoker, function)->filing;
-    if (filing->previous_filed != SIM_NONE)
-        list_of(cluster, invoker, filing->previous_filed)->filing.next_filed = filing->next_filed;
-    else
-        cluster->invokers[invoker].filed = filing->next_filed;
-    if (filing->next_filed != SIM_NONE)
-        list_of(cluster, invoker, filing->next_filed)->filing.previous_filed =
-            filing->previous_filed;
-    fit_index_remove(&cluster->by_function[function].index, invoker);
 }
 
 static bool members_grow(struct warm_function *warm)
@@ -167,7 +153,7 @@ static bool function_file(struct cluster *cluster, uint32_t function)
 {
     struct warm_function *warm = &cluster->by_function[function];
     struct filing *sorted = malloc(warm->count * sizeof *sorted);
-    if (sorted == NULL || !index_make(cluster, warm)) {
+    if (sorted == NULL || !index_make(cluster, function)) {
         free(sorted);
         return false;
     }
@@ -175,13 +161,11 @@ static bool function_file(struct cluster *cluster, uint32_t function)
         sorted[k] = (struct filing){member_standing(cluster, warm, &warm->members[k]),
                                     warm->members[k].invoker};
     qsort(sorted, warm->count, sizeof *sorted, filing_compare);
-    for (uint32_t k = 0; k < warm->count; k++) {
-        filed_link(cluster, sorted[k].invoker, function);
+    for (uint32_t k = 0; k < warm->count; k++)
         fit_index_file(&warm->index, sorted[k].invoker, standing_headroom(sorted[k].standing),
                        standing_vcpus(sorted[k].standing));
-    }
     free(sorted);
-    warm->filed = true;
+    function_set_filed(cluster, function, true);
     return true;
 }
 
@@ -189,8 +173,8 @@ static void function_unfile(struct cluster *cluster, uint32_t function)
 {
     struct warm_function *warm = &cluster->by_function[function];
     for (uint32_t k = 0; k < warm->count; k++)
-        filed_unlink(cluster, warm->members[k].invoker, function);
-    warm->filed = false;
+        fit_index_remove(&warm->index, warm->members[k].invoker);
+    function_set_filed(cluster, function, false);
 }
 
 static bool member_add(struct cluster *cluster, uint32_t function, uint32_t invoker,
@@ -201,11 +185,7 @@ static bool member_add(struct cluster *cluster, uint32_t function, uint32_t invo
         return false;
     list_of(cluster, invoker, function)->filing.place = warm->count;
     warm->members[warm->count++] = (struct warm_member){filing, invoker};
-    if (warm->filed)
-        filed_link(cluster, invoker, function); /* filed with the others of the invoker */
-    else if (warm->count > WARM_WALK_MAX)
-        return function_file(cluster, function);
-    return true;
+    return warm->filed || warm->count <= WARM_WALK_MAX || function_file(cluster, function);
 }
 
 static void member_remove(struct cluster *cluster, uint32_t function, uint32_t invoker)
@@ -213,7 +193,7 @@ static void member_remove(struct cluster *cluster, uint32_t function, uint32_t i
     struct warm_function *warm = &cluster->by_function[function];
     struct warm_filing *filing = &list_of(cluster, invoker, function)->filing;
     if (warm->filed)
-        filed_unlink(cluster, invoker, function);
+        fit_index_remove(&warm->index, invoker);
     const struct warm_member last = warm->members[--warm->count];
     warm->members[filing->place] = last;
     list_of(cluster, last.invoker, function)->filing.place = filing->place;
@@ -254,15 +234,17 @@ void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroo
                  !member_add(cluster, f, invoker, filing))
             cluster->out_of_memory = true;
     }
-    for (uint32_t f = state->filed; f != SIM_NONE;) {
-        const struct warm_list *list = list_of(cluster, invoker, f);
-        struct warm_function *warm = &cluster->by_function[f];
-        uint32_t here = warm->on_gpu ? headroom : 0;
-        if (warm->always)
-            here = warm_headroom(cluster, list);
-        fit_index_file(&warm->index, invoker, here, vcpus);
-        f = list->filing.next_filed;
-    }
+    /* Those that are idle here, of those that are filed. */
+    const uint64_t *idle = &cluster->idle[(size_t)invoker * cluster->mask_words];
+    for (uint32_t word = 0; word < cluster->mask_words; word++)
+        for (uint64_t bits = idle[word] & cluster->filed[word]; bits != 0; bits &= bits - 1) {
+            const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            struct warm_function *warm = &cluster->by_function[f];
+            uint32_t here = warm->on_gpu ? headroom : 0;
+            if (warm->always)
+                here = warm_headroom(cluster, list_of(cluster, invoker, f));
+            fit_index_file(&warm->index, invoker, here, vcpus);
+        }
 }
 
 /* ---- Queries -------------------------------------------------------------------------------- */

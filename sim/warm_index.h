@@ -50,8 +50,7 @@ struct warm_function {
 struct warm_filing {
     uint32_t place; /* among the function's members; SIM_NONE: none */
     uint32_t next_changed;
-    uint32_t next_filed, previous_filed; /* filed functions of the invoker */
-    bool changed;                        /* its count of idle containers went to or from zero */
+    bool changed; /* its count of idle containers went to or from zero */
 };
 
 /* For a cluster whose invokers, GPUs and workload are set; false when out of memory. */

@@ -174,8 +174,8 @@ static void whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan(voi
         assert_int_equal(fixture_make(&fixture, kinds[i]), 0);
         random_life(&fixture);
         for (uint32_t v = 0; v < INVOKERS; v++)
-            while (fixture.cluster.invokers[v].lru_head != SIM_NONE)
-                cluster_evict(&fixture.cluster, fixture.cluster.invokers[v].lru_head);
+            for (uint32_t id; (id = cluster_longest_idle(&fixture.cluster, v)) != SIM_NONE;)
+                cluster_evict(&fixture.cluster, id);
         assert_int_equal(fixture.cluster.use.memory_kb, 0);
         assert_int_equal(fixture.cluster.use.gpu_memory_kb, 0);
         assert_int_equal(fixture.cluster.use.unit_parts, 0);
@@ -268,13 +268,15 @@ enum { CROWD = 150, CROWD_STEPS = 30000 };
 /* What the order means, kept the plain way: an index a function, in which every change of an
  * invoker files it for every function that is idle there. */
 struct plain_order {
+    struct fit_link links[CROWD][FUNCTIONS];
     struct fit_index index[FUNCTIONS];
 };
 
 static void plain_order_make(struct plain_order *plain)
 {
     for (int f = 0; f < FUNCTIONS; f++)
-        assert_true(fit_index_init(&plain->index[f], CROWD, 7, 16));
+        assert_true(
+            fit_index_init(&plain->index[f], &plain->links[0][f], FUNCTIONS, CROWD, 7, 16));
 }
 
 static void plain_order_clear(struct plain_order *plain)
@@ -358,7 +360,7 @@ static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
             if (id != SIM_NONE)
                 cluster_container_ready(cluster, id, step);
         } else {
-            id = cluster->invokers[draw(fixture, CROWD)].lru_head;
+            id = cluster_longest_idle(cluster, draw(fixture, CROWD));
             if (id != SIM_NONE)
                 cluster_evict(cluster, id);
         }
