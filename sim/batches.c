@@ -8,16 +8,13 @@
 
 static bool batches_grow(struct platform *platform)
 {
-    uint32_t old = platform->batch_capacity;
-    uint32_t capacity = old == 0 ? 64 : 2 * old;
+    const uint32_t old = platform->batch_capacity;
+    const uint32_t capacity = old == 0 ? 64 : 2 * old;
     struct batch *batches = lines_grow(platform->batches, old, capacity, sizeof *batches);
     if (batches == NULL)
         return false;
-    for (uint32_t i = old; i < capacity; i++)
-        batches[i] = (struct batch){.first_job = i + 1 < capacity ? i + 1 : SIM_NONE};
     platform->batches = batches;
     platform->batch_capacity = capacity;
-    platform->batch_free = old;
     return true;
 }
 
@@ -28,9 +25,12 @@ bool batches_init(struct platform *platform)
     platform->gpu_work = lines_allocate(platform->cluster.gpu_count, sizeof *platform->gpu_work);
     for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++) {
         struct gpu_work *work = &platform->gpu_work[g];
+        work->count = 0;
         work->capacity = WORK_USUAL;
         work->executions = work->usual_executions;
         work->runners = work->usual_runners;
+        work->event = 0;
+        work->updated = 0;
     }
     return platform->gpu_work != NULL && batches_grow(platform);
 }
@@ -47,8 +47,8 @@ void batches_clear(struct platform *platform)
 {
     for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++)
         work_clear(&platform->gpu_work[g]);
-    free(platform->gpu_work);
-    free(platform->batches);
+    lines_free(platform->gpu_work, platform->cluster.gpu_count, sizeof *platform->gpu_work);
+    lines_free(platform->batches, platform->batch_capacity, sizeof *platform->batches);
 }
 
 static const struct configuration *batch_configuration(const struct platform *platform,
@@ -414,12 +414,15 @@ static void batch_launch(struct platform *platform, uint32_t id)
 /* An unused batch of the pool, with a number; SIM_NONE (platform failed) when out of memory. */
 static uint32_t batch_take(struct platform *platform)
 {
-    if (platform->batch_free == SIM_NONE && !batches_grow(platform)) {
+    uint32_t id = platform->batch_free;
+    if (id != SIM_NONE) {
+        platform->batch_free = platform->batches[id].first_job;
+    } else if (platform->batches_used < platform->batch_capacity || batches_grow(platform)) {
+        id = platform->batches_used++;
+    } else {
         platform_fail(platform, "out of memory for %" PRIu32 " batches", platform->running_batches);
         return SIM_NONE;
     }
-    uint32_t id = platform->batch_free;
-    platform->batch_free = platform->batches[id].first_job;
     platform->batches[id] = (struct batch){.instance = SIM_NONE,
                                            .quota = UNIT_PARTS,
                                            .number = platform->next_batch++,
@@ -475,6 +478,8 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                       invoker);
         return false;
     }
+    lookahead_dispatch(platform, &placement);
+    metrics_settle(&platform->metrics, &platform->cluster.use, platform->now);
     uint8_t slots;
     uint32_t container =
         cluster_reserve(&platform->cluster, source->function, spec, &placement, &slots);
@@ -485,7 +490,6 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     containers_silence(platform, container);
     keeping_use(platform, container);
     predictor_plan(platform, source->function);
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     uint32_t id = batch_take(platform);
     if (id == SIM_NONE)
         return false;
@@ -645,6 +649,7 @@ void batches_finish(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
     const struct configuration *spec = batch_configuration(platform, batch);
+    lookahead_finish(platform, batch);
     batch->finish_event = 0;
     if (batch->gpu != SIM_NONE)
         platform->cluster.gpus[batch->gpu].executing_count--;
@@ -662,9 +667,9 @@ void batches_finish(struct platform *platform, uint32_t id)
         instance->unused_since = platform->now;
     } else {
         uint32_t container = batch->container;
+        metrics_settle(&platform->metrics, &platform->cluster.use, platform->now);
         cluster_release(&platform->cluster, container, spec, batch->slots, platform->now);
         containers_keep(platform, container, true);
-        metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     }
     struct finished_batch finished = {.queue = batch->queue,
                                       .invoker = batch->invoker,
@@ -695,7 +700,7 @@ void batches_check_holdings(struct platform *platform)
         platform_fail(platform, "%s", fault.message);
     const struct cluster_use *use = &platform->cluster.use;
     int64_t vcpus = 0, parts = 0;
-    for (uint32_t i = 0; i < platform->batch_capacity; i++) {
+    for (uint32_t i = 0; i < platform->batches_used; i++) {
         const struct batch *batch = &platform->batches[i];
         if (batch->jobs == 0 || batch->instance != SIM_NONE)
             continue;

@@ -94,7 +94,8 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus)
     cluster->link_stride = (f + 1 + links_a_line - 1) / links_a_line * links_a_line;
     cluster->links = lines_allocate(n * cluster->link_stride, sizeof *cluster->links);
     cluster->invokers = lines_allocate(n, sizeof *cluster->invokers);
-    cluster->gpus = lines_allocate(gpus + 1, sizeof *cluster->gpus);
+    cluster->gpu_room = gpus;
+    cluster->gpus = lines_allocate(gpus, sizeof *cluster->gpus);
     cluster->warm = lines_allocate(n * f, sizeof *cluster->warm);
     cluster->idle = calloc(n * cluster->mask_words, sizeof *cluster->idle);
     cluster->filed = calloc(cluster->mask_words, sizeof *cluster->filed);
@@ -178,18 +179,20 @@ void cluster_clear(struct cluster *cluster)
     fit_index_clear(&cluster->all);
     warm_index_clear(cluster);
     free(cluster->memory);
-    free(cluster->links);
+    lines_free(cluster->links, cluster->invoker_count * cluster->link_stride,
+               sizeof *cluster->links);
     free(cluster->idle);
     free(cluster->filed);
-    free(cluster->invokers);
-    free(cluster->gpus);
-    free(cluster->warm);
+    lines_free(cluster->invokers, cluster->invoker_count, sizeof *cluster->invokers);
+    lines_free(cluster->gpus, cluster->gpu_room, sizeof *cluster->gpus);
+    lines_free(cluster->warm, (size_t)cluster->invoker_count * cluster->function_count,
+               sizeof *cluster->warm);
     free(cluster->idle_total);
     free(cluster->starting_total);
     free(cluster->home_first);
     free(cluster->home_step);
     free(cluster->dirty);
-    free(cluster->containers);
+    lines_free(cluster->containers, cluster->container_capacity, sizeof *cluster->containers);
     *cluster = (struct cluster){0};
 }
 
@@ -301,23 +304,24 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
 
 /* ---- Containers ------------------------------------------------------------------------------ */
 
+/* The one given back last, else one never used; SIM_NONE when out of memory. */
 static uint32_t container_take(struct cluster *cluster)
 {
-    if (cluster->container_free == SIM_NONE) {
-        uint32_t old = cluster->container_capacity;
-        uint32_t capacity = old == 0 ? 256 : 2 * old;
+    const uint32_t id = cluster->container_free;
+    if (id != SIM_NONE) {
+        cluster->container_free = cluster->containers[id].next;
+        return id;
+    }
+    if (cluster->containers_used == cluster->container_capacity) {
+        const uint32_t old = cluster->container_capacity;
+        const uint32_t capacity = old == 0 ? 256 : 2 * old;
         struct container *grown = lines_grow(cluster->containers, old, capacity, sizeof *grown);
         if (grown == NULL)
             return SIM_NONE;
-        for (uint32_t i = old; i < capacity; i++)
-            grown[i].next = i + 1 < capacity ? i + 1 : SIM_NONE;
         cluster->containers = grown;
         cluster->container_capacity = capacity;
-        cluster->container_free = old;
     }
-    uint32_t id = cluster->container_free;
-    cluster->container_free = cluster->containers[id].next;
-    return id;
+    return cluster->containers_used++;
 }
 
 static struct warm_list *container_list(const struct cluster *cluster, const struct container *c)
@@ -540,31 +544,50 @@ static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *deman
     return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
 }
 
-static bool idle_container_fits(const struct cluster *cluster, uint32_t id,
-                                const struct demand *demand)
+/* For the demand in a container of `function` on `gpu`, whose weights, idle, are not to go. */
+static bool container_fits(const struct cluster *cluster, uint32_t function, uint32_t gpu,
+                           bool idle, const struct demand *demand)
 {
-    const struct container *c = &cluster->containers[id];
     const struct configuration *configuration = demand->configuration;
     if (configuration->vgpu == 0)
-        return c->gpu == SIM_NONE;
-    if (c->gpu == SIM_NONE || (demand->gpu != SIM_NONE && demand->gpu != c->gpu))
+        return gpu == SIM_NONE;
+    if (gpu == SIM_NONE || (demand->gpu != SIM_NONE && demand->gpu != gpu))
         return false;
-    const struct gpu_state *gpu = &cluster->gpus[c->gpu];
-    if (!gpu_can_hold(gpu, demand))
+    const struct gpu_state *state = &cluster->gpus[gpu];
+    if (!gpu_can_hold(state, demand))
         return false;
     /* Other idle containers on the GPU may go, this one may not. */
-    int64_t own = c->state == CONTAINER_IDLE ? weights_kb(cluster, c->function) : 0;
-    return activation_kb(cluster, c->function, configuration) <= gpu->free_kb + gpu->idle_kb - own;
+    int64_t own = idle ? weights_kb(cluster, function) : 0;
+    return activation_kb(cluster, function, configuration) <= state->free_kb + state->idle_kb - own;
 }
 
-static uint32_t find_idle(const struct cluster *cluster, const struct warm_list *list,
-                          const struct demand *demand)
+/* An idle container of an invoker on which those of the function stand all on one GPU, or on none:
+ * one fits as well as another. */
+static uint32_t find_idle_alike(const struct cluster *cluster, uint32_t function, uint32_t invoker,
+                                const struct warm_list *list, const struct demand *demand)
+{
+    const uint32_t gpu =
+        cluster->by_function[function].on_gpu ? cluster->invokers[invoker].first_gpu : SIM_NONE;
+    if (list->idle_head == SIM_NONE || !container_fits(cluster, function, gpu, true, demand))
+        return SIM_NONE;
+    uint32_t found = cluster->reuse == REUSE_LRU ? list->idle_tail : list->idle_head;
+    for (uint32_t id = list->idle_head; cluster->reuse == REUSE_NEWEST && id != SIM_NONE;
+         id = cluster->containers[id].next)
+        if (cluster->containers[id].serial > cluster->containers[found].serial)
+            found = id;
+    return found;
+}
+
+static uint32_t find_idle(const struct cluster *cluster, uint32_t function, uint32_t invoker,
+                          const struct warm_list *list, const struct demand *demand)
 {
     bool oldest_first = cluster->reuse == REUSE_LRU;
     uint32_t found = SIM_NONE;
+    if (!cluster->by_function[function].always)
+        return find_idle_alike(cluster, function, invoker, list, demand);
     for (uint32_t id = oldest_first ? list->idle_tail : list->idle_head; id != SIM_NONE;
          id = oldest_first ? cluster->containers[id].previous : cluster->containers[id].next) {
-        if (!idle_container_fits(cluster, id, demand))
+        if (!container_fits(cluster, function, cluster->containers[id].gpu, true, demand))
             continue;
         if (cluster->reuse != REUSE_NEWEST)
             return id;
@@ -575,12 +598,12 @@ static uint32_t find_idle(const struct cluster *cluster, const struct warm_list 
 }
 
 /* The starting container that is ready first. */
-static uint32_t find_starting(const struct cluster *cluster, const struct warm_list *list,
-                              const struct demand *demand)
+static uint32_t find_starting(const struct cluster *cluster, uint32_t function,
+                              const struct warm_list *list, const struct demand *demand)
 {
     uint32_t found = SIM_NONE;
     for (uint32_t id = list->starting_head; id != SIM_NONE; id = cluster->containers[id].next)
-        if (idle_container_fits(cluster, id, demand) &&
+        if (container_fits(cluster, function, cluster->containers[id].gpu, false, demand) &&
             (found == SIM_NONE ||
              cluster->containers[id].ready_at < cluster->containers[found].ready_at))
             found = id;
@@ -617,9 +640,9 @@ static bool demand_place(const struct cluster *cluster, uint32_t function,
         return false;
     const struct warm_list *list =
         &cluster->warm[(size_t)invoker * cluster->function_count + function];
-    uint32_t id = find_idle(cluster, list, demand);
+    uint32_t id = find_idle(cluster, function, invoker, list, demand);
     if (id == SIM_NONE && !warm_only)
-        id = find_starting(cluster, list, demand);
+        id = find_starting(cluster, function, list, demand);
     if (id != SIM_NONE) {
         *placement = (struct placement){invoker, cluster->containers[id].gpu, id, demand->quota};
         return true;

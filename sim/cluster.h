@@ -99,11 +99,13 @@ struct cluster {
     uint32_t invoker_count, gpu_count, function_count;
     struct invoker_state *invokers;
     struct gpu_state *gpus;
+    size_t gpu_room;
     struct warm_list *warm;   /* [invoker × function_count + function] */
     uint32_t *idle_total;     /* per function */
     uint32_t *starting_total; /* per function: starting and unclaimed */
     struct container *containers;
-    uint32_t container_capacity, container_free; /* free list through `next` */
+    uint32_t container_capacity, containers_used; /* room, and how many were used ever */
+    uint32_t container_free;                      /* list of those given back, through `next` */
     uint64_t next_serial;
     uint32_t idle_containers, starting_containers; /* all functions */
     uint64_t idles;         /* times that a container became idle, so far */

@@ -127,8 +127,8 @@ void containers_expire(struct platform *platform, uint32_t id)
         container_set_expiry(platform, id);
         return;
     }
+    metrics_settle(&platform->metrics, &platform->cluster.use, platform->now);
     cluster_evict(&platform->cluster, id);
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
 }
 
 void containers_ready(struct platform *platform, uint32_t id)
@@ -137,9 +137,9 @@ void containers_ready(struct platform *platform, uint32_t id)
     container->expiry_event = 0;
     container_bill(platform, container, container->idle_since);
     containers_record(platform, container, CONTAINER_PHASE_STARTING, container->idle_since, false);
+    metrics_settle(&platform->metrics, &platform->cluster.use, platform->now);
     cluster_container_ready(&platform->cluster, id, platform->now);
     containers_keep(platform, id, false);
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     platform->controller.changed = true;
 }
 
@@ -151,9 +151,11 @@ bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t i
 bool containers_prewarm_until(struct platform *platform, uint32_t function, uint32_t invoker,
                               sim_time_t until)
 {
+    const struct cluster_use before = platform->cluster.use;
     uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
     if (id == SIM_NONE)
         return false;
+    metrics_settle(&platform->metrics, &before, platform->now);
     if (platform->backend != NULL)
         replay_refuse_cold(platform, function, invoker);
     struct container *container = &platform->cluster.containers[id];
@@ -164,7 +166,6 @@ bool containers_prewarm_until(struct platform *platform, uint32_t function, uint
     container->expiry_event =
         platform_schedule(platform, container->ready_at, EVENT_CONTAINER_READY, id);
     platform->metrics.prewarms++;
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     return true;
 }
 
@@ -207,7 +208,6 @@ void containers_init(struct platform *platform)
             }
         }
     }
-    metrics_use(&platform->metrics, &platform->cluster.use, 0);
 }
 
 /* ---- The platform's predictor ---------------------------------------------------------------- */

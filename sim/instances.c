@@ -70,6 +70,7 @@ uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t
         &platform->workload->functions[function].configurations[configuration];
     uint8_t slots = 0;
     uint32_t container = SIM_NONE;
+    metrics_settle(&platform->metrics, &platform->cluster.use, platform->now);
     if (platform->instance_free != SIM_NONE || instances_grow(platform))
         container = cluster_reserve(&platform->cluster, function, spec, placement, &slots);
     if (container == SIM_NONE) {
@@ -103,7 +104,6 @@ uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t
         instance->ready_event =
             platform_schedule(platform, instance->ready, EVENT_INSTANCE_READY, id);
     platform->metrics.instances++;
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     return platform->failed ? SIM_NONE : id;
 }
 
@@ -134,6 +134,7 @@ void instances_kill(struct platform *platform, uint32_t id)
                           CONTAINER_PHASE_STARTING, instance->created, false);
         cluster_container_ready(&platform->cluster, container, platform->now);
     }
+    metrics_settle(&platform->metrics, &platform->cluster.use, platform->now);
     cluster_release(&platform->cluster, container, instance_configuration(platform, instance),
                     instance->slots, platform->now);
     instance->alive = false;
@@ -145,7 +146,6 @@ void instances_kill(struct platform *platform, uint32_t id)
     } else {
         containers_keep(platform, container, true);
     }
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
 }
 
 bool instances_set_share(struct platform *platform, uint32_t id, uint32_t configuration,
@@ -155,8 +155,10 @@ bool instances_set_share(struct platform *platform, uint32_t id, uint32_t config
     const struct configuration *from = instance_configuration(platform, instance);
     const struct configuration *to =
         &platform->workload->functions[instance->function].configurations[configuration];
+    const struct cluster_use before = platform->cluster.use;
     if (!cluster_reshare(&platform->cluster, instance->container, from, to, quota))
         return false;
+    metrics_settle(&platform->metrics, &before, platform->now);
     bool executing = instance->batch != SIM_NONE && platform->batches[instance->batch].executing;
     if (!executing)
         instances_bill(platform, id);
@@ -164,7 +166,6 @@ bool instances_set_share(struct platform *platform, uint32_t id, uint32_t config
     instance->quota = (uint8_t)quota;
     if (instance->batch != SIM_NONE)
         batches_reshare(platform, instance->batch, configuration, quota);
-    metrics_use(&platform->metrics, &platform->cluster.use, platform->now);
     return !platform->failed;
 }
 

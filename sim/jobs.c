@@ -169,24 +169,38 @@ static void queue_withdraw(struct platform *platform, struct queue *queue, uint3
 
 static bool requests_grow(struct platform *platform)
 {
-    uint32_t old = platform->request_capacity;
-    uint32_t capacity = old == 0 ? 256 : 2 * old;
+    const uint32_t old = platform->job_slots;
+    const uint32_t capacity = old == 0 ? 256 : 2 * old;
     if ((uint64_t)capacity * platform->stride >= SIM_NONE)
         return false;
-    struct request *requests = lines_grow(platform->requests, old, capacity, sizeof *requests);
-    if (requests == NULL)
-        return false;
-    platform->requests = requests;
+    if (platform->request_capacity < capacity) {
+        struct request *requests = lines_grow(platform->requests, platform->request_capacity,
+                                              capacity, sizeof *requests);
+        if (requests == NULL)
+            return false;
+        platform->requests = requests;
+        platform->request_capacity = capacity;
+    }
     struct job *jobs = lines_grow(platform->jobs, (size_t)old * platform->stride,
                                   (size_t)capacity * platform->stride, sizeof *jobs);
     if (jobs == NULL)
         return false;
     platform->jobs = jobs;
-    for (uint32_t i = old; i < capacity; i++)
-        requests[i].next_free = i + 1 < capacity ? i + 1 : SIM_NONE;
-    platform->request_capacity = capacity;
-    platform->request_free = old;
+    platform->job_slots = capacity;
     return true;
+}
+
+/* The slot given back last, else one never used; SIM_NONE when out of memory. */
+static uint32_t request_take(struct platform *platform)
+{
+    const uint32_t slot = platform->request_free;
+    if (slot != SIM_NONE) {
+        platform->request_free = platform->requests[slot].next_free;
+        return slot;
+    }
+    if (platform->requests_used == platform->job_slots && !requests_grow(platform))
+        return SIM_NONE;
+    return platform->requests_used++;
 }
 
 bool jobs_init(struct platform *platform)
@@ -216,8 +230,9 @@ void jobs_clear(struct platform *platform)
         free(platform->queues[q].ring);
     free(platform->queues);
     free(platform->queue_mask);
-    free(platform->requests);
-    free(platform->jobs);
+    lines_free(platform->requests, platform->request_capacity, sizeof *platform->requests);
+    lines_free(platform->jobs, (size_t)platform->job_slots * platform->stride,
+               sizeof *platform->jobs);
 }
 
 /* What (request, stage) draws: the same under every policy and on every processor. A factor of mean
@@ -283,15 +298,14 @@ static void request_fill(struct platform *platform, uint32_t slot, uint32_t appl
 
 void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo, uint32_t user)
 {
-    if (platform->request_free == SIM_NONE && !requests_grow(platform)) {
+    const uint32_t slot = request_take(platform);
+    if (slot == SIM_NONE) {
         platform_fail(platform, "out of memory for %" PRIu32 " requests in flight",
                       platform->in_flight);
         return;
     }
     const struct application *spec = &platform->workload->applications[application];
-    uint32_t slot = platform->request_free;
     struct request *request = &platform->requests[slot];
-    platform->request_free = request->next_free;
     platform->in_flight++;
     *request = (struct request){.number = platform->next_request++,
                                 .arrival = platform->now,
@@ -431,8 +445,11 @@ void jobs_done(struct platform *platform, uint32_t job)
     const struct stage *spec = &application->stages[stage];
     for (size_t i = 0; i < spec->next_count && !platform->requests[slot].dropped; i++) {
         uint32_t successor = slot * platform->stride + spec->next[i];
-        if (--platform->jobs[successor].blocked_by == 0)
-            job_ready(platform, successor, application->first_queue + spec->next[i]);
+        if (--platform->jobs[successor].blocked_by > 0)
+            continue;
+        lookahead_ready(platform, application->stages[spec->next[i]].function,
+                        platform->jobs[job].invoker);
+        job_ready(platform, successor, application->first_queue + spec->next[i]);
     }
 }
 

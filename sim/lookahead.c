@@ -3,8 +3,9 @@
  * In a large run every event finds its batch, container, host and request where the processor's
  * caches have long dropped them, and would wait for each in turn. The calendar knows the events to
  * come. The batch of each is fetched as soon as it is one of a few that come next, and what a batch
- * names when it is the very next: by then the batch itself is there. Nothing is changed here, and a
- * wrong guess costs nothing but the fetch.
+ * names when it is the very next: by then the batch itself is there. What that names in turn, the
+ * neighbours in lists, is fetched when the event begins, which looks at them at its end. Nothing is
+ * changed here, and a wrong guess costs nothing but the fetch.
  */
 #include "sim/state.h"
 
@@ -27,24 +28,76 @@ static void fetch_subject(const struct platform *platform, uint32_t kind, uint32
         fetch(&platform->cluster.containers[subject], LINE);
 }
 
+static inline void fetch_links(const struct cluster *cluster, uint32_t invoker)
+{
+    fetch(&cluster->links[invoker * cluster->link_stride],
+          cluster->link_stride * sizeof *cluster->links);
+}
+
+/* All that the end of the batch looks at of which the batch tells where it is. */
 static void fetch_of_batch(const struct platform *platform, const struct batch *batch)
 {
     const struct cluster *cluster = &platform->cluster;
-    const size_t list = (size_t)batch->invoker * cluster->function_count + batch->function;
+    const uint32_t slot = job_slot(platform, batch->first_job);
     if (batch->jobs == 0)
         return;
     fetch(&cluster->containers[batch->container], LINE);
-    fetch(&platform->jobs[batch->first_job], sizeof *platform->jobs);
-    fetch(job_request(platform, batch->first_job), LINE);
+    fetch(&platform->jobs[slot * platform->stride], platform->stride * sizeof *platform->jobs);
+    fetch(&platform->requests[slot], LINE);
     fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
-    fetch(&cluster->warm[list], sizeof *cluster->warm);
+    fetch(&cluster->warm[(size_t)batch->invoker * cluster->function_count],
+          cluster->function_count * sizeof *cluster->warm);
     fetch(&cluster->standing[batch->invoker], sizeof *cluster->standing);
-    fetch(&cluster->links[batch->invoker * cluster->link_stride],
-          cluster->link_stride * sizeof *cluster->links);
+    fetch_links(cluster, batch->invoker);
     if (batch->gpu != SIM_NONE) {
         fetch(&cluster->gpus[batch->gpu], sizeof *cluster->gpus);
         fetch(&platform->gpu_work[batch->gpu], sizeof *platform->gpu_work);
     }
+}
+
+/* The neighbours in the lists of (invoker, function) and of equally free invokers. */
+static void fetch_neighbours(const struct platform *platform, uint32_t invoker, uint32_t function)
+{
+    const struct cluster *cluster = &platform->cluster;
+    const uint32_t idle =
+        cluster->warm[(size_t)invoker * cluster->function_count + function].idle_head;
+    const struct fit_link *link = &cluster->links[invoker * cluster->link_stride];
+    if (idle != SIM_NONE)
+        fetch(&cluster->containers[idle], LINE);
+    if (link->next != SIM_NONE)
+        fetch_links(cluster, link->next);
+    if (link->previous != SIM_NONE)
+        fetch_links(cluster, link->previous);
+}
+
+void lookahead_finish(const struct platform *platform, const struct batch *batch)
+{
+    if (platform->running_batches >= BATCHES_FEW)
+        fetch_neighbours(platform, batch->invoker, batch->function);
+}
+
+void lookahead_dispatch(const struct platform *platform, const struct placement *placement)
+{
+    const struct cluster *cluster = &platform->cluster;
+    if (platform->running_batches < BATCHES_FEW)
+        return;
+    fetch_links(cluster, placement->invoker);
+    if (placement->gpu != SIM_NONE)
+        fetch(&platform->gpu_work[placement->gpu], sizeof *platform->gpu_work);
+    if (placement->container != SIM_NONE &&
+        cluster->containers[placement->container].next != SIM_NONE)
+        fetch(&cluster->containers[cluster->containers[placement->container].next], LINE);
+}
+
+void lookahead_ready(const struct platform *platform, uint32_t function, uint32_t invoker)
+{
+    const struct cluster *cluster = &platform->cluster;
+    if (platform->running_batches < BATCHES_FEW)
+        return;
+    const uint32_t idle =
+        cluster->warm[(size_t)invoker * cluster->function_count + function].idle_head;
+    if (idle != SIM_NONE)
+        fetch(&cluster->containers[idle], LINE);
 }
 
 void lookahead(const struct platform *platform)

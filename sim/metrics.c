@@ -30,22 +30,17 @@ void metrics_clear(struct metrics *metrics)
     *metrics = (struct metrics){0};
 }
 
-static void metrics_integrate(struct metrics *metrics, sim_time_t now)
+void metrics_settle(struct metrics *metrics, const struct cluster_use *use, sim_time_t now)
 {
+    if (!metrics->measuring || now == metrics->last_change)
+        return;
     double elapsed = (double)(now - metrics->last_change);
-    metrics->vcpu_ns += elapsed * (double)metrics->use.vcpus;
-    metrics->unit_ns += elapsed * ((double)metrics->use.unit_parts / UNIT_PARTS);
-    metrics->memory_ns += elapsed * (double)metrics->use.memory_kb;
-    metrics->gpu_memory_ns += elapsed * (double)metrics->use.gpu_memory_kb;
-    metrics->active_unit_ns += elapsed * ((double)metrics->use.active_unit_parts / UNIT_PARTS);
+    metrics->vcpu_ns += elapsed * (double)use->vcpus;
+    metrics->unit_ns += elapsed * ((double)use->unit_parts / UNIT_PARTS);
+    metrics->memory_ns += elapsed * (double)use->memory_kb;
+    metrics->gpu_memory_ns += elapsed * (double)use->gpu_memory_kb;
+    metrics->active_unit_ns += elapsed * ((double)use->active_unit_parts / UNIT_PARTS);
     metrics->last_change = now;
-}
-
-void metrics_use(struct metrics *metrics, const struct cluster_use *use, sim_time_t now)
-{
-    if (metrics->measuring)
-        metrics_integrate(metrics, now);
-    metrics->use = *use;
 }
 
 void metrics_open_window(struct metrics *metrics, sim_time_t now)
@@ -144,8 +139,6 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
         measures_fill(&result->applications[a], &metrics->tallies[a]);
     measures_fill(&result->overall, &metrics->tallies[n]);
     result->exact_quantiles = quantile_is_exact(metrics->tallies[n].latency);
-    if (metrics->measuring)
-        metrics_integrate(metrics, now);
     double elapsed = metrics->measuring ? (double)(now - metrics->window_start) : 0.0;
     run_measures_fill(&result->run, metrics, workload, capacity, elapsed, &result->overall);
     return true;

@@ -31,7 +31,6 @@ struct metrics {
     size_t application_count;
     bool measuring; /* the first measured request has arrived */
     sim_time_t window_start, last_change;
-    struct cluster_use use; /* as held since last_change */
     double vcpu_ns, unit_ns, memory_ns, gpu_memory_ns, active_unit_ns; /* integrals */
     double idle_cost, instance_cost;
     double total_request_cost, total_batch_cost; /* warm-up included: the invariant */
@@ -45,8 +44,9 @@ struct metrics {
 bool metrics_init(struct metrics *metrics, size_t applications, struct error *error);
 void metrics_clear(struct metrics *metrics);
 
-/* Brings the integrals up to `now` with the use held so far, then takes over the new use. */
-void metrics_use(struct metrics *metrics, const struct cluster_use *use, sim_time_t now);
+/* Brings the integrals up to `now`. To be called before `use`, which was held since the last call,
+ * changes. */
+void metrics_settle(struct metrics *metrics, const struct cluster_use *use, sim_time_t now);
 
 /* The first measured request arrives: integrals and counters start again from zero. */
 void metrics_open_window(struct metrics *metrics, sim_time_t now);

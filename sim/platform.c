@@ -272,8 +272,8 @@ bool platform_evict(struct platform *platform, uint32_t function, uint32_t invok
     uint32_t oldest = cluster->warm[(size_t)invoker * cluster->function_count + function].idle_tail;
     if (oldest == SIM_NONE)
         return false;
+    metrics_settle(&platform->metrics, &cluster->use, platform->now);
     cluster_evict(cluster, oldest);
-    metrics_use(&platform->metrics, &cluster->use, platform->now);
     return true;
 }
 

@@ -67,7 +67,7 @@ uint32_t replay_wait(struct platform *platform, sim_time_t until)
     }
     if (ended == SIM_NONE)
         return SIM_NONE;
-    if (ended >= platform->batch_capacity || platform->batches[ended].jobs == 0 ||
+    if (ended >= platform->batches_used || platform->batches[ended].jobs == 0 ||
         !platform->batches[ended].executing) {
         platform_fail(platform, "invariant backend: batch %" PRIu32 " ended, which did not execute",
                       ended);

@@ -469,6 +469,7 @@ static bool simulation_close(struct platform *platform, struct simulation_result
                       requests, batches);
         return false;
     }
+    metrics_settle(metrics, &platform->cluster.use, platform->now);
     idle_flush(platform);
     metrics->evictions = evictions;
     if (!metrics_report(metrics, platform->workload, &platform->cluster.capacity, platform->now,

@@ -198,12 +198,15 @@ struct platform {
     uint32_t slot_shift;
     struct request *requests;
     struct job *jobs;
-    uint32_t request_capacity, request_free, in_flight;
+    uint32_t request_capacity, job_slots; /* room for requests, and for the jobs of requests */
+    uint32_t requests_used, request_free; /* slots used ever; list of those given back */
+    uint32_t in_flight;
     struct queue *queues;
     uint64_t *queue_mask; /* bit q: queue q is not empty */
     uint64_t waiting_jobs;
     struct batch *batches;
-    uint32_t batch_capacity, batch_free, running_batches;
+    uint32_t batch_capacity, batches_used, batch_free; /* likewise */
+    uint32_t running_batches;
     uint64_t next_batch, next_request;
     struct instance *instances;
     uint32_t instance_capacity, instance_free;
@@ -369,6 +372,12 @@ void replay_refuse_reshare(struct platform *platform, uint32_t id);
 
 /* lookahead.c: fetches into the caches what the next events will touch. */
 void lookahead(const struct platform *platform);
+/* The same for what `batch`, which ends now, leaves behind on its invoker. */
+void lookahead_finish(const struct platform *platform, const struct batch *batch);
+/* For what a batch about to be placed there takes. */
+void lookahead_dispatch(const struct platform *platform, const struct placement *placement);
+/* For a job of `function` whose predecessor ran on `invoker`. */
+void lookahead_ready(const struct platform *platform, uint32_t function, uint32_t invoker);
 
 /* simulation.c: a user of a closed process got an answer to `request` and thinks before the next.
  */
