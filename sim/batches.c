@@ -479,28 +479,26 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
         return false;
     }
     lookahead_dispatch(platform, &placement);
-    metrics_settle(&platform->metrics, &platform->cluster.use, platform->now);
-    uint8_t slots;
-    uint32_t container =
-        cluster_reserve(&platform->cluster, source->function, spec, &placement, &slots);
-    if (container == SIM_NONE) {
-        platform_fail(platform, "out of memory for containers");
-        return false;
-    }
-    containers_silence(platform, container);
-    keeping_use(platform, container);
-    predictor_plan(platform, source->function);
     uint32_t id = batch_take(platform);
     if (id == SIM_NONE)
         return false;
+    const uint32_t first = jobs_take(platform, queue, jobs);
     struct batch *batch = &platform->batches[id];
     batch->function = source->function;
     batch->configuration = configuration;
     batch->invoker = invoker;
     batch->gpu = placement.gpu;
-    batch->container = container;
-    batch->slots = slots;
-    return batch_fill(platform, id, jobs_take(platform, queue, jobs), jobs);
+    metrics_settle(&platform->metrics, &platform->cluster.use, platform->now);
+    batch->container =
+        cluster_reserve(&platform->cluster, source->function, spec, &placement, &batch->slots);
+    if (batch->container == SIM_NONE) {
+        platform_fail(platform, "out of memory for containers");
+        return false;
+    }
+    containers_silence(platform, batch->container);
+    keeping_use(platform, batch->container);
+    predictor_plan(platform, source->function);
+    return batch_fill(platform, id, first, jobs);
 }
 
 /* ---- Finish ---------------------------------------------------------------------------------- */

@@ -329,29 +329,37 @@ static struct warm_list *container_list(const struct cluster *cluster, const str
     return &cluster->warm[(size_t)c->invoker * cluster->function_count + c->function];
 }
 
+/* The first of a list needs no `previous`, and what its own says is not looked at: taking it off,
+ * as nearly every use of a container does, leaves its neighbour alone. */
 static void list_unlink(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
 {
     const struct container *c = &cluster->containers[id];
-    if (c->previous != SIM_NONE)
-        cluster->containers[c->previous].next = c->next;
-    else
+    const bool first = *head == id;
+    if (first)
         *head = c->next;
-    if (c->next != SIM_NONE)
+    else
+        cluster->containers[c->previous].next = c->next;
+    if (c->next == SIM_NONE && tail != NULL)
+        *tail = first ? SIM_NONE : c->previous;
+    else if (c->next != SIM_NONE && !first)
         cluster->containers[c->next].previous = c->previous;
-    else if (tail != NULL)
-        *tail = c->previous;
 }
 
 static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
 {
-    struct container *c = &cluster->containers[id];
-    c->previous = SIM_NONE;
-    c->next = *head;
+    cluster->containers[id].next = *head;
     if (*head != SIM_NONE)
         cluster->containers[*head].previous = id;
     else if (tail != NULL)
         *tail = id;
     *head = id;
+}
+
+/* The idle container of the list that was used next after `id`; SIM_NONE: `id` is the latest. */
+static inline uint32_t list_later(const struct cluster *cluster, const struct warm_list *list,
+                                  uint32_t id)
+{
+    return id == list->idle_head ? SIM_NONE : cluster->containers[id].previous;
 }
 
 static void idle_mark(struct cluster *cluster, uint32_t invoker, uint32_t function, bool idle)
@@ -485,8 +493,10 @@ static uint32_t cluster_victim(const struct cluster *cluster, uint32_t invoker, 
     for (uint32_t word = 0; word < cluster->mask_words; word++)
         for (uint64_t bits = idle[word]; bits != 0; bits &= bits - 1) {
             const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            uint32_t id = cluster->warm[(size_t)invoker * cluster->function_count + f].idle_tail;
-            for (; id != SIM_NONE; id = cluster->containers[id].previous) {
+            const struct warm_list *list =
+                &cluster->warm[(size_t)invoker * cluster->function_count + f];
+            for (uint32_t id = list->idle_tail; id != SIM_NONE;
+                 id = list_later(cluster, list, id)) {
                 if (id == keep || (gpu != SIM_NONE && cluster->containers[id].gpu != gpu))
                     continue;
                 victim_consider(cluster, &victim, id, ranked);
@@ -561,40 +571,50 @@ static bool container_fits(const struct cluster *cluster, uint32_t function, uin
     return activation_kb(cluster, function, configuration) <= state->free_kb + state->idle_kb - own;
 }
 
-/* An idle container of an invoker on which those of the function stand all on one GPU, or on none:
- * one fits as well as another. */
-static uint32_t find_idle_alike(const struct cluster *cluster, uint32_t function, uint32_t invoker,
-                                const struct warm_list *list, const struct demand *demand)
+/* Where the idle containers of the function stand all on one GPU, or on none, one fits as well as
+ * another, and none need be looked at. */
+static bool find_idle_alike(const struct cluster *cluster, uint32_t function,
+                            const struct warm_list *list, const struct demand *demand,
+                            struct placement *placement)
 {
-    const uint32_t gpu =
-        cluster->by_function[function].on_gpu ? cluster->invokers[invoker].first_gpu : SIM_NONE;
+    const struct invoker_state *invoker = &cluster->invokers[placement->invoker];
+    const uint32_t gpu = cluster->by_function[function].on_gpu ? invoker->first_gpu : SIM_NONE;
     if (list->idle_head == SIM_NONE || !container_fits(cluster, function, gpu, true, demand))
-        return SIM_NONE;
+        return false;
     uint32_t found = cluster->reuse == REUSE_LRU ? list->idle_tail : list->idle_head;
     for (uint32_t id = list->idle_head; cluster->reuse == REUSE_NEWEST && id != SIM_NONE;
          id = cluster->containers[id].next)
         if (cluster->containers[id].serial > cluster->containers[found].serial)
             found = id;
-    return found;
+    placement->container = found;
+    placement->gpu = gpu;
+    return true;
 }
 
-static uint32_t find_idle(const struct cluster *cluster, uint32_t function, uint32_t invoker,
-                          const struct warm_list *list, const struct demand *demand)
+/* Sets the placement's container and GPU. */
+static bool find_idle(const struct cluster *cluster, uint32_t function,
+                      const struct warm_list *list, const struct demand *demand,
+                      struct placement *placement)
 {
-    bool oldest_first = cluster->reuse == REUSE_LRU;
+    const bool oldest_first = cluster->reuse == REUSE_LRU;
     uint32_t found = SIM_NONE;
     if (!cluster->by_function[function].always)
-        return find_idle_alike(cluster, function, invoker, list, demand);
+        return find_idle_alike(cluster, function, list, demand, placement);
     for (uint32_t id = oldest_first ? list->idle_tail : list->idle_head; id != SIM_NONE;
-         id = oldest_first ? cluster->containers[id].previous : cluster->containers[id].next) {
-        if (!container_fits(cluster, function, cluster->containers[id].gpu, true, demand))
+         id = oldest_first ? list_later(cluster, list, id) : cluster->containers[id].next) {
+        const struct container *c = &cluster->containers[id];
+        if (!container_fits(cluster, function, c->gpu, true, demand))
             continue;
-        if (cluster->reuse != REUSE_NEWEST)
-            return id;
-        if (found == SIM_NONE || cluster->containers[id].serial > cluster->containers[found].serial)
+        if (found == SIM_NONE || c->serial > cluster->containers[found].serial)
             found = id;
+        if (cluster->reuse != REUSE_NEWEST)
+            break;
     }
-    return found;
+    if (found == SIM_NONE)
+        return false;
+    placement->container = found;
+    placement->gpu = cluster->containers[found].gpu;
+    return true;
 }
 
 /* The starting container that is ready first. */
@@ -640,23 +660,23 @@ static bool demand_place(const struct cluster *cluster, uint32_t function,
         return false;
     const struct warm_list *list =
         &cluster->warm[(size_t)invoker * cluster->function_count + function];
-    uint32_t id = find_idle(cluster, function, invoker, list, demand);
-    if (id == SIM_NONE && !warm_only)
-        id = find_starting(cluster, function, list, demand);
-    if (id != SIM_NONE) {
-        *placement = (struct placement){invoker, cluster->containers[id].gpu, id, demand->quota};
+    placement->invoker = invoker;
+    placement->quota = demand->quota;
+    if (find_idle(cluster, function, list, demand, placement))
+        return true;
+    if (warm_only)
+        return false;
+    placement->container = find_starting(cluster, function, list, demand);
+    if (placement->container != SIM_NONE) {
+        placement->gpu = cluster->containers[placement->container].gpu;
         return true;
     }
-    if (warm_only || host_kb(cluster, function) > state->free_kb + state->idle_kb)
+    if (host_kb(cluster, function) > state->free_kb + state->idle_kb)
         return false;
-    uint32_t gpu = SIM_NONE;
-    if (configuration->vgpu > 0) {
-        gpu = find_gpu(cluster, demand, invoker);
-        if (gpu == SIM_NONE)
-            return false;
-    }
-    *placement = (struct placement){invoker, gpu, SIM_NONE, demand->quota};
-    return true;
+    placement->gpu = SIM_NONE;
+    if (configuration->vgpu > 0)
+        placement->gpu = find_gpu(cluster, demand, invoker);
+    return configuration->vgpu == 0 || placement->gpu != SIM_NONE;
 }
 
 bool cluster_place(const struct cluster *cluster, uint32_t function,

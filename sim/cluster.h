@@ -153,8 +153,8 @@ void cluster_clear(struct cluster *cluster);
 uint32_t gpu_headroom(const struct gpu_state *gpu);
 
 /* Fills `placement` for a batch of `function` with `configuration` on `invoker`: an idle container
- * if one fits, else (unless `warm_only`) one that is starting, else room for a new one. False where
- * nothing fits. Changes nothing. */
+ * if one fits, else (unless `warm_only`) one that is starting, else room for a new one. False, and
+ * nothing in it that counts, where nothing fits. Changes nothing else. */
 bool cluster_place(const struct cluster *cluster, uint32_t function,
                    const struct configuration *configuration, uint32_t invoker, bool warm_only,
                    struct placement *placement);

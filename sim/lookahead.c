@@ -12,6 +12,9 @@
 /* Below so many batches all of it stays in the cache. */
 enum { BATCHES_FEW = 512 };
 
+/* The batch's oldest job and, as a rule, its successor; executions and runners. */
+enum { JOBS_OF_INTEREST = 2, WORK_FETCHED = 4 };
+
 static inline void fetch(const void *object, size_t bytes)
 {
     /* A function without any effect is one that the compiler leaves out. */
@@ -34,16 +37,23 @@ static inline void fetch_links(const struct cluster *cluster, uint32_t invoker)
           cluster->link_stride * sizeof *cluster->links);
 }
 
+/* Of those that execute on a GPU, as many as there are most of the time: more fetches than the
+ * processor has in flight at once would wait for one another. */
+static inline void fetch_work(const struct gpu_work *work)
+{
+    fetch(work, offsetof(struct gpu_work, usual_executions[WORK_FETCHED]));
+    fetch(work->usual_runners, WORK_FETCHED * sizeof *work->usual_runners);
+}
+
 /* All that the end of the batch looks at of which the batch tells where it is. */
 static void fetch_of_batch(const struct platform *platform, const struct batch *batch)
 {
     const struct cluster *cluster = &platform->cluster;
-    const uint32_t slot = job_slot(platform, batch->first_job);
     if (batch->jobs == 0)
         return;
     fetch(&cluster->containers[batch->container], LINE);
-    fetch(&platform->jobs[slot * platform->stride], platform->stride * sizeof *platform->jobs);
-    fetch(&platform->requests[slot], LINE);
+    fetch(&platform->jobs[batch->first_job], JOBS_OF_INTEREST * sizeof *platform->jobs);
+    fetch(&platform->requests[job_slot(platform, batch->first_job)], sizeof *platform->requests);
     fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
     fetch(&cluster->warm[(size_t)batch->invoker * cluster->function_count],
           cluster->function_count * sizeof *cluster->warm);
@@ -51,7 +61,7 @@ static void fetch_of_batch(const struct platform *platform, const struct batch *
     fetch_links(cluster, batch->invoker);
     if (batch->gpu != SIM_NONE) {
         fetch(&cluster->gpus[batch->gpu], sizeof *cluster->gpus);
-        fetch(&platform->gpu_work[batch->gpu], sizeof *platform->gpu_work);
+        fetch_work(&platform->gpu_work[batch->gpu]);
     }
 }
 
@@ -81,12 +91,11 @@ void lookahead_dispatch(const struct platform *platform, const struct placement 
     const struct cluster *cluster = &platform->cluster;
     if (platform->running_batches < BATCHES_FEW)
         return;
+    if (placement->container != SIM_NONE)
+        fetch(&cluster->containers[placement->container], LINE);
     fetch_links(cluster, placement->invoker);
     if (placement->gpu != SIM_NONE)
-        fetch(&platform->gpu_work[placement->gpu], sizeof *platform->gpu_work);
-    if (placement->container != SIM_NONE &&
-        cluster->containers[placement->container].next != SIM_NONE)
-        fetch(&cluster->containers[cluster->containers[placement->container].next], LINE);
+        fetch_work(&platform->gpu_work[placement->gpu]);
 }
 
 void lookahead_ready(const struct platform *platform, uint32_t function, uint32_t invoker)
