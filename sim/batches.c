@@ -235,10 +235,9 @@ static void batch_settle(struct platform *platform, struct batch *batch,
 {
     const struct configuration *spec = batch_configuration(platform, batch);
     const double speed = batch_speed(platform, batch);
-    double left =
-        execution != NULL
-            ? execution->work - execution->rate * (double)(platform->now - work->updated)
-            : batch->work - speed * (double)(platform->now - batch->priced_since);
+    double left = execution != NULL
+                      ? execution->work - execution->rate * (double)(platform->now - work->updated)
+                      : batch->work - speed * (double)(platform->now - batch->priced_since);
     left = left > 0 ? left : 0;
     batch->billed += (double)(platform->now - batch->priced_since) *
                      configuration_rate(platform, spec, batch->quota);

@@ -474,9 +474,9 @@ static void victim_consider(const struct cluster *cluster, struct victim *victim
 {
     const struct container *c = &cluster->containers[id];
     const double rank = ranked ? cluster->rank(cluster->context, c) : 0;
-    const bool first = victim->id == SIM_NONE || rank < victim->rank ||
-                       (rank <= victim->rank &&
-                        c->idle_order < cluster->containers[victim->id].idle_order);
+    const bool first =
+        victim->id == SIM_NONE || rank < victim->rank ||
+        (rank <= victim->rank && c->idle_order < cluster->containers[victim->id].idle_order);
     if (first)
         *victim = (struct victim){id, rank};
 }

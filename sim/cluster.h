@@ -39,8 +39,8 @@ struct container {
     uint8_t quota;           /* while busy or claimed: per cent of time on its share of the GPU */
     sim_time_t idle_since;   /* of one that starts without a batch: since when it starts */
     uint64_t idle_order;     /* of an idle one: the lowest has been idle for longest */
-    sim_time_t expiry;       /* when the keep-alive of an idle container ends; starting: will end, 0:
-                                not known */
+    sim_time_t expiry; /* when the keep-alive of an idle container ends; starting: will end, 0:
+                          not known */
     calendar_handle expiry_event;
     sim_time_t rings_at; /* when the pending expiry_event of an idle or busy one comes */
 
@@ -108,13 +108,13 @@ struct cluster {
     uint32_t container_free;                      /* list of those given back, through `next` */
     uint64_t next_serial;
     uint32_t idle_containers, starting_containers; /* all functions */
-    uint64_t idles;         /* times that a container became idle, so far */
+    uint64_t idles;                                /* times that a container became idle, so far */
     struct fit_link *links; /* [invoker × link_stride]: in `all`, then in that of each function */
     size_t link_stride;
-    struct fit_index all; /* every invoker */
+    struct fit_index all;              /* every invoker */
     struct warm_function *by_function; /* invokers with an idle container of it */
-    uint64_t *idle;      /* [invoker × mask_words] bit f: function f has idle containers there */
-    uint64_t *filed;     /* [mask_words] bit f: by_function[f].filed */
+    uint64_t *idle;  /* [invoker × mask_words] bit f: function f has idle containers there */
+    uint64_t *filed; /* [mask_words] bit f: by_function[f].filed */
     uint32_t mask_words;
     uint32_t *dirty;
     uint32_t dirty_count;

@@ -8,11 +8,8 @@ bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stri
                     uint32_t invokers, uint32_t units, uint32_t vcpus)
 {
     size_t buckets = ((size_t)units + 1) * ((size_t)vcpus + 1);
-    *index = (struct fit_index){.units = units,
-                                .vcpus = vcpus,
-                                .words = vcpus / 64 + 1,
-                                .links = links,
-                                .stride = stride};
+    *index = (struct fit_index){
+        .units = units, .vcpus = vcpus, .words = vcpus / 64 + 1, .links = links, .stride = stride};
     index->head = malloc(buckets * sizeof *index->head);
     index->mask = calloc(((size_t)units + 1) * index->words, sizeof *index->mask);
     if (index->head == NULL || index->mask == NULL)

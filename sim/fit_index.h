@@ -23,11 +23,11 @@ struct fit_link {
 };
 
 struct fit_index {
-    uint32_t units; /* greatest headroom */
-    uint32_t vcpus; /* greatest count of free vCPUs told apart; more are filed there */
-    uint32_t words; /* 64-bit words of one row's mask */
-    uint32_t *head; /* [(units + 1) × (vcpus + 1)] first invoker of the bucket */
-    uint64_t *mask; /* [(units + 1) × words] non-empty buckets of each row */
+    uint32_t units;         /* greatest headroom */
+    uint32_t vcpus;         /* greatest count of free vCPUs told apart; more are filed there */
+    uint32_t words;         /* 64-bit words of one row's mask */
+    uint32_t *head;         /* [(units + 1) × (vcpus + 1)] first invoker of the bucket */
+    uint64_t *mask;         /* [(units + 1) × words] non-empty buckets of each row */
     struct fit_link *links; /* the caller's; of invoker i: links[i × stride] */
     size_t stride;
 };

@@ -174,8 +174,8 @@ static bool requests_grow(struct platform *platform)
     if ((uint64_t)capacity * platform->stride >= SIM_NONE)
         return false;
     if (platform->request_capacity < capacity) {
-        struct request *requests = lines_grow(platform->requests, platform->request_capacity,
-                                              capacity, sizeof *requests);
+        struct request *requests =
+            lines_grow(platform->requests, platform->request_capacity, capacity, sizeof *requests);
         if (requests == NULL)
             return false;
         platform->requests = requests;

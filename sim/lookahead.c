@@ -12,8 +12,10 @@
 /* Below so many batches all of it stays in the cache. */
 enum { BATCHES_FEW = 512 };
 
-/* The batch's oldest job and, as a rule, its successor; executions and runners. */
-enum { JOBS_OF_INTEREST = 2, WORK_FETCHED = 4 };
+/* Of what stands together only a part may be looked at: as many executions and runners as share a
+ * GPU most of the time, and of rows only the short ones. More fetches than the processor has
+ * in flight at once wait for one another. */
+enum { WORK_FETCHED = 4, ROW_LINES = 4 };
 
 static inline void fetch(const void *object, size_t bytes)
 {
@@ -31,14 +33,23 @@ static void fetch_subject(const struct platform *platform, uint32_t kind, uint32
         fetch(&platform->cluster.containers[subject], LINE);
 }
 
+/* What idles on the invoker: all of it where that is little, else of the function. */
+static inline void fetch_warm(const struct cluster *cluster, uint32_t invoker, uint32_t function)
+{
+    const size_t width = cluster->function_count * sizeof *cluster->warm;
+    const struct warm_list *row = &cluster->warm[(size_t)invoker * cluster->function_count];
+    if (width <= ROW_LINES * (size_t)LINE)
+        fetch(row, width);
+    else
+        fetch(&row[function], sizeof *row);
+}
+
 static inline void fetch_links(const struct cluster *cluster, uint32_t invoker)
 {
     fetch(&cluster->links[invoker * cluster->link_stride],
           cluster->link_stride * sizeof *cluster->links);
 }
 
-/* Of those that execute on a GPU, as many as there are most of the time: more fetches than the
- * processor has in flight at once would wait for one another. */
 static inline void fetch_work(const struct gpu_work *work)
 {
     fetch(work, offsetof(struct gpu_work, usual_executions[WORK_FETCHED]));
@@ -52,11 +63,11 @@ static void fetch_of_batch(const struct platform *platform, const struct batch *
     if (batch->jobs == 0)
         return;
     fetch(&cluster->containers[batch->container], LINE);
-    fetch(&platform->jobs[batch->first_job], JOBS_OF_INTEREST * sizeof *platform->jobs);
+    /* The job and, as a rule, its successor. */
+    fetch(&platform->jobs[batch->first_job], 2 * sizeof *platform->jobs);
     fetch(&platform->requests[job_slot(platform, batch->first_job)], sizeof *platform->requests);
     fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
-    fetch(&cluster->warm[(size_t)batch->invoker * cluster->function_count],
-          cluster->function_count * sizeof *cluster->warm);
+    fetch_warm(cluster, batch->invoker, batch->function);
     fetch(&cluster->standing[batch->invoker], sizeof *cluster->standing);
     fetch_links(cluster, batch->invoker);
     if (batch->gpu != SIM_NONE) {

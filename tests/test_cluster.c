@@ -275,8 +275,7 @@ struct plain_order {
 static void plain_order_make(struct plain_order *plain)
 {
     for (int f = 0; f < FUNCTIONS; f++)
-        assert_true(
-            fit_index_init(&plain->index[f], &plain->links[0][f], FUNCTIONS, CROWD, 7, 16));
+        assert_true(fit_index_init(&plain->index[f], &plain->links[0][f], FUNCTIONS, CROWD, 7, 16));
 }
 
 static void plain_order_clear(struct plain_order *plain)
@@ -323,6 +322,19 @@ static void assert_same_walk(const struct plain_order *plain, const struct clust
     } while (expected != SIM_NONE);
 }
 
+/* By a look at every container. */
+static uint32_t plain_longest_idle(const struct cluster *cluster, uint32_t invoker)
+{
+    uint32_t found = SIM_NONE;
+    for (uint32_t id = 0; id < cluster->containers_used; id++) {
+        const struct container *c = &cluster->containers[id];
+        if (c->state == CONTAINER_IDLE && c->invoker == invoker &&
+            (found == SIM_NONE || c->idle_order < cluster->containers[found].idle_order))
+            found = id;
+    }
+    return found;
+}
+
 /* Containers come and go in tides, so that the functions' lists grow beyond what is walked and
  * shrink again. Several changes happen between two queries. */
 static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
@@ -360,7 +372,9 @@ static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
             if (id != SIM_NONE)
                 cluster_container_ready(cluster, id, step);
         } else {
-            id = cluster_longest_idle(cluster, draw(fixture, CROWD));
+            const uint32_t invoker = draw(fixture, CROWD);
+            id = cluster_longest_idle(cluster, invoker);
+            assert_int_equal(id, plain_longest_idle(cluster, invoker));
             if (id != SIM_NONE)
                 cluster_evict(cluster, id);
         }
