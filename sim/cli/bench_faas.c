@@ -58,7 +58,7 @@ struct flight {
     double peak_kb; /* resident, of the process */
 };
 
-enum { FLIGHT_REQUESTS = 1000000, FLIGHT_SAMPLES = 10 };
+enum { FLIGHT_REQUESTS = 3000000, FLIGHT_SAMPLES = 10 };
 
 /* `users` who ask again the moment they are answered, on 10,000 hosts with room for all of them and
  * a container for each before the first request. Fewer users take longer, in simulated time, to ask
