@@ -70,7 +70,8 @@ static bool calibrate_all(const struct sample_set *set, calibration_progress *pr
         return true;
     if (progress != NULL)
         progress(context, "interference", calibration->surface_count, total);
-    return interference_calibrate(set, &calibration->interference, error);
+    return interference_calibrate(set, &calibration->interference, error) &&
+           unmet_pairs_measure(set, &calibration->unmet, error);
 }
 
 bool calibration_run(const struct sample_set *set, calibration_progress *progress, void *context,

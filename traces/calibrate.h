@@ -14,6 +14,7 @@
 #include "sim/error.h"
 #include "traces/calibrate_interference.h"
 #include "traces/calibrate_surface.h"
+#include "traces/calibrate_unmet.h"
 #include "traces/profile.h"
 #include "traces/samples.h"
 
@@ -31,6 +32,7 @@ struct calibration {
     struct calibrated_surface *surfaces; /* by function, then vCPU */
     size_t surface_count;
     struct interference_fit interference;
+    struct unmet_pairs unmet; /* what the pairs say of functions that never met */
     bool has_interference;
 };
 

@@ -11,6 +11,7 @@
 enum { ITERATIONS = 200, MEMBERS = 64, BANDWIDTH_PARAMETERS = 3 };
 
 const char *const interference_law_names[INTERFERENCE_LAWS] = {"constant", "pairs", "bandwidth"};
+const size_t interference_met[INTERFERENCE_MET] = {1, 2, 4};
 const char *const interference_fold_names[INTERFERENCE_FOLDS] = {"co-location", "batches",
                                                                  "functions"};
 
@@ -64,6 +65,8 @@ double interference_law_slowdown(const struct interference *law, const struct sa
  * weight 1/slowdown², constant = Σ w n e / Σ w n². */
 struct excess_sum {
     double product, square;
+    size_t count;
+    double mean, deviations; /* of the excess, and the sum of its squared deviations (Welford) */
 };
 
 static void sum_add(struct excess_sum *sum, double slowdown, double partners)
@@ -71,6 +74,10 @@ static void sum_add(struct excess_sum *sum, double slowdown, double partners)
     double weight = 1 / (slowdown * slowdown);
     sum->product += weight * partners * (slowdown - 1);
     sum->square += weight * partners * partners;
+    double from_mean = slowdown - 1 - sum->mean;
+    sum->count++;
+    sum->mean += from_mean / (double)sum->count;
+    sum->deviations += from_mean * (slowdown - 1 - sum->mean);
 }
 
 static double sum_excess(const struct excess_sum *sum)
@@ -78,11 +85,44 @@ static double sum_excess(const struct excess_sum *sum)
     return sum->square > 0 ? fmax(0, sum->product / sum->square) : NAN;
 }
 
+/* How many samples of a cell the mean of all cells is worth: the variance within cells over that
+ * between them (the empirical Bayes estimate of normal means with a normal prior). 0, which leaves
+ * cells as measured, where one of the two is not known. */
+static double prior_samples(const struct excess_sum *cells, size_t count)
+{
+    double deviations = 0, inverse = 0, mean = 0, between = 0;
+    size_t seen = 0, repeats = 0;
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].count > 0) {
+            double from_mean = cells[i].mean - mean;
+            seen++;
+            mean += from_mean / (double)seen;
+            between += from_mean * (cells[i].mean - mean);
+            inverse += 1 / (double)cells[i].count;
+            deviations += cells[i].deviations;
+            repeats += cells[i].count - 1;
+        }
+    if (seen < 3 || repeats == 0 || !(deviations > 0))
+        return 0;
+    double within = deviations / (double)repeats;
+    between = between / (double)(seen - 1) - within * inverse / (double)seen;
+    return between > 0 ? within / between : INFINITY;
+}
+
+/* A cell's excess pulled towards that of all. */
+static double shrink(const struct excess_sum *cell, double all, double prior)
+{
+    double own = sum_excess(cell), samples = (double)cell->count;
+    if (isnan(own) || prior == 0)
+        return own;
+    return isinf(prior) ? all : (samples * own + prior * all) / (samples + prior);
+}
+
 static bool fit_pairs(const struct sample_set *set, const bool *left_out, struct interference *law,
                       struct error *error)
 {
     size_t functions = set->functions.count;
-    struct excess_sum all = {0, 0};
+    struct excess_sum all = {0};
     struct excess_sum *cells = calloc(functions * functions, sizeof *cells);
     law->pair_names = set->functions.names;
     law->pairs = calloc(functions * functions, sizeof *law->pairs);
@@ -102,8 +142,9 @@ static bool fit_pairs(const struct sample_set *set, const bool *left_out, struct
             sum_add(&cells[run->function * functions + other->function], run->slowdown, 1);
     }
     law->constant = all.square > 0 ? sum_excess(&all) : 0;
+    double prior = prior_samples(cells, functions * functions);
     for (size_t i = 0; i < functions * functions; i++)
-        law->pairs[i] = sum_excess(&cells[i]);
+        law->pairs[i] = shrink(&cells[i], law->constant, prior);
     free(cells);
     return true;
 }
@@ -111,7 +152,7 @@ static bool fit_pairs(const struct sample_set *set, const bool *left_out, struct
 static void fit_constant(const struct sample_set *set, const bool *left_out,
                          struct interference *law)
 {
-    struct excess_sum sum = {0, 0};
+    struct excess_sum sum = {0};
     for (size_t i = 0; i < set->co_run_count; i++) {
         struct group group = group_of(set, i);
         if (is_seen(set, left_out, i))
@@ -266,6 +307,64 @@ static bool leave_out(enum interference_kind kind, enum interference_fold fold,
     return fine;
 }
 
+/* Errors at the co-locations of two functions of which `met` were seen. */
+struct meeting {
+    enum interference_kind kind;
+    size_t met;
+    struct mean_error *errors;
+};
+
+/* Each of the pair's co-locations is seen once together with the met - 1 that divide the list of
+ * them, from there on and round, into equal parts; all others are left out. */
+static bool leave_out_but(const struct meeting *meeting, const struct sample_set *set,
+                          const size_t *of_pair, size_t count, bool *left_out, struct error *error)
+{
+    bool fine = true;
+    for (size_t t = 0; fine && count > meeting->met && t < count; t++) {
+        struct interference law;
+        for (size_t i = 0; i < count; i++)
+            left_out[of_pair[i]] = true;
+        for (size_t i = 0; i < meeting->met; i++)
+            left_out[of_pair[(t + i * count / meeting->met) % count]] = false;
+        fine = interference_law_fit(meeting->kind, set, left_out, &law, error);
+        for (size_t j = 0; fine && j < set->co_run_count; j++) {
+            const struct co_run *run = &set->co_runs[j];
+            if (left_out[run->location] && !isnan(run->slowdown))
+                error_add(meeting->errors,
+                          fabs(interference_law_slowdown(&law, set, j) / run->slowdown - 1));
+        }
+        free(law.pairs);
+    }
+    return fine;
+}
+
+static bool leave_out_all_but(const struct meeting *meeting, const struct sample_set *set,
+                              size_t locations, struct error *error)
+{
+    bool *left_out = calloc(2 * locations, sizeof *left_out);
+    size_t *of_pair = calloc(locations, sizeof *of_pair);
+    bool fine = left_out != NULL && of_pair != NULL;
+    bool *done = left_out + locations;
+    if (!fine)
+        (void)error_run(error, "out of memory for %zu co-locations", locations);
+    for (size_t i = 0; fine && i < set->co_run_count; i++) {
+        struct group group = group_of(set, i);
+        size_t count = 0;
+        if (done[set->co_runs[i].location] || group.end - group.first != 2)
+            continue;
+        mark_fold(set, FOLD_FUNCTIONS, i, left_out, locations);
+        for (size_t j = 0; j < locations; j++)
+            if (left_out[j]) {
+                done[j] = true;
+                of_pair[count++] = j;
+            }
+        fine = leave_out_but(meeting, set, of_pair, count, left_out, error);
+    }
+    free(of_pair);
+    free(left_out);
+    return fine;
+}
+
 static bool count_locations(const struct sample_set *set, struct interference_fit *fit,
                             struct error *error)
 {
@@ -302,6 +401,10 @@ bool interference_calibrate(const struct sample_set *set, struct interference_fi
         for (int fold = 0; fine && fold < INTERFERENCE_FOLDS; fold++)
             fine = leave_out(law, (enum interference_fold)fold, set, fit->locations,
                              &fit->errors[kind][fold], error);
+        for (size_t i = 0; fine && law != INTERFERENCE_BANDWIDTH && i < INTERFERENCE_MET; i++) {
+            const struct meeting meeting = {law, interference_met[i], &fit->met[kind][i]};
+            fine = leave_out_all_but(&meeting, set, fit->locations, error);
+        }
         if (fine && fit->errors[kind][FOLD_LOCATION].mape < least - noticed) {
             least = fit->errors[kind][FOLD_LOCATION].mape;
             fit->kind = law;

@@ -2,7 +2,8 @@
  *
  * Laws (traces/interference.h): `constant`, `pairs` and `bandwidth`; a co-location of three or more
  * counts with the sum of its members' excess slowdowns, as the simulator adds them. The pair table
- * is fitted on pairs alone; functions that were not measured together fall back to its constant.
+ * is fitted on pairs alone, each cell pulled to the mean of all as far as the variances within and
+ * between cells tell; functions that were not measured together fall back to its constant.
  *
  * Three ways of leaving out ask three questions: one co-location (both its sides), how well the law
  * interpolates between batches and shares of functions that were measured together; all
@@ -22,9 +23,13 @@
 
 enum { INTERFERENCE_LAWS = INTERFERENCE_BANDWIDTH + 1 };
 
+enum { INTERFERENCE_MET = 3 };
+
 enum interference_fold { FOLD_LOCATION, FOLD_BATCHES, FOLD_FUNCTIONS, INTERFERENCE_FOLDS };
 
 extern const char *const interference_law_names[INTERFERENCE_LAWS];
+/* How many co-locations of two functions were seen: 1, 2, 4. */
+extern const size_t interference_met[INTERFERENCE_MET];
 extern const char *const interference_fold_names[INTERFERENCE_FOLDS];
 
 struct interference_fit {
@@ -34,6 +39,9 @@ struct interference_fit {
     /* Of no interference at all (what one assumes who measures none), and of each law. */
     struct mean_error none;
     struct mean_error errors[INTERFERENCE_LAWS][INTERFERENCE_FOLDS];
+    /* Of the other co-locations of two functions when `interference_met` of them were seen; not of
+     * bandwidth, whose fits are too slow for as many. Count 0: no pair has more. */
+    struct mean_error met[INTERFERENCE_LAWS][INTERFERENCE_MET];
     size_t locations;
     bool has_demand; /* false: no demands were measured, and bandwidth took no part */
 };

@@ -359,7 +359,9 @@ const struct command command_calibrate = {
         "leaving out one point at a time: a kinked law (launch-bound floor, then work / share),\n"
         "monotone interpolation, or the law with a smooth correction. Printed are errors at\n"
         "points, shares and batches left out, beside a naive fit's (linear in batch / share);\n"
-        "\"inner\" is of points between others on both axes.\n"
+        "\"inner\" is of points between others on both axes. Of interference: errors at\n"
+        "co-locations, batches and pairs of functions left out, at pairs of which one, two or\n"
+        "four co-locations were seen, and how much of a pair's slowdown its functions explain.\n"
         "\n"
         "Example: esgsim calibrate traces/profiles/raw/igniter/solo.csv \\\n"
         "             traces/profiles/raw/igniter/pairs.csv --out v100.json\n",

@@ -88,8 +88,10 @@ static bool surfaces_text(FILE *out, const struct calibration *calibration)
 
 static bool interference_text(FILE *out, const struct interference_fit *fit)
 {
-    static const char *const headers[] = {"interference", "co-location", "batches", "functions"};
-    struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
+    static const char *const headers[] = {"interference", "co-location", "batches", "functions",
+                                          "met once",     "twice",       "4 times"};
+    const size_t columns = sizeof headers / sizeof headers[0];
+    struct text_table *table = text_table_create(headers, columns);
     for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
         text_table_row(table);
         text_table_cell(table, 0, "%s%s", interference_law_names[kind],
@@ -97,13 +99,39 @@ static bool interference_text(FILE *out, const struct interference_fit *fit)
         for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
             cell_percent(table, 1 + (size_t)fold,
                          fit->errors[kind][fold].count > 0 ? fit->errors[kind][fold].mape : NAN);
+        for (size_t i = 0; i < INTERFERENCE_MET; i++)
+            cell_percent(table, 1 + INTERFERENCE_FOLDS + i,
+                         fit->met[kind][i].count > 0 ? fit->met[kind][i].mape : NAN);
     }
     text_table_row(table);
     text_table_cell(table, 0, "none (naive)");
-    for (size_t column = 1; column <= INTERFERENCE_FOLDS; column++)
+    for (size_t column = 1; column < columns; column++)
         cell_percent(table, column, fit->none.mape);
     bool fine = text_table_print(table, 2, out);
     text_table_free(table);
+    return fine;
+}
+
+/* Levels of pairs, and what of them belongs to functions. */
+static bool unmet_text(FILE *out, const struct unmet_pairs *unmet)
+{
+    static const char *const headers[] = {"level of a pair, all else known", "seen", "left out"};
+    struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
+    for (int i = 0; i < UNMET_LEVELS; i++) {
+        text_table_row(table);
+        text_table_cell(table, 0, "%s", unmet_level_names[i]);
+        cell_percent(table, 1, unmet->seen[i]);
+        cell_percent(table, 2, unmet->left_out[i]);
+    }
+    bool fine = text_table_print(table, 2, out);
+    text_table_free(table);
+    (void)fprintf(out,
+                  "  %zu pairs of %zu functions, excess %.2f %% on average, %.2f between pairs: "
+                  "%.0f %% of that variance\n"
+                  "  belongs to the functions, F(%zu, %zu) = %.2f, p = %.2f\n",
+                  unmet->pairs, unmet->functions, PERCENT * unmet->excess, PERCENT * unmet->spread,
+                  PERCENT * unmet->explained, unmet->freedom[0], unmet->freedom[1], unmet->f,
+                  unmet->probability);
     return fine;
 }
 
@@ -116,6 +144,8 @@ bool calibrate_report_text(FILE *out, const char *name, const struct calibration
     bool fine = calibration->surface_count == 0 || surfaces_text(out, calibration);
     if (fine && calibration->has_interference)
         fine = interference_text(out, &calibration->interference);
+    if (fine && calibration->unmet.pairs > 0)
+        fine = unmet_text(out, &calibration->unmet);
     (void)fputc('\n', out);
     return fine || error_run(error, "out of memory for the report");
 }
@@ -161,6 +191,13 @@ static cJSON *surface_json(const struct calibration *calibration,
     return object;
 }
 
+static void put_met(cJSON *object, const struct mean_error met[INTERFERENCE_MET])
+{
+    static const char *const keys[INTERFERENCE_MET] = {"met once", "met twice", "met 4 times"};
+    for (size_t i = 0; i < INTERFERENCE_MET; i++)
+        put_percent(object, keys[i], met[i].count > 0 ? met[i].mape : NAN);
+}
+
 static void put_interference(cJSON *object, const struct interference_fit *fit)
 {
     cJSON *entry = cJSON_AddObjectToObject(object, "interference");
@@ -172,6 +209,24 @@ static void put_interference(cJSON *object, const struct interference_fit *fit)
         for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
             put_percent(by_fold, interference_fold_names[fold],
                         fit->errors[kind][fold].count > 0 ? fit->errors[kind][fold].mape : NAN);
+        put_met(by_fold, fit->met[kind]);
+    }
+}
+
+static void put_unmet(cJSON *object, const struct unmet_pairs *unmet)
+{
+    cJSON *entry = cJSON_AddObjectToObject(object, "unmet");
+    (void)cJSON_AddNumberToObject(entry, "pairs", (double)unmet->pairs);
+    (void)cJSON_AddNumberToObject(entry, "functions", (double)unmet->functions);
+    put_percent(entry, "excess", unmet->excess);
+    put_percent(entry, "spread", unmet->spread);
+    put_percent(entry, "explained", unmet->explained);
+    (void)cJSON_AddNumberToObject(entry, "f", unmet->f);
+    (void)cJSON_AddNumberToObject(entry, "probability", unmet->probability);
+    for (int i = 0; i < UNMET_LEVELS; i++) {
+        cJSON *level = cJSON_AddObjectToObject(entry, unmet_level_names[i]);
+        put_percent(level, "seen", unmet->seen[i]);
+        put_percent(level, "left_out", unmet->left_out[i]);
     }
 }
 
@@ -193,6 +248,8 @@ cJSON *calibrate_report_json(const char *name, const struct calibration *calibra
     }
     if (calibration->has_interference)
         put_interference(object, &calibration->interference);
+    if (calibration->unmet.pairs > 0)
+        put_unmet(object, &calibration->unmet);
     if (calibration->set->left_out != NULL)
         (void)cJSON_AddStringToObject(object, "left_out", calibration->set->left_out);
     return object;
