@@ -130,7 +130,7 @@ struct cluster {
     /* Called as an idle container leaves the idle state (claimed or evicted). */
     void (*on_leave_idle)(void *context, const struct container *container, bool evicted);
     /* Which idle container goes first when memory is short: the lowest, of equal ones the least
-     * recently used. NULL: the least recently used, found without a search. */
+     * recently used. NULL: the least recently used. */
     double (*rank)(void *context, const struct container *container);
     void *context;
     bool pressing; /* what is evicted now goes for memory */
