@@ -11,19 +11,22 @@ static struct warm_list *list_of(const struct cluster *cluster, uint32_t invoker
 
 /* ---- Standings ------------------------------------------------------------------------------ */
 
-enum { FILING_BITS = 48, VCPU_BITS = 8, VCPU_MAX = (1 << VCPU_BITS) - 1 };
+/* The last bits are left for a walk to name a member with. */
+enum { MEMBER_BITS = 5, FILING_BITS = 48, VCPU_BITS = 8, VCPU_MAX = (1 << VCPU_BITS) - 1 };
+_Static_assert((int)WARM_WALK_MAX <= 1 << MEMBER_BITS, "a walk names its members");
 
 #define FILING_MASK (((uint64_t)1 << FILING_BITS) - 1)
+#define MEMBER_MASK (((uint64_t)1 << MEMBER_BITS) - 1)
+
+/* A filing as a standing ends with it: the later, the smaller. */
+static inline uint64_t standing_filing(uint64_t filing)
+{
+    return ((FILING_MASK >> MEMBER_BITS) - filing) << MEMBER_BITS;
+}
 
 static inline uint64_t standing_make(uint32_t headroom, uint32_t vcpus, uint64_t filing)
 {
-    return ((uint64_t)headroom << VCPU_BITS | vcpus) << FILING_BITS | (FILING_MASK - filing);
-}
-
-/* The same place, reached by another filing. */
-static inline uint64_t standing_since(uint64_t standing, uint64_t filing)
-{
-    return (standing & ~FILING_MASK) | (FILING_MASK - filing);
+    return ((uint64_t)headroom << VCPU_BITS | vcpus) << FILING_BITS | standing_filing(filing);
 }
 
 static inline uint32_t standing_headroom(uint64_t standing)
@@ -41,15 +44,20 @@ static inline bool standing_moves(uint64_t standing, uint32_t headroom, uint32_t
     return standing_headroom(standing) != headroom || standing_vcpus(standing) != vcpus;
 }
 
-/* The later of two filings at one place comes first, and is the smaller number. */
+/* Where the member of an invoker that moved to `moved` stands: the later of two filings at one
+ * place counts. */
+static inline uint64_t member_place(const struct warm_member *member, uint64_t moved)
+{
+    uint64_t since = (moved & ~FILING_MASK) | member->since;
+    return moved < since ? moved : since;
+}
+
 static inline uint64_t member_standing(const struct cluster *cluster,
                                        const struct warm_function *warm,
                                        const struct warm_member *member)
 {
     const struct warm_standing *invoker = &cluster->standing[member->invoker];
-    uint64_t moved = warm->on_gpu ? invoker->on_gpu : invoker->on_cpu;
-    uint64_t since = standing_since(moved, member->since);
-    return moved < since ? moved : since;
+    return member_place(member, warm->on_gpu ? invoker->on_gpu : invoker->on_cpu);
 }
 
 /* ---- Start and end -------------------------------------------------------------------------- */
@@ -184,7 +192,7 @@ static bool member_add(struct cluster *cluster, uint32_t function, uint32_t invo
     if (warm->count == warm->capacity && !members_grow(warm))
         return false;
     list_of(cluster, invoker, function)->filing.place = warm->count;
-    warm->members[warm->count++] = (struct warm_member){filing, invoker};
+    warm->members[warm->count++] = (struct warm_member){standing_filing(filing), invoker};
     return warm->filed || warm->count <= WARM_WALK_MAX || function_file(cluster, function);
 }
 
@@ -249,45 +257,47 @@ void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroo
 
 /* ---- Queries -------------------------------------------------------------------------------- */
 
-/* The first member at or after `from` with enough vCPUs, among functions that use no GPU: all stand
- * in the one row of no headroom, where enough vCPUs is a place like any other. */
+/* Both walks look for the least standing at or after `from`. Counted from there, those before it
+ * wrap round to the end, and a standing's last bits name the member that has it: so one comparison
+ * a member yields both, without branches, for which member is better is anyone's guess. */
+static inline uint32_t member_found(const struct warm_function *warm, uint64_t from, uint64_t least)
+{
+    if (least >= UINT64_MAX - from)
+        return SIM_NONE;
+    return warm->members[least & MEMBER_MASK].invoker;
+}
+
+/* The first member at or after `from`, among functions that use no GPU: all stand in the one row of
+ * no headroom, where enough vCPUs is a place like any other. */
 static uint32_t members_next_on_cpu(const struct cluster *cluster, const struct warm_function *warm,
                                     uint64_t from)
 {
-    const struct warm_member *members = warm->members;
     const struct warm_standing *standing = cluster->standing;
-    uint64_t best = UINT64_MAX;
-    uint32_t found = SIM_NONE;
+    uint64_t least = UINT64_MAX;
     for (uint32_t k = 0; k < warm->count; k++) {
-        uint64_t moved = standing[members[k].invoker].on_cpu;
-        uint64_t here = standing_since(moved, members[k].since);
-        here = moved < here ? moved : here;
-        here |= UINT64_C(0) - (uint64_t)(here < from);
-        uint32_t taken = UINT32_C(0) - (uint32_t)(here < best);
-        found = (members[k].invoker & taken) | (found & ~taken);
-        best = here < best ? here : best;
+        const struct warm_member *member = &warm->members[k];
+        uint64_t ahead = member_place(member, standing[member->invoker].on_cpu) - from + k;
+        least = ahead < least ? ahead : least;
     }
-    return found;
+    return member_found(warm, from, least);
 }
 
 /* The first member at or after `from` with enough vCPUs. */
-static uint32_t members_next(const struct cluster *cluster, const struct warm_function *warm,
-                             uint64_t from, uint32_t need_vcpus)
+static uint32_t members_next_on_gpu(const struct cluster *cluster, const struct warm_function *warm,
+                                    uint64_t from, uint32_t need_vcpus)
 {
+    const struct warm_standing *standing = cluster->standing;
     const uint64_t need = (uint64_t)need_vcpus << FILING_BITS;
     const uint64_t vcpu_mask = (uint64_t)VCPU_MAX << FILING_BITS;
-    uint64_t best = UINT64_MAX;
-    uint32_t found = SIM_NONE;
-    /* Without branches: which member is better is anyone's guess. */
+    uint64_t least = UINT64_MAX;
     for (uint32_t k = 0; k < warm->count; k++) {
-        uint64_t here = member_standing(cluster, warm, &warm->members[k]);
-        uint64_t short_of = (uint64_t)(here < from) | (uint64_t)((here & vcpu_mask) < need);
-        here |= UINT64_C(0) - short_of;
-        uint32_t taken = UINT32_C(0) - (uint32_t)(here < best);
-        found = (warm->members[k].invoker & taken) | (found & ~taken);
-        best = here < best ? here : best;
+        const struct warm_member *member = &warm->members[k];
+        uint64_t here = member_place(member, standing[member->invoker].on_gpu);
+        uint64_t short_of = (uint64_t)((here & vcpu_mask) < need);
+        uint64_t ahead = (here - from + k) | (UINT64_C(0) - short_of);
+        least = ahead < least ? ahead : least;
     }
-    return found;
+    return member_found(warm, from, least);
 }
 
 uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint32_t need_units,
@@ -302,10 +312,10 @@ uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint3
     uint64_t from = (uint64_t)need_units << (FILING_BITS + VCPU_BITS);
     if (cursor != SIM_NONE) {
         uint32_t place = list_of(cluster, cursor, function)->filing.place;
-        from = member_standing(cluster, warm, &warm->members[place]) + 1;
+        from = member_standing(cluster, warm, &warm->members[place]) + MEMBER_MASK + 1;
     }
     if (warm->on_gpu)
-        return members_next(cluster, warm, from, column);
+        return members_next_on_gpu(cluster, warm, from, column);
     const uint64_t enough = (uint64_t)column << FILING_BITS;
     return members_next_on_cpu(cluster, warm, from > enough ? from : enough);
 }

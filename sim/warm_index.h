@@ -33,7 +33,7 @@ struct warm_standing {
 };
 
 struct warm_member {
-    uint64_t since; /* the filing in which it came */
+    uint64_t since; /* the filing in which it came, as a standing ends with it */
     uint32_t invoker;
 };
 
