@@ -220,7 +220,7 @@ void batches_start(struct platform *platform, uint32_t id)
             work_update(platform, work);
         return;
     }
-    sim_time_t duration = (sim_time_t)ceil(batch->work / batch_speed(platform, batch));
+    sim_time_t duration = sim_ceil(batch->work / batch_speed(platform, batch));
     if (platform->backend != NULL)
         replay_start(platform, id, duration);
     else
@@ -277,8 +277,7 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         work_update(platform, work);
         return;
     }
-    sim_time_t finish =
-        platform->now + (sim_time_t)ceil(batch->work / batch_speed(platform, batch));
+    sim_time_t finish = platform->now + sim_ceil(batch->work / batch_speed(platform, batch));
     if (!calendar_retime(platform->calendar, batch->finish_event, finish))
         platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
 }

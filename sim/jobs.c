@@ -213,7 +213,8 @@ bool jobs_init(struct platform *platform)
     platform->request_free = SIM_NONE;
     platform->queues = calloc(workload->queue_count, sizeof *platform->queues);
     platform->queue_mask = calloc(workload->queue_count / 64 + 1, sizeof *platform->queue_mask);
-    if (platform->queues == NULL || platform->queue_mask == NULL)
+    platform->noise = calloc(platform->stride, sizeof *platform->noise);
+    if (platform->queues == NULL || platform->queue_mask == NULL || platform->noise == NULL)
         return false;
     for (uint32_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
@@ -230,6 +231,7 @@ void jobs_clear(struct platform *platform)
         free(platform->queues[q].ring);
     free(platform->queues);
     free(platform->queue_mask);
+    free(platform->noise);
     lines_free(platform->requests, platform->request_capacity, sizeof *platform->requests);
     lines_free(platform->jobs, (size_t)platform->job_slots * platform->stride,
                sizeof *platform->jobs);
@@ -244,12 +246,17 @@ static double draw_noise(const struct platform *platform, uint64_t request, uint
         return 1.0;
     if (function->service == SERVICE_CONSTANT)
         return sim_to_ms(function->service_mean);
-    struct random_stream stream;
-    random_stream_open(&stream, platform->experiment->seed, RANDOM_NOISE, request, stage);
+    struct random_ahead *ahead = &platform->noise[stage];
+    const uint64_t seed = platform->experiment->seed;
+    const uint64_t place = random_ahead_place(ahead, seed, RANDOM_NOISE, request, stage);
+    const uint64_t first = ahead->firsts.bits[0][place];
     double mean_ms = sim_to_ms(function->service_mean);
+    if (function->service == SERVICE_EXPONENTIAL)
+        return sim_to_ms(sim_from_ms(random_exponential_of(random_uniform_of(first), mean_ms)));
+    struct random_stream stream;
+    random_stream_open_known(&stream, seed, RANDOM_NOISE, request, stage,
+                             (const uint64_t[]){first, ahead->firsts.bits[1][place]});
     switch (function->service) {
-    case SERVICE_EXPONENTIAL:
-        return sim_to_ms(sim_from_ms(random_exponential_gsl(&stream, mean_ms)));
     case SERVICE_LOGNORMAL:
         return sim_to_ms(sim_from_ms(mean_ms * random_noise(&stream, function->service_cv)));
     case SERVICE_EMPIRICAL:

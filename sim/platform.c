@@ -36,7 +36,7 @@ sim_time_t controller_charged(const struct platform *platform)
     case DECISION_FIXED:
         return sim_from_ms(spec->decision_fixed_ms);
     case DECISION_MODELLED:
-        return (sim_time_t)llround((double)controller->units * spec->decision_ns_per_unit);
+        return sim_round((double)controller->units * spec->decision_ns_per_unit);
     case DECISION_MEASURED:
         return (sim_time_t)(wall_ns() - controller->wall_start);
     default:

@@ -102,8 +102,8 @@ static void philox_compute_ahead(struct random_philox_state *state)
     state->counter[0] += RANDOM_BLOCKS_AHEAD;
 }
 
-static void philox_compute_firsts(uint64_t seed, uint32_t last_word, uint64_t a,
-                                  uint64_t firsts[static RANDOM_BLOCKS_AHEAD])
+static void philox_compute_firsts(struct random_firsts *firsts, uint64_t seed, uint32_t last_word,
+                                  uint64_t a)
 {
     struct philox_pairs blocks;
 #pragma GCC unroll 8
@@ -116,9 +116,12 @@ static void philox_compute_firsts(uint64_t seed, uint32_t last_word, uint64_t a,
     }
     philox_rounds_pairs(&blocks, (uint32_t)seed, (uint32_t)(seed >> 32));
 #pragma GCC unroll 8
-    for (int i = 0; i < PHILOX_PAIRS; i++)
-        _mm_storeu_si128((__m128i *)&firsts[2 * i],
+    for (int i = 0; i < PHILOX_PAIRS; i++) {
+        _mm_storeu_si128((__m128i *)&firsts->bits[0][2 * i],
                          philox_join(blocks.word[0][i], blocks.word[1][i]));
+        _mm_storeu_si128((__m128i *)&firsts->bits[1][2 * i],
+                         philox_join(blocks.word[2][i], blocks.word[3][i]));
+    }
 }
 #endif
 
@@ -198,17 +201,29 @@ void random_stream_open(struct random_stream *stream, uint64_t seed, enum random
     philox_start(&stream->state, seed, purpose, a, b);
 }
 
-void random_firsts(uint64_t seed, enum random_purpose purpose, uint64_t a,
-                   uint64_t firsts[static RANDOM_BLOCKS_AHEAD])
+void random_stream_open_known(struct random_stream *stream, uint64_t seed,
+                              enum random_purpose purpose, uint64_t a, uint32_t b,
+                              const uint64_t outputs[static 2])
 {
-    assert((uint32_t)purpose < 256);
+    random_stream_open(stream, seed, purpose, a, b);
+    stream->state.counter[0] = 1;
+    stream->state.ready[0] = outputs[0];
+    stream->state.ready[1] = outputs[1];
+    stream->state.ready_end = 2;
+}
+
+void random_firsts_draw(struct random_firsts *firsts, uint64_t seed, enum random_purpose purpose,
+                        uint64_t a, uint32_t b)
+{
+    assert((uint32_t)purpose < 256 && b < 1u << 24);
 #ifdef __SSE2__
-    philox_compute_firsts(seed, (uint32_t)purpose << 24, a, firsts);
+    philox_compute_firsts(firsts, seed, (uint32_t)purpose << 24 | b, a);
 #else
     for (uint64_t i = 0; i < RANDOM_BLOCKS_AHEAD; i++) {
         struct random_stream stream;
-        random_stream_open(&stream, seed, purpose, a + i, 0);
-        firsts[i] = random_uint64(&stream);
+        random_stream_open(&stream, seed, purpose, a + i, b);
+        firsts->bits[0][i] = random_uint64(&stream);
+        firsts->bits[1][i] = random_uint64(&stream);
     }
 #endif
 }

@@ -61,10 +61,48 @@ struct random_stream {
 void random_stream_open(struct random_stream *stream, uint64_t seed, enum random_purpose purpose,
                         uint64_t a, uint32_t b);
 
-/* The first 64 bits of each of the streams (seed, purpose, a + i, 0), i < RANDOM_BLOCKS_AHEAD, at a
- * third of what opening them one by one takes. */
-void random_firsts(uint64_t seed, enum random_purpose purpose, uint64_t a,
-                   uint64_t firsts[static RANDOM_BLOCKS_AHEAD]);
+/* The first two outputs of several streams of consecutive `a`. */
+struct random_firsts {
+    uint64_t bits[2][RANDOM_BLOCKS_AHEAD];
+};
+
+/* Those of the streams (seed, purpose, a + i, b), i < RANDOM_BLOCKS_AHEAD, at a third of what
+ * opening them one by one takes. `b` and purpose as for random_stream_open. */
+void random_firsts_draw(struct random_firsts *firsts, uint64_t seed, enum random_purpose purpose,
+                        uint64_t a, uint32_t b);
+
+/* random_stream_open, where the stream's first two outputs are known. */
+void random_stream_open_known(struct random_stream *stream, uint64_t seed,
+                              enum random_purpose purpose, uint64_t a, uint32_t b,
+                              const uint64_t outputs[static 2]);
+
+/* For streams (seed, purpose, a, b) of which the one after the other begins, a = 17, 18, 19, …:
+ * their first outputs are drawn for several at a time. Begin with zeroes; always ask for the same
+ * seed, purpose and b. */
+struct random_ahead {
+    uint64_t begin, end; /* of the streams drawn */
+    struct random_firsts firsts;
+};
+
+/* Which of `ahead->firsts` belongs to the stream (seed, purpose, a, b). */
+static inline uint64_t random_ahead_place(struct random_ahead *ahead, uint64_t seed,
+                                          enum random_purpose purpose, uint64_t a, uint32_t b)
+{
+    if (a < ahead->begin || a >= ahead->end) {
+        random_firsts_draw(&ahead->firsts, seed, purpose, a, b);
+        ahead->begin = a;
+        ahead->end = a + RANDOM_BLOCKS_AHEAD;
+    }
+    return a - ahead->begin;
+}
+
+/* The stream's first output. */
+static inline uint64_t random_ahead_first(struct random_ahead *ahead, uint64_t seed,
+                                          enum random_purpose purpose, uint64_t a, uint32_t b)
+{
+    uint64_t place = random_ahead_place(ahead, seed, purpose, a, b);
+    return ahead->firsts.bits[0][place];
+}
 
 /* One Philox4x32-10 block, exposed for its known-answer test. */
 void random_philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t output[4]);

@@ -144,6 +144,12 @@ static void users_init(struct platform *platform)
     const struct arrival_spec *spec = &platform->experiment->arrivals;
     if (spec->process != ARRIVAL_CLOSED)
         return;
+    platform->applications =
+        application_draw_create(platform->workload, platform->experiment->seed);
+    if (platform->applications == NULL) {
+        platform_fail(platform, "out of memory at the start of a run");
+        return;
+    }
     for (uint32_t user = 0; user < spec->users; user++)
         simulation_user_thinks(platform, user, UINT64_MAX - user);
 }
@@ -153,9 +159,8 @@ static void user_asks(struct platform *platform, uint32_t user)
     const struct experiment *experiment = platform->experiment;
     if (platform->next_request >= requests_total(experiment))
         return;
-    uint32_t application =
-        arrival_draw_application(&experiment->workload, experiment->seed, platform->next_request);
-    jobs_admit(platform, application, 0, user);
+    jobs_admit(platform, application_draw_next(platform->applications, platform->next_request), 0,
+               user);
 }
 
 /* ---- Samples --------------------------------------------------------------------------------- */
@@ -434,6 +439,7 @@ static void platform_clear(struct platform *platform, bool policy_started)
     batches_clear(platform);
     instances_clear(platform);
     keeping_clear(platform);
+    application_draw_destroy(platform->applications);
     free(platform->fastest);
     free(platform->predictors);
     if (platform->calendar != NULL)

@@ -34,16 +34,31 @@ static inline double sim_to_s(sim_time_t time)
     return (double)time / 1e9;
 }
 
+/* llround and ceil for values within the range of sim_time_t, which they need not be called for: a
+ * value without its whole part is exact. */
+static inline sim_time_t sim_round(double value)
+{
+    const sim_time_t whole = (sim_time_t)value;
+    const double rest = value - (double)whole;
+    return whole + (rest >= 0.5) - (rest <= -0.5);
+}
+
+static inline sim_time_t sim_ceil(double value)
+{
+    const sim_time_t whole = (sim_time_t)value;
+    return whole + ((double)whole < value);
+}
+
 /* Rounds to the nearest nanosecond; the caller has checked that the value is finite and in range.
  */
 static inline sim_time_t sim_from_ms(double ms)
 {
-    return (sim_time_t)llround(ms * 1e6);
+    return sim_round(ms * 1e6);
 }
 
 static inline sim_time_t sim_from_s(double s)
 {
-    return (sim_time_t)llround(s * 1e9);
+    return sim_round(s * 1e9);
 }
 
 #endif

@@ -17,6 +17,7 @@
 #include "sim/cli/cli.h"
 #include "sim/random.h"
 #include "traces/arrival_trace.h"
+#include "workloads/application_draw.h"
 #include "workloads/arrivals.h"
 #include "workloads/workload.h"
 
@@ -489,6 +490,14 @@ static struct arrival_stream *open_stream(const struct arrival_spec *spec, uint6
     return stream;
 }
 
+/* By the stream that the request's name gives. */
+static uint32_t drawn_application(uint64_t seed, uint64_t request)
+{
+    struct random_stream random;
+    random_stream_open(&random, seed, RANDOM_APPLICATION, request, 0);
+    return application_draw_walk(&workload, random_uniform(&random));
+}
+
 /* Mean and variance [ms] of DRAWS intervals; the share of beta. */
 static void measure_intervals(const struct arrival_spec *spec, double *mean, double *variance,
                               double *beta)
@@ -613,7 +622,7 @@ static void a_seed_fixes_every_arrival(void **state)
             assert_true(arrival_stream_next(other, &c, NULL));
             assert_int_equal(a.time, b.time);
             assert_int_equal(a.application, b.application);
-            assert_int_equal(a.application, arrival_draw_application(&workload, 1, i));
+            assert_int_equal(a.application, drawn_application(1, i));
             differ += a.time != c.time;
         }
         assert_true(differ > 900);
@@ -621,15 +630,6 @@ static void a_seed_fixes_every_arrival(void **state)
         arrival_stream_close(again);
         arrival_stream_close(other);
     }
-}
-
-static void an_application_without_weight_is_never_drawn(void **state)
-{
-    struct application three[] = {{.weight = 0}, {.weight = 1}, {.weight = 0}};
-    const struct workload lone = {.applications = three, .application_count = 3};
-    (void)state;
-    for (uint64_t i = 0; i < 1000; i++)
-        assert_int_equal(arrival_draw_application(&lone, 3, i), 1);
 }
 
 static void sources_go_where_they_are_mapped(void **state)
@@ -672,9 +672,9 @@ static void labels_that_are_applications_go_there_and_others_are_drawn(void **st
         assert_true(arrival_stream_next(stream, &arrival[i], NULL));
     assert_int_equal(arrival[0].application, 0);
     assert_int_equal(arrival[1].application, 1);
-    assert_int_equal(arrival[2].application, arrival_draw_application(&workload, 9, 2));
+    assert_int_equal(arrival[2].application, drawn_application(9, 2));
     assert_int_equal(arrival[3].application, 0);
-    assert_int_equal(arrival[4].application, arrival_draw_application(&workload, 9, 4));
+    assert_int_equal(arrival[4].application, drawn_application(9, 4));
     assert_int_equal(arrival[1].slo, 20 * SIM_MS);
     arrival_stream_close(stream);
 }
@@ -826,7 +826,6 @@ int main(void)
         cmocka_unit_test(an_mmpp_has_the_stationary_average_rate_and_is_overdispersed),
         cmocka_unit_test(an_mmpp_of_one_state_is_a_poisson_process),
         cmocka_unit_test(a_seed_fixes_every_arrival),
-        cmocka_unit_test(an_application_without_weight_is_never_drawn),
         cmocka_unit_test(sources_go_where_they_are_mapped),
         cmocka_unit_test(labels_that_are_applications_go_there_and_others_are_drawn),
         cmocka_unit_test(a_trace_of_which_nothing_is_left_is_refused),

@@ -241,13 +241,43 @@ static void firsts_are_what_streams_opened_one_by_one_begin_with(void **state)
         0, 1, 12345, UINT32_MAX - 3, UINT64_C(7) << 32, UINT64_MAX - 5};
     for (size_t k = 0; k < sizeof begins / sizeof *begins; k++) {
         uint64_t seed = UINT64_C(0x9E3779B97F4A7C15) * (k + 1);
-        uint64_t firsts[RANDOM_BLOCKS_AHEAD];
-        random_firsts(seed, RANDOM_APPLICATION, begins[k], firsts);
+        uint32_t b = (uint32_t)(k * 0xFFFFFF / 5);
+        struct random_firsts firsts;
+        random_firsts_draw(&firsts, seed, RANDOM_NOISE, begins[k], b);
         for (uint64_t i = 0; i < RANDOM_BLOCKS_AHEAD; i++) {
             struct random_stream stream;
-            random_stream_open(&stream, seed, RANDOM_APPLICATION, begins[k] + i, 0);
-            assert_true(random_uint64(&stream) == firsts[i]);
+            random_stream_open(&stream, seed, RANDOM_NOISE, begins[k] + i, b);
+            assert_true(random_uint64(&stream) == firsts.bits[0][i]);
+            assert_true(random_uint64(&stream) == firsts.bits[1][i]);
         }
+    }
+}
+
+static void a_stream_whose_first_outputs_are_known_goes_on_from_them(void **state)
+{
+    (void)state;
+    for (uint64_t a = 0; a < 50; a++) {
+        struct random_stream plain, known;
+        random_stream_open(&plain, 5, RANDOM_NOISE, a, 3);
+        const uint64_t outputs[] = {random_uint64(&plain), random_uint64(&plain)};
+        random_stream_open(&plain, 5, RANDOM_NOISE, a, 3);
+        random_stream_open_known(&known, 5, RANDOM_NOISE, a, 3, outputs);
+        for (int i = 0; i < 100; i++)
+            assert_true(gsl_rng_get(&known.rng) == random_uint64(&plain));
+    }
+}
+
+static void what_is_drawn_ahead_is_each_streams_own_in_any_order(void **state)
+{
+    (void)state;
+    static const uint64_t order[] = {0, 1,  2,  7, 8, 8,          9,         30,
+                                     3, 11, 10, 4, 5, UINT64_MAX, UINT64_MAX};
+    struct random_ahead ahead = {0};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        struct random_stream stream;
+        random_stream_open(&stream, 9, RANDOM_TEST, order[i], 2);
+        uint64_t first = random_ahead_first(&ahead, 9, RANDOM_TEST, order[i], 2);
+        assert_true(first == random_uint64(&stream));
     }
 }
 
@@ -302,6 +332,8 @@ int main(void)
         cmocka_unit_test(neighbouring_streams_are_independent),
         cmocka_unit_test(successive_numbers_and_all_bits_are_uncorrelated),
         cmocka_unit_test(firsts_are_what_streams_opened_one_by_one_begin_with),
+        cmocka_unit_test(a_stream_whose_first_outputs_are_known_goes_on_from_them),
+        cmocka_unit_test(what_is_drawn_ahead_is_each_streams_own_in_any_order),
         cmocka_unit_test(reopening_a_stream_starts_it_again),
         cmocka_unit_test(noise_has_mean_one_and_the_given_coefficient_of_variation),
     };

@@ -8,14 +8,8 @@
 
 #include "sim/random.h"
 #include "traces/arrival_trace.h"
+#include "workloads/application_draw.h"
 #include "workloads/workload.h"
-
-/* One draw a request, from a stream of its own each, made for several requests at a time. */
-struct draws {
-    uint64_t begin; /* request of the first */
-    uint64_t bits[RANDOM_BLOCKS_AHEAD];
-    bool there;
-};
 
 struct arrival_stream {
     const struct arrival_spec *spec;
@@ -23,7 +17,8 @@ struct arrival_stream {
     uint64_t seed;
     uint64_t request; /* number of the next */
     sim_time_t now;   /* time of the last */
-    struct draws intervals, applications_drawn;
+    struct random_ahead intervals;
+    struct application_draw *draw;
 
     size_t state; /* MMPP */
     uint64_t transition;
@@ -36,51 +31,11 @@ struct arrival_stream {
     uint32_t other; /* application of "*"; SIM_NONE: drawn */
 };
 
-/* The next request's draw for `purpose`, in [0, 1). */
-static double draw_uniform(const struct arrival_stream *stream, struct draws *draws,
-                           enum random_purpose purpose)
+/* What the next request draws for the interval before it, in [0, 1). */
+static double draw_interval(struct arrival_stream *stream)
 {
-    if (!draws->there || stream->request - draws->begin >= RANDOM_BLOCKS_AHEAD) {
-        random_firsts(stream->seed, purpose, stream->request, draws->bits);
-        draws->begin = stream->request;
-        draws->there = true;
-    }
-    return random_uniform_of(draws->bits[stream->request - draws->begin]);
-}
-
-/* By weight; `left` in [0, 1). */
-static uint32_t application_at(const struct workload *workload, double left)
-{
-    uint32_t drawn = 0;
-    /* Rounding may leave a sliver above the sum of the weights: the last one with weight takes it.
-     */
-    for (uint32_t a = 0; a < workload->application_count; a++) {
-        double weight = workload->applications[a].weight;
-        if (weight <= 0)
-            continue;
-        drawn = a;
-        if (left < weight)
-            break;
-        left -= weight;
-    }
-    return drawn;
-}
-
-uint32_t arrival_draw_application(const struct workload *workload, uint64_t seed, uint64_t request)
-{
-    struct random_stream random;
-    if (workload->application_count == 1)
-        return 0;
-    random_stream_open(&random, seed, RANDOM_APPLICATION, request, 0);
-    return application_at(workload, random_uniform(&random));
-}
-
-static uint32_t draw_application(struct arrival_stream *stream)
-{
-    if (stream->workload->application_count == 1)
-        return 0;
-    return application_at(stream->workload,
-                          draw_uniform(stream, &stream->applications_drawn, RANDOM_APPLICATION));
+    return random_uniform_of(
+        random_ahead_first(&stream->intervals, stream->seed, RANDOM_ARRIVAL, stream->request, 0));
 }
 
 /* ---- processes ---- */
@@ -93,21 +48,21 @@ static bool advance(struct arrival_stream *stream, double interval, struct error
                            "arrivals: request %llu would come after the clock's end (about 73 "
                            "years); raise the rate",
                            (unsigned long long)stream->request);
-    stream->now += (sim_time_t)llround(interval);
+    stream->now += sim_round(interval);
     return true;
 }
 
 static bool next_uniform(struct arrival_stream *stream, struct error *error)
 {
     const struct arrival_spec *spec = stream->spec;
-    double place = draw_uniform(stream, &stream->intervals, RANDOM_ARRIVAL);
+    double place = draw_interval(stream);
     return advance(stream, (spec->low_ms + place * (spec->high_ms - spec->low_ms)) * (double)SIM_MS,
                    error);
 }
 
 static bool next_poisson(struct arrival_stream *stream, struct error *error)
 {
-    double uniform = draw_uniform(stream, &stream->intervals, RANDOM_ARRIVAL);
+    double uniform = draw_interval(stream);
     return advance(stream, random_exponential_of(uniform, (double)SIM_S / stream->spec->rate_per_s),
                    error);
 }
@@ -121,7 +76,7 @@ static bool enter_state(struct arrival_stream *stream, struct error *error)
     if (!(sojourn < (double)(SIM_FOREVER - stream->now)))
         stream->state_end = SIM_FOREVER;
     else
-        stream->state_end = stream->now + (sim_time_t)llround(sojourn);
+        stream->state_end = stream->now + sim_round(sojourn);
     return stream->now < SIM_FOREVER || advance(stream, (double)SIM_FOREVER, error);
 }
 
@@ -129,7 +84,7 @@ static bool enter_state(struct arrival_stream *stream, struct error *error)
  * many states lie between them, so that request n needs one draw of its own. */
 static bool next_mmpp(struct arrival_stream *stream, struct error *error)
 {
-    double uniform = draw_uniform(stream, &stream->intervals, RANDOM_ARRIVAL);
+    double uniform = draw_interval(stream);
     double left = random_exponential_of(uniform, 1.0);
     for (;;) {
         double rate = stream->spec->states[stream->state].rate_per_s / (double)SIM_S;
@@ -165,7 +120,7 @@ static bool next_trace(struct arrival_stream *stream, struct arrival *arrival, s
     else if (stream->other != SIM_NONE)
         arrival->application = stream->other;
     else
-        arrival->application = draw_application(stream);
+        arrival->application = application_draw_next(stream->draw, stream->request);
     stream->now = record.time;
     stream->request++;
     return true;
@@ -194,7 +149,7 @@ bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
         return false;
     arrival->time = stream->now;
     arrival->slo = 0;
-    arrival->application = draw_application(stream);
+    arrival->application = application_draw_next(stream->draw, stream->request);
     stream->request++;
     return true;
 }
@@ -308,6 +263,12 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
     stream->workload = workload;
     stream->seed = seed;
     stream->other = SIM_NONE;
+    stream->draw = application_draw_create(workload, seed);
+    if (stream->draw == NULL) {
+        (void)error_run(error, "arrivals: out of memory");
+        arrival_stream_close(stream);
+        return NULL;
+    }
     bool good = spec->process != ARRIVAL_TRACE || open_trace(stream, error);
     if (good && spec->process == ARRIVAL_MMPP)
         good = enter_state(stream, error);
@@ -323,6 +284,7 @@ void arrival_stream_close(struct arrival_stream *stream)
     if (stream == NULL)
         return;
     trace_close(stream->trace);
+    application_draw_destroy(stream->draw);
     free(stream->labels);
     free(stream->applications);
     free(stream);

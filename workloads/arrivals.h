@@ -72,8 +72,4 @@ bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
 
 void arrival_stream_close(struct arrival_stream *stream);
 
-/* The application of request n where the process does not say: drawn by the applications' weights
- * from the stream (seed, RANDOM_APPLICATION, n). */
-uint32_t arrival_draw_application(const struct workload *workload, uint64_t seed, uint64_t request);
-
 #endif

@@ -1,0 +1,62 @@
+/* Rounding to whole nanoseconds against the C library's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "sim/random.h"
+#include "sim/units.h"
+
+static void assert_rounds(double value)
+{
+    assert_int_equal(sim_round(value), llround(value));
+    assert_int_equal(sim_ceil(value), (sim_time_t)ceil(value));
+}
+
+static void assert_rounds_about(double value)
+{
+    assert_rounds(value);
+    assert_rounds(-value);
+    assert_rounds(nextafter(value, INFINITY));
+    assert_rounds(-nextafter(value, INFINITY));
+    assert_rounds(nextafter(value, 0));
+    assert_rounds(-nextafter(value, 0));
+}
+
+static void halves_wholes_and_their_neighbours_round_as_the_library_rounds_them(void **state)
+{
+    (void)state;
+    assert_rounds_about(0.0);
+    for (int k = 0; k < 20000; k++)
+        assert_rounds_about(k / 4.0);
+    for (int exponent = -60; exponent < 62; exponent++)
+        for (int part = 8; part < 16; part++) {
+            assert_rounds_about(ldexp(part / 8.0, exponent));
+            assert_rounds_about(floor(ldexp(part / 8.0, exponent)) + 0.5);
+        }
+    assert_rounds_about((double)SIM_FOREVER);
+}
+
+static void random_values_of_every_size_round_as_the_library_rounds_them(void **state)
+{
+    (void)state;
+    struct random_stream random;
+    random_stream_open(&random, 1, RANDOM_TEST, 0, 0);
+    for (int k = 0; k < 1000000; k++) {
+        double value = ldexp(random_uniform(&random), (int)(random_uint64(&random) % 100) - 37);
+        assert_rounds(value);
+        assert_rounds(-value);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        cmocka_unit_test(halves_wholes_and_their_neighbours_round_as_the_library_rounds_them),
+        cmocka_unit_test(random_values_of_every_size_round_as_the_library_rounds_them),
+    };
+    return cmocka_run_group_tests_name("units", units, NULL, NULL);
+}
