@@ -268,7 +268,7 @@ static bool heap_recall(struct calendar *calendar)
 }
 
 /* Brings the next live key to the root; false where there is none. */
-static inline bool heap_settle(struct calendar *calendar)
+static bool heap_settle(struct calendar *calendar)
 {
     for (;;) {
         if (calendar->hole)
@@ -291,6 +291,15 @@ static inline bool heap_settle(struct calendar *calendar)
                 return calendar_fail(calendar, "out of memory for the event calendar");
         }
     }
+}
+
+/* Is the root the next live key, as heap_settle leaves it? Mostly it is. */
+static inline bool heap_is_settled(const struct calendar *calendar)
+{
+    if (calendar->hole || calendar->length == 0)
+        return false;
+    const calendar_key key = calendar->heap[0];
+    return key_is_live(calendar, key) && calendar->slots[key_slot(key)].time >= 0;
 }
 
 /* Takes every stale key out, that of an open root among them. O(n). */
@@ -574,6 +583,8 @@ sim_time_t calendar_next_time(struct calendar *calendar)
 {
     if (calendar->hole)
         heap_close_hole(calendar);
+    if (heap_is_settled(calendar))
+        return key_time(calendar->heap[0]);
     if (calendar->length == 0) {
         sim_time_t crowd = far_crowd_time(calendar);
         if (crowd != SIM_FOREVER)
@@ -584,7 +595,7 @@ sim_time_t calendar_next_time(struct calendar *calendar)
 
 bool calendar_pop(struct calendar *calendar, struct event *event)
 {
-    if (!heap_settle(calendar))
+    if (!heap_is_settled(calendar) && !heap_settle(calendar))
         return false;
     calendar_key key = calendar->heap[0];
     uint32_t index = key_slot(key);

@@ -35,12 +35,14 @@ void metrics_settle(struct metrics *metrics, const struct cluster_use *use, sim_
     if (!metrics->measuring || now == metrics->last_change)
         return;
     double elapsed = (double)(now - metrics->last_change);
+    metrics->last_change = now;
     metrics->vcpu_ns += elapsed * (double)use->vcpus;
-    metrics->unit_ns += elapsed * ((double)use->unit_parts / UNIT_PARTS);
     metrics->memory_ns += elapsed * (double)use->memory_kb;
+    if ((use->unit_parts | use->gpu_memory_kb) == 0)
+        return; /* no GPU holds anything, nor is active */
+    metrics->unit_ns += elapsed * ((double)use->unit_parts / UNIT_PARTS);
     metrics->gpu_memory_ns += elapsed * (double)use->gpu_memory_kb;
     metrics->active_unit_ns += elapsed * ((double)use->active_unit_parts / UNIT_PARTS);
-    metrics->last_change = now;
 }
 
 void metrics_open_window(struct metrics *metrics, sim_time_t now)

@@ -393,7 +393,8 @@ static bool fastest_init(struct platform *platform)
             const struct configuration *configuration = &function->configurations[c];
             double speed = configuration->vgpu > 0 ? gpu_speed : 1.0;
             if (c == 0 || (double)configuration->time * best->speed < (double)best->time * speed)
-                *best = (struct fastest){configuration->time, speed};
+                *best = (struct fastest){configuration->time, speed,
+                                         function->service == SERVICE_PROFILE};
         }
     }
     return true;

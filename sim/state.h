@@ -219,6 +219,7 @@ struct platform {
     struct fastest {
         sim_time_t time;
         double speed;
+        bool profile; /* its time is the configuration's, not drawn whole */
     } * fastest;
     struct gpu_work *gpu_work; /* per GPU */
     bool interference;

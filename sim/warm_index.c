@@ -24,9 +24,14 @@ static inline uint64_t standing_filing(uint64_t filing)
     return ((FILING_MASK >> MEMBER_BITS) - filing) << MEMBER_BITS;
 }
 
-static inline uint64_t standing_make(uint32_t headroom, uint32_t vcpus, uint64_t filing)
+/* The invoker comes to (headroom, vcpus) with `filing`, as standing_filing gives it, unless it
+ * stands there. */
+static inline void standing_move(uint64_t *standing, uint32_t headroom, uint32_t vcpus,
+                                 uint64_t filing)
 {
-    return ((uint64_t)headroom << VCPU_BITS | vcpus) << FILING_BITS | standing_filing(filing);
+    const uint64_t place = (uint64_t)headroom << VCPU_BITS | vcpus;
+    if (*standing >> FILING_BITS != place || *standing == 0)
+        *standing = place << FILING_BITS | filing;
 }
 
 static inline uint32_t standing_headroom(uint64_t standing)
@@ -37,11 +42,6 @@ static inline uint32_t standing_headroom(uint64_t standing)
 static inline uint32_t standing_vcpus(uint64_t standing)
 {
     return (uint32_t)(standing >> FILING_BITS) & VCPU_MAX;
-}
-
-static inline bool standing_moves(uint64_t standing, uint32_t headroom, uint32_t vcpus)
-{
-    return standing_headroom(standing) != headroom || standing_vcpus(standing) != vcpus;
 }
 
 /* Where the member of an invoker that moved to `moved` stands: the later of two filings at one
@@ -192,7 +192,7 @@ static bool member_add(struct cluster *cluster, uint32_t function, uint32_t invo
     if (warm->count == warm->capacity && !members_grow(warm))
         return false;
     list_of(cluster, invoker, function)->filing.place = warm->count;
-    warm->members[warm->count++] = (struct warm_member){standing_filing(filing), invoker};
+    warm->members[warm->count++] = (struct warm_member){filing, invoker};
     return warm->filed || warm->count <= WARM_WALK_MAX || function_file(cluster, function);
 }
 
@@ -222,15 +222,10 @@ static uint32_t warm_headroom(const struct cluster *cluster, const struct warm_l
     return best;
 }
 
-void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
+/* Functions of which idle containers came or went on the invoker since it was last filed. */
+static void members_change(struct cluster *cluster, uint32_t invoker, uint64_t filing)
 {
     struct invoker_state *state = &cluster->invokers[invoker];
-    struct warm_standing *standing = &cluster->standing[invoker];
-    const uint64_t filing = ++cluster->filings;
-    if (standing->on_gpu == 0 || standing_moves(standing->on_gpu, headroom, vcpus))
-        standing->on_gpu = standing_make(headroom, vcpus, filing);
-    if (standing->on_cpu == 0 || standing_moves(standing->on_cpu, 0, vcpus))
-        standing->on_cpu = standing_make(0, vcpus, filing);
     while (state->changed != SIM_NONE) {
         uint32_t f = state->changed;
         struct warm_list *list = list_of(cluster, invoker, f);
@@ -242,6 +237,10 @@ void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroo
                  !member_add(cluster, f, invoker, filing))
             cluster->out_of_memory = true;
     }
+}
+
+static void filed_move(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
+{
     /* Those that are idle here, of those that are filed. */
     const uint64_t *idle = &cluster->idle[(size_t)invoker * cluster->mask_words];
     for (uint32_t word = 0; word < cluster->mask_words; word++)
@@ -253,6 +252,17 @@ void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroo
                 here = warm_headroom(cluster, list_of(cluster, invoker, f));
             fit_index_file(&warm->index, invoker, here, vcpus);
         }
+}
+
+void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
+{
+    struct warm_standing *standing = &cluster->standing[invoker];
+    const uint64_t filing = standing_filing(++cluster->filings);
+    standing_move(&standing->on_gpu, headroom, vcpus, filing);
+    standing_move(&standing->on_cpu, 0, vcpus, filing);
+    if (cluster->invokers[invoker].changed != SIM_NONE)
+        members_change(cluster, invoker, filing);
+    filed_move(cluster, invoker, headroom, vcpus);
 }
 
 /* ---- Queries -------------------------------------------------------------------------------- */

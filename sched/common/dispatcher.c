@@ -130,6 +130,8 @@ bool dispatcher_decide(void *state, struct platform *platform)
     struct dispatcher *dispatcher = state;
     uint32_t skipped = 0;
     bool dispatched = false;
+    if (queue_order_first(dispatcher->order, NULL) == SIM_NONE)
+        return false; /* as after most finished batches */
     while (!dispatched) {
         const uint32_t queue = dispatcher_first(dispatcher, platform);
         if (queue == SIM_NONE)
