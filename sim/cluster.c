@@ -42,7 +42,9 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
                                       .memory_kb = kb_from_mb(group->memory_mb),
                                       .first_gpu = cluster->gpu_count,
                                       .gpu_count = (uint32_t)group->gpu_count,
-                                      .changed = SIM_NONE};
+                                      .changed = SIM_NONE,
+                                      .place = SIM_NONE,
+                                      .moved = SIM_NONE};
     invoker->free_kb = invoker->memory_kb;
     cluster->capacity.vcpus += group->vcpus;
     cluster->capacity.memory_kb += invoker->memory_kb;
@@ -105,15 +107,17 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus)
     cluster->home_step = calloc(f, sizeof *cluster->home_step);
     cluster->memory = calloc(f, sizeof *cluster->memory);
     cluster->dirty = calloc(n, sizeof *cluster->dirty);
+    cluster->moved = calloc(n, sizeof *cluster->moved);
     return cluster->links != NULL && cluster->idle != NULL && cluster->filed != NULL &&
            cluster->invokers != NULL && cluster->gpus != NULL && cluster->warm != NULL &&
            cluster->idle_total != NULL && cluster->starting_total != NULL &&
            cluster->home_first != NULL && cluster->home_step != NULL && cluster->memory != NULL &&
-           cluster->dirty != NULL;
+           cluster->dirty != NULL && cluster->moved != NULL;
 }
 
 static void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
 {
+    cluster->changes++;
     if (cluster->invokers[invoker].dirty)
         return;
     cluster->invokers[invoker].dirty = true;
@@ -192,6 +196,7 @@ void cluster_clear(struct cluster *cluster)
     free(cluster->home_first);
     free(cluster->home_step);
     free(cluster->dirty);
+    free(cluster->moved);
     lines_free(cluster->containers, cluster->container_capacity, sizeof *cluster->containers);
     *cluster = (struct cluster){0};
 }
@@ -262,6 +267,17 @@ uint32_t gpu_headroom(const struct gpu_state *gpu)
 
 /* ---- The filing of invokers ------------------------------------------------------------------ */
 
+/* Of the index of all invokers it is only noted that this one has moved, and when: most queries ask
+ * for an idle container, and moves come much oftener than one that does not. */
+static void invoker_move(struct cluster *cluster, uint32_t id, uint32_t headroom, uint32_t vcpus)
+{
+    struct invoker_state *invoker = &cluster->invokers[id];
+    if (invoker->moved == SIM_NONE)
+        invoker->moved = cluster->moved_count++;
+    cluster->moved[invoker->moved] =
+        (struct moved_invoker){cluster->filings, id, (uint16_t)headroom, (uint16_t)vcpus};
+}
+
 /* Files the invoker where it belongs; the number of the filing tells when it last moved. */
 static void cluster_file(struct cluster *cluster, uint32_t id)
 {
@@ -273,8 +289,11 @@ static void cluster_file(struct cluster *cluster, uint32_t id)
     }
     uint32_t vcpus =
         invoker->free_vcpus < cluster->all.vcpus ? invoker->free_vcpus : cluster->all.vcpus;
-    fit_index_file(&cluster->all, id, best, vcpus);
     warm_index_file(cluster, id, best, vcpus);
+    const uint32_t place = best << 16 | vcpus;
+    if (invoker->place != place)
+        invoker_move(cluster, id, best, vcpus);
+    invoker->place = place;
     invoker->dirty = false;
 }
 
@@ -285,19 +304,47 @@ static void cluster_file_dirty(struct cluster *cluster)
     cluster->dirty_count = 0;
 }
 
+static int moved_compare(const void *a, const void *b)
+{
+    const struct moved_invoker *x = a, *y = b;
+    return (x->filing > y->filing) - (x->filing < y->filing);
+}
+
+/* Files those that have moved, in the order of their last moves, so that the latest comes first
+ * among equals. One that has come back to where it is filed has moved all the same. */
+static void cluster_file_moved(struct cluster *cluster)
+{
+    if (cluster->moved_count > 1)
+        qsort(cluster->moved, cluster->moved_count, sizeof *cluster->moved, moved_compare);
+    for (uint32_t k = 0; k < cluster->moved_count; k++) {
+        const struct moved_invoker *moved = &cluster->moved[k];
+        fit_index_remove(&cluster->all, moved->invoker);
+        fit_index_file(&cluster->all, moved->invoker, moved->headroom, moved->vcpus);
+        cluster->invokers[moved->invoker].moved = SIM_NONE;
+    }
+    cluster->moved_count = 0;
+}
+
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm)
 {
     cluster_file_dirty(cluster);
+    if (!warm)
+        cluster_file_moved(cluster);
     const uint32_t units = configuration->vgpu, vcpus = configuration->vcpu;
-    struct placement placement;
+    struct found_fit *found = &cluster->found;
     uint32_t candidate = SIM_NONE;
+    found->configuration = NULL;
     do {
         candidate = warm ? warm_index_next(cluster, function, units, vcpus, candidate)
                          : fit_index_next(&cluster->all, units, vcpus, candidate);
         if (candidate != SIM_NONE &&
-            cluster_place(cluster, function, configuration, candidate, warm, &placement))
+            cluster_place(cluster, function, configuration, candidate, warm, &found->placement)) {
+            found->changes = cluster->changes;
+            found->configuration = configuration;
+            found->function = function;
             return candidate;
+        }
     } while (candidate != SIM_NONE);
     return SIM_NONE;
 }
@@ -429,6 +476,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
         cluster->gpus[gpu].free_kb -= weights;
         cluster->use.gpu_memory_kb += weights;
     }
+    cluster->changes++;
     list_push(cluster, id, &container_list(cluster, c)->starting_head, NULL);
     container_list(cluster, c)->containers++;
     cluster->starting_total[function]++;
@@ -439,6 +487,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
 static void container_leave_starting(struct cluster *cluster, uint32_t id)
 {
     struct container *c = &cluster->containers[id];
+    cluster->changes++;
     list_unlink(cluster, id, &container_list(cluster, c)->starting_head, NULL);
     cluster->starting_total[c->function]--;
     cluster->starting_containers--;
@@ -683,6 +732,14 @@ bool cluster_place(const struct cluster *cluster, uint32_t function,
                    const struct configuration *configuration, uint32_t invoker, bool warm_only,
                    struct placement *placement)
 {
+    /* As a rule a batch goes where the best fit has just been found. What is there for one that
+     * must be warm is what any finds first. */
+    const struct found_fit *found = &cluster->found;
+    if (!warm_only && found->changes == cluster->changes && found->configuration == configuration &&
+        found->function == function && found->placement.invoker == invoker) {
+        *placement = found->placement;
+        return true;
+    }
     const struct demand demand = {configuration, UNIT_PARTS, SIM_NONE};
     return demand_place(cluster, function, &demand, invoker, warm_only, placement);
 }

@@ -67,6 +67,8 @@ struct invoker_state {
     uint32_t first_gpu, gpu_count;
     uint32_t batches; /* reserved and not released */
     uint32_t changed; /* functions of which idle containers came or went */
+    uint32_t place;   /* in the order of best fit: headroom, then vCPUs */
+    uint32_t moved;   /* which of cluster.moved it is; SIM_NONE */
     bool dirty;       /* its filing in the indices is out of date */
 };
 
@@ -93,6 +95,30 @@ struct cluster_use {
     int64_t active_unit_parts; /* capacity of GPUs on which some batch holds units */
 };
 
+/* Where a batch or an instance would run. */
+struct placement {
+    uint32_t invoker;
+    uint32_t gpu;       /* SIM_NONE for vgpu 0 */
+    uint32_t container; /* idle, or starting and unclaimed; SIM_NONE: a new one */
+    uint32_t quota;     /* per cent of the time; 100 for a batch */
+};
+
+/* What the last query for a best fit found; it holds as long as nothing has changed. */
+struct found_fit {
+    uint64_t changes; /* of the cluster, then */
+    const struct configuration *configuration;
+    uint32_t function;
+    struct placement placement;
+};
+
+/* An invoker that has come to another place of the order of best fit, and is not filed there yet.
+ */
+struct moved_invoker {
+    uint64_t filing;
+    uint32_t invoker;
+    uint16_t headroom, vcpus;
+};
+
 struct cluster {
     const struct workload *workload;
     enum reuse_order reuse;
@@ -111,14 +137,18 @@ struct cluster {
     uint64_t idles;                                /* times that a container became idle, so far */
     struct fit_link *links; /* [invoker × link_stride]: in `all`, then in that of each function */
     size_t link_stride;
-    struct fit_index all;              /* every invoker */
+    struct fit_index all; /* every invoker, but for those that have moved since it was last asked */
+    struct moved_invoker *moved;
+    uint32_t moved_count;
     struct warm_function *by_function; /* invokers with an idle container of it */
     uint64_t *idle;  /* [invoker × mask_words] bit f: function f has idle containers there */
     uint64_t *filed; /* [mask_words] bit f: by_function[f].filed */
     uint32_t mask_words;
     uint32_t *dirty;
     uint32_t dirty_count;
-    uint64_t filings;               /* of an invoker, so far */
+    uint64_t filings; /* of an invoker, so far */
+    uint64_t changes; /* to containers and what is free, so far */
+    struct found_fit found;
     struct warm_standing *standing; /* of each invoker, as it is filed */
     bool out_of_memory;
     struct function_memory {
@@ -134,14 +164,6 @@ struct cluster {
     double (*rank)(void *context, const struct container *container);
     void *context;
     bool pressing; /* what is evicted now goes for memory */
-};
-
-/* Where a batch or an instance would run. */
-struct placement {
-    uint32_t invoker;
-    uint32_t gpu;       /* SIM_NONE for vgpu 0 */
-    uint32_t container; /* idle, or starting and unclaimed; SIM_NONE: a new one */
-    uint32_t quota;     /* per cent of the time; 100 for a batch */
 };
 
 bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
