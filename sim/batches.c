@@ -410,7 +410,7 @@ static void batch_launch(struct platform *platform, uint32_t id)
 }
 
 /* An unused batch of the pool, with a number; SIM_NONE (platform failed) when out of memory. */
-static uint32_t batch_take(struct platform *platform)
+static inline uint32_t batch_take(struct platform *platform)
 {
     uint32_t id = platform->batch_free;
     if (id != SIM_NONE) {

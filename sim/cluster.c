@@ -417,7 +417,7 @@ static void idle_mark(struct cluster *cluster, uint32_t invoker, uint32_t functi
     warm_index_change(cluster, invoker, function);
 }
 
-static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)
+static inline void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)
 {
     struct container *c = &cluster->containers[id];
     struct invoker_state *invoker = &cluster->invokers[c->invoker];
@@ -437,7 +437,7 @@ static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_
     cluster_mark_dirty(cluster, c->invoker);
 }
 
-static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evicted)
+static inline void container_leave_idle(struct cluster *cluster, uint32_t id, bool evicted)
 {
     struct container *c = &cluster->containers[id];
     struct invoker_state *invoker = &cluster->invokers[c->invoker];
@@ -604,8 +604,8 @@ static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *deman
 }
 
 /* For the demand in a container of `function` on `gpu`, whose weights, idle, are not to go. */
-static bool container_fits(const struct cluster *cluster, uint32_t function, uint32_t gpu,
-                           bool idle, const struct demand *demand)
+static inline bool container_fits(const struct cluster *cluster, uint32_t function, uint32_t gpu,
+                                  bool idle, const struct demand *demand)
 {
     const struct configuration *configuration = demand->configuration;
     if (configuration->vgpu == 0)
@@ -622,9 +622,9 @@ static bool container_fits(const struct cluster *cluster, uint32_t function, uin
 
 /* Where the idle containers of the function stand all on one GPU, or on none, one fits as well as
  * another, and none need be looked at. */
-static bool find_idle_alike(const struct cluster *cluster, uint32_t function,
-                            const struct warm_list *list, const struct demand *demand,
-                            struct placement *placement)
+static inline bool find_idle_alike(const struct cluster *cluster, uint32_t function,
+                                   const struct warm_list *list, const struct demand *demand,
+                                   struct placement *placement)
 {
     const struct invoker_state *invoker = &cluster->invokers[placement->invoker];
     const uint32_t gpu = cluster->by_function[function].on_gpu ? invoker->first_gpu : SIM_NONE;
@@ -641,9 +641,9 @@ static bool find_idle_alike(const struct cluster *cluster, uint32_t function,
 }
 
 /* Sets the placement's container and GPU. */
-static bool find_idle(const struct cluster *cluster, uint32_t function,
-                      const struct warm_list *list, const struct demand *demand,
-                      struct placement *placement)
+static inline bool find_idle(const struct cluster *cluster, uint32_t function,
+                             const struct warm_list *list, const struct demand *demand,
+                             struct placement *placement)
 {
     const bool oldest_first = cluster->reuse == REUSE_LRU;
     uint32_t found = SIM_NONE;
@@ -699,9 +699,9 @@ static uint32_t find_gpu(const struct cluster *cluster, const struct demand *dem
     return found;
 }
 
-static bool demand_place(const struct cluster *cluster, uint32_t function,
-                         const struct demand *demand, uint32_t invoker, bool warm_only,
-                         struct placement *placement)
+static inline bool demand_place(const struct cluster *cluster, uint32_t function,
+                                const struct demand *demand, uint32_t invoker, bool warm_only,
+                                struct placement *placement)
 {
     const struct configuration *configuration = demand->configuration;
     const struct invoker_state *state = &cluster->invokers[invoker];

@@ -143,7 +143,7 @@ struct cluster {
     struct warm_function *by_function; /* invokers with an idle container of it */
     uint64_t *idle;  /* [invoker × mask_words] bit f: function f has idle containers there */
     uint64_t *filed; /* [mask_words] bit f: by_function[f].filed */
-    uint32_t mask_words;
+    uint32_t mask_words, filed_functions; /* words of a mask; functions in `filed` */
     uint32_t *dirty;
     uint32_t dirty_count;
     uint64_t filings; /* of an invoker, so far */

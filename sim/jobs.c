@@ -12,7 +12,7 @@ static void queue_advance(struct platform *platform, struct queue *queue)
     queue->changed = platform->now;
 }
 
-static void queue_mark(struct platform *platform, uint32_t id)
+static inline void queue_mark(struct platform *platform, uint32_t id)
 {
     uint64_t bit = UINT64_C(1) << (id % 64);
     if (platform->queues[id].length != 0)
@@ -36,7 +36,7 @@ static bool queue_grow(struct queue *queue)
     return true;
 }
 
-static bool queue_push(struct platform *platform, struct queue *queue, uint32_t job)
+static inline bool queue_push(struct platform *platform, struct queue *queue, uint32_t job)
 {
     if (queue->length == queue->capacity && !queue_grow(queue)) {
         platform_fail(platform, "out of memory for a queue of %" PRIu32 " jobs", queue->length);
@@ -66,7 +66,7 @@ static uint32_t queue_pop(struct platform *platform, struct queue *queue)
     return job;
 }
 
-static uint32_t queue_take(struct platform *platform, struct queue *queue, uint32_t count)
+static inline uint32_t queue_take(struct platform *platform, struct queue *queue, uint32_t count)
 {
     uint32_t first = SIM_NONE, last = SIM_NONE;
     queue_advance(platform, queue);
@@ -334,7 +334,7 @@ void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo,
 /* What no policy could beat: the request's critical path with every stage at its function's fastest
  * configuration, alone, without transfers; `used`: with the noise of the batches it ran in, else
  * with its own draws. Rounded down. */
-static sim_time_t critical_path(const struct platform *platform, uint32_t slot, bool used)
+static inline sim_time_t critical_path(const struct platform *platform, uint32_t slot, bool used)
 {
     const struct application *application =
         &platform->workload->applications[platform->requests[slot].application];

@@ -58,7 +58,7 @@ static sim_time_t decision_end(struct platform *platform)
 }
 
 /* Lets the policy decide until it has nothing more to do or its decision takes time. */
-static void controller_run(struct platform *platform)
+static inline void controller_run(struct platform *platform)
 {
     struct controller *controller = &platform->controller;
     bool measured = platform->experiment->platform.decision_cost == DECISION_MEASURED;
@@ -86,7 +86,7 @@ static void controller_run(struct platform *platform)
     } while (controller->more || controller->changed);
 }
 
-static void controller_wake(struct platform *platform)
+static inline void controller_wake(struct platform *platform)
 {
     struct controller *controller = &platform->controller;
     if (!controller->busy && (controller->changed || controller->more))

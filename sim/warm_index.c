@@ -74,6 +74,8 @@ static void function_set_filed(struct cluster *cluster, uint32_t function, bool 
 {
     const uint64_t bit = UINT64_C(1) << (function % 64);
     uint64_t *word = &cluster->filed[function / 64];
+    cluster->filed_functions += filed;
+    cluster->filed_functions -= cluster->by_function[function].filed;
     cluster->by_function[function].filed = filed;
     *word = filed ? *word | bit : *word & ~bit;
 }
@@ -262,7 +264,8 @@ void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroo
     standing_move(&standing->on_cpu, 0, vcpus, filing);
     if (cluster->invokers[invoker].changed != SIM_NONE)
         members_change(cluster, invoker, filing);
-    filed_move(cluster, invoker, headroom, vcpus);
+    if (cluster->filed_functions > 0)
+        filed_move(cluster, invoker, headroom, vcpus);
 }
 
 /* ---- Queries -------------------------------------------------------------------------------- */

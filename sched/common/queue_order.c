@@ -56,7 +56,7 @@ static void place(struct queue_order *order, uint32_t at, uint32_t queue)
     order->position[queue] = at;
 }
 
-static void sift_up(struct queue_order *order, uint32_t at)
+static inline void sift_up(struct queue_order *order, uint32_t at)
 {
     const uint32_t queue = order->heap[at];
     while (at > 0) {
@@ -69,7 +69,7 @@ static void sift_up(struct queue_order *order, uint32_t at)
     place(order, at, queue);
 }
 
-static void sift_down(struct queue_order *order, uint32_t at)
+static inline void sift_down(struct queue_order *order, uint32_t at)
 {
     const uint32_t queue = order->heap[at];
     for (;;) {
