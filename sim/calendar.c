@@ -6,7 +6,7 @@
 #include "sim/far_keys.h"
 
 /* SPILL: keys of a heap that gets on without the far ones. */
-enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64, SPILL = 1536 };
+enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64, SPILL = 512 };
 
 #define SLOT_LIMIT ((size_t)1 << SLOT_BITS)
 #define SLOT_MASK ((uint64_t)SLOT_LIMIT - 1)
