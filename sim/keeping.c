@@ -113,16 +113,11 @@ void keeping_reload(struct platform *platform, uint32_t id)
         containers_prewarm_until(platform, reload.function, reload.invoker, reload.until);
 }
 
-sim_time_t keeping_time(struct platform *platform, uint32_t id, bool used)
+/* By the keep-alive policy that the experiment names. */
+static sim_time_t keeping_ask(struct platform *platform, uint32_t id, bool used)
 {
     const struct keeping *keeping = &platform->keeping;
     struct container *container = &platform->cluster.containers[id];
-    const struct policy *policy = platform->policy;
-    if (keeping->policy == NULL)
-        return policy->keep_alive != NULL
-                   ? policy->keep_alive(platform->policy_state, platform, container->function,
-                                        container->invoker)
-                   : platform->experiment->platform.keep_alive;
     const struct kept_container view = kept_view(container);
     const struct keep_windows windows =
         keeping->policy->on_idle(keeping->state, &view, used, platform->now);
@@ -134,6 +129,18 @@ sim_time_t keeping_time(struct platform *platform, uint32_t id, bool used)
     if (used || container->expiry == 0)
         return windows.keep_for;
     return container->expiry >= SIM_FOREVER ? SIM_FOREVER : container->expiry - platform->now;
+}
+
+sim_time_t keeping_time(struct platform *platform, uint32_t id, bool used)
+{
+    const struct policy *policy = platform->policy;
+    if (platform->keeping.policy != NULL)
+        return keeping_ask(platform, id, used);
+    if (policy->keep_alive == NULL)
+        return platform->experiment->platform.keep_alive;
+    const struct container *container = &platform->cluster.containers[id];
+    return policy->keep_alive(platform->policy_state, platform, container->function,
+                              container->invoker);
 }
 
 void keeping_abandon(struct platform *platform, uint32_t id)

@@ -28,7 +28,7 @@ static double wall_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-sim_time_t controller_charged(const struct platform *platform)
+sim_time_t controller_charges(const struct platform *platform)
 {
     const struct platform_spec *spec = &platform->experiment->platform;
     const struct controller *controller = &platform->controller;

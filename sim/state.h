@@ -387,7 +387,13 @@ void lookahead_ready(const struct platform *platform, uint32_t function, uint32_
  */
 void simulation_user_thinks(struct platform *platform, uint32_t user, uint64_t request);
 
-/* Decision time charged so far by the decision in progress (platform.c). */
-sim_time_t controller_charged(const struct platform *platform);
+/* Decision time charged so far by the decision in progress (platform.c), where any is. */
+sim_time_t controller_charges(const struct platform *platform);
+
+static inline sim_time_t controller_charged(const struct platform *platform)
+{
+    const bool free = platform->experiment->platform.decision_cost == DECISION_ZERO;
+    return free ? 0 : controller_charges(platform);
+}
 
 #endif

@@ -83,7 +83,7 @@ void dispatcher_on_finish(void *state, struct platform *platform,
     dispatcher->running[platform_queue_function(platform, batch->queue)]--;
 }
 
-uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *platform)
+static inline uint32_t first_by_now(struct dispatcher *dispatcher, const struct platform *platform)
 {
     for (;;) {
         struct queue_rank known;
@@ -95,6 +95,11 @@ uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *
             return queue;
         queue_order_set(dispatcher->order, queue, now);
     }
+}
+
+uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *platform)
+{
+    return first_by_now(dispatcher, platform);
 }
 
 /* One batch of `queue`, where it fits somewhere. */
@@ -133,7 +138,7 @@ bool dispatcher_decide(void *state, struct platform *platform)
     if (queue_order_first(dispatcher->order, NULL) == SIM_NONE)
         return false; /* as after most finished batches */
     while (!dispatched) {
-        const uint32_t queue = dispatcher_first(dispatcher, platform);
+        const uint32_t queue = first_by_now(dispatcher, platform);
         if (queue == SIM_NONE)
             break;
         dispatched = dispatch_head(dispatcher, platform, queue);
