@@ -265,22 +265,23 @@ static void home_walks_visit_every_invoker_once(void **state)
 
 enum { CROWD = 150, CROWD_STEPS = 30000 };
 
-/* What the order means, kept the plain way: an index a function, in which every change of an
- * invoker files it for every function that is idle there. */
+/* What the order means, kept the plain way: an index of all invokers and one a function, in which
+ * every change of an invoker files it, for every function that is idle there. */
 struct plain_order {
-    struct fit_link links[CROWD][FUNCTIONS];
-    struct fit_index index[FUNCTIONS];
+    struct fit_link links[CROWD][FUNCTIONS + 1];
+    struct fit_index index[FUNCTIONS + 1]; /* the last: of all */
 };
 
 static void plain_order_make(struct plain_order *plain)
 {
-    for (int f = 0; f < FUNCTIONS; f++)
-        assert_true(fit_index_init(&plain->index[f], &plain->links[0][f], FUNCTIONS, CROWD, 7, 16));
+    for (int f = 0; f <= FUNCTIONS; f++)
+        assert_true(
+            fit_index_init(&plain->index[f], &plain->links[0][f], FUNCTIONS + 1, CROWD, 7, 16));
 }
 
 static void plain_order_clear(struct plain_order *plain)
 {
-    for (int f = 0; f < FUNCTIONS; f++)
+    for (int f = 0; f <= FUNCTIONS; f++)
         fit_index_clear(&plain->index[f]);
 }
 
@@ -296,11 +297,24 @@ static uint32_t idle_headroom(const struct cluster *cluster, uint32_t invoker, u
     return best;
 }
 
+static uint32_t invoker_headroom(const struct cluster *cluster, uint32_t invoker)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    uint32_t best = 0;
+    for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
+        uint32_t headroom = gpu_headroom(&cluster->gpus[g]);
+        best = headroom > best ? headroom : best;
+    }
+    return best;
+}
+
 /* To be called before each query, which clears the list of changed invokers. */
 static void plain_order_update(struct plain_order *plain, const struct cluster *cluster)
 {
     for (uint32_t k = 0; k < cluster->dirty_count; k++) {
         uint32_t i = cluster->dirty[k];
+        fit_index_file(&plain->index[FUNCTIONS], i, invoker_headroom(cluster, i),
+                       cluster->invokers[i].free_vcpus);
         for (uint32_t f = 0; f < FUNCTIONS; f++) {
             if (cluster->warm[(size_t)i * FUNCTIONS + f].idle_count == 0)
                 fit_index_remove(&plain->index[f], i);
@@ -335,6 +349,32 @@ static uint32_t plain_longest_idle(const struct cluster *cluster, uint32_t invok
     return found;
 }
 
+static void assert_same_walk_of_all(const struct plain_order *plain, const struct cluster *cluster,
+                                    uint32_t units, uint32_t vcpus)
+{
+    uint32_t expected = SIM_NONE, found = SIM_NONE;
+    do {
+        expected = fit_index_next(&plain->index[FUNCTIONS], units, vcpus, expected);
+        found = fit_index_next(&cluster->all, units, vcpus, found);
+        assert_int_equal(found, expected);
+    } while (expected != SIM_NONE);
+}
+
+/* What a query has found is forgotten as soon as it no longer holds. */
+static void assert_nothing_stale(const struct cluster *cluster, uint32_t f,
+                                 const struct configuration *c, uint32_t invoker)
+{
+    struct cluster forgetful = *cluster;
+    struct placement placement = {0}, expected = {0};
+    forgetful.found.configuration = NULL;
+    if (invoker == SIM_NONE)
+        return;
+    bool fits = cluster_place(cluster, f, c, invoker, false, &placement);
+    assert_int_equal(fits, cluster_place(&forgetful, f, c, invoker, false, &expected));
+    if (fits)
+        assert_memory_equal(&placement, &expected, sizeof placement);
+}
+
 /* Containers come and go in tides, so that the functions' lists grow beyond what is walked and
  * shrink again. Several changes happen between two queries. */
 static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
@@ -344,15 +384,22 @@ static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
     plain_order_make(&plain);
     struct held held[256];
     size_t count = 0;
+    uint32_t found = SIM_NONE, found_f = 0, found_k = 0; /* by the last query */
     for (int step = 0; step < CROWD_STEPS; step++) {
         uint32_t f = draw(fixture, FUNCTIONS), k = draw(fixture, 6), id;
         const struct configuration *c = &fixture->configurations[f][k];
         bool flood = step / 1000 % 4 == 0;
         uint32_t choice = draw(fixture, 12);
+        assert_nothing_stale(cluster, found_f, &fixture->configurations[found_f][found_k], found);
         if (choice < 4) {
+            bool warm = draw(fixture, 12) > 0;
             plain_order_update(&plain, cluster);
-            uint32_t i = cluster_best_fit(cluster, f, c, true);
+            uint32_t i = cluster_best_fit(cluster, f, c, warm);
+            found = i, found_f = f, found_k = k;
+            assert_nothing_stale(cluster, f, c, i);
             assert_same_walk(&plain, cluster, f, c->vgpu, c->vcpu);
+            if (!warm)
+                assert_same_walk_of_all(&plain, cluster, c->vgpu, c->vcpu);
             *walked += !cluster->by_function[f].filed && cluster->by_function[f].count > 1;
             *filed += cluster->by_function[f].filed;
             struct placement placement;
