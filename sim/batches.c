@@ -196,7 +196,7 @@ static void work_update(struct platform *platform, struct gpu_work *work)
                 continue;
         }
         execution->rate = rate;
-        execution->finish = platform->now + (sim_time_t)ceil(execution->work / rate);
+        execution->finish = platform->now + sim_ceil(execution->work / rate);
         execution->order = calendar_draw_order(platform->calendar);
     }
     work_schedule(platform, work);
