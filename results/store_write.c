@@ -15,6 +15,7 @@
 
 #include "results/store_hdf5.h"
 #include "sim/version.h"
+#include "traces/whole_file.h"
 
 /* Blocks are what is handed to HDF5 at once; chunks what is compressed together. */
 enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
@@ -84,15 +85,21 @@ static bool provenance_write(hid_t object)
            hdf5_set_text(object, "host", host) && hdf5_set_text(object, "date", date);
 }
 
-/* A sweep must not find out at its end that its results cannot take their name. */
-static bool path_check(const char *path, struct error *error)
+/* A sweep must not find out at its end that its results cannot take their name. Returns that name,
+ * to be freed, or NULL. */
+static char *path_resolve(const char *path, struct error *error)
 {
     struct stat status;
-    if (path[0] == '\0')
-        return error_input(error, "the name of the results file is empty; give --out FILE.h5");
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return error_input(error, "%s: is not a regular file; name another results file", path);
-    return true;
+    if (path[0] == '\0') {
+        (void)error_input(error, "the name of the results file is empty; give --out FILE.h5");
+        return NULL;
+    }
+    char *target = whole_file_target(path, error);
+    if (target == NULL || lstat(target, &status) != 0 || S_ISREG(status.st_mode))
+        return target;
+    (void)error_input(error, "%s: is not a regular file; name another results file", path);
+    free(target);
+    return NULL;
 }
 
 static bool store_open(struct store *store, struct error *error)
@@ -129,21 +136,20 @@ static bool store_open(struct store *store, struct error *error)
 struct store *store_create(const char *path, struct error *error)
 {
     hdf5_silence();
-    if (!path_check(path, error))
+    char *target = path_resolve(path, error);
+    if (target == NULL)
         return NULL;
     struct store *store = calloc(1, sizeof *store);
-    if (store != NULL) {
-        store->file = store->runs = store->run = -1;
-        store->path = strdup(path);
-        if (asprintf(&store->partial, "%s.partial", path) < 0)
-            store->partial = NULL;
-    }
-    if (store == NULL || store->path == NULL || store->partial == NULL) {
-        if (store != NULL)
-            store_free(store);
+    char *partial = NULL;
+    if (store == NULL || asprintf(&partial, "%s.partial", target) < 0) {
+        free(store);
+        free(target);
         error_run(error, "%s: out of memory for the results file", path);
         return NULL;
     }
+    store->file = store->runs = store->run = -1;
+    store->path = target;
+    store->partial = partial;
     if (store_open(store, error))
         return store;
     store_abandon(store);

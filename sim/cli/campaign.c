@@ -14,6 +14,7 @@
 #include "sim/cli/runner.h"
 #include "sim/farm.h"
 #include "sim/version.h"
+#include "traces/whole_file.h"
 #include "workloads/loading.h"
 
 struct campaign {
@@ -480,12 +481,13 @@ bool campaign_run(const struct sweep *sweep, const struct campaign_options *opti
                   struct error *error)
 {
     struct campaign campaign = {.sweep = sweep, .options = options};
-    char *journal_path = NULL;
-    bool good = asprintf(&journal_path, "%s.journal", options->out) >= 0;
-    if (!good) {
+    char *target = whole_file_target(options->out, error), *journal_path = NULL;
+    bool good = target != NULL;
+    if (good && asprintf(&journal_path, "%s.journal", target) < 0) {
         journal_path = NULL;
-        (void)error_run(error, "out of memory for the sweep");
+        good = error_run(error, "out of memory for the sweep");
     }
+    free(target);
     good = good && campaign_prepare(&campaign, error) && sweep_check(&campaign, error) &&
            campaign_work(&campaign, journal_path, error);
     free(journal_path);
