@@ -189,6 +189,15 @@ else
 fi
 run sh -c '"$1" trace stats /dev/stdin <"$2"' sh "$esgsim" "$folder/small.csv"
 expect "a trace may come from standard input" 0 'requests  *2'
+run sh -c 'cat "$2" | "$1" check /dev/stdin' sh "$esgsim" "$folder/small.csv"
+expect "and so it is checked" 0 'ok \(arrival trace\)'
+run sh -c 'cat "$2" | "$1" check /dev/stdin' sh "$esgsim" "$strict"
+expect_refusal "JSON through a pipe is told for what it is" 'is JSON;.*from files only'
+run "$esgsim" check -
+expect_refusal "standard input is named" '/dev/stdin'
+cp workloads/clusters/esg-16.json "$folder/cluster"
+run "$esgsim" check "$folder/cluster"
+expect "JSON is told by its beginning, too" 0 'ok \(cluster\)'
 head -c 3000 "$esgsim" | tr -d '\000\n' >"$folder/bytes"
 run "$esgsim" trace stats "$folder/bytes"
 expect_refusal "bytes that are no text are told, not printed" 'not text'
