@@ -151,6 +151,11 @@ static void what_was_run(const struct page *page, FILE *out)
     (void)fputs(" requests measured in each, after a warm-up of ", out);
     range_write(out, warmup);
     (void)fputs("</dd>\n", out);
+    if (page->report->constants[0] != '\0') {
+        term_begin(out, "In all of them");
+        html_element(out, "code", page->report->constants);
+        (void)fputs("</dd>\n", out);
+    }
     term_begin(out, "Policies");
     distinct_write(results, offsetof(struct summary_row, policy), out);
     (void)fputs("</dd>\n", out);

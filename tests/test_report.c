@@ -216,6 +216,34 @@ static void conditions_with_blanks_stay_together(void **state)
     report_close(&opened);
 }
 
+/* "a" holds a pair in its value and is one all the same. */
+static void what_is_alike_in_all_runs_is_said_once_and_in_no_title(void **state)
+{
+#define ALIKE "setting=light requests=1500 a={\"b\": \"c d=1\"} "
+#define OTHER "setting=heavy requests=1500 a={\"b\": \"c d=1\"} "
+    static const struct fixture runs[] = {
+        {"light", "esg", ALIKE "policy.name=esg policy.params.q=1 policy.params.k=5 x=0.1", 1, 0.9,
+         1, RECORD_SUMMARY},
+        {"light", "esg", ALIKE "policy.name=esg policy.params.q=1 policy.params.k=6 x=0.1", 1, 0.9,
+         1, RECORD_SUMMARY},
+        {"heavy", "esg", OTHER "policy.name=esg policy.params.q=1 policy.params.k=5 x=0.15", 1, 0.9,
+         1, RECORD_SUMMARY},
+    };
+    (void)state;
+    struct opened opened = report_open(runs, 3);
+    const struct report_scenario *scenarios = opened.report->scenarios;
+    assert_string_equal(opened.report->constants, "requests=1500 a={\"b\": \"c d=1\"} q=1");
+    assert_string_equal(scenarios[0].title, "light x=0.1");
+    assert_string_equal(scenarios[1].title, "heavy x=0.15");
+    assert_string_equal(scenarios[0].conditions, "requests=1500 a={\"b\": \"c d=1\"} x=0.1");
+    assert_string_equal(scenarios[0].contenders[1].title, "esg k=6");
+    assert_string_equal(scenarios[0].contenders[1].variant, "q=1 k=6");
+    char *text = printed(&opened, NULL, report_text);
+    assert_non_null(strstr(text, "\n  in all     requests=1500 a={\"b\": \"c d=1\"} q=1\n"));
+    free(text);
+    report_close(&opened);
+}
+
 /* A sweep of one's own policies is told apart as well as one with ESG in it. */
 static void without_esg_the_first_policy_is_compared_with_the_others(void **state)
 {
@@ -364,6 +392,7 @@ int main(void)
         cmocka_unit_test(the_published_figures_that_ship_can_be_read),
         cmocka_unit_test(bad_reference_files_are_refused),
         cmocka_unit_test(runs_of_one_label_make_one_contender),
+        cmocka_unit_test(what_is_alike_in_all_runs_is_said_once_and_in_no_title),
         cmocka_unit_test(conditions_with_blanks_stay_together),
         cmocka_unit_test(without_esg_the_first_policy_is_compared_with_the_others),
         cmocka_unit_test(comparisons_are_paired_by_seed),
