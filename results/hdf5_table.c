@@ -221,38 +221,53 @@ static bool table_describe(hid_t group, const char *name, hid_t dataset,
     return good;
 }
 
-bool table_create(struct table_writer *table, hid_t group, const char *name,
-                  const struct layout *layout, size_t array_length, hsize_t chunk_rows,
-                  size_t block_rows)
+bool table_begin(struct table_writer *table, hid_t group, const char *name,
+                 struct table_writer *before, const struct layout *layout, size_t array_length,
+                 hsize_t chunk_rows, size_t block_rows)
 {
-    hid_t file_type = row_type(layout, array_length, true);
-    hid_t space = H5Screate_simple(1, &(hsize_t){0}, &(hsize_t){H5S_UNLIMITED});
-    hid_t properties = table_properties(chunk_rows);
-    *table = (struct table_writer){.layout = layout, .capacity = block_rows, .dataset = -1};
-    table->block = calloc(block_rows, layout->row_bytes);
+    *table = (struct table_writer){.group = group,
+                                   .name = name,
+                                   .before = before,
+                                   .layout = layout,
+                                   .array_length = array_length,
+                                   .chunk_rows = chunk_rows,
+                                   .dataset = -1,
+                                   .block = calloc(block_rows, layout->row_bytes),
+                                   .capacity = block_rows};
+    if (table->block == NULL)
+        return false;
     table->memory_type = row_type(layout, array_length, false);
-    if (table->block != NULL && properties >= 0)
-        table->dataset =
-            H5Dcreate2(group, name, file_type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-    bool good = table->dataset >= 0 && table_describe(group, name, table->dataset, layout);
-    if (properties >= 0)
-        (void)H5Pclose(properties);
-    (void)H5Sclose(space);
-    (void)H5Tclose(file_type);
-    if (good)
-        return true;
-    if (table->dataset >= 0)
-        (void)H5Dclose(table->dataset);
-    (void)H5Tclose(table->memory_type);
-    free(table->block);
-    *table = (struct table_writer){0};
-    return false;
+    return true;
 }
 
+static bool dataset_create(struct table_writer *table, hsize_t chunk_rows)
+{
+    struct table_writer *before = table->before;
+    if (before != NULL && before->dataset < 0 && before->block != NULL &&
+        !dataset_create(before, before->chunk_rows))
+        return false;
+    hid_t file_type = row_type(table->layout, table->array_length, true);
+    hid_t space = H5Screate_simple(1, &(hsize_t){0}, &(hsize_t){H5S_UNLIMITED});
+    hid_t properties = table_properties(chunk_rows);
+    if (properties >= 0) {
+        table->dataset = H5Dcreate2(table->group, table->name, file_type, space, H5P_DEFAULT,
+                                    properties, H5P_DEFAULT);
+        (void)H5Pclose(properties);
+    }
+    (void)H5Sclose(space);
+    (void)H5Tclose(file_type);
+    return table->dataset >= 0 &&
+           table_describe(table->group, table->name, table->dataset, table->layout);
+}
+
+/* A table that ends before its first block does has no chunk longer than itself. */
 static bool table_flush(struct table_writer *table)
 {
     hsize_t count = table->filled;
     hsize_t total = table->written + count;
+    const bool is_short = count > 0 && count < table->chunk_rows;
+    if (table->dataset < 0 && !dataset_create(table, is_short ? count : table->chunk_rows))
+        return false;
     if (count == 0)
         return true;
     table->filled = 0;
@@ -282,7 +297,8 @@ bool table_close(struct table_writer *table)
     if (table->block == NULL)
         return true;
     bool good = table_flush(table);
-    good = H5Dclose(table->dataset) >= 0 && good;
+    if (table->dataset >= 0)
+        good = H5Dclose(table->dataset) >= 0 && good;
     (void)H5Tclose(table->memory_type);
     free(table->block);
     *table = (struct table_writer){0};

@@ -125,10 +125,10 @@ static bool store_open(struct store *store, struct error *error)
     }
     store->runs = group_create(store->file, "runs");
     if (store->runs >= 0 && provenance_write(store->file) &&
-        table_create(&store->summary, store->file, "summary", &layout_summary, 1, SUMMARY_CHUNK,
-                     SUMMARY_BLOCK) &&
-        table_create(&store->applications, store->file, "applications", &layout_applications, 1,
-                     SUMMARY_CHUNK, SUMMARY_BLOCK))
+        table_begin(&store->summary, store->file, "summary", NULL, &layout_summary, 1,
+                    SUMMARY_CHUNK, SUMMARY_BLOCK) &&
+        table_begin(&store->applications, store->file, "applications", &store->summary,
+                    &layout_applications, 1, SUMMARY_CHUNK, SUMMARY_BLOCK))
         return true;
     return store_fault(store, error, "the tables");
 }
@@ -187,24 +187,31 @@ static struct run_facts *facts_copy(const struct run_facts *facts)
     return NULL;
 }
 
-static bool detail_create(struct store *store, size_t stages)
+/* The tables that the run is recorded in, in their order in the file. */
+static bool details_begin(struct store *store, size_t stages)
 {
-    hid_t run = store->run;
-    if (store->facts->record == RECORD_SUMMARY)
-        return true;
-    if (!table_create(&store->requests, run, "requests", &layout_requests, stages, DETAIL_CHUNK,
-                      DETAIL_BLOCK))
-        return false;
-    return store->facts->record != RECORD_ALL ||
-           (table_create(&store->batches, run, "batches", &layout_batches, 1, DETAIL_CHUNK,
-                         DETAIL_BLOCK) &&
-            table_create(&store->jobs, run, "jobs", &layout_jobs, 1, DETAIL_CHUNK, DETAIL_BLOCK) &&
-            table_create(&store->containers, run, "containers", &layout_containers, 1, DETAIL_CHUNK,
-                         DETAIL_BLOCK) &&
-            table_create(&store->decisions, run, "decisions", &layout_decisions, 1, DETAIL_CHUNK,
-                         DETAIL_BLOCK) &&
-            table_create(&store->timeline, run, "timeline", &layout_timeline, 1, DETAIL_CHUNK,
-                         DETAIL_BLOCK));
+    const struct {
+        struct table_writer *table;
+        const char *name;
+        const struct layout *layout;
+        size_t array_length;
+    } tables[] = {
+        {&store->requests, "requests", &layout_requests, stages},
+        {&store->batches, "batches", &layout_batches, 1},
+        {&store->jobs, "jobs", &layout_jobs, 1},
+        {&store->containers, "containers", &layout_containers, 1},
+        {&store->decisions, "decisions", &layout_decisions, 1},
+        {&store->timeline, "timeline", &layout_timeline, 1},
+    };
+    const size_t count = store->facts->record == RECORD_SUMMARY ? 0
+                         : store->facts->record == RECORD_ALL   ? sizeof tables / sizeof *tables
+                                                                : 1;
+    for (size_t t = 0; t < count; t++)
+        if (!table_begin(tables[t].table, store->run, tables[t].name,
+                         t == 0 ? NULL : tables[t - 1].table, tables[t].layout,
+                         tables[t].array_length, DETAIL_CHUNK, DETAIL_BLOCK))
+            return false;
+    return true;
 }
 
 bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error)
@@ -220,7 +227,7 @@ bool store_begin_run(struct store *store, const struct run_facts *facts, struct 
     store->run = group_create(store->runs, facts->hash);
     size_t stages = facts->max_stages;
     stages = stages < 1 ? 1 : stages > RECORD_MAX_STAGES ? RECORD_MAX_STAGES : stages;
-    if (store->run >= 0 && facts_write(store->run, facts) && detail_create(store, stages))
+    if (store->run >= 0 && facts_write(store->run, facts) && details_begin(store, stages))
         return true;
     return store_fault(store, error, "a run");
 }
