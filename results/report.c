@@ -13,6 +13,14 @@ static bool no_memory(struct error *error)
 
 /* ---- Building ------------------------------------------------------------------------------ */
 
+/* Room for one entry more behind `count`, which is doubled when it is used up: where `count` is a
+ * power of two. NULL without memory; the entries then stay where they are. */
+static void *grown(void *entries, size_t count, size_t size)
+{
+    const bool full = (count & (count - 1)) == 0;
+    return full ? realloc(entries, (count == 0 ? 1 : 2 * count) * size) : entries;
+}
+
 static struct report_scenario *scenario_of(struct report *report, const struct summary_row *run)
 {
     char *conditions = run_label_conditions(run->label);
@@ -34,13 +42,10 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
     scenario->evidence = run->evidence;
     scenario->conditions = conditions;
     scenario->reference = REPORT_NONE;
-    scenario->contender_count = 0;
-    scenario->contenders = calloc(report->results->run_count, sizeof *scenario->contenders);
-    return scenario->contenders == NULL ? NULL : scenario;
+    return scenario;
 }
 
-static struct report_contender *contender_of(const struct report *report,
-                                             struct report_scenario *scenario,
+static struct report_contender *contender_of(struct report_scenario *scenario,
                                              const struct summary_row *run)
 {
     char *variant = run_label_of_policy(run->label);
@@ -54,25 +59,32 @@ static struct report_contender *contender_of(const struct report *report,
             return contender;
         }
     }
-    size_t *runs = calloc(report->results->run_count, sizeof *runs);
-    if (runs == NULL) {
+    struct report_contender *contenders =
+        grown(scenario->contenders, scenario->contender_count, sizeof *contenders);
+    if (contenders == NULL) {
         free(variant);
         return NULL;
     }
-    struct report_contender *contender = &scenario->contenders[scenario->contender_count++];
-    *contender = (struct report_contender){.policy = run->policy, .variant = variant, .runs = runs};
+    scenario->contenders = contenders;
+    struct report_contender *contender = &contenders[scenario->contender_count++];
+    *contender = (struct report_contender){.policy = run->policy, .variant = variant};
     return contender;
 }
 
 /* Keeps runs by ascending seed. */
-static void contender_add(const struct report *report, struct report_contender *contender,
+static bool contender_add(const struct report *report, struct report_contender *contender,
                           size_t run)
 {
     const struct summary_row *rows = report->results->runs;
+    size_t *runs = grown(contender->runs, contender->run_count, sizeof *runs);
+    if (runs == NULL)
+        return false;
+    contender->runs = runs;
     size_t at = contender->run_count++;
     for (; at > 0 && rows[contender->runs[at - 1]].seed > rows[run].seed; at--)
         contender->runs[at] = contender->runs[at - 1];
     contender->runs[at] = run;
+    return true;
 }
 
 struct run_key {
@@ -226,10 +238,9 @@ static bool build(struct report *report)
         struct report_scenario *scenario = scenario_of(report, &results->runs[i]);
         if (scenario == NULL)
             return false;
-        struct report_contender *contender = contender_of(report, scenario, &results->runs[i]);
-        if (contender == NULL)
+        struct report_contender *contender = contender_of(scenario, &results->runs[i]);
+        if (contender == NULL || !contender_add(report, contender, i))
             return false;
-        contender_add(report, contender, i);
         if (!scenario_name_applications(report, scenario, i))
             return false;
     }
