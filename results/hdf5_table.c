@@ -202,6 +202,19 @@ static hid_t table_properties(hsize_t chunk_rows)
     return -1;
 }
 
+/* HDF5 converts rows between memory and file in a buffer of 1 MiB, which it clears for every
+ * transfer: for the few rows of a short run one as long as they are. */
+static hid_t transfer_create(hid_t stored, hid_t memory_type, hsize_t rows)
+{
+    enum { USUAL = 1 << 20 };
+    const size_t stored_bytes = H5Tget_size(stored), bytes = H5Tget_size(memory_type);
+    const size_t longest = stored_bytes > bytes ? stored_bytes : bytes;
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (rows > 0 && rows < USUAL / longest)
+        (void)H5Pset_buffer(transfer, (size_t)rows * longest, NULL, NULL);
+    return transfer;
+}
+
 /* What the HDF5 Table specification asks for, and each column's unit and meaning. */
 static bool table_describe(hid_t group, const char *name, hid_t dataset,
                            const struct layout *layout)
@@ -275,9 +288,12 @@ static bool table_flush(struct table_writer *table)
         return false;
     hid_t to = H5Dget_space(table->dataset);
     hid_t from = H5Screate_simple(1, &count, NULL);
-    bool good =
-        H5Sselect_hyperslab(to, H5S_SELECT_SET, &table->written, NULL, &count, NULL) >= 0 &&
-        H5Dwrite(table->dataset, table->memory_type, from, to, H5P_DEFAULT, table->block) >= 0;
+    hid_t stored = H5Dget_type(table->dataset);
+    hid_t transfer = transfer_create(stored, table->memory_type, count);
+    bool good = H5Sselect_hyperslab(to, H5S_SELECT_SET, &table->written, NULL, &count, NULL) >= 0 &&
+                H5Dwrite(table->dataset, table->memory_type, from, to, transfer, table->block) >= 0;
+    (void)H5Pclose(transfer);
+    (void)H5Tclose(stored);
     (void)H5Sclose(from);
     (void)H5Sclose(to);
     table->written = total;
@@ -344,7 +360,7 @@ static bool columns_check(hid_t stored, const char *path, const char *name,
     return true;
 }
 
-static bool rows_read(hid_t dataset, const char *path, const char *name,
+static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char *name,
                       const struct layout *layout, void **rows, size_t *count, struct error *error)
 {
     hid_t space = H5Dget_space(dataset);
@@ -360,7 +376,9 @@ static bool rows_read(hid_t dataset, const char *path, const char *name,
     if (*rows == NULL)
         return error_run(error, "%s: out of memory for %zu rows of /%s", path, *count, name);
     hid_t memory_type = row_type(layout, 1, false);
-    bool good = H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *rows) >= 0;
+    hid_t transfer = transfer_create(stored, memory_type, *count);
+    bool good = H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, transfer, *rows) >= 0;
+    (void)H5Pclose(transfer);
     (void)H5Tclose(memory_type);
     if (good)
         return true;
@@ -383,7 +401,7 @@ bool table_read(hid_t file, const char *path, const char *name, const struct lay
                            path, name);
     hid_t stored = H5Dget_type(dataset);
     bool good = stored >= 0 ? columns_check(stored, path, name, layout, error) &&
-                                  rows_read(dataset, path, name, layout, rows, count, error)
+                                  rows_read(dataset, stored, path, name, layout, rows, count, error)
                             : error_input(error, "%s: /%s is damaged; run it again", path, name);
     if (stored >= 0)
         (void)H5Tclose(stored);
