@@ -16,18 +16,12 @@
 #include "results/table.h"
 #include "tests/fixture_results.h"
 
-/* ESG's hit rates 0.90, 0.92, 0.94: mean 92, sd 2, half-width 4.303 × 2 / √3 = 5.0. FIFO costs 2.5
- * times as much at every seed: a saving of exactly 150 %. Its runs come in another order of seeds.
- */
-#define ESG "policy.name=esg setting=light"
-#define FIFO "policy.name=fifo setting=light"
+/* FIFO's runs come in another order of seeds. */
 static const struct fixture light[] = {
-    {"light", "esg", ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
-    {"light", "esg", ESG, 2, 0.92, 0.00024, RECORD_SUMMARY},
-    {"light", "esg", ESG, 3, 0.94, 0.00028, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 3, 0.60, 0.00070, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 1, 0.50, 0.00050, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 2, 0.55, 0.00060, RECORD_SUMMARY},
+    FIXTURE_ESG_RUNS,
+    FIXTURE_FIFO_RUN_3,
+    FIXTURE_FIFO_RUN_1,
+    FIXTURE_FIFO_RUN_2,
     {"heavy", "esg", "policy.name=esg setting=heavy policy.params.k=5", 1, 0.7, 0.0004,
      RECORD_SUMMARY},
     {"heavy", "esg", "policy.name=esg setting=heavy policy.params.k=10", 1, 0.8, 0.0004,
