@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +24,11 @@ enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CH
 bool store_fault(const struct store *store, struct error *error, const char *what)
 {
     char reason[200];
+    struct statvfs disk;
     hdf5_reason(reason, sizeof reason);
+    /* HDF5 forgets its reason as soon as anything else succeeds, such as to close a table. */
+    if (reason[0] == '\0' && statvfs(store->partial, &disk) == 0 && disk.f_bavail == 0)
+        (void)snprintf(reason, sizeof reason, "%s", strerror(ENOSPC));
     return error_run(error, "%s: cannot write %s: %s", store->partial, what,
                      reason[0] == '\0' ? "HDF5 failed" : reason);
 }

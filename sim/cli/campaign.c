@@ -57,11 +57,12 @@ static bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, 
     *plan = (struct plan){.experiment = sweep_experiment(sweep, run, error)};
     if (plan->experiment == NULL)
         return false;
-    plan->policy = runner_policy(plan->experiment, &plan->values, error);
+    struct error fault = {0};
+    plan->policy = runner_policy(plan->experiment, &plan->values, &fault);
     if (plan->policy != NULL)
         return true;
     plan_clear(plan);
-    return false;
+    return sweep_fault(sweep, run, &fault, error);
 }
 
 /* In the worker process. */
