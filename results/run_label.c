@@ -43,7 +43,7 @@ static bool has_pair(const char *pairs, const char *pair, size_t length)
 }
 
 /* Appends a pair to the pairs that begin at `begin` and end at `end`; their new end. */
-static char *pair_append(char *begin, char *end, const char *pair, size_t length)
+static char *pair_append(const char *begin, char *end, const char *pair, size_t length)
 {
     if (end != begin)
         *end++ = ' ';

@@ -62,7 +62,8 @@ static bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, 
     if (plan->policy != NULL)
         return true;
     plan_clear(plan);
-    return sweep_fault(sweep, run, &fault, error);
+    (void)sweep_fault(sweep, run, &fault, error);
+    return false;
 }
 
 /* In the worker process. */
