@@ -484,14 +484,13 @@ bool campaign_run(const struct sweep *sweep, const struct campaign_options *opti
 {
     struct campaign campaign = {.sweep = sweep, .options = options};
     char *target = whole_file_target(options->out, error), *journal_path = NULL;
-    bool good = target != NULL;
-    if (good && asprintf(&journal_path, "%s.journal", target) < 0) {
+    if (target != NULL && asprintf(&journal_path, "%s.journal", target) < 0) {
         journal_path = NULL;
-        good = error_run(error, "out of memory for the sweep");
+        (void)error_run(error, "out of memory for the sweep");
     }
     free(target);
-    good = good && campaign_prepare(&campaign, error) && sweep_check(&campaign, error) &&
-           campaign_work(&campaign, journal_path, error);
+    bool good = journal_path != NULL && campaign_prepare(&campaign, error) &&
+                sweep_check(&campaign, error) && campaign_work(&campaign, journal_path, error);
     free(journal_path);
     free(campaign.wanted);
     free(campaign.decided);
