@@ -261,8 +261,8 @@ static bool kind_add(struct kinds *kinds, const struct report_contender *contend
     char *title = NULL;
     for (size_t k = 0; k < kinds->count; k++)
         variant += strcmp(kinds->items[k].policy, contender->policy) == 0;
-    if (asprintf(&title, "%s%s%s", contender->policy, contender->variant[0] != '\0' ? " " : "",
-                 contender->variant) < 0)
+    if (asprintf(&title, "%s%s%s", contender->policy, contender->distinction[0] != '\0' ? " " : "",
+                 contender->distinction) < 0)
         return false;
     const struct look look =
         palette_distinct(palette_policy(contender->policy, variant), &kinds->markers);

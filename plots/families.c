@@ -41,15 +41,21 @@ static void widen(uint64_t range[2], uint64_t value)
     range[1] = value > range[1] ? value : range[1];
 }
 
-char *source_grade(const struct source *source, const struct report_scenario *scenario)
+char *source_basis(const struct source *source, const struct report_scenario *scenario)
 {
     const struct summary_row *runs = source->report->results->runs;
-    char *grade =
+    const char *constants = source->report->constants;
+    char *stored =
         details_text(source->details, runs[scenario->contenders[0].runs[0]].hash, "evidence");
-    if (grade != NULL && grade[0] != '\0')
-        return grade;
-    free(grade);
-    return strdup(scenario->evidence[0] != '\0' ? scenario->evidence : "none");
+    const char *grade = stored != NULL && stored[0] != '\0' ? stored
+                        : scenario->evidence[0] != '\0'     ? scenario->evidence
+                                                            : "none";
+    char *basis = NULL;
+    if (asprintf(&basis, "%s%s%sLatency profile: %s.", constants[0] != '\0' ? "In all runs: " : "",
+                 constants, constants[0] != '\0' ? ". " : "", grade) < 0)
+        basis = NULL;
+    free(stored);
+    return basis;
 }
 
 char *source_caption(const struct source *source, const struct report_scenario *scenario,
@@ -73,21 +79,20 @@ char *source_caption(const struct source *source, const struct report_scenario *
         (void)snprintf(of_seeds, sizeof of_seeds, "%" PRIu64 " to %" PRIu64, seeds[0], seeds[1]);
     (void)grouped(requests[0], low);
     (void)grouped(requests[1], high);
-    char *grade = source_grade(source, scenario);
+    char *basis = source_basis(source, scenario);
     char *caption = NULL;
     const bool several = seeds[1] > 1;
-    if (asprintf(&caption, "%s%s%s%s seed%s of %s%s%s requests%s. Latency profile: %s.", lead,
+    if (basis == NULL ||
+        asprintf(&caption, "%s%s%s%s seed%s of %s%s%s requests%s. %s", lead,
                  lead[0] != '\0' ? " " : "",
                  !several    ? ""
                  : intervals ? "Means of "
                              : "All of ",
                  of_seeds, several ? "s" : "", low, requests[0] == requests[1] ? "" : " to ",
                  requests[0] == requests[1] ? "" : high,
-                 intervals && several ? " each; bars: 95 % Student t intervals" : "",
-                 grade == NULL ? "none" : grade) < 0 ||
-        grade == NULL)
+                 intervals && several ? " each; bars: 95 % Student t intervals" : "", basis) < 0)
         caption = NULL;
-    free(grade);
+    free(basis);
     return caption;
 }
 

@@ -38,9 +38,9 @@ struct look source_look(const struct report_scenario *scenario, size_t contender
 char *source_caption(const struct source *source, const struct report_scenario *scenario,
                      const char *lead, bool intervals);
 
-/* The evidence grade of the scenario's latency profile, as far as the file tells it. The caller
- * frees; NULL: memory. */
-char *source_grade(const struct source *source, const struct report_scenario *scenario);
+/* "In all runs: requests=1500. Latency profile: measured.": what titles leave out, and the evidence
+ * grade as far as the file tells it. The caller frees; NULL: memory. */
+char *source_basis(const struct source *source, const struct report_scenario *scenario);
 
 /* The mean of a metric of the contender, of the run where `application` has none of that name;
  * times `scale`. */

@@ -347,22 +347,22 @@ static bool contender_timeline(const struct source *source, const struct report_
     struct timeline_row *rows = NULL;
     size_t count = 0;
     char *title = NULL;
-    char *grade = NULL;
+    char *basis = NULL;
     char *caption = NULL;
     struct sheet sheet = {0};
     if (asprintf(&title, "%s%s%s, seed %llu", scenario->title,
                  scenario->title[0] != '\0' ? ", " : "", contender->title,
                  (unsigned long long)run->seed) < 0)
         title = NULL;
-    grade = source_grade(source, scenario);
-    if (grade != NULL &&
+    basis = source_basis(source, scenario);
+    if (basis != NULL &&
         asprintf(
             &caption,
             "One run of %llu requests, seed %llu: samples, or means over %d bins of equal time "
             "where there are more. Stranded: share of the free vGPUs that no waiting batch "
-            "could use. Latency profile: %s.",
+            "could use. %s",
             (unsigned long long)run->measures.requests, (unsigned long long)run->seed, TIME_BINS,
-            grade) < 0)
+            basis) < 0)
         caption = NULL;
     bool good = title != NULL && caption != NULL ? true : no_memory(error);
     good = good && details_timeline(source->details, run->hash, &rows, &count, error) &&
@@ -372,7 +372,7 @@ static bool contender_timeline(const struct source *source, const struct report_
         timeline_rows(rows, count, &sheet);
     good = good && sheet_end(&sheet, error);
     free(title);
-    free(grade);
+    free(basis);
     free(caption);
     free(rows);
     return good;

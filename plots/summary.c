@@ -289,7 +289,7 @@ static void series_title(const struct variant *variant, const char *name, char *
     const char *head = variant->scenario->title;
     size_t used = (size_t)snprintf(title, size, "%.60s%s%s", head, head[0] != '\0' ? ", " : "",
                                    variant->contender->policy);
-    const char *at = variant->contender->variant;
+    const char *at = variant->contender->distinction;
     while (*at != '\0' && used < size) {
         const size_t word = strcspn(at, " ");
         if (strncmp(at, name, strlen(name)) != 0 || at[strlen(name)] != '=')

@@ -202,6 +202,19 @@ static hid_t table_properties(hsize_t chunk_rows)
     return -1;
 }
 
+/* HDF5 converts rows between memory and file in a buffer of 1 MiB, which it clears for every
+ * transfer: for the few rows of a short run one as long as they are. */
+static hid_t transfer_create(hid_t stored, hid_t memory_type, hsize_t rows)
+{
+    enum { USUAL = 1 << 20 };
+    const size_t stored_bytes = H5Tget_size(stored), bytes = H5Tget_size(memory_type);
+    const size_t longest = stored_bytes > bytes ? stored_bytes : bytes;
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (rows > 0 && rows < USUAL / longest)
+        (void)H5Pset_buffer(transfer, (size_t)rows * longest, NULL, NULL);
+    return transfer;
+}
+
 /* What the HDF5 Table specification asks for, and each column's unit and meaning. */
 static bool table_describe(hid_t group, const char *name, hid_t dataset,
                            const struct layout *layout)
@@ -221,38 +234,53 @@ static bool table_describe(hid_t group, const char *name, hid_t dataset,
     return good;
 }
 
-bool table_create(struct table_writer *table, hid_t group, const char *name,
-                  const struct layout *layout, size_t array_length, hsize_t chunk_rows,
-                  size_t block_rows)
+bool table_begin(struct table_writer *table, hid_t group, const char *name,
+                 struct table_writer *before, const struct layout *layout, size_t array_length,
+                 hsize_t chunk_rows, size_t block_rows)
 {
-    hid_t file_type = row_type(layout, array_length, true);
-    hid_t space = H5Screate_simple(1, &(hsize_t){0}, &(hsize_t){H5S_UNLIMITED});
-    hid_t properties = table_properties(chunk_rows);
-    *table = (struct table_writer){.layout = layout, .capacity = block_rows, .dataset = -1};
-    table->block = calloc(block_rows, layout->row_bytes);
+    *table = (struct table_writer){.group = group,
+                                   .name = name,
+                                   .before = before,
+                                   .layout = layout,
+                                   .array_length = array_length,
+                                   .chunk_rows = chunk_rows,
+                                   .dataset = -1,
+                                   .block = calloc(block_rows, layout->row_bytes),
+                                   .capacity = block_rows};
+    if (table->block == NULL)
+        return false;
     table->memory_type = row_type(layout, array_length, false);
-    if (table->block != NULL && properties >= 0)
-        table->dataset =
-            H5Dcreate2(group, name, file_type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-    bool good = table->dataset >= 0 && table_describe(group, name, table->dataset, layout);
-    if (properties >= 0)
-        (void)H5Pclose(properties);
-    (void)H5Sclose(space);
-    (void)H5Tclose(file_type);
-    if (good)
-        return true;
-    if (table->dataset >= 0)
-        (void)H5Dclose(table->dataset);
-    (void)H5Tclose(table->memory_type);
-    free(table->block);
-    *table = (struct table_writer){0};
-    return false;
+    return true;
 }
 
+static bool dataset_create(struct table_writer *table, hsize_t chunk_rows)
+{
+    struct table_writer *before = table->before;
+    if (before != NULL && before->dataset < 0 && before->block != NULL &&
+        !dataset_create(before, before->chunk_rows))
+        return false;
+    hid_t file_type = row_type(table->layout, table->array_length, true);
+    hid_t space = H5Screate_simple(1, &(hsize_t){0}, &(hsize_t){H5S_UNLIMITED});
+    hid_t properties = table_properties(chunk_rows);
+    if (properties >= 0) {
+        table->dataset = H5Dcreate2(table->group, table->name, file_type, space, H5P_DEFAULT,
+                                    properties, H5P_DEFAULT);
+        (void)H5Pclose(properties);
+    }
+    (void)H5Sclose(space);
+    (void)H5Tclose(file_type);
+    return table->dataset >= 0 &&
+           table_describe(table->group, table->name, table->dataset, table->layout);
+}
+
+/* A table that ends before its first block does has no chunk longer than itself. */
 static bool table_flush(struct table_writer *table)
 {
     hsize_t count = table->filled;
     hsize_t total = table->written + count;
+    const bool is_short = count > 0 && count < table->chunk_rows;
+    if (table->dataset < 0 && !dataset_create(table, is_short ? count : table->chunk_rows))
+        return false;
     if (count == 0)
         return true;
     table->filled = 0;
@@ -260,9 +288,12 @@ static bool table_flush(struct table_writer *table)
         return false;
     hid_t to = H5Dget_space(table->dataset);
     hid_t from = H5Screate_simple(1, &count, NULL);
-    bool good =
-        H5Sselect_hyperslab(to, H5S_SELECT_SET, &table->written, NULL, &count, NULL) >= 0 &&
-        H5Dwrite(table->dataset, table->memory_type, from, to, H5P_DEFAULT, table->block) >= 0;
+    hid_t stored = H5Dget_type(table->dataset);
+    hid_t transfer = transfer_create(stored, table->memory_type, count);
+    bool good = H5Sselect_hyperslab(to, H5S_SELECT_SET, &table->written, NULL, &count, NULL) >= 0 &&
+                H5Dwrite(table->dataset, table->memory_type, from, to, transfer, table->block) >= 0;
+    (void)H5Pclose(transfer);
+    (void)H5Tclose(stored);
     (void)H5Sclose(from);
     (void)H5Sclose(to);
     table->written = total;
@@ -282,7 +313,8 @@ bool table_close(struct table_writer *table)
     if (table->block == NULL)
         return true;
     bool good = table_flush(table);
-    good = H5Dclose(table->dataset) >= 0 && good;
+    if (table->dataset >= 0)
+        good = H5Dclose(table->dataset) >= 0 && good;
     (void)H5Tclose(table->memory_type);
     free(table->block);
     *table = (struct table_writer){0};
@@ -328,7 +360,7 @@ static bool columns_check(hid_t stored, const char *path, const char *name,
     return true;
 }
 
-static bool rows_read(hid_t dataset, const char *path, const char *name,
+static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char *name,
                       const struct layout *layout, void **rows, size_t *count, struct error *error)
 {
     hid_t space = H5Dget_space(dataset);
@@ -344,7 +376,9 @@ static bool rows_read(hid_t dataset, const char *path, const char *name,
     if (*rows == NULL)
         return error_run(error, "%s: out of memory for %zu rows of /%s", path, *count, name);
     hid_t memory_type = row_type(layout, 1, false);
-    bool good = H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *rows) >= 0;
+    hid_t transfer = transfer_create(stored, memory_type, *count);
+    bool good = H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, transfer, *rows) >= 0;
+    (void)H5Pclose(transfer);
     (void)H5Tclose(memory_type);
     if (good)
         return true;
@@ -367,7 +401,7 @@ bool table_read(hid_t file, const char *path, const char *name, const struct lay
                            path, name);
     hid_t stored = H5Dget_type(dataset);
     bool good = stored >= 0 ? columns_check(stored, path, name, layout, error) &&
-                                  rows_read(dataset, path, name, layout, rows, count, error)
+                                  rows_read(dataset, stored, path, name, layout, rows, count, error)
                             : error_input(error, "%s: /%s is damaged; run it again", path, name);
     if (stored >= 0)
         (void)H5Tclose(stored);

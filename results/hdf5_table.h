@@ -28,22 +28,29 @@ bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value);
 /* False where absent or no number. */
 bool hdf5_get_f64(hid_t object, const char *name, double *value);
 
-/* Rows appended in blocks. */
+/* Rows appended in blocks. The dataset comes to be with the first of them. */
 struct table_writer {
+    hid_t group;
+    const char *name;
+    struct table_writer *before; /* of the same group: comes to be earlier; NULL: none */
+    const struct layout *layout;
+    size_t array_length;
+    hsize_t chunk_rows;
     hid_t dataset;
     hid_t memory_type;
-    const struct layout *layout;
     unsigned char *block;
     size_t filled;
     size_t capacity; /* rows in a block */
     hsize_t written;
 };
 
-/* Create table `name` in `group`, `array_length` entries in columns that are arrays. `chunk_rows`
- * rows a chunk; blocks of `block_rows`. False: nothing to close. */
-bool table_create(struct table_writer *table, hid_t group, const char *name,
-                  const struct layout *layout, size_t array_length, hsize_t chunk_rows,
-                  size_t block_rows);
+/* Begin table `name` in `group`, behind the table `before` (or NULL); all three outlive the writer.
+ * `array_length` entries in columns that are arrays. `chunk_rows` rows a chunk, fewer where the
+ * whole table has fewer: a chunk is read and written as a whole. Blocks of `block_rows`, no fewer
+ * than that. False: nothing to close. */
+bool table_begin(struct table_writer *table, hid_t group, const char *name,
+                 struct table_writer *before, const struct layout *layout, size_t array_length,
+                 hsize_t chunk_rows, size_t block_rows);
 bool table_append(struct table_writer *table, const void *row);
 /* Writes what is buffered and closes; harmless on one that is zeroed or already closed. */
 bool table_close(struct table_writer *table);

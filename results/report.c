@@ -1,68 +1,29 @@
 #include "results/report.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "results/run_label.h"
 
 static bool no_memory(struct error *error)
 {
     return error_run(error, "out of memory for the report");
 }
 
-/* ---- Labels -------------------------------------------------------------------------------- */
-
-/* A label is "key=value key=value …"; a value may hold blanks, so a word begins a new pair only
- * where it looks like a dotted key with an equals sign. */
-static bool pair_starts(const char *at)
-{
-    size_t length = 0;
-    while (isalnum((unsigned char)at[length]) || at[length] == '.' || at[length] == '_')
-        length++;
-    return length > 0 && at[length] == '=';
-}
-
-static size_t pair_length(const char *at)
-{
-    size_t length = 0;
-    while (at[length] != '\0' && !(at[length] == ' ' && pair_starts(at + length + 1)))
-        length++;
-    return length;
-}
-
-static bool starts_with(const char *text, const char *head)
-{
-    return strncmp(text, head, strlen(head)) == 0;
-}
-
-/* The pairs of a label that set the policy's parameters, or those that set neither policy nor
- * setting; joined by blanks. Allocated. */
-static char *label_part(const char *label, bool of_policy)
-{
-    char *part = calloc(1, strlen(label) + 1);
-    char *end = part;
-    while (part != NULL && *label != '\0') {
-        size_t length = pair_length(label);
-        bool policy = starts_with(label, "policy.") || starts_with(label, "policy=");
-        bool named = starts_with(label, "policy.name=") || starts_with(label, "setting=");
-        if (policy == of_policy && !named) {
-            size_t skip = starts_with(label, "policy.params.") ? strlen("policy.params.") : 0;
-            if (end != part)
-                *end++ = ' ';
-            memcpy(end, label + skip, length - skip);
-            end += length - skip;
-        }
-        label += length;
-        label += *label == ' ';
-    }
-    return part;
-}
-
 /* ---- Building ------------------------------------------------------------------------------ */
+
+/* Room for one entry more behind `count`, which is doubled when it is used up: where `count` is a
+ * power of two. NULL without memory; the entries then stay where they are. */
+static void *grown(void *entries, size_t count, size_t size)
+{
+    const bool full = (count & (count - 1)) == 0;
+    return full ? realloc(entries, (count == 0 ? 1 : 2 * count) * size) : entries;
+}
 
 static struct report_scenario *scenario_of(struct report *report, const struct summary_row *run)
 {
-    char *conditions = label_part(run->label, false);
+    char *conditions = run_label_conditions(run->label);
     if (conditions == NULL)
         return NULL;
     for (size_t s = 0; s < report->scenario_count; s++) {
@@ -81,22 +42,13 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
     scenario->evidence = run->evidence;
     scenario->conditions = conditions;
     scenario->reference = REPORT_NONE;
-    const char *head = run->setting[0] != '\0' ? run->setting : run->name;
-    const char *between = head[0] != '\0' && conditions[0] != '\0' ? " " : "";
-    char *title = NULL;
-    if (asprintf(&title, "%s%s%s", head, between, conditions) < 0)
-        title = NULL;
-    scenario->title = title;
-    scenario->contender_count = 0;
-    scenario->contenders = calloc(report->results->run_count, sizeof *scenario->contenders);
-    return scenario->title == NULL || scenario->contenders == NULL ? NULL : scenario;
+    return scenario;
 }
 
-static struct report_contender *contender_of(const struct report *report,
-                                             struct report_scenario *scenario,
+static struct report_contender *contender_of(struct report_scenario *scenario,
                                              const struct summary_row *run)
 {
-    char *variant = label_part(run->label, true);
+    char *variant = run_label_of_policy(run->label);
     if (variant == NULL)
         return NULL;
     for (size_t c = 0; c < scenario->contender_count; c++) {
@@ -107,25 +59,32 @@ static struct report_contender *contender_of(const struct report *report,
             return contender;
         }
     }
-    size_t *runs = calloc(report->results->run_count, sizeof *runs);
-    if (runs == NULL) {
+    struct report_contender *contenders =
+        grown(scenario->contenders, scenario->contender_count, sizeof *contenders);
+    if (contenders == NULL) {
         free(variant);
         return NULL;
     }
-    struct report_contender *contender = &scenario->contenders[scenario->contender_count++];
-    *contender = (struct report_contender){.policy = run->policy, .variant = variant, .runs = runs};
+    scenario->contenders = contenders;
+    struct report_contender *contender = &contenders[scenario->contender_count++];
+    *contender = (struct report_contender){.policy = run->policy, .variant = variant};
     return contender;
 }
 
 /* Keeps runs by ascending seed. */
-static void contender_add(const struct report *report, struct report_contender *contender,
+static bool contender_add(const struct report *report, struct report_contender *contender,
                           size_t run)
 {
     const struct summary_row *rows = report->results->runs;
+    size_t *runs = grown(contender->runs, contender->run_count, sizeof *runs);
+    if (runs == NULL)
+        return false;
+    contender->runs = runs;
     size_t at = contender->run_count++;
     for (; at > 0 && rows[contender->runs[at - 1]].seed > rows[run].seed; at--)
         contender->runs[at] = contender->runs[at - 1];
     contender->runs[at] = run;
+    return true;
 }
 
 struct run_key {
@@ -188,26 +147,63 @@ static bool scenario_name_applications(const struct report *report,
     return true;
 }
 
-static bool scenario_finish(struct report_scenario *scenario)
+/* Two texts, a blank between them where neither is empty. Allocated; NULL without memory. */
+static char *joined(const char *one, const char *other)
+{
+    char *text = NULL;
+    const char *between = one[0] != '\0' && other[0] != '\0' ? " " : "";
+    return asprintf(&text, "%s%s%s", one, between, other) < 0 ? NULL : text;
+}
+
+/* What the sweep set alike in all runs. */
+static bool constants_find(struct report *report)
+{
+    const struct summary_row *runs = report->results->runs;
+    const size_t count = report->results->run_count;
+    char *common = strdup(count == 0 ? "" : runs[0].label);
+    for (size_t i = 1; common != NULL && i < count; i++)
+        if (strcmp(runs[i].label, runs[i - 1].label) != 0)
+            run_label_keep_common(common, runs[i].label);
+    char *conditions = common == NULL ? NULL : run_label_conditions(common);
+    char *parameters = common == NULL ? NULL : run_label_of_policy(common);
+    if (conditions != NULL && parameters != NULL)
+        report->constants = joined(conditions, parameters);
+    free(common);
+    free(conditions);
+    free(parameters);
+    return report->constants != NULL;
+}
+
+static bool contender_name(const struct report *report, const struct report_scenario *scenario,
+                           struct report_contender *contender)
+{
+    size_t same = 0;
+    for (size_t other = 0; other < scenario->contender_count; other++)
+        same += strcmp(scenario->contenders[other].policy, contender->policy) == 0;
+    contender->distinction = run_label_without(contender->variant, report->constants);
+    if (contender->distinction != NULL)
+        contender->title = joined(contender->policy, same == 1 ? "" : contender->distinction);
+    return contender->title != NULL;
+}
+
+static bool scenario_finish(const struct report *report, struct report_scenario *scenario)
 {
     for (size_t c = 0; c < scenario->contender_count; c++) {
         struct report_contender *contender = &scenario->contenders[c];
-        size_t same = 0;
-        for (size_t other = 0; other < scenario->contender_count; other++)
-            same += strcmp(scenario->contenders[other].policy, contender->policy) == 0;
-        bool plain = same == 1 || contender->variant[0] == '\0';
-        if (asprintf(&contender->title, "%s%s%s", contender->policy, plain ? "" : " ",
-                     plain ? "" : contender->variant) < 0) {
-            contender->title = NULL;
+        if (!contender_name(report, scenario, contender))
             return false;
-        }
         if (scenario->reference == REPORT_NONE &&
             strcmp(contender->policy, REPORT_REFERENCE_POLICY) == 0)
             scenario->reference = c;
     }
     if (scenario->reference == REPORT_NONE && scenario->contender_count > 0)
         scenario->reference = 0;
-    return true;
+    const char *head = scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
+    char *conditions = run_label_without(scenario->conditions, report->constants);
+    if (conditions != NULL)
+        scenario->title = joined(head, conditions);
+    free(conditions);
+    return scenario->title != NULL;
 }
 
 /* Scenarios of one setting in several experiments are led by the experiment's name. */
@@ -242,15 +238,16 @@ static bool build(struct report *report)
         struct report_scenario *scenario = scenario_of(report, &results->runs[i]);
         if (scenario == NULL)
             return false;
-        struct report_contender *contender = contender_of(report, scenario, &results->runs[i]);
-        if (contender == NULL)
+        struct report_contender *contender = contender_of(scenario, &results->runs[i]);
+        if (contender == NULL || !contender_add(report, contender, i))
             return false;
-        contender_add(report, contender, i);
         if (!scenario_name_applications(report, scenario, i))
             return false;
     }
+    if (!constants_find(report))
+        return false;
     for (size_t s = 0; s < report->scenario_count; s++)
-        if (!scenario_finish(&report->scenarios[s]))
+        if (!scenario_finish(report, &report->scenarios[s]))
             return false;
     return titles_part(report);
 }
@@ -276,6 +273,7 @@ void report_free(struct report *report)
         struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++) {
             free(scenario->contenders[c].variant);
+            free(scenario->contenders[c].distinction);
             free(scenario->contenders[c].title);
             free(scenario->contenders[c].runs);
         }
@@ -285,6 +283,7 @@ void report_free(struct report *report)
         free(scenario->title);
     }
     free(report->scenarios);
+    free(report->constants);
     free(report->first_row);
     free(report->next_row);
     free(report);

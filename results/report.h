@@ -21,9 +21,10 @@
 
 struct report_contender {
     const char *policy;
-    char *variant; /* parameters that the sweep set: "k=10 group_size=2", or "" */
-    char *title;   /* the policy, with the variant where the scenario has several of one policy */
-    size_t *runs;  /* indices into results.runs, by ascending seed */
+    char *variant;     /* parameters that the sweep set: "k=10 group_size=2", or "" */
+    char *distinction; /* of these, what is not the same in all runs */
+    char *title; /* the policy, with its distinction where the scenario has several of one policy */
+    size_t *runs; /* indices into results.runs, by ascending seed */
     size_t run_count;
 };
 
@@ -32,7 +33,8 @@ struct report_scenario {
     const char *setting;  /* of the sweep, or "" */
     const char *evidence; /* of the latency profile: "measured", "reconstructed: …"; "": none */
     char *conditions;     /* what else the sweep set, policy aside: "slo.factor=0.8", or "" */
-    char *title; /* setting, led by the name where several experiments have it; and conditions */
+    char *title;          /* setting, led by the name where several experiments have it; and of the
+                           * conditions what is not the same in all runs */
     struct report_contender *contenders; /* in order of appearance */
     size_t contender_count;
     const char **applications; /* in order of appearance */
@@ -44,6 +46,7 @@ struct report {
     const struct results *results;
     struct report_scenario *scenarios; /* in order of appearance */
     size_t scenario_count;
+    char *constants;   /* what the sweep set alike in all runs: "requests=1500 k=5", or "" */
     size_t *first_row; /* per run: its first row in results.applications */
     size_t *next_row;  /* per row: the next of the same run */
 };

@@ -151,6 +151,11 @@ static void what_was_run(const struct page *page, FILE *out)
     (void)fputs(" requests measured in each, after a warm-up of ", out);
     range_write(out, warmup);
     (void)fputs("</dd>\n", out);
+    if (page->report->constants[0] != '\0') {
+        term_begin(out, "In all of them");
+        html_element(out, "code", page->report->constants);
+        (void)fputs("</dd>\n", out);
+    }
     term_begin(out, "Policies");
     distinct_write(results, offsetof(struct summary_row, policy), out);
     (void)fputs("</dd>\n", out);
@@ -300,27 +305,80 @@ static bool published_write(const struct page *page, FILE *out, struct error *er
 
 /* ---- Scenarios and figures ------------------------------------------------------------------ */
 
-static bool subject_is(const char *subject, const char *title)
+/* A scenario and its title, by which it is found. */
+struct titled {
+    const char *title;
+    size_t scenario;
+};
+
+static int compare_titled(const void *a, const void *b)
 {
-    const size_t length = strlen(title);
-    return strncmp(subject, title, length) == 0 &&
-           (subject[length] == '\0' || subject[length] == ',');
+    const struct titled *one = a, *other = b;
+    const int order = strcmp(one->title, other->title);
+    return order != 0 ? order
+                      : (one->scenario > other->scenario) - (one->scenario < other->scenario);
 }
 
-/* Index of the scenario that the figure is of; REPORT_NONE. */
-static size_t figure_scenario(const struct page *page, const struct page_figure *figure)
+/* The first scenario whose title is the first `length` characters of the subject; REPORT_NONE. */
+static size_t titled_find(const struct titled *titled, size_t count, const char *subject,
+                          size_t length)
 {
-    for (size_t s = 0; s < page->report->scenario_count; s++)
-        if (subject_is(figure->subject, page->report->scenarios[s].title))
-            return s;
-    return REPORT_NONE;
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const char *title = titled[middle].title;
+        const int order = strncmp(title, subject, length);
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const bool found = low < count && strncmp(titled[low].title, subject, length) == 0 &&
+                       titled[low].title[length] == '\0';
+    return found ? titled[low].scenario : REPORT_NONE;
 }
 
-static bool figures_write(const struct page *page, size_t scenario, FILE *out, struct error *error)
+/* The first scenario that the figure is of: the subject is its title, or goes on from there after
+ * a comma. */
+static size_t figure_scenario(const struct titled *titled, size_t count, const char *subject)
+{
+    size_t first = REPORT_NONE;
+    for (size_t length = 0;; length++) {
+        length += strcspn(subject + length, ",");
+        const size_t found = titled_find(titled, count, subject, length);
+        first = found < first ? found : first;
+        if (subject[length] == '\0')
+            return first;
+    }
+}
+
+/* Index of every figure's scenario, REPORT_NONE where it is of none. To be freed; NULL without
+ * memory. */
+static size_t *figures_place(const struct page *page)
+{
+    const size_t count = page->report->scenario_count;
+    struct titled *titled = calloc(count + 1, sizeof *titled);
+    size_t *places = calloc(page->figure_count + 1, sizeof *places);
+    if (titled == NULL || places == NULL) {
+        free(titled);
+        free(places);
+        return NULL;
+    }
+    for (size_t s = 0; s < count; s++)
+        titled[s] = (struct titled){page->report->scenarios[s].title, s};
+    qsort(titled, count, sizeof *titled, compare_titled);
+    for (size_t f = 0; f < page->figure_count; f++)
+        places[f] = figure_scenario(titled, count, page->figures[f].subject);
+    free(titled);
+    return places;
+}
+
+static bool figures_write(const struct page *page, const size_t *places, size_t scenario, FILE *out,
+                          struct error *error)
 {
     for (size_t f = 0; f < page->figure_count; f++) {
         char prefix[32];
-        if (figure_scenario(page, &page->figures[f]) != scenario)
+        if (places[f] != scenario)
             continue;
         (void)snprintf(prefix, sizeof prefix, "f%zu-", f + 1);
         (void)fputs("<figure tabindex=\"0\">", out);
@@ -333,6 +391,9 @@ static bool figures_write(const struct page *page, size_t scenario, FILE *out, s
 
 static bool scenarios_write(const struct page *page, FILE *out, struct error *error)
 {
+    size_t *places = figures_place(page);
+    if (places == NULL)
+        return error_run(error, "out of memory for the page's figures");
     bool good = true;
     if (page->without_figures != NULL) {
         (void)fputs("<p><strong>Without figures:</strong> ", out);
@@ -349,15 +410,17 @@ static bool scenarios_write(const struct page *page, FILE *out, struct error *er
         html_text(out, scenario->evidence[0] == '\0' ? "none" : scenario->evidence);
         (void)fputs(".</p>\n", out);
         page_tables(page, scenario, out);
-        good = figures_write(page, s, out, error);
+        good = figures_write(page, places, s, out, error);
     }
     bool others = false;
     for (size_t f = 0; f < page->figure_count; f++)
-        others = others || figure_scenario(page, &page->figures[f]) == REPORT_NONE;
-    if (!good || !others)
-        return good;
-    (void)fputs("<h2 id=\"across\">Across settings</h2>\n", out);
-    return figures_write(page, REPORT_NONE, out, error);
+        others = others || places[f] == REPORT_NONE;
+    if (good && others) {
+        (void)fputs("<h2 id=\"across\">Across settings</h2>\n", out);
+        good = figures_write(page, places, REPORT_NONE, out, error);
+    }
+    free(places);
+    return good;
 }
 
 /* ---- The rest ------------------------------------------------------------------------------- */

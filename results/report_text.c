@@ -156,6 +156,8 @@ static void print_header(const struct report *report, FILE *out)
     (void)fputs(" requests a run, after a warm-up of ", out);
     print_range(out, warmup[0], warmup[1]);
     (void)fputc('\n', out);
+    if (report->constants[0] != '\0')
+        (void)fprintf(out, "  in all     %s\n", report->constants);
     print_evidence(results, out);
 }
 

@@ -14,8 +14,9 @@
  * attributes: tables of the same runs hold the same bytes anywhere.
  *
  * A file is written beside its name (FILE.partial) and takes the name when it is finished: whatever
- * ends the program early, a file of that name is whole. The file format is that of HDF5 1.10, whose
- * metadata carry checksums, so damage is told and not computed with.
+ * ends the program early, a file of that name is whole. A link stays: both are names where it
+ * leads. The file format is that of HDF5 1.10, whose metadata carry checksums, so damage is told
+ * and not computed with.
  */
 #ifndef ESGSIM_RESULTS_STORE_H
 #define ESGSIM_RESULTS_STORE_H

@@ -6,7 +6,7 @@
 #include "results/store.h"
 
 struct store {
-    char *path;
+    char *path; /* that the finished file takes: no link */
     char *partial;
     hid_t file;
     hid_t runs; /* group /runs */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 #include "results/store_hdf5.h"
 #include "sim/version.h"
+#include "traces/whole_file.h"
 
 /* Blocks are what is handed to HDF5 at once; chunks what is compressed together. */
 enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
@@ -22,7 +24,11 @@ enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CH
 bool store_fault(const struct store *store, struct error *error, const char *what)
 {
     char reason[200];
+    struct statvfs disk;
     hdf5_reason(reason, sizeof reason);
+    /* HDF5 forgets its reason as soon as anything else succeeds, such as to close a table. */
+    if (reason[0] == '\0' && statvfs(store->partial, &disk) == 0 && disk.f_bavail == 0)
+        (void)snprintf(reason, sizeof reason, "%s", strerror(ENOSPC));
     return error_run(error, "%s: cannot write %s: %s", store->partial, what,
                      reason[0] == '\0' ? "HDF5 failed" : reason);
 }
@@ -84,15 +90,21 @@ static bool provenance_write(hid_t object)
            hdf5_set_text(object, "host", host) && hdf5_set_text(object, "date", date);
 }
 
-/* A sweep must not find out at its end that its results cannot take their name. */
-static bool path_check(const char *path, struct error *error)
+/* A sweep must not find out at its end that its results cannot take their name. Returns that name,
+ * to be freed, or NULL. */
+static char *path_resolve(const char *path, struct error *error)
 {
     struct stat status;
-    if (path[0] == '\0')
-        return error_input(error, "the name of the results file is empty; give --out FILE.h5");
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return error_input(error, "%s: is not a regular file; name another results file", path);
-    return true;
+    if (path[0] == '\0') {
+        (void)error_input(error, "the name of the results file is empty; give --out FILE.h5");
+        return NULL;
+    }
+    char *target = whole_file_target(path, error);
+    if (target == NULL || lstat(target, &status) != 0 || S_ISREG(status.st_mode))
+        return target;
+    (void)error_input(error, "%s: is not a regular file; name another results file", path);
+    free(target);
+    return NULL;
 }
 
 static bool store_open(struct store *store, struct error *error)
@@ -118,10 +130,10 @@ static bool store_open(struct store *store, struct error *error)
     }
     store->runs = group_create(store->file, "runs");
     if (store->runs >= 0 && provenance_write(store->file) &&
-        table_create(&store->summary, store->file, "summary", &layout_summary, 1, SUMMARY_CHUNK,
-                     SUMMARY_BLOCK) &&
-        table_create(&store->applications, store->file, "applications", &layout_applications, 1,
-                     SUMMARY_CHUNK, SUMMARY_BLOCK))
+        table_begin(&store->summary, store->file, "summary", NULL, &layout_summary, 1,
+                    SUMMARY_CHUNK, SUMMARY_BLOCK) &&
+        table_begin(&store->applications, store->file, "applications", &store->summary,
+                    &layout_applications, 1, SUMMARY_CHUNK, SUMMARY_BLOCK))
         return true;
     return store_fault(store, error, "the tables");
 }
@@ -129,21 +141,20 @@ static bool store_open(struct store *store, struct error *error)
 struct store *store_create(const char *path, struct error *error)
 {
     hdf5_silence();
-    if (!path_check(path, error))
+    char *target = path_resolve(path, error);
+    if (target == NULL)
         return NULL;
     struct store *store = calloc(1, sizeof *store);
-    if (store != NULL) {
-        store->file = store->runs = store->run = -1;
-        store->path = strdup(path);
-        if (asprintf(&store->partial, "%s.partial", path) < 0)
-            store->partial = NULL;
-    }
-    if (store == NULL || store->path == NULL || store->partial == NULL) {
-        if (store != NULL)
-            store_free(store);
+    char *partial = NULL;
+    if (store == NULL || asprintf(&partial, "%s.partial", target) < 0) {
+        free(store);
+        free(target);
         error_run(error, "%s: out of memory for the results file", path);
         return NULL;
     }
+    store->file = store->runs = store->run = -1;
+    store->path = target;
+    store->partial = partial;
     if (store_open(store, error))
         return store;
     store_abandon(store);
@@ -181,24 +192,31 @@ static struct run_facts *facts_copy(const struct run_facts *facts)
     return NULL;
 }
 
-static bool detail_create(struct store *store, size_t stages)
+/* The tables that the run is recorded in, in their order in the file. */
+static bool details_begin(struct store *store, size_t stages)
 {
-    hid_t run = store->run;
-    if (store->facts->record == RECORD_SUMMARY)
-        return true;
-    if (!table_create(&store->requests, run, "requests", &layout_requests, stages, DETAIL_CHUNK,
-                      DETAIL_BLOCK))
-        return false;
-    return store->facts->record != RECORD_ALL ||
-           (table_create(&store->batches, run, "batches", &layout_batches, 1, DETAIL_CHUNK,
-                         DETAIL_BLOCK) &&
-            table_create(&store->jobs, run, "jobs", &layout_jobs, 1, DETAIL_CHUNK, DETAIL_BLOCK) &&
-            table_create(&store->containers, run, "containers", &layout_containers, 1, DETAIL_CHUNK,
-                         DETAIL_BLOCK) &&
-            table_create(&store->decisions, run, "decisions", &layout_decisions, 1, DETAIL_CHUNK,
-                         DETAIL_BLOCK) &&
-            table_create(&store->timeline, run, "timeline", &layout_timeline, 1, DETAIL_CHUNK,
-                         DETAIL_BLOCK));
+    const struct {
+        struct table_writer *table;
+        const char *name;
+        const struct layout *layout;
+        size_t array_length;
+    } tables[] = {
+        {&store->requests, "requests", &layout_requests, stages},
+        {&store->batches, "batches", &layout_batches, 1},
+        {&store->jobs, "jobs", &layout_jobs, 1},
+        {&store->containers, "containers", &layout_containers, 1},
+        {&store->decisions, "decisions", &layout_decisions, 1},
+        {&store->timeline, "timeline", &layout_timeline, 1},
+    };
+    const size_t count = store->facts->record == RECORD_SUMMARY ? 0
+                         : store->facts->record == RECORD_ALL   ? sizeof tables / sizeof *tables
+                                                                : 1;
+    for (size_t t = 0; t < count; t++)
+        if (!table_begin(tables[t].table, store->run, tables[t].name,
+                         t == 0 ? NULL : tables[t - 1].table, tables[t].layout,
+                         tables[t].array_length, DETAIL_CHUNK, DETAIL_BLOCK))
+            return false;
+    return true;
 }
 
 bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error)
@@ -214,7 +232,7 @@ bool store_begin_run(struct store *store, const struct run_facts *facts, struct 
     store->run = group_create(store->runs, facts->hash);
     size_t stages = facts->max_stages;
     stages = stages < 1 ? 1 : stages > RECORD_MAX_STAGES ? RECORD_MAX_STAGES : stages;
-    if (store->run >= 0 && facts_write(store->run, facts) && detail_create(store, stages))
+    if (store->run >= 0 && facts_write(store->run, facts) && details_begin(store, stages))
         return true;
     return store_fault(store, error, "a run");
 }

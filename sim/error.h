@@ -2,7 +2,7 @@
  *
  * A fallible function takes `struct error *error` last, fills it and returns false or NULL; only
  * `main` turns an error into an exit status. A message is one line that names the file, the key and
- * what would be right; callers add nothing to it.
+ * what would be right; callers add nothing to it but a file that they alone know to be at fault.
  */
 #ifndef ESGSIM_SIM_ERROR_H
 #define ESGSIM_SIM_ERROR_H

@@ -137,6 +137,23 @@ expect "what follows -- is operands" 0 '"policies"'
 # ---- Outputs -----------------------------------------------------------------------------------
 
 printf 'time_ms,application\n1,a\n5,a\n' >"$folder/small.csv"
+cat >"$folder/typo.json" <<END
+{"base": "$here/$strict", "matrix": {"slo.facto": [1], "policy.name": ["fifo"]}}
+END
+run "$esgsim" sweep "$folder/typo.json" --out "$folder/typo.h5"
+expect_refusal "a fault that the matrix put into its base is told as the matrix's" \
+    'typo\.json: with slo\.facto=1 .*did you mean "factor"'
+sed -i 's/slo.facto"/slo.factor"/; s/"fifo"/"fifi"/' "$folder/typo.json"
+run "$esgsim" sweep "$folder/typo.json" --out "$folder/typo.h5"
+expect_refusal "and so is a policy's name" 'typo\.json: with .*policy\.name=fifi.*did you mean "fifo"'
+run sh -c 'ulimit -f 8; trap "" XFSZ; exec "$1" run "$2" --set requests=50 --timeline "$3"' sh "$esgsim" \
+    "$strict" "$folder/cut.json"
+if [ "$status" -eq 1 ] && grep -q 'cut.json: cannot be written' "$folder/err"; then
+    pass "a timeline for which there is no room names its file"
+else
+    explain "a timeline for which there is no room names its file" "status 1 and the file's name"
+fi
+rm -f "$folder/cut.json"
 cp "$folder/small.csv" "$folder/small.kept"
 cp "$strict" "$folder/strict.json"
 run "$esgsim" run "$folder/strict.json" --out "$folder/./strict.json"
@@ -189,6 +206,15 @@ else
 fi
 run sh -c '"$1" trace stats /dev/stdin <"$2"' sh "$esgsim" "$folder/small.csv"
 expect "a trace may come from standard input" 0 'requests  *2'
+run sh -c 'cat "$2" | "$1" check /dev/stdin' sh "$esgsim" "$folder/small.csv"
+expect "and so it is checked" 0 'ok \(arrival trace\)'
+run sh -c 'cat "$2" | "$1" check /dev/stdin' sh "$esgsim" "$strict"
+expect_refusal "JSON through a pipe is told for what it is" 'is JSON;.*from files only'
+run "$esgsim" check -
+expect_refusal "standard input is named" '/dev/stdin'
+cp workloads/clusters/esg-16.json "$folder/cluster"
+run "$esgsim" check "$folder/cluster"
+expect "JSON is told by its beginning, too" 0 'ok \(cluster\)'
 head -c 3000 "$esgsim" | tr -d '\000\n' >"$folder/bytes"
 run "$esgsim" trace stats "$folder/bytes"
 expect_refusal "bytes that are no text are told, not printed" 'not text'

@@ -36,6 +36,21 @@ if [ -z "$missing" ]; then
 else
     fail "measured data are installed with all that stands beside them" "$missing"
 fi
+# From where a document stands to where its link leads, which pictures also need.
+doc=$installed/share/doc/esgsim
+links=$(cd "$doc" && find . -name '*.md' | while read -r file; do
+    grep -o '](\([^):#]*\))' "$file" | sed 's/^](//; s/)$//' | while read -r link; do
+        echo "$(dirname "$file")/$link"
+    done
+done)
+missing=$(echo "$links" | while read -r link; do
+    [ -s "$doc/$link" ] || echo "$link"
+done)
+if [ -z "$missing" ] && echo "$links" | grep -q 'settings\.svg$'; then
+    pass "what the documents link to is installed, their pictures too"
+else
+    fail "what the documents link to is installed, their pictures too" "missing: $missing" "of: $links"
+fi
 if [ -e "$installed/include/esgsim/sim/state.h" ]; then
     fail "the simulator's own state is not a public header" "sim/state.h is installed"
 else

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "results/journal.h"
@@ -17,9 +18,10 @@ static const char precise[] =
     " \"precision\": {\"metric\": \"latency_ms_mean\", \"half_width\": 1.1, \"max_seeds\": 24}";
 
 static char folder[] = "/tmp/esgsim-campaign-XXXXXX";
-static const char *const names[] = {"sweep.json",   "a.h5",         "b.h5",        "c.h5",   "d.h5",
-                                    "e.h5",         "f.h5",         "g.h5",        "all.h5", "out",
-                                    "a.h5.journal", "b.h5.journal", "a.h5.partial"};
+static const char *const names[] = {"sweep.json",   "a.h5",    "b.h5",           "c.h5",
+                                    "d.h5",         "e.h5",    "f.h5",           "g.h5",
+                                    "all.h5",       "out",     "a.h5.journal",   "b.h5.journal",
+                                    "a.h5.partial", "link.h5", "link.h5.journal"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* Valid to the end; `name` is one of `names`. */
@@ -244,6 +246,30 @@ static void one_run_is_a_sweep_and_a_shard_without_runs_is_refused(void **state)
     assert_int_equal(access(in_folder("b.h5"), F_OK), -1);
 }
 
+/* Else two sweeps by two names of one file would know nothing of each other. */
+static void through_a_link_the_journal_lies_beside_the_results(void **state)
+{
+    (void)state;
+    struct stat status;
+    sweep_write(in_folder("sweep.json"), plain);
+    assert_int_equal(symlink("a.h5", in_folder("link.h5")), 0);
+    run_shard("link.h5", 1, 1);
+    assert_int_equal(lstat(in_folder("link.h5"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(lstat(in_folder("a.h5"), &status), 0);
+    assert_true(S_ISREG(status.st_mode));
+    /* What is no journal is never written over. */
+    FILE *journal = fopen(in_folder("a.h5.journal"), "w");
+    assert_non_null(journal);
+    assert_true(fputs("a file that is no journal but has its name", journal) >= 0);
+    (void)fprintf(journal, "%*s", 200, "");
+    assert_int_equal(fclose(journal), 0);
+    struct campaign_options options = options_of("link.h5", 1);
+    options.resume = true;
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("a.h5.journal: is not the journal of a sweep"));
+}
+
 static void no_seeds_and_senseless_precisions_are_refused(void **state)
 {
     static const char *const rests[][2] = {
@@ -358,6 +384,7 @@ int main(void)
         TEST(shards_that_overlap_are_missing_or_foreign_are_refused),
         TEST(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused),
         TEST(one_run_is_a_sweep_and_a_shard_without_runs_is_refused),
+        TEST(through_a_link_the_journal_lies_beside_the_results),
         TEST(no_seeds_and_senseless_precisions_are_refused),
         TEST(a_full_disk_keeps_what_had_finished_and_resuming_completes_it),
         TEST(an_interrupted_sweep_leaves_a_readable_file_and_goes_on),

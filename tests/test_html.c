@@ -143,15 +143,11 @@ static void assert_well_formed(const char *page)
 
 /* ---- Pages ---------------------------------------------------------------------------------- */
 
-#define ESG "policy.name=esg setting=light"
-#define FIFO "policy.name=fifo setting=light"
 static const struct fixture light[] = {
-    {"light", "esg", ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
-    {"light", "esg", ESG, 2, 0.92, 0.00024, RECORD_SUMMARY},
-    {"light", "esg", ESG, 3, 0.94, 0.00028, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 1, 0.50, 0.00050, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 2, 0.55, 0.00060, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 3, 0.60, 0.00070, RECORD_SUMMARY},
+    FIXTURE_ESG_RUNS,
+    FIXTURE_FIFO_RUN_1,
+    FIXTURE_FIFO_RUN_2,
+    FIXTURE_FIFO_RUN_3,
 };
 
 static const char svg[] =

@@ -80,16 +80,12 @@ static char *csv_of(const char *name)
 
 /* ---- Results made up ------------------------------------------------------------------------ */
 
-#define ESG "policy.name=esg setting=light"
-#define FIFO "policy.name=fifo setting=light"
 #define EDF "policy.name=edf setting=light"
 static const struct fixture light[] = {
-    {"light", "esg", ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
-    {"light", "esg", ESG, 2, 0.92, 0.00024, RECORD_SUMMARY},
-    {"light", "esg", ESG, 3, 0.94, 0.00028, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 1, 0.50, 0.00050, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 2, 0.55, 0.00060, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 3, 0.60, 0.00070, RECORD_SUMMARY},
+    FIXTURE_ESG_RUNS,
+    FIXTURE_FIFO_RUN_1,
+    FIXTURE_FIFO_RUN_2,
+    FIXTURE_FIFO_RUN_3,
     {"light", "edf", EDF, 1, 0.40, 0.00010, RECORD_SUMMARY},
 };
 
@@ -179,8 +175,8 @@ static void settings_stand_side_by_side_and_a_contender_keeps_its_look_in_all(vo
 {
     (void)state;
     static const struct fixture runs[] = {
-        {"light", "fifo", FIFO, 1, 0.50, 0.00050, RECORD_SUMMARY},
-        {"light", "esg", ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
+        FIXTURE_FIFO_RUN_1,
+        {"light", "esg", FIXTURE_ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
         {"heavy", "esg", "setting=heavy policy.name=esg", 1, 0.80, 0.00030, RECORD_SUMMARY},
     };
     struct figure_list list = drawn(results_write(runs, COUNT(runs), 0));
@@ -214,7 +210,7 @@ static void costs_are_parts_of_what_is_provisioned(void **state)
 static void jobs_are_counted_by_the_size_of_their_batch(void **state)
 {
     (void)state;
-    static const struct fixture run = {"light", "esg", ESG, 1, 0.9, 0.0002, RECORD_ALL};
+    static const struct fixture run = {"light", "esg", FIXTURE_ESG, 1, 0.9, 0.0002, RECORD_ALL};
     struct figure_list list = drawn(results_write(&run, 1, 300));
     char *csv = csv_of("batch-sizes-light");
     /* 100 batches of 1, 2, 3, 4, 1, … jobs: of ten jobs one alone, two in twos, seven in larger. */
@@ -235,7 +231,7 @@ static const char *requests_write(unsigned dropped)
 {
     static char path[600];
     struct error error = {0};
-    struct fixture fixture = {"light", "esg", ESG, 1, 0.9, 0.0002, RECORD_REQUESTS};
+    struct fixture fixture = {"light", "esg", FIXTURE_ESG, 1, 0.9, 0.0002, RECORD_REQUESTS};
     struct fixture_texts texts;
     struct measures applications[FIXTURE_APPLICATIONS];
     struct run_facts facts = fixture_facts(&fixture, &texts);

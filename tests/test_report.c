@@ -16,18 +16,12 @@
 #include "results/table.h"
 #include "tests/fixture_results.h"
 
-/* ESG's hit rates 0.90, 0.92, 0.94: mean 92, sd 2, half-width 4.303 × 2 / √3 = 5.0. FIFO costs 2.5
- * times as much at every seed: a saving of exactly 150 %. Its runs come in another order of seeds.
- */
-#define ESG "policy.name=esg setting=light"
-#define FIFO "policy.name=fifo setting=light"
+/* FIFO's runs come in another order of seeds. */
 static const struct fixture light[] = {
-    {"light", "esg", ESG, 1, 0.90, 0.00020, RECORD_SUMMARY},
-    {"light", "esg", ESG, 2, 0.92, 0.00024, RECORD_SUMMARY},
-    {"light", "esg", ESG, 3, 0.94, 0.00028, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 3, 0.60, 0.00070, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 1, 0.50, 0.00050, RECORD_SUMMARY},
-    {"light", "fifo", FIFO, 2, 0.55, 0.00060, RECORD_SUMMARY},
+    FIXTURE_ESG_RUNS,
+    FIXTURE_FIFO_RUN_3,
+    FIXTURE_FIFO_RUN_1,
+    FIXTURE_FIFO_RUN_2,
     {"heavy", "esg", "policy.name=esg setting=heavy policy.params.k=5", 1, 0.7, 0.0004,
      RECORD_SUMMARY},
     {"heavy", "esg", "policy.name=esg setting=heavy policy.params.k=10", 1, 0.8, 0.0004,
@@ -216,6 +210,34 @@ static void conditions_with_blanks_stay_together(void **state)
     report_close(&opened);
 }
 
+/* "a" holds a pair in its value and is one all the same. */
+static void what_is_alike_in_all_runs_is_said_once_and_in_no_title(void **state)
+{
+#define ALIKE "setting=light requests=1500 a={\"b\": \"c d=1\"} "
+#define OTHER "setting=heavy requests=1500 a={\"b\": \"c d=1\"} "
+    static const struct fixture runs[] = {
+        {"light", "esg", ALIKE "policy.name=esg policy.params.q=1 policy.params.k=5 x=0.1", 1, 0.9,
+         1, RECORD_SUMMARY},
+        {"light", "esg", ALIKE "policy.name=esg policy.params.q=1 policy.params.k=6 x=0.1", 1, 0.9,
+         1, RECORD_SUMMARY},
+        {"heavy", "esg", OTHER "policy.name=esg policy.params.q=1 policy.params.k=5 x=0.15", 1, 0.9,
+         1, RECORD_SUMMARY},
+    };
+    (void)state;
+    struct opened opened = report_open(runs, 3);
+    const struct report_scenario *scenarios = opened.report->scenarios;
+    assert_string_equal(opened.report->constants, "requests=1500 a={\"b\": \"c d=1\"} q=1");
+    assert_string_equal(scenarios[0].title, "light x=0.1");
+    assert_string_equal(scenarios[1].title, "heavy x=0.15");
+    assert_string_equal(scenarios[0].conditions, "requests=1500 a={\"b\": \"c d=1\"} x=0.1");
+    assert_string_equal(scenarios[0].contenders[1].title, "esg k=6");
+    assert_string_equal(scenarios[0].contenders[1].variant, "q=1 k=6");
+    char *text = printed(&opened, NULL, report_text);
+    assert_non_null(strstr(text, "\n  in all     requests=1500 a={\"b\": \"c d=1\"} q=1\n"));
+    free(text);
+    report_close(&opened);
+}
+
 /* A sweep of one's own policies is told apart as well as one with ESG in it. */
 static void without_esg_the_first_policy_is_compared_with_the_others(void **state)
 {
@@ -364,6 +386,7 @@ int main(void)
         cmocka_unit_test(the_published_figures_that_ship_can_be_read),
         cmocka_unit_test(bad_reference_files_are_refused),
         cmocka_unit_test(runs_of_one_label_make_one_contender),
+        cmocka_unit_test(what_is_alike_in_all_runs_is_said_once_and_in_no_title),
         cmocka_unit_test(conditions_with_blanks_stay_together),
         cmocka_unit_test(without_esg_the_first_policy_is_compared_with_the_others),
         cmocka_unit_test(comparisons_are_paired_by_seed),

@@ -38,8 +38,8 @@ static int folder_make(void **state)
 
 static int folder_remove(void **state)
 {
-    static const char *const names[] = {"a.h5",         "b.h5",         "bad.h5",
-                                        "a.h5.partial", "b.h5.partial", "dir"};
+    static const char *const names[] = {"a.h5",         "b.h5", "bad.h5", "a.h5.partial",
+                                        "b.h5.partial", "dir",  "link.h5"};
     char *folder = *state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[512];
@@ -343,6 +343,60 @@ static void a_run_without_an_end_is_left_out(void **state)
     (void)H5Fclose(file);
 }
 
+static hsize_t chunk_of(hid_t file, const struct fixture *run, const char *table, hsize_t *rows)
+{
+    char name[128];
+    hsize_t chunk = 0;
+    run_path(run, table, name);
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    hid_t properties = H5Dget_create_plist(dataset), space = H5Dget_space(dataset);
+    assert_int_equal(H5Pget_chunk(properties, 1, &chunk), 1);
+    assert_int_equal(H5Sget_simple_extent_dims(space, rows, NULL), 1);
+    (void)H5Sclose(space);
+    (void)H5Pclose(properties);
+    (void)H5Dclose(dataset);
+    return chunk;
+}
+
+/* A chunk is read as a whole: of one row in 4,096 that would take a hundred times as long. */
+static void a_table_has_no_chunk_longer_than_itself(void **state)
+{
+    char path[512];
+    const struct fixture *const runs[] = {&run_all};
+    enum { FEW = 7, MANY = 40000 };
+    for (size_t most = FEW; most <= MANY; most = most == FEW ? MANY : MANY + 1) {
+        hsize_t rows = 0;
+        file_write(path_in(state, "a.h5", path), runs, 1, most);
+        hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+        const hsize_t chunk = chunk_of(file, &run_all, "batches", &rows);
+        assert_true(most == FEW ? rows > 0 && rows < 4096 : rows > 4096);
+        assert_int_equal(chunk, most == FEW ? rows : 4096);
+        (void)H5Fclose(file);
+    }
+}
+
+static void a_link_stays_and_what_it_names_is_written(void **state)
+{
+    char path[512], link[512], beside[512];
+    struct stat status;
+    const struct fixture *const runs[] = {&run_summary, &run_all};
+    path_in(state, "a.h5", path);
+    assert_int_equal(symlink("a.h5", path_in(state, "link.h5", link)), 0);
+    /* At first it dangles. */
+    for (size_t count = 1; count <= 2; count++) {
+        struct error error = {0};
+        struct store *store = store_create(link, &error);
+        assert_non_null(store);
+        assert_int_equal(access(path_in(state, "a.h5.partial", beside), F_OK), 0);
+        store_abandon(store);
+        file_write(link, runs, count, 0);
+        assert_int_equal(lstat(link, &status), 0);
+        assert_true(S_ISLNK(status.st_mode));
+        assert_loads(path, count);
+    }
+}
+
 static void places_that_cannot_be_written_are_refused_at_once(void **state)
 {
     char path[512];
@@ -356,6 +410,8 @@ static void places_that_cannot_be_written_are_refused_at_once(void **state)
     assert_int_equal(mkdir(path_in(state, "dir", path), 0700), 0);
     assert_null(store_create(path, &error));
     assert_int_equal(error.kind, ERROR_INPUT);
+    assert_null(store_create("/proc/self/exe", &error));
+    assert_non_null(strstr(error.message, "/proc/self/exe: is not a regular file"));
 }
 
 static void long_names_are_cut_and_stay_distinct(void **state)
@@ -632,6 +688,8 @@ int main(void)
         WITH_FOLDER(a_run_is_stored_once),
         WITH_FOLDER(an_interrupted_write_leaves_the_earlier_file_alone),
         WITH_FOLDER(a_run_without_an_end_is_left_out),
+        WITH_FOLDER(a_table_has_no_chunk_longer_than_itself),
+        WITH_FOLDER(a_link_stays_and_what_it_names_is_written),
         WITH_FOLDER(places_that_cannot_be_written_are_refused_at_once),
         cmocka_unit_test(long_names_are_cut_and_stay_distinct),
         WITH_FOLDER(files_that_are_not_hdf5_are_refused),

@@ -77,6 +77,12 @@ static bool is_text(const char *line)
     return true;
 }
 
+static bool begins_json(const char *line)
+{
+    const char first = line[strspn(line, " \t")];
+    return first == '{' || first == '[';
+}
+
 static bool header_fault(const struct trace_reader *reader, const char *line,
                          const struct trace_layout *asked, struct error *error)
 {
@@ -87,6 +93,11 @@ static bool header_fault(const struct trace_reader *reader, const char *line,
         return line_fault(&reader->lines, error,
                           "is no header but bytes that are not text; a trace begins with one such "
                           "as '%s'",
+                          asked != NULL ? asked->header : trace_layout_esgsim.header);
+    if (begins_json(line))
+        return line_fault(&reader->lines, error,
+                          "is JSON; a trace begins with a header such as '%s', and JSON is read "
+                          "from files only that are neither compressed nor pipes",
                           asked != NULL ? asked->header : trace_layout_esgsim.header);
     if (asked == NULL)
         return line_fault(&reader->lines, error,

@@ -1,7 +1,8 @@
 /* Files that are whole or as they were: written beside, and named when finished.
  *
- * A name that stands for something other than a regular file (a device, a pipe, a link) is written
- * to as it is, since a rename would take its place.
+ * A name that stands for something other than a regular file (a device, a pipe) is written to as it
+ * is, since a rename would take its place. A link stays: what it names is written, and made where
+ * it is not there.
  */
 #ifndef ESGSIM_TRACES_WHOLE_FILE_H
 #define ESGSIM_TRACES_WHOLE_FILE_H
@@ -12,11 +13,18 @@
 #include "sim/error.h"
 
 struct whole_file {
-    char *path;
-    char *beside; /* where it is written: `path` with ".partial", or `path` itself */
+    char *path;   /* as it was given: for messages */
+    char *target; /* where links lead from there */
+    char *beside; /* where it is written: `target` with ".partial", or `path` itself */
     bool renames;
     FILE *stream; /* of whole_file_open */
 };
+
+/* The name that a file must take for `path` to name it: where a link, or a chain of them, leads, be
+ * that there or not; `path` itself where it is no link, or one that tells what a process has open
+ * (/dev/stdout, /proc/self/fd/1), which is no place. To be freed. NULL: ERROR_INPUT where links
+ * lead in a circle or cannot be read, ERROR_RUN without memory. */
+char *whole_file_target(const char *path, struct error *error);
 
 /* Chooses where the file of that name is written, and creates it there to see that it can be.
  * ERROR_INPUT: no name, a folder, or a place that cannot be written. Each is ended. */

@@ -1,6 +1,8 @@
 /* Any input file, recognised by what it holds. */
-#include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "traces/arrival_trace.h"
 #include "traces/capture/graph.h"
@@ -152,23 +154,37 @@ static bool ends_with(const char *path, const char *ending)
     return length >= own && strcmp(path + length - own, ending) == 0;
 }
 
-/* JSON by its name or its first character; all else is taken for a trace. */
+/* The beginning of a regular file, NUL-terminated; empty where there is none to be read. What comes
+ * through a pipe could not be read again. */
+static void read_beginning(const char *path, char *text, size_t size)
+{
+    struct stat status;
+    ssize_t length = 0;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        length = read(fd, text, size - 1);
+    if (fd >= 0)
+        (void)close(fd);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+/* By its name or its first character; all else is taken for a trace. */
 static bool looks_like_json(const char *path)
 {
+    char text[4096];
     if (ends_with(path, ".json"))
         return true;
-    if (ends_with(path, ".gz") || ends_with(path, ".csv"))
-        return false;
-    char *text = json_read_text(path, NULL, NULL);
-    bool found = text != NULL && strchr("{[", text[strspn(text, " \t\r\n\xEF\xBB\xBF")]) != NULL &&
-                 text[0] != '\0';
-    free(text);
-    return found;
+    read_beginning(path, text, sizeof text);
+    const char first = text[strspn(text, " \t\r\n\xEF\xBB\xBF")];
+    return first == '{' || first == '[';
 }
 
 bool input_check(const char *path, const char **kind, struct error *error)
 {
     *kind = "arrival trace";
+    if (strcmp(path, "-") == 0 && access(path, F_OK) != 0)
+        return error_input(error, "-: is not there; a trace on standard input is /dev/stdin, and "
+                                  "JSON is read from files only");
     if (ends_with(path, ".h5"))
         return error_input(error, "%s: is no input; read results with `esgsim report`", path);
     if (!looks_like_json(path))

@@ -137,8 +137,14 @@ struct sweep *sweep_load(const char *path, const struct override *overrides, siz
                          struct error *error);
 void sweep_free(struct sweep *sweep);
 
-/* The experiment of one run of a sweep: experiment_load with its overrides, setting_name filled. */
+/* The experiment of one run of a sweep: experiment_load with its overrides, setting_name filled.
+ * NULL: as sweep_fault tells it. */
 struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struct error *error);
+
+/* A fault of one run's input, which names the base's file, led by the sweep's and by what its
+ * matrix set in that run, where the fault may lie; any other as it is. Returns false. */
+bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *fault,
+                 struct error *error);
 
 /* Validates any input file of the product by its content (experiment, sweep, cluster, functions,
  * application, profile, network, arrival trace, reference figures); `kind` receives what it was

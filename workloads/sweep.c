@@ -556,15 +556,29 @@ void sweep_free(struct sweep *sweep)
     free(sweep);
 }
 
+bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *fault,
+                 struct error *error)
+{
+    const char *label = sweep->runs[run].label;
+    if (fault->kind == ERROR_INPUT && label[0] != '\0')
+        return error_input(error, "%s: with %.160s: %s", sweep->path, label, fault->message);
+    if (error != NULL)
+        *error = *fault;
+    return false;
+}
+
 struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struct error *error)
 {
     const struct sweep_run *chosen = &sweep->runs[run];
+    struct error fault = {0};
     struct experiment *experiment =
         sweep->base_text != NULL
             ? experiment_parse(sweep->base_text, sweep->base_path, sweep->directory,
-                               chosen->overrides, chosen->override_count, error)
-            : experiment_load(sweep->base_path, chosen->overrides, chosen->override_count, error);
-    if (experiment != NULL)
+                               chosen->overrides, chosen->override_count, &fault)
+            : experiment_load(sweep->base_path, chosen->overrides, chosen->override_count, &fault);
+    if (experiment == NULL)
+        (void)sweep_fault(sweep, run, &fault, error);
+    else
         (void)snprintf(experiment->setting_name, sizeof experiment->setting_name, "%s",
                        chosen->setting_name);
     return experiment;

@@ -14,6 +14,7 @@
 #include "sim/cli/runner.h"
 #include "sim/farm.h"
 #include "sim/version.h"
+#include "traces/whole_file.h"
 #include "workloads/loading.h"
 
 struct campaign {
@@ -56,10 +57,12 @@ static bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, 
     *plan = (struct plan){.experiment = sweep_experiment(sweep, run, error)};
     if (plan->experiment == NULL)
         return false;
-    plan->policy = runner_policy(plan->experiment, &plan->values, error);
+    struct error fault = {0};
+    plan->policy = runner_policy(plan->experiment, &plan->values, &fault);
     if (plan->policy != NULL)
         return true;
     plan_clear(plan);
+    (void)sweep_fault(sweep, run, &fault, error);
     return false;
 }
 
@@ -480,14 +483,14 @@ bool campaign_run(const struct sweep *sweep, const struct campaign_options *opti
                   struct error *error)
 {
     struct campaign campaign = {.sweep = sweep, .options = options};
-    char *journal_path = NULL;
-    bool good = asprintf(&journal_path, "%s.journal", options->out) >= 0;
-    if (!good) {
+    char *target = whole_file_target(options->out, error), *journal_path = NULL;
+    if (target != NULL && asprintf(&journal_path, "%s.journal", target) < 0) {
         journal_path = NULL;
         (void)error_run(error, "out of memory for the sweep");
     }
-    good = good && campaign_prepare(&campaign, error) && sweep_check(&campaign, error) &&
-           campaign_work(&campaign, journal_path, error);
+    free(target);
+    bool good = journal_path != NULL && campaign_prepare(&campaign, error) &&
+                sweep_check(&campaign, error) && campaign_work(&campaign, journal_path, error);
     free(journal_path);
     free(campaign.wanted);
     free(campaign.decided);

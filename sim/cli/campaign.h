@@ -15,8 +15,9 @@
 #include "workloads/experiment.h"
 
 struct campaign_options {
-    const char *out;        /* the results file; OUT.journal lies beside it until all is done */
-    uint64_t jobs;          /* worker processes at a time */
+    const char *out; /* the results file, or a link to it; beside it lies its .journal until all
+is done */
+    uint64_t jobs;   /* worker processes at a time */
     uint64_t shard, shards; /* shard of shards, from 1 */
     bool resume;            /* go on with what OUT.journal holds */
     bool quiet;

@@ -125,7 +125,13 @@ static bool write_report(const struct options *options, const struct subject *su
         return print(options, subject, stdout, error);
     if (!whole_file_open(&file, options->out, error))
         return false;
-    return whole_file_end(&file, print(options, subject, file.stream, error), error);
+    struct error fault = {0};
+    const bool printed = print(options, subject, file.stream, &fault);
+    if (!printed && ferror(file.stream))
+        (void)error_run(error, "%s: %s", options->out, fault.message);
+    else if (!printed && error != NULL)
+        *error = fault;
+    return whole_file_end(&file, printed, error);
 }
 
 static bool run_against(const struct options *options, struct error *error)

@@ -1,6 +1,5 @@
 /* The network loader, and resizing and memory planning of whatever it accepts. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/fuzz/input.h"
 #include "traces/capture/graph.h"

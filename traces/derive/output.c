@@ -1,11 +1,11 @@
 #include "traces/derive/output.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "traces/whole_file.h"
 
 double output_round(double value)
 {
@@ -78,30 +78,19 @@ bool output_latency(cJSON *function, const struct output_grid *grid, struct erro
     return true;
 }
 
-static bool write_text(const char *path, const char *text, struct error *error)
-{
-    FILE *out = fopen(path, "w");
-    if (out == NULL)
-        return error_run(error, "%s: cannot be written: %s", path, strerror(errno));
-    bool fine = fputs(text, out) >= 0 && fputc('\n', out) != EOF;
-    if (fclose(out) != 0 || !fine)
-        return error_run(error, "%s: cannot be written: %s", path, strerror(errno));
-    return true;
-}
-
 bool output_write(const cJSON *profile, const char *folder, const char *name, struct error *error)
 {
+    struct whole_file file;
     char *path = NULL;
-    char *beside = NULL;
     char *text = cJSON_Print(profile);
-    bool fine = text != NULL && asprintf(&path, "%s/%s", folder, name) >= 0 &&
-                asprintf(&beside, "%s/.%s.part", folder, name) >= 0;
+    bool fine = text != NULL && asprintf(&path, "%s/%s", folder, name) >= 0;
     if (!fine)
         error_run(error, "%s/%s: out of memory", folder, name);
-    fine = fine && write_text(beside, text, error);
-    if (fine && rename(beside, path) != 0)
-        fine = error_run(error, "%s: cannot be renamed to %s: %s", beside, path, strerror(errno));
-    free(beside);
+    fine = fine && whole_file_open(&file, path, error);
+    if (fine) {
+        (void)fprintf(file.stream, "%s\n", text);
+        fine = whole_file_end(&file, true, error);
+    }
     free(path);
     cJSON_free(text);
     return fine;
