@@ -223,6 +223,33 @@ capture-toolkit:
 capture: capture-toolkit ## build the tool that measures networks on a GPU (needs the CUDA toolkit)
 	@$(MAKE) $(BUILD)/capture
 
+# Something in the GPU's place, to run the tool's other half where none is: tests/cuda/stand_in.h.
+STAND_IN := $(BUILD)/tests/cuda/libraries
+STAND_IN_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/cuda/*.c)) $(BUILD)/tests/cuda/arithmetic.o
+
+$(STAND_IN_OBJ): DEFINES := -isystem $(CUDA)/include -fPIC -fvisibility=hidden -pthread
+
+$(BUILD)/tests/cuda/arithmetic.o: tests/cuda/arithmetic.cc tests/cuda/stand_in.h \
+                                  $(wildcard traces/capture/kernels*)
+	@mkdir -p $(@D)
+	$(SAY) compile $@
+	$(Q)$(CXX) -std=c++17 -D_GNU_SOURCE -ffp-contract=off -Wall -Wextra -Werror -O1 $(SANITIZE) $(CFLAGS) \
+	  $(DEFINES) -I. -c $< -o $@
+
+$(STAND_IN)/libcuda.so.1: $(STAND_IN_OBJ)
+	@mkdir -p $(@D)
+	$(SAY) link $@
+	$(Q)$(CXX) $(SANITIZE) $(CFLAGS) -shared -pthread -o $@ $^ -lm
+	@for name in libcublas.so.13 libcublasLt.so.13 libcudnn.so.9; do ln -sf $(@F) $(@D)/$$name; done
+
+.PHONY: test-capture
+test-capture: capture-toolkit ## run the capture tool on a stand-in for the GPU (needs the CUDA toolkit)
+	@$(MAKE) all capture
+	@$(MAKE) $(SAN_FLAGS) $(SAN_BUILD)/capture
+	@$(MAKE) $(STAND_IN)/libcuda.so.1
+	@$(MAKE) $(SAN_FLAGS) $(SAN_BUILD)/tests/cuda/libraries/libcuda.so.1
+	@BUILD=$(BUILD) SAN_BUILD=$(SAN_BUILD) sh tests/capture.sh
+
 # ---- The main job ----------------------------------------------------------------------------
 
 SWEEP     ?= workloads/experiments/paper.json

@@ -562,8 +562,17 @@ static bool go_on(struct session *s, struct error *error)
     return fault.kind == ERROR_NONE;
 }
 
+/* A signal ends a capture behind the point under way; anything else it ends at once. */
+static void catch_signals(void)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
 static bool run_session(struct session *s, double budget_s, struct error *error)
 {
+    catch_signals();
     const double start = measure_now_ms();
     size_t taken = 0;
     for (;;) {
@@ -645,9 +654,6 @@ int main(int argc, char **argv)
         return measure_worker(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "replay") == 0)
         return replay_command(argc - 1, argv + 1);
-    const struct sigaction action = {.sa_handler = on_signal};
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
     const bool good = read_options(argc, argv, &options, &error) && run(&options, &error);
     free(options.names_text);
     if (good)

@@ -31,7 +31,10 @@ struct step {
     cudnnConvolutionDescriptor_t convolution;
     int algorithm;
     cudnnMathType_t arithmetic;
-    CUdeviceptr pointers; /* attention: arrays of heads' addresses */
+    /* Attention: */
+    CUdeviceptr pointers; /* arrays of heads' addresses */
+    CUdeviceptr scores, own_scores;
+    size_t score_rows; /* of a head: queries, and rows that nobody reads */
 };
 
 struct executor {
@@ -525,9 +528,29 @@ static CUdeviceptr place_of(const struct executor *e, size_t node)
     return e->places[node];
 }
 
+/* Scores of a head begin where tensor cores can take sixteen bytes at once (cuBLAS asks for that of
+ * batched products): where a head's rows do not come to that, rows are left out between heads, in
+ * memory of its own. */
+static bool place_scores(struct executor *e, struct step *step, size_t heads, size_t queries,
+                         size_t keys, struct error *error)
+{
+    enum { TOGETHER = 16 };
+    step->scores = e->activation_block + e->arena.scratch[step->node];
+    step->score_rows = queries;
+    while (step->score_rows * keys * e->element % TOGETHER != 0)
+        step->score_rows++;
+    if (step->score_rows == queries)
+        return true;
+    if (!allocate(e, &step->own_scores, heads * step->score_rows * keys * e->element,
+                  "memory for scores", error))
+        return false;
+    step->scores = step->own_scores;
+    return true;
+}
+
 /* Addresses of each head of each item in query, key, value, scores and output, five arrays behind
  * each other. */
-static bool plan_attention(const struct executor *e, struct step *step, struct error *error)
+static bool plan_attention(struct executor *e, struct step *step, struct error *error)
 {
     const struct graph_node *node = &e->graph->nodes[step->node];
     const struct graph_shape *query = &e->graph->nodes[node->inputs[0]].shape;
@@ -536,7 +559,9 @@ static bool plan_attention(const struct executor *e, struct step *step, struct e
     const size_t items = (size_t)query->dims[0];
     const size_t width = (size_t)query->dims[2] / heads;
     const size_t total = heads * items;
-    const size_t scores = (size_t)(query->dims[1] * key->dims[1]) * e->element;
+    if (!place_scores(e, step, total, (size_t)query->dims[1], (size_t)key->dims[1], error))
+        return false;
+    const size_t scores = step->score_rows * (size_t)key->dims[1] * e->element;
     CUdeviceptr *host = calloc(5 * total, sizeof *host);
     if (host == NULL)
         return error_run(error, "%s: out of memory", e->graph->path);
@@ -547,7 +572,7 @@ static bool plan_attention(const struct executor *e, struct step *step, struct e
         host[i] = place_of(e, node->inputs[0]) + by_query + head;
         host[total + i] = place_of(e, node->inputs[1]) + by_key + head;
         host[2 * total + i] = place_of(e, node->inputs[2]) + by_key + head;
-        host[3 * total + i] = e->activation_block + e->arena.scratch[step->node] + i * scores;
+        host[3 * total + i] = step->scores + i * scores;
         host[4 * total + i] = place_of(e, step->node) + by_query + head;
     }
     const size_t bytes = 5 * total * sizeof *host;
@@ -652,14 +677,16 @@ static bool find_kernels(struct executor *e, struct error *error)
     return good;
 }
 
-static bool plan_steps(struct executor *e, const struct lane *lane, struct error *error)
+/* cuDNN is asked where it will be used: with the lane's context current. */
+static bool plan_convolutions(struct executor *e, const struct lane *lane, struct error *error)
 {
-    for (size_t s = 0; s < e->step_count; s++) {
-        const enum graph_kind kind = e->graph->nodes[e->steps[s].node].kind;
-        if (takes_norm(kind) && !plan_convolution(e, lane, &e->steps[s], error))
-            return false;
-    }
-    return make_memory(e, error);
+    bool good = device_check(e->device, e->device->api.cuCtxSetCurrent(lane->partition.context),
+                             "a lane's context", error);
+    for (size_t s = 0; good && s < e->step_count; s++)
+        if (takes_norm(e->graph->nodes[e->steps[s].node].kind))
+            good = plan_convolution(e, lane, &e->steps[s], error);
+    (void)e->device->api.cuCtxSetCurrent(e->device->context);
+    return good;
 }
 
 /* Inputs are written into the arena once: a graph's inputs stay alive until their last reader, and
@@ -688,7 +715,8 @@ static bool plan_arena(struct executor *e, struct error *error)
 static bool build(struct executor *e, uint64_t seed, const struct lane *lane, struct error *error)
 {
     if (!find_kernels(e, error) || !plan_arena(e, error) || !make_steps(e, error) ||
-        !make_weights(e, seed, error) || !plan_steps(e, lane, error))
+        !make_weights(e, seed, error) || !plan_convolutions(e, lane, error) ||
+        !make_memory(e, error))
         return false;
     for (size_t s = 0; s < e->step_count; s++)
         if (e->graph->nodes[e->steps[s].node].kind == GRAPH_ATTENTION &&
@@ -736,6 +764,8 @@ static void free_step(const struct executor *e, struct step *step)
         (void)api->cudnnDestroyConvolutionDescriptor(step->convolution);
     if (step->pointers != 0)
         (void)api->cuMemFree(step->pointers);
+    if (step->own_scores != 0)
+        (void)api->cuMemFree(step->own_scores);
 }
 
 void executor_free(struct executor *e)
@@ -935,15 +965,14 @@ static bool run_attention(const struct call *c)
     void *const *p[5];
     for (size_t i = 0; i < 5; i++)
         p[i] = (void *const *)(c->step->pointers + i * (size_t)total * sizeof(CUdeviceptr));
-    const CUdeviceptr scores = c->e->activation_block + c->e->arena.scratch[c->step->node];
     if (!device_check_cublas(
             api->cublasGemmBatchedEx(c->lane->cublas, CUBLAS_OP_T, CUBLAS_OP_N, keys, queries,
                                      width, &one, (const void *const *)p[1], type, features,
                                      (const void *const *)p[0], type, features, &zero, p[3], type,
                                      keys, total, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
             c->node->name, c->error) ||
-        !run_softmax(c, scores, scores, (size_t)total * (size_t)queries, keys, 1,
-                     1.0F / sqrtf((float)width)))
+        !run_softmax(c, c->step->scores, c->step->scores, (size_t)total * c->step->score_rows, keys,
+                     1, 1.0F / sqrtf((float)width)))
         return false;
     return device_check_cublas(
         api->cublasGemmBatchedEx(c->lane->cublas, CUBLAS_OP_N, CUBLAS_OP_N, width, queries, keys,

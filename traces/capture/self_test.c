@@ -128,6 +128,8 @@ static bool run_sides(struct side sides[static PAIR], struct error *error)
 {
     pthread_t threads[PAIR];
     int started = 0;
+    /* A green context may be current in one thread only. */
+    (void)sides[0].device->api.cuCtxSetCurrent(sides[0].device->context);
     while (started < PAIR &&
            pthread_create(&threads[started], NULL, run_side, &sides[started]) == 0)
         started++;

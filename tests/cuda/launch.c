@@ -1,0 +1,174 @@
+/* Our kernels: the machine code as the build made it, looked into but not run, and launches. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/cuda/stand_in.h"
+
+enum { FATBIN_MAGIC = 0x5550, MACHINE_CODE = 2, INTERMEDIATE = 1, ARCHITECTURE = 90 };
+
+/* The layout that nvcc gives a fat binary: a header, and entries behind each other. */
+struct fatbin {
+    uint32_t magic;
+    uint16_t version, header;
+    uint64_t bytes; /* behind the header */
+};
+
+struct fatbin_entry {
+    uint16_t kind, version;
+    uint32_t header;
+    uint64_t bytes; /* behind the header */
+    uint32_t packed, unknown;
+    uint16_t minor, major;
+    uint32_t architecture;
+};
+
+struct library {
+    struct handle handle;
+    const char *code; /* for this architecture */
+    size_t bytes;
+};
+
+struct kernel {
+    struct handle handle;
+    struct library *library;
+    int index;
+    char name[64];
+};
+
+/* The entry that a device of ARCHITECTURE takes: its machine code, or else an intermediate one that
+ * is not newer. */
+static bool find_code(const char *image, const char **code, size_t *bytes)
+{
+    struct fatbin head;
+    memcpy(&head, image, sizeof head);
+    if (head.magic != 0xba55ed50U || head.header < sizeof head)
+        return false;
+    bool found = false;
+    for (uint64_t at = 0; at + sizeof(struct fatbin_entry) <= head.bytes && !found;) {
+        struct fatbin_entry entry;
+        memcpy(&entry, image + head.header + at, sizeof entry);
+        found = (entry.kind == MACHINE_CODE && entry.architecture == ARCHITECTURE) ||
+                (entry.kind == INTERMEDIATE && entry.architecture <= ARCHITECTURE);
+        *code = image + head.header + at + entry.header;
+        *bytes = (size_t)entry.bytes;
+        at += entry.header + entry.bytes;
+    }
+    return found;
+}
+
+CUresult cuLibraryLoadData(CUlibrary *place, const void *code, CUjit_option *options, void **values,
+                           unsigned count, CUlibraryOption *library_options, void **library_values,
+                           unsigned library_count)
+{
+    const CUresult result = enter("cuLibraryLoadData", NEED_CONTEXT);
+    const char *found = NULL;
+    size_t bytes = 0;
+    if (result != CUDA_SUCCESS)
+        return leave(result);
+    if (options != NULL || values != NULL || count != 0 || library_options != NULL ||
+        library_values != NULL || library_count != 0)
+        return leave(refuse(CUDA_ERROR_INVALID_VALUE, "options are not made up for"));
+    if (!find_code(code, &found, &bytes))
+        return leave(refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, "nothing for compute capability 9.0"));
+    struct library *library = handle_create(HANDLE_LIBRARY, sizeof *library);
+    if (library == NULL)
+        return leave(CUDA_ERROR_OUT_OF_MEMORY);
+    library->code = found;
+    library->bytes = bytes;
+    *place = (CUlibrary)(void *)library;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuLibraryUnload(CUlibrary handle)
+{
+    const CUresult result = enter("cuLibraryUnload", NEED_CONTEXT);
+    const void *library = result == CUDA_SUCCESS ? handle_end(handle, HANDLE_LIBRARY) : NULL;
+    if (result != CUDA_SUCCESS)
+        return leave(result);
+    return leave(library == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+}
+
+CUresult cuLibraryGetKernel(CUkernel *place, CUlibrary handle, const char *name)
+{
+    char symbol[80];
+    const CUresult result = enter("cuLibraryGetKernel", NEED_CONTEXT);
+    if (result != CUDA_SUCCESS)
+        return leave(result);
+    struct library *library = handle_find(handle, HANDLE_LIBRARY);
+    if (library == NULL)
+        return leave(CUDA_ERROR_INVALID_HANDLE);
+    (void)snprintf(symbol, sizeof symbol, ".text.%s", name);
+    if (kernel_find(name) < 0 ||
+        memmem(library->code, library->bytes, symbol, strlen(symbol) + 1) == NULL)
+        return leave(refuse(CUDA_ERROR_NOT_FOUND, "no kernel %s", name));
+    struct kernel *kernel = handle_create(HANDLE_KERNEL, sizeof *kernel);
+    if (kernel == NULL)
+        return leave(CUDA_ERROR_OUT_OF_MEMORY);
+    kernel->library = library;
+    kernel->index = kernel_find(name);
+    (void)snprintf(kernel->name, sizeof kernel->name, "%s", name);
+    *place = (CUkernel)(void *)kernel;
+    return leave(CUDA_SUCCESS);
+}
+
+/* ---- Launches -------------------------------------------------------------------------------- */
+
+static bool check_extents(struct stream *stream, const struct kernel *kernel,
+                          const struct touched *touched)
+{
+    char what[96];
+    for (size_t i = 0; i < touched->count; i++) {
+        const struct extent *extent = &touched->extents[i];
+        (void)snprintf(what, sizeof what, "%s, %s", kernel->name, extent->what);
+        if (extent->at == 0 && strcmp(extent->what, "scale") != 0 &&
+            strcmp(extent->what, "shift") != 0) {
+            fault("%s is NULL", what);
+            return false;
+        }
+        if (extent->at != 0 &&
+            !memory_access(stream, extent->at, extent->bytes, extent->write, what))
+            return false;
+    }
+    return true;
+}
+
+static CUresult launch(const struct kernel *kernel, struct stream *stream, unsigned blocks,
+                       unsigned threads, void **parameters)
+{
+    enum { THREADS = 256 }; /* what block_sum and block_max of the kernels take for granted */
+    if (kernel == NULL || stream == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!kernel->library->handle.alive)
+        return refuse(CUDA_ERROR_INVALID_HANDLE, "%s: its library was unloaded", kernel->name);
+    if (blocks == 0 || blocks > INT32_MAX || threads == 0 || threads > 1024)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "%s: %u blocks of %u threads", kernel->name, blocks,
+                      threads);
+    const struct touched touched = kernel_touches(kernel->index, parameters, blocks);
+    if (touched.by_row && threads != THREADS)
+        fault("%s: blocks of %u threads", kernel->name, threads);
+    if (touched.elements < 1)
+        fault("%s: nothing to do", kernel->name);
+    if (!check_extents(stream, kernel, &touched))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    if (touched.elements <= settings()->compute &&
+        !kernel_run(kernel->index, parameters, blocks, threads, touched.by_row))
+        fault("%s: threads wait for others that have ended", kernel->name);
+    stream_issue(stream, 0, settings()->floor_ms);
+    count_launch();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction kernel, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                        unsigned threads_x, unsigned threads_y, unsigned threads_z,
+                        unsigned shared_bytes, CUstream stream, void **parameters, void **extra)
+{
+    CUresult result = enter("cuLaunchKernel", NEED_CONTEXT);
+    if (result == CUDA_SUCCESS &&
+        (blocks_y != 1 || blocks_z != 1 || threads_y != 1 || threads_z != 1 || shared_bytes != 0 ||
+         parameters == NULL || extra != NULL))
+        result = refuse(CUDA_ERROR_INVALID_VALUE, "not how our kernels are launched");
+    if (result == CUDA_SUCCESS)
+        result = launch(handle_find(kernel, HANDLE_KERNEL), stream_find(stream), blocks_x,
+                        threads_x, parameters);
+    return leave(result);
+}
