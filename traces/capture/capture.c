@@ -475,7 +475,8 @@ static take *const takers[PLAN_TABLES] = {
     [PLAN_COLOCATION] = take_colocation,
 };
 
-/* Takes a point and writes how it ended. False only where the file cannot be written. */
+/* Takes a point and writes how it ended. False where the file cannot be written, or where the device
+ * is lost: the points after it wait for the next run. */
 static bool take_point(struct session *s, struct plan_point *point, struct error *error)
 {
     char key[PLAN_KEY];
@@ -498,7 +499,11 @@ static bool take_point(struct session *s, struct plan_point *point, struct error
     printf("%-11s %-70s %8.2f s%s%s\n", row.what, key, row.spent_s,
            good ? "" : "  failed: ", fault.message);
     (void)fflush(stdout);
-    return capture_file_append(s->file, CAPTURE_PLAN, &row, 1, error);
+    if (!capture_file_append(s->file, CAPTURE_PLAN, &row, 1, error))
+        return false;
+    return good || s->measure.alive(s->measure.state, &fault) ||
+           error_run(error, "%s: the device is lost; run again to go on with the file",
+                     fault.message);
 }
 
 /* The point of a row of /plan; NULL where this plan has none. */

@@ -17,9 +17,11 @@ struct measure_samples {
 };
 
 /* Each fills its samples or returns false with an error, after which the point counts as failed and
- * the capture goes on; a device that is lost makes all further points fail. */
+ * the capture goes on, unless the device is lost. */
 struct measure {
     void *state;
+    /* False with an error after a fault that spoils all that comes after it in this process. */
+    bool (*alive)(void *state, struct error *error);
     bool (*latency)(void *state, const struct plan *plan, const struct plan_point *point,
                     struct measure_samples *samples, struct error *error);
     /* One set of samples for each member. */

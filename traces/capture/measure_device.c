@@ -329,6 +329,7 @@ static void *run_member(void *argument)
             r->samples->ms[r->samples->count++] = ms;
     }
     stopwatch_destroy(&timer);
+    (void)r->device->api.cuCtxSetCurrent(r->device->context);
     return NULL;
 }
 
@@ -573,6 +574,15 @@ static bool measure_share(void *state, double from_percent, double to_percent,
     return good;
 }
 
+/* After a fault in a kernel every call of the process returns its error. */
+static bool measure_alive(void *state, struct error *error)
+{
+    struct session *s = state;
+    return device_check(&s->device, s->device.api.cuCtxSetCurrent(s->device.context), "the device",
+                        error) &&
+           device_check(&s->device, s->device.api.cuCtxSynchronize(), "the device", error);
+}
+
 static void measure_close(void *state)
 {
     struct session *s = state;
@@ -614,6 +624,7 @@ bool measure_open_device(struct measure *measure, struct capture_about *about, s
     }
     *measure = (struct measure){
         .state = s,
+        .alive = measure_alive,
         .latency = measure_latency,
         .colocation = measure_colocation,
         .copies = measure_copies,

@@ -127,6 +127,13 @@ static bool rehearse_share(void *state, double from_percent, double to_percent,
     return true;
 }
 
+static bool rehearse_alive(void *state, struct error *error)
+{
+    (void)state;
+    (void)error;
+    return true;
+}
+
 static void rehearse_close(void *state)
 {
     gsl_rng_free(state);
@@ -141,6 +148,7 @@ bool measure_open_rehearsal(struct measure *measure, struct capture_about *about
     gsl_rng_set(rng, 1);
     *measure = (struct measure){
         .state = rng,
+        .alive = rehearse_alive,
         .latency = rehearse_latency,
         .colocation = rehearse_colocation,
         .copies = rehearse_copies,

@@ -107,6 +107,7 @@ replay() {
         { "$capture" replay $(files "$set") --policy "$policies" --out "$results/$set.replay.h5" "$@" ||
             echo "proof.sh: a replay of set $set failed"; } 2>&1 | tee -a "$results/replay.log"
     done
+    ! grep -q '^proof.sh: a replay' "$results/replay.log"
 }
 
 compare() {
