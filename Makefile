@@ -64,11 +64,11 @@ HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h \
 CUDA     ?= /usr/local/cuda
 CUDA_SRC := $(patsubst %,traces/capture/%.c,device executor measure_device self_test replay_device)
 CAPTURE_SRC := $(filter-out $(LIB_SRC) $(CUDA_SRC),$(wildcard traces/capture/*.c)) \
-               $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC))
+               $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC) $(wildcard tests/cuda/*.c))
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) \
             $(wildcard tests/fuzz/*.c tests/plugins/*.c sim/examples/*.c) $(CAPTURE_SRC)
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/derive/*.h tests/*.h \
-            tests/fuzz/*.h) $(filter-out $(HEADERS),$(wildcard traces/capture/*.h))
+            tests/fuzz/*.h tests/cuda/*.h) $(filter-out $(HEADERS),$(wildcard traces/capture/*.h))
 
 # What plays and writes a replay, for a program that is not esgsim.
 REPLAY_OBJ := $(patsubst %,$(BUILD)/%.o,results/replay results/store_write results/hdf5_table \
@@ -242,13 +242,15 @@ $(STAND_IN)/libcuda.so.1: $(STAND_IN_OBJ)
 	$(Q)$(CXX) $(SANITIZE) $(CFLAGS) -shared -pthread -o $@ $^ -lm
 	@for name in libcublas.so.13 libcublasLt.so.13 libcudnn.so.9; do ln -sf $(@F) $(@D)/$$name; done
 
-.PHONY: test-capture
+.PHONY: test-capture capture-suite
 test-capture: capture-toolkit ## run the capture tool on a stand-in for the GPU (needs the CUDA toolkit)
-	@$(MAKE) all capture
-	@$(MAKE) $(SAN_FLAGS) $(SAN_BUILD)/capture
-	@$(MAKE) $(STAND_IN)/libcuda.so.1
-	@$(MAKE) $(SAN_FLAGS) $(SAN_BUILD)/tests/cuda/libraries/libcuda.so.1
+	@$(MAKE) all capture-suite
 	@BUILD=$(BUILD) SAN_BUILD=$(SAN_BUILD) sh tests/capture.sh
+
+# Of `make test`, where the toolkit is; elsewhere the suite says that it is skipped.
+HAVE_TOOLKIT := $(and $(wildcard $(CUDA)/include/cudnn.h),$(wildcard $(CUDA)/bin/nvcc))
+capture-suite: $(if $(HAVE_TOOLKIT),$(BUILD)/capture $(STAND_IN)/libcuda.so.1)
+	@$(if $(HAVE_TOOLKIT),$(MAKE) $(SAN_FLAGS) $(SAN_BUILD)/capture $(SAN_BUILD)/tests/cuda/libraries/libcuda.so.1,:)
 
 # ---- The main job ----------------------------------------------------------------------------
 
@@ -302,13 +304,13 @@ suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS) \
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
-	@$(MAKE) all
+	@$(MAKE) all capture-suite
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
 check: deps-lint ## all tests, static analysis and formatting
-	@$(MAKE) all lint-findings
+	@$(MAKE) all capture-suite lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 

@@ -365,9 +365,9 @@ static const struct proposal *find_proposal(const struct convolution *c, int alg
 }
 
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t in, const cudnnFilterDescriptor_t filter,
-    const cudnnConvolutionDescriptor_t convolution, const cudnnTensorDescriptor_t out, int wanted,
-    int *count, cudnnConvolutionFwdAlgoPerf_t *found)
+    cudnnHandle_t handle, cudnnTensorDescriptor_t in, cudnnFilterDescriptor_t filter,
+    cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t out, int wanted, int *count,
+    cudnnConvolutionFwdAlgoPerf_t *found)
 {
     struct convolution shape;
     struct proposal proposals[PROPOSALS];
@@ -390,9 +390,9 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
-    cudnnHandle_t handle, const cudnnFilterDescriptor_t filter, const cudnnTensorDescriptor_t out,
-    const cudnnConvolutionDescriptor_t convolution, const cudnnTensorDescriptor_t in, int wanted,
-    int *count, cudnnConvolutionBwdDataAlgoPerf_t *found)
+    cudnnHandle_t handle, cudnnFilterDescriptor_t filter, cudnnTensorDescriptor_t out,
+    cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t in, int wanted, int *count,
+    cudnnConvolutionBwdDataAlgoPerf_t *found)
 {
     struct convolution shape;
     struct proposal proposals[PROPOSALS];
@@ -431,8 +431,8 @@ static cudnnStatus_t workspace_of(const void *in, const void *filter, const void
 }
 
 cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t in, const cudnnFilterDescriptor_t filter,
-    const cudnnConvolutionDescriptor_t convolution, const cudnnTensorDescriptor_t out,
+    cudnnHandle_t handle, cudnnTensorDescriptor_t in, cudnnFilterDescriptor_t filter,
+    cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t out,
     cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes)
 {
     cudnnStatus_t status = enter_cudnn("cudnnGetConvolutionForwardWorkspaceSize");
@@ -444,8 +444,8 @@ cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
-    cudnnHandle_t handle, const cudnnFilterDescriptor_t filter, const cudnnTensorDescriptor_t out,
-    const cudnnConvolutionDescriptor_t convolution, const cudnnTensorDescriptor_t in,
+    cudnnHandle_t handle, cudnnFilterDescriptor_t filter, cudnnTensorDescriptor_t out,
+    cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t in,
     cudnnConvolutionBwdDataAlgo_t algorithm, size_t *bytes)
 {
     cudnnStatus_t status = enter_cudnn("cudnnGetConvolutionBackwardDataWorkspaceSize");
@@ -513,12 +513,12 @@ static cudnnStatus_t convolve(cudnnHandle_t handle, const struct convolution *sh
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
-                                      const cudnnTensorDescriptor_t in, const void *x,
-                                      const cudnnFilterDescriptor_t filter, const void *filters,
-                                      const cudnnConvolutionDescriptor_t convolution,
+                                      cudnnTensorDescriptor_t in, const void *x,
+                                      cudnnFilterDescriptor_t filter, const void *filters,
+                                      cudnnConvolutionDescriptor_t convolution,
                                       cudnnConvolutionFwdAlgo_t algorithm, void *workspace,
                                       size_t workspace_bytes, const void *beta,
-                                      const cudnnTensorDescriptor_t out, void *y)
+                                      cudnnTensorDescriptor_t out, void *y)
 {
     struct convolution shape;
     cudnnStatus_t status = enter_cudnn("cudnnConvolutionForward");
@@ -534,13 +534,12 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
 }
 
 cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alpha,
-                                           const cudnnFilterDescriptor_t filter,
-                                           const void *filters, const cudnnTensorDescriptor_t out,
-                                           const void *x,
-                                           const cudnnConvolutionDescriptor_t convolution,
+                                           cudnnFilterDescriptor_t filter, const void *filters,
+                                           cudnnTensorDescriptor_t out, const void *x,
+                                           cudnnConvolutionDescriptor_t convolution,
                                            cudnnConvolutionBwdDataAlgo_t algorithm, void *workspace,
                                            size_t workspace_bytes, const void *beta,
-                                           const cudnnTensorDescriptor_t in, void *y)
+                                           cudnnTensorDescriptor_t in, void *y)
 {
     struct convolution shape;
     cudnnStatus_t status = enter_cudnn("cudnnConvolutionBackwardData");

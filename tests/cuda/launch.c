@@ -4,7 +4,7 @@
 
 #include "tests/cuda/stand_in.h"
 
-enum { FATBIN_MAGIC = 0x5550, MACHINE_CODE = 2, INTERMEDIATE = 1, ARCHITECTURE = 90 };
+enum { MACHINE_CODE = 2, INTERMEDIATE = 1, ARCHITECTURE = 90 };
 
 /* The layout that nvcc gives a fat binary: a header, and entries behind each other. */
 struct fatbin {

@@ -201,11 +201,11 @@ void count_launch(void)
         (void)fprintf(stderr, "stand-in: the device is lost, as was asked for\n");
 }
 
-CUresult enter(const char *name, enum need need)
+CUresult enter(const char *of, enum need need)
 {
     (void)settings();
     (void)pthread_mutex_lock(&lock);
-    function = name;
+    function = of;
     if (need == NEED_NOTHING)
         return CUDA_SUCCESS;
     if (!driver_ready())

@@ -93,7 +93,7 @@ enum need { NEED_NOTHING, NEED_DRIVER, NEED_CONTEXT };
 
 /* Every function begins with this, which takes the one lock, and ends with leave, whatever it
  * returned. Anything but success is to be returned at once. */
-CUresult enter(const char *function, enum need need);
+CUresult enter(const char *of, enum need need);
 CUresult leave(CUresult result);
 /* Counts a launch; from the one that fails on the device is lost. */
 void count_launch(void);

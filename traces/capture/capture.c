@@ -475,8 +475,8 @@ static take *const takers[PLAN_TABLES] = {
     [PLAN_COLOCATION] = take_colocation,
 };
 
-/* Takes a point and writes how it ended. False where the file cannot be written, or where the device
- * is lost: the points after it wait for the next run. */
+/* Takes a point and writes how it ended. False where the file cannot be written, or where the
+ * device is lost: the points after it wait for the next run. */
 static bool take_point(struct session *s, struct plan_point *point, struct error *error)
 {
     char key[PLAN_KEY];

@@ -628,7 +628,7 @@ static bool make_memory(struct executor *e, struct error *error)
     e->sizes.activations = e->arena.bytes;
     e->sizes.workspace = e->workspace_bytes;
     e->places = calloc(e->graph->node_count, sizeof *e->places);
-    if (e->places == NULL || e->arena.offsets == NULL)
+    if (e->places == NULL || e->arena.offsets == NULL || e->arena.scratch == NULL)
         return error_run(error, "%s: out of memory", e->graph->path);
     if (!take_block(e, &e->activation_block, e->arena.bytes, room->activation_block,
                     room->arena.bytes, "memory for activations", error) ||
