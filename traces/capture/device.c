@@ -5,17 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "traces/capture/measure.h"
 
 /* The kernels' machine code, put there by the build. */
 extern const unsigned char capture_kernels[];
-
-static double now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 /* ---- Libraries ------------------------------------------------------------------------------- */
 
@@ -195,7 +189,7 @@ static void read_attributes(struct device *device)
 static bool open_device(struct device *device, struct error *error)
 {
     const struct device_api *api = &device->api;
-    const double start = now_ms();
+    const double start = measure_now_ms();
     /* As many hardware queues as there can be: streams that share one wait for each other. */
     (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     if (!device_check(device, api->cuInit(0), "cuInit", error) ||
@@ -204,20 +198,20 @@ static bool open_device(struct device *device, struct error *error)
                       "its context", error) ||
         !device_check(device, api->cuCtxSetCurrent(device->context), "its context", error))
         return false;
-    device->context_ms = now_ms() - start;
+    device->context_ms = measure_now_ms() - start;
     read_attributes(device);
     return true;
 }
 
 bool device_open(struct device *device, struct error *error)
 {
-    const double start = now_ms();
+    const double start = measure_now_ms();
     *device = (struct device){.name = ""};
     if (!open_libraries(device, error)) {
         device_close(device);
         return false;
     }
-    device->libraries_ms = now_ms() - start;
+    device->libraries_ms = measure_now_ms() - start;
     if (open_device(device, error))
         return true;
     device_close(device);
@@ -226,13 +220,13 @@ bool device_open(struct device *device, struct error *error)
 
 bool device_load_kernels(struct device *device, struct error *error)
 {
-    const double start = now_ms();
+    const double start = measure_now_ms();
     if (!device_check(device,
                       device->api.cuLibraryLoadData(&device->kernels, capture_kernels, NULL, NULL,
                                                     0, NULL, NULL, 0),
                       "the kernels", error))
         return false;
-    device->module_ms = now_ms() - start;
+    device->module_ms = measure_now_ms() - start;
     return true;
 }
 

@@ -1,8 +1,8 @@
 /* Running a graph on a part of the device.
  *
  * An executor owns a network's weights, activations and convolution plans at one batch and
- * precision. A lane is a part of the device with its stream and library handles. Any executor runs
- * on any lane of the same device, so that changing a network's share is changing its lane.
+ * precision. Any executor runs on any lane (lane.h) of the same device, so that changing a
+ * network's share is changing its lane.
  *
  * Layout is NCHW in both precisions. FP32 convolutions may use TF32 and FP32 matrix products do
  * not, as PyTorch's defaults are; FP16 accumulates in FP32. Bias, batch norm and activation behind
@@ -11,20 +11,8 @@
 #ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_H
 #define ESGSIM_TRACES_CAPTURE_EXECUTOR_H
 
-#include "traces/capture/device.h"
 #include "traces/capture/graph.h"
-
-struct lane {
-    struct device *device;
-    struct partition partition;
-    cudnnHandle_t cudnn;
-    cublasHandle_t cublas;
-};
-
-/* Takes over the partition, which lane_destroy destroys. On failure it is destroyed at once. */
-bool lane_create(struct device *device, const struct partition *partition, struct lane *lane,
-                 struct error *error);
-void lane_destroy(struct lane *lane);
+#include "traces/capture/lane.h"
 
 struct executor;
 

@@ -9,8 +9,8 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "traces/capture/executor.h"
 #include "traces/capture/measure.h"
+#include "traces/capture/stopwatch.h"
 
 enum { LANES = 32, CACHE = 256, WARM_UP = 3, SEED = 1 };
 static const double POINT_MS = 250;
@@ -153,68 +153,16 @@ static struct executor *executor_of(struct session *s, const struct plan *plan,
 
 /* ---- Timing ---------------------------------------------------------------------------------- */
 
-struct stopwatch {
-    struct device *device;
-    CUevent start, end;
-};
-
-static bool stopwatch_create(struct device *device, struct stopwatch *timer, struct error *error)
-{
-    *timer = (struct stopwatch){.device = device};
-    return device_check(device, device->api.cuEventCreate(&timer->start, CU_EVENT_DEFAULT),
-                        "an event", error) &&
-           device_check(device, device->api.cuEventCreate(&timer->end, CU_EVENT_DEFAULT),
-                        "an event", error);
-}
-
-static void stopwatch_destroy(struct stopwatch *timer)
-{
-    if (timer->start != NULL)
-        (void)timer->device->api.cuEventDestroy(timer->start);
-    if (timer->end != NULL)
-        (void)timer->device->api.cuEventDestroy(timer->end);
-}
-
-/* One inference between two events, waited for. */
-static bool time_once(const struct stopwatch *timer, const struct executor *executor,
-                      const struct lane *lane, double *ms, struct error *error)
-{
-    const struct device_api *api = &timer->device->api;
-    CUstream stream = lane->partition.stream;
-    float elapsed = 0;
-    if (!device_check(timer->device, api->cuCtxSetCurrent(lane->partition.context), "a context",
-                      error) ||
-        !device_check(timer->device, api->cuEventRecord(timer->start, stream), "an event", error) ||
-        !executor_run(executor, lane, error) ||
-        !device_check(timer->device, api->cuEventRecord(timer->end, stream), "an event", error) ||
-        !device_check(timer->device, api->cuEventSynchronize(timer->end), "an inference", error) ||
-        !device_check(timer->device, api->cuEventElapsedTime(&elapsed, timer->start, timer->end),
-                      "an event", error))
-        return false;
-    *ms = (double)elapsed;
-    return true;
-}
-
-/* Events belong to the context that is current when they are made. */
-static bool stopwatch_create_on(struct device *device, const struct lane *lane,
-                                struct stopwatch *timer, struct error *error)
-{
-    *timer = (struct stopwatch){.device = device};
-    return device_check(device, device->api.cuCtxSetCurrent(lane->partition.context), "a context",
-                        error) &&
-           stopwatch_create(device, timer, error);
-}
-
 static bool time_warm(const struct stopwatch *timer, const struct executor *executor,
                       const struct lane *lane, struct measure_samples *samples, struct error *error)
 {
     double ms = 0;
     for (int i = 0; i < WARM_UP; i++)
-        if (!time_once(timer, executor, lane, &ms, error))
+        if (!stopwatch_run(timer, executor, lane, &ms, error))
             return false;
     size_t wanted = (size_t)fmin(100, fmax(MEASURE_LEAST, POINT_MS / fmax(ms, 1e-3)));
     for (samples->count = 0; samples->count < wanted; samples->count++)
-        if (!time_once(timer, executor, lane, &samples->ms[samples->count], error))
+        if (!stopwatch_run(timer, executor, lane, &samples->ms[samples->count], error))
             return false;
     return true;
 }
@@ -224,8 +172,8 @@ static bool time_alone(struct session *s, const struct executor *executor, const
 {
     struct stopwatch timer;
     samples->sms = lane->partition.sms;
-    const bool good = stopwatch_create_on(&s->device, lane, &timer, error) &&
-                      time_warm(&timer, executor, lane, samples, error);
+    const bool good =
+        stopwatch_create(lane, &timer, error) && time_warm(&timer, executor, lane, samples, error);
     stopwatch_destroy(&timer);
     (void)s->device.api.cuCtxSetCurrent(s->device.context);
     return good;
@@ -318,13 +266,13 @@ static void *run_member(void *argument)
     struct runner *r = argument;
     struct stopwatch timer;
     double ms = 0;
-    r->good = stopwatch_create_on(r->device, &r->lane, &timer, &r->error) &&
-              time_once(&timer, r->executor, &r->lane, &ms, &r->error);
+    r->good = stopwatch_create(&r->lane, &timer, &r->error) &&
+              stopwatch_run(&timer, r->executor, &r->lane, &ms, &r->error);
     atomic_fetch_add(r->ready, 1);
     while (atomic_load(r->ready) < r->members)
         (void)usleep(100);
     while (r->good && atomic_load(r->stop) == 0) {
-        r->good = time_once(&timer, r->executor, &r->lane, &ms, &r->error);
+        r->good = stopwatch_run(&timer, r->executor, &r->lane, &ms, &r->error);
         if (r->good && r->samples->count < MEASURE_SAMPLES)
             r->samples->ms[r->samples->count++] = ms;
     }

@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "traces/capture/executor.h"
 #include "traces/capture/measure.h"
+#include "traces/capture/stopwatch.h"
 
 enum { SEED = 1 };
 
 /* A set of units: where a batch executes, and the events around it. */
 struct replay_lane {
     struct lane lane; /* device NULL: not made */
-    CUevent start, end;
+    struct stopwatch watch;
     bool busy; /* under the lock, as what lanes there are */
 };
 
@@ -29,12 +29,9 @@ struct replay_device {
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
-static void destroy_lane(struct replay_device *d, struct replay_lane *lane)
+static void destroy_lane(struct replay_lane *lane)
 {
-    if (lane->start != NULL)
-        (void)d->device.api.cuEventDestroy(lane->start);
-    if (lane->end != NULL)
-        (void)d->device.api.cuEventDestroy(lane->end);
+    stopwatch_destroy(&lane->watch);
     lane_destroy(&lane->lane);
     *lane = (struct replay_lane){.busy = false};
 }
@@ -47,16 +44,10 @@ static bool make_lane(struct replay_device *d, uint32_t set, struct error *error
     if (!partition_create(&d->device, slices_groups(&d->slices, set), &partition, error) ||
         !lane_create(&d->device, &partition, &lane->lane, error))
         return false;
-    /* Events belong to the context that is current when they are made. */
-    const bool good =
-        device_check(&d->device, api->cuCtxSetCurrent(partition.context), "a context", error) &&
-        device_check(&d->device, api->cuEventCreate(&lane->start, CU_EVENT_DEFAULT), "an event",
-                     error) &&
-        device_check(&d->device, api->cuEventCreate(&lane->end, CU_EVENT_DEFAULT), "an event",
-                     error);
+    const bool good = stopwatch_create(&lane->lane, &lane->watch, error);
     (void)api->cuCtxSetCurrent(d->device.context);
     if (!good)
-        destroy_lane(d, lane);
+        destroy_lane(lane);
     return good;
 }
 
@@ -72,7 +63,7 @@ static bool give_up_lane(struct replay_device *d)
             chosen = lane;
     }
     if (chosen != NULL)
-        destroy_lane(d, chosen);
+        destroy_lane(chosen);
     return chosen != NULL;
 }
 
@@ -241,21 +232,9 @@ static void free_executors(struct replay_device *d)
 static bool run_on(struct replay_device *d, const struct executor *executor,
                    const struct replay_lane *lane, double *ms, struct error *error)
 {
-    const struct device_api *api = &d->device.api;
-    CUstream stream = lane->lane.partition.stream;
-    float elapsed = 0;
-    const bool good =
-        device_check(&d->device, api->cuCtxSetCurrent(lane->lane.partition.context), "a context",
-                     error) &&
-        device_check(&d->device, api->cuEventRecord(lane->start, stream), "an event", error) &&
-        executor_run(executor, &lane->lane, error) &&
-        device_check(&d->device, api->cuEventRecord(lane->end, stream), "an event", error) &&
-        device_check(&d->device, api->cuEventSynchronize(lane->end), "a batch", error) &&
-        device_check(&d->device, api->cuEventElapsedTime(&elapsed, lane->start, lane->end),
-                     "an event", error);
-    *ms = (double)elapsed;
+    const bool good = stopwatch_run(&lane->watch, executor, &lane->lane, ms, error);
     /* A green context may be current in one thread only. */
-    (void)api->cuCtxSetCurrent(d->device.context);
+    (void)d->device.api.cuCtxSetCurrent(d->device.context);
     return good;
 }
 
@@ -360,7 +339,7 @@ void replay_device_close(struct replay_device *d)
         (void)d->device.api.cuCtxSynchronize();
         free_executors(d);
         for (size_t set = 0; set < SLICES_SETS; set++)
-            destroy_lane(d, &d->lanes[set]);
+            destroy_lane(&d->lanes[set]);
         lane_destroy(&d->whole);
         device_close(&d->device);
     }
