@@ -147,6 +147,16 @@ else
         "$(grep failed "$folder/out" | head -n 3)"
 fi
 
+# A point of which the device dies again and again is left out after the second time.
+for turn in 1 2; do
+    # shellcheck disable=SC2086
+    run env STAND_IN_LOST=100 "$capture" --out "$folder/deadly.h5" --budget-s 60 $options --batch 1 \
+        --networks mobilenetv2
+done
+# shellcheck disable=SC2086
+run "$capture" --out "$folder/deadly.h5" --budget-s 10 $options --batch 1 --networks mobilenetv2
+expect "a point of which the device dies twice is left out" 0 'failed 2 times and are left out'
+
 # ---- What was put in comes out ---------------------------------------------------------------
 
 run "$esgsim" calibrate "$file" --precision fp16 --mechanism green --unit 7 \

@@ -540,6 +540,20 @@ static void rebook(struct session *s, struct plan_point *point, int round,
     point->round = round + 1;
 }
 
+/* A point that failed twice may be what the device was lost of: others come to their turn. */
+static void give_up_failed(struct plan *plan)
+{
+    enum { TRIES = 2 };
+    size_t count = 0;
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->points[i].state == PLAN_WAITING && plan->points[i].failures >= TRIES) {
+            plan->points[i].state = PLAN_FAILED;
+            count++;
+        }
+    if (count > 0)
+        printf("%zu points failed %d times and are left out\n", count, TRIES);
+}
+
 /* What the file holds is done. */
 static bool go_on(struct session *s, struct error *error)
 {
@@ -553,6 +567,8 @@ static bool go_on(struct session *s, struct error *error)
     for (size_t i = 0; fault.kind == ERROR_NONE && i < count; i++) {
         struct plan_point *point = find_point(s->plan, &rows[i]);
         s->groups += strcmp(rows[i].what, "colocation") == 0;
+        if (point != NULL && strcmp(rows[i].state, "failed") == 0)
+            point->failures++;
         if (point == NULL || strcmp(rows[i].state, "done") != 0)
             continue;
         rebook(s, point, rows[i].round, latencies, latency_count);
@@ -560,6 +576,7 @@ static bool go_on(struct session *s, struct error *error)
     }
     free(latencies);
     free(rows);
+    give_up_failed(s->plan);
     if (done > 0)
         printf("%zu points are in the file already\n", done);
     if (fault.kind != ERROR_NONE && error != NULL)

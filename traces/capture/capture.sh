@@ -29,28 +29,48 @@ log=$out.log
 LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
 . traces/capture/libraries.sh
 
-if ! "$capture" --self-test >"$out.test" 2>&1; then
+# What does not come back must not take the device's time with it: nothing here runs longer than it
+# should, and what a capture has when it is ended is in its file.
+if ! timeout -k 5 120 "$capture" --self-test >"$out.test" 2>&1; then
     cat "$out.test" >>"$log"
     cat "$out.test" >&2
+    echo "capture.sh: the self-test failed, or took longer than 120 s" >&2
     exit 1
 fi
 tee -a "$log" <"$out.test"
 rm -f "$out.test"
+
+# measure SECONDS OPTION...: a capture; where the device is lost or a point hangs, the rest of the time
+# is another's, which goes on with the file.
+measure() {
+    end=$(($(date +%s) + $1))
+    shift
+    for attempt in 1 2 3; do
+        left=$((end - $(date +%s)))
+        [ "$left" -gt 10 ] || break
+        status=0
+        timeout -k 20 $((left + 30)) "$capture" --out "$out" --budget-s "$left" "$@" \
+            >"$out.part" 2>&1 || status=$?
+        tee -a "$log" <"$out.part"
+        [ "$status" -ne 0 ] || break
+        echo "capture.sh: attempt $attempt ended with status $status" | tee -a "$log"
+    done
+    rm -f "$out.part"
+}
 
 # A fifth is for MPS, where there is one.
 mps=0
 if [ "${MPS:-yes}" = yes ] && command -v nvidia-cuda-mps-control >/dev/null 2>&1; then
     mps=$((budget / 5))
 fi
-"$capture" --out "$out" --budget-s $((budget - mps)) --mechanism green "$@" 2>&1 | tee -a "$log"
+measure $((budget - mps)) --mechanism green "$@"
 
 if [ "$mps" -gt 0 ]; then
     CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d)
     CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY
     export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
     if nvidia-cuda-mps-control -d >>"$log" 2>&1; then
-        "$capture" --out "$out" --budget-s "$mps" --mechanism mps --batch 4 --precision fp16 "$@" \
-            2>&1 | tee -a "$log"
+        measure "$mps" --mechanism mps --batch 4 --precision fp16 "$@"
         echo quit | nvidia-cuda-mps-control >>"$log" 2>&1 || true
     fi
     rm -rf "$CUDA_MPS_PIPE_DIRECTORY"

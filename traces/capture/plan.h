@@ -64,6 +64,7 @@ struct plan_point {
     double bytes;            /* copies */
     size_t block, block_end; /* latency: the points of its network and precision */
     int round;               /* times it was measured */
+    int failures;            /* times it failed in runs before */
     double median_ms;
     double width; /* relative half-width of the median's confidence interval */
     double estimated_s;
