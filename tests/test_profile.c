@@ -810,7 +810,7 @@ static void derivation_refuses_bad_usage_and_missing_measurements(void **state)
     assert_int_equal(run_program(program, "--cpu-fraction", "x"), 2);
     assert_int_equal(run_program(program, "--frobnicate", NULL), 2);
     assert_int_equal(run_program(program, "--raw", "tests/corpus/profile"), 2);
-    assert_int_equal(run_program(program, "--out", "no/such/folder"), 1);
+    assert_int_equal(run_program(program, "--out", "no/such/folder"), 2);
 }
 
 /* ---- Interference
