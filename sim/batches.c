@@ -393,13 +393,12 @@ static void batch_set_planned(struct platform *platform, struct batch *batch)
         planned != batch->configuration || batch->jobs < function->configurations[planned].batch;
 }
 
-static void batch_launch(struct platform *platform, uint32_t id)
+/* The batch has its jobs and its container. */
+static bool batch_launch(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
-    batch_set_planned(platform, batch);
-    batch->launched = platform->now + controller_charged(platform);
-    batch->transfer = batch_transfer(platform, batch);
-    batch_set_work(platform, batch);
+    if (platform->failed)
+        return false;
     batch_set_cold(platform, batch);
     decision_record(platform, batch);
     sim_time_t start = batch->launched + batch->transfer + batch->cold_wait;
@@ -407,6 +406,7 @@ static void batch_launch(struct platform *platform, uint32_t id)
         batches_start(platform, id);
     else
         platform_schedule(platform, start, EVENT_BATCH_START, id);
+    return !platform->failed;
 }
 
 /* An unused batch of the pool, with a number; SIM_NONE (platform failed) when out of memory. */
@@ -430,16 +430,18 @@ static inline uint32_t batch_take(struct platform *platform)
 }
 
 /* `first`: its oldest job, linked to the others. */
-static bool batch_fill(struct platform *platform, uint32_t id, uint32_t first, uint32_t jobs)
+static void batch_fill(struct platform *platform, uint32_t id, uint32_t first, uint32_t jobs)
 {
     if (platform->failed)
-        return false;
+        return;
     struct batch *batch = &platform->batches[id];
     batch->first_job = first;
     batch->jobs = (uint16_t)jobs;
     batch->queue = job_queue(platform, first);
-    batch_launch(platform, id);
-    return !platform->failed;
+    batch_set_planned(platform, batch);
+    batch->launched = platform->now + controller_charged(platform);
+    batch->transfer = batch_transfer(platform, batch);
+    batch_set_work(platform, batch);
 }
 
 bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs)
@@ -458,7 +460,8 @@ bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs)
     state->quota = instance->quota;
     instance->state = INSTANCE_BUSY;
     instance->batch = batch;
-    return batch_fill(platform, batch, jobs_take_buffered(platform, id, jobs), jobs);
+    batch_fill(platform, batch, jobs_take_buffered(platform, id, jobs), jobs);
+    return batch_launch(platform, batch);
 }
 
 bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
@@ -480,12 +483,12 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     uint32_t id = batch_take(platform);
     if (id == SIM_NONE)
         return false;
-    const uint32_t first = jobs_take(platform, queue, jobs);
     struct batch *batch = &platform->batches[id];
     batch->function = source->function;
     batch->configuration = configuration;
     batch->invoker = invoker;
     batch->gpu = placement.gpu;
+    batch_fill(platform, id, jobs_take(platform, queue, jobs), jobs);
     metrics_settle(&platform->metrics, &platform->cluster.use, platform->now);
     batch->container =
         cluster_reserve(&platform->cluster, source->function, spec, &placement, &batch->slots);
@@ -496,7 +499,7 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     containers_silence(platform, batch->container);
     keeping_use(platform, batch->container);
     predictor_plan(platform, source->function);
-    return batch_fill(platform, id, first, jobs);
+    return batch_launch(platform, id);
 }
 
 /* ---- Finish ---------------------------------------------------------------------------------- */

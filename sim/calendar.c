@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/far_keys.h"
+#include "sim/lines.h"
 
 /* SPILL: keys of a heap that gets on without the far ones. */
 enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64, SPILL = 512 };
@@ -23,6 +24,8 @@ struct slot {
     uint32_t kind;
     uint32_t subject; /* of a free slot: the next free one */
 };
+
+_Static_assert(LINE % sizeof(struct slot) == 0, "a slot is in one line");
 
 /* Where a postponed event belongs. Its key stays in the heap, and moves on to here only when it has
  * come up to the root: an event that is put off again and again, as that of a batch whose GPU fills
@@ -137,7 +140,7 @@ static bool calendar_fail(struct calendar *calendar, const char *fault)
 
 static bool heap_grow(struct calendar *calendar, size_t capacity)
 {
-    enum { LINE = 64, LEAD = LINE / sizeof(calendar_key) - 1 };
+    enum { LEAD = LINE / sizeof(calendar_key) - 1 };
     size_t bytes = (LEAD + capacity + ARITY) * sizeof(calendar_key);
     void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     if (memory == NULL)
@@ -343,16 +346,17 @@ static void calendar_renumber(struct calendar *calendar)
 
 static bool slots_grow(struct calendar *calendar, size_t capacity)
 {
-    struct slot *slots = realloc(calendar->slots, capacity * sizeof *slots);
-    if (slots == NULL)
-        return false;
-    calendar->slots = slots;
     if (calendar->postponed != NULL) {
         struct postponement *postponed = realloc(calendar->postponed, capacity * sizeof *postponed);
         if (postponed == NULL)
             return false;
         calendar->postponed = postponed;
     }
+    struct slot *slots =
+        lines_grow(calendar->slots, calendar->slot_capacity, capacity, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    calendar->slots = slots;
     calendar->slot_capacity = capacity;
     return true;
 }
@@ -382,7 +386,7 @@ void calendar_destroy(struct calendar *calendar)
         return;
     free(calendar->heap_memory);
     far_keys_clear(&calendar->far);
-    free(calendar->slots);
+    lines_free(calendar->slots, calendar->slot_capacity, sizeof *calendar->slots);
     free(calendar->postponed);
     free(calendar);
 }

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/lines.h"
+
 #define NO_CHUNK UINT32_MAX
 
-enum { CHUNKS_FIRST = 128, LINE = 64 };
+enum { CHUNKS_FIRST = 128 };
 
 _Static_assert(sizeof(struct far_chunk) % LINE == 0, "chunks begin on cache lines");
 
@@ -17,18 +19,21 @@ void far_keys_init(struct far_keys *far)
 
 void far_keys_clear(struct far_keys *far)
 {
-    free(far->chunks);
+    lines_free(far->chunks, far->chunk_capacity, sizeof *far->chunks);
+    free(far->next);
 }
 
 static bool chunks_grow(struct far_keys *far)
 {
     uint32_t capacity = far->chunk_capacity == 0 ? CHUNKS_FIRST : 2 * far->chunk_capacity;
-    struct far_chunk *chunks = aligned_alloc(LINE, capacity * sizeof *chunks);
+    uint32_t *next = realloc(far->next, capacity * sizeof *next);
+    if (next == NULL)
+        return false;
+    far->next = next;
+    struct far_chunk *chunks =
+        lines_grow(far->chunks, far->chunk_capacity, capacity, sizeof *chunks);
     if (chunks == NULL)
         return false;
-    if (far->chunks_used > 0)
-        memcpy(chunks, far->chunks, far->chunks_used * sizeof *chunks);
-    free(far->chunks);
     far->chunks = chunks;
     far->chunk_capacity = capacity;
     return true;
@@ -39,23 +44,22 @@ static uint32_t chunk_take(struct far_keys *far, uint32_t next)
 {
     uint32_t id = far->chunk_free;
     if (id != NO_CHUNK) {
-        far->chunk_free = far->chunks[id].next;
+        far->chunk_free = far->next[id];
         far->chunks_spare--;
     } else {
         if (far->chunks_used == far->chunk_capacity && !chunks_grow(far))
             return NO_CHUNK;
         id = far->chunks_used++;
     }
-    far->chunks[id].count = 0;
-    far->chunks[id].next = next;
+    far->next[id] = next;
     return id;
 }
 
 /* Gives the chunk back; returns the one after it. */
 static uint32_t chunk_free(struct far_keys *far, uint32_t id)
 {
-    uint32_t next = far->chunks[id].next;
-    far->chunks[id].next = far->chunk_free;
+    uint32_t next = far->next[id];
+    far->next[id] = far->chunk_free;
     far->chunk_free = id;
     far->chunks_spare++;
     return next;
@@ -83,24 +87,32 @@ bool far_keys_add(struct far_keys *far, calendar_key key)
     unsigned level, digit;
     far_place(far, (uint64_t)(key >> 64), &level, &digit);
     uint32_t *head = &far->head[level][digit];
-    if (*head == NO_CHUNK || far->chunks[*head].count == FAR_CHUNK_KEYS) {
+    const uint32_t place = far->in_bucket[level][digit] % FAR_CHUNK_KEYS;
+    if (place == 0) { /* there is none, or it is full */
         uint32_t id = chunk_take(far, *head);
         if (id == NO_CHUNK)
             return false;
         *head = id;
     }
-    struct far_chunk *chunk = &far->chunks[*head];
-    chunk->keys[chunk->count++] = key;
+    far->chunks[*head].keys[place] = key;
     far->in_bucket[level][digit]++;
     far->mask[level] |= UINT64_C(1) << digit;
     far->count++;
     return true;
 }
 
-/* Takes the bucket out of the structure; returns its first chunk. */
-static uint32_t bucket_detach(struct far_keys *far, unsigned level, unsigned digit)
+/* Keys in the first chunk of a bucket of so many. */
+static inline uint32_t head_keys(uint32_t in_bucket)
+{
+    return in_bucket == 0 ? 0 : (in_bucket - 1) % FAR_CHUNK_KEYS + 1;
+}
+
+/* Takes the bucket out of the structure; returns its first chunk, and in *keys how many that holds.
+ */
+static uint32_t bucket_detach(struct far_keys *far, unsigned level, unsigned digit, uint32_t *keys)
 {
     uint32_t head = far->head[level][digit];
+    *keys = head_keys(far->in_bucket[level][digit]);
     far->count -= far->in_bucket[level][digit];
     far->head[level][digit] = NO_CHUNK;
     far->in_bucket[level][digit] = 0;
@@ -129,13 +141,12 @@ static bool bucket_split(struct far_keys *far, unsigned level, unsigned digit)
     if (!chunks_reserve(far, level))
         return false;
     uint64_t start = bucket_start(far, level, digit);
-    uint32_t id = bucket_detach(far, level, digit);
+    uint32_t held;
+    uint32_t id = bucket_detach(far, level, digit, &held);
     far->base = start;
-    while (id != NO_CHUNK) {
-        for (uint32_t i = 0; i < far->chunks[id].count; i++)
+    for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS)
+        for (uint32_t i = 0; i < held; i++)
             (void)far_keys_add(far, far->chunks[id].keys[i]); /* the room is there */
-        id = chunk_free(far, id);
-    }
     return true;
 }
 
@@ -162,12 +173,11 @@ calendar_key far_keys_peek(const struct far_keys *far)
 static calendar_key *bucket_take(struct far_keys *far, unsigned level, unsigned digit,
                                  calendar_key *keys)
 {
-    uint32_t id = bucket_detach(far, level, digit);
-    while (id != NO_CHUNK) {
-        const struct far_chunk *chunk = &far->chunks[id];
-        memcpy(keys, chunk->keys, chunk->count * sizeof *keys);
-        keys += chunk->count;
-        id = chunk_free(far, id);
+    uint32_t held;
+    uint32_t id = bucket_detach(far, level, digit, &held);
+    for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS) {
+        memcpy(keys, far->chunks[id].keys, held * sizeof *keys);
+        keys += held;
     }
     return keys;
 }
@@ -225,8 +235,11 @@ void far_keys_each(const struct far_keys *far, void (*visit)(void *context, cale
                    void *context)
 {
     for (unsigned level = 0; level < FAR_LEVELS; level++)
-        for (unsigned digit = 0; digit < FAR_DIGITS; digit++)
-            for (uint32_t id = far->head[level][digit]; id != NO_CHUNK; id = far->chunks[id].next)
-                for (uint32_t i = 0; i < far->chunks[id].count; i++)
+        for (unsigned digit = 0; digit < FAR_DIGITS; digit++) {
+            uint32_t held = head_keys(far->in_bucket[level][digit]);
+            uint32_t id = far->head[level][digit];
+            for (; id != NO_CHUNK; id = far->next[id], held = FAR_CHUNK_KEYS)
+                for (uint32_t i = 0; i < held; i++)
                     visit(context, far->chunks[id].keys[i]);
+        }
 }

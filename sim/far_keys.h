@@ -9,7 +9,8 @@
  * few times, whatever the number pending and however their times are spread, and all that is
  * written is the end of a bucket.
  *
- * A bucket is a list of chunks from one pool; there is no other memory.
+ * A bucket is a list of chunks from one pool; there is no other memory. All that says where a key
+ * goes is kept apart from the chunks, so that filing one only writes, and waits for nothing.
  */
 #ifndef ESGSIM_SIM_FAR_KEYS_H
 #define ESGSIM_SIM_FAR_KEYS_H
@@ -25,15 +26,12 @@ enum {
     FAR_DIGIT_BITS = 6,
     FAR_DIGITS = 1 << FAR_DIGIT_BITS,
     FAR_LEVELS = 11, /* of 6 bits: 66 */
-    FAR_CHUNK_KEYS = 15,
+    FAR_CHUNK_KEYS = 16,
     FAR_BUCKET_MOST = 256 /* keys of a bucket that is handed out as it is */
 };
 
 struct far_chunk {
     calendar_key keys[FAR_CHUNK_KEYS];
-    uint32_t count;
-    uint32_t next; /* of the bucket, or of the free ones; UINT32_MAX: the last */
-    uint64_t unused;
 };
 
 struct far_keys {
@@ -41,8 +39,9 @@ struct far_keys {
     uint64_t base;                              /* no key's time is before */
     uint64_t mask[FAR_LEVELS];                  /* buckets that hold keys */
     uint32_t head[FAR_LEVELS][FAR_DIGITS];      /* chunk being filled; UINT32_MAX: none */
-    uint32_t in_bucket[FAR_LEVELS][FAR_DIGITS]; /* keys of each */
+    uint32_t in_bucket[FAR_LEVELS][FAR_DIGITS]; /* keys of each; its other chunks are full */
     struct far_chunk *chunks;
+    uint32_t *next; /* of each chunk: of the bucket, or of the free ones; UINT32_MAX: the last */
     uint32_t chunk_free, chunks_used, chunk_capacity;
     uint32_t chunks_spare; /* in the list of free ones */
 };

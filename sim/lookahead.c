@@ -4,8 +4,8 @@
  * caches have long dropped them, and would wait for each in turn. The calendar knows the events to
  * come. The batch of each is fetched as soon as it is one of a few that come next, and what a batch
  * names when it is the very next: by then the batch itself is there. What that names in turn, the
- * neighbours in lists, is fetched when the event begins, which looks at them at its end. Nothing is
- * changed here, and a wrong guess costs nothing but the fetch.
+ * neighbours in lists, is fetched when the event begins, which looks at them at its end. Nothing
+ * that counts is changed here, and a wrong guess costs nothing but the fetch.
  */
 #include "sim/state.h"
 
@@ -96,8 +96,12 @@ static void fetch_neighbours(const struct platform *platform, uint32_t invoker, 
 
 void lookahead_finish(const struct platform *platform, const struct batch *batch)
 {
-    if (platform->running_batches >= BATCHES_FEW)
-        fetch_neighbours(platform, batch->invoker, batch->function);
+    if (platform->running_batches < BATCHES_FEW)
+        return;
+    fetch_neighbours(platform, batch->invoker, batch->function);
+    const uint32_t slot = job_slot(platform, batch->first_job);
+    if (platform->requests[slot].left == 1) /* whose critical path is next */
+        fetch(&platform->jobs[slot * platform->stride], platform->stride * sizeof *platform->jobs);
 }
 
 void lookahead_dispatch(const struct platform *platform, const struct placement *placement)
@@ -123,7 +127,7 @@ void lookahead_ready(const struct platform *platform, uint32_t function, uint32_
         fetch(&cluster->containers[idle], LINE);
 }
 
-void lookahead(const struct platform *platform)
+void lookahead(struct platform *platform)
 {
     if (platform->running_batches < BATCHES_FEW)
         return;
@@ -132,6 +136,9 @@ void lookahead(const struct platform *platform)
     size_t count = calendar_upcoming(platform->calendar, kinds, subjects, &first);
     for (size_t i = 0; i < count; i++)
         fetch_subject(platform, kinds[i], subjects[i]);
-    if (count > 0 && (kinds[first] == EVENT_BATCH_START || kinds[first] == EVENT_BATCH_FINISH))
-        fetch_of_batch(platform, &platform->batches[subjects[first]]);
+    if (count == 0 || subjects[first] == platform->fetched_batch ||
+        (kinds[first] != EVENT_BATCH_START && kinds[first] != EVENT_BATCH_FINISH))
+        return;
+    platform->fetched_batch = subjects[first];
+    fetch_of_batch(platform, &platform->batches[subjects[first]]);
 }

@@ -213,7 +213,8 @@ struct platform {
     uint64_t next_batch, next_request;
     struct instance *instances;
     uint32_t instance_capacity, instance_free;
-    uint64_t work_events; /* pending events of the kinds before EVENT_WORK_KINDS */
+    uint32_t fetched_batch; /* by the lookahead, last */
+    uint64_t work_events;   /* pending events of the kinds before EVENT_WORK_KINDS */
     uint64_t events;
     /* Per function, for invariant and bound: its fastest configuration on the fastest GPU. */
     struct fastest {
@@ -375,7 +376,7 @@ void replay_refuse_eviction(struct platform *platform, const struct container *c
 void replay_refuse_reshare(struct platform *platform, uint32_t id);
 
 /* lookahead.c: fetches into the caches what the next events will touch. */
-void lookahead(const struct platform *platform);
+void lookahead(struct platform *platform);
 /* The same for what `batch`, which ends now, leaves behind on its invoker. */
 void lookahead_finish(const struct platform *platform, const struct batch *batch);
 /* For what a batch about to be placed there takes. */
