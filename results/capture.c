@@ -23,7 +23,7 @@ static const double BYTES_PER_MB = 1024.0 * 1024.0;
 
 struct latency_row {
     char network[TEXT_SIZE], precision[TEXT_SIZE], mechanism[TEXT_SIZE];
-    int batch;
+    int batch, sms;
     double share_percent, ms;
 };
 
@@ -71,7 +71,8 @@ struct field {
 
 static const struct field latency_fields[] = {
     TEXT(latency_row, network), TEXT(latency_row, precision),    TEXT(latency_row, mechanism),
-    INT(latency_row, batch),    F64(latency_row, share_percent), F64(latency_row, ms)};
+    INT(latency_row, batch),    F64(latency_row, share_percent), INT(latency_row, sms),
+    F64(latency_row, ms)};
 static const struct field colocation_fields[] = {TEXT(colocation_row, network),
                                                  TEXT(colocation_row, precision),
                                                  TEXT(colocation_row, mechanism),
@@ -93,7 +94,9 @@ struct capture {
     const char *path;
     struct sample_set *set;
     struct capture_options options;
-    const char *mechanism; /* beside "full" */
+    const char *mechanism;           /* beside "full" */
+    int sms;                         /* of the device; 0: the file does not say */
+    int share_sms[CAPTURE_UNIT + 1]; /* that each share came to; 0: not seen yet */
 };
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -252,6 +255,27 @@ static void choose_mechanism(struct capture *capture, const struct latency_row *
         capture->mechanism = "green";
 }
 
+/* What the sample's share came to. Under MPS nobody says: a percentage of threads is no set of
+ * multiprocessors. */
+static bool read_part(struct capture *capture, const struct latency_row *row,
+                      struct latency_sample *sample, struct error *error)
+{
+    if (capture->sms == 0 || row->sms == 0 || strcmp(row->mechanism, "mps") == 0)
+        return true;
+    if (row->sms < 0 || row->sms > capture->sms)
+        return error_input(error, "%s: /latency has a row on %d multiprocessors; the device has %d",
+                           capture->path, row->sms, capture->sms);
+    int *before = &capture->share_sms[sample->share];
+    if (*before != 0 && *before != row->sms)
+        return error_input(error,
+                           "%s: /latency has a share of %g %% that came to %d multiprocessors and "
+                           "to %d; capture both anew",
+                           capture->path, row->share_percent, *before, row->sms);
+    *before = row->sms;
+    sample->part = (double)row->sms / capture->sms;
+    return true;
+}
+
 static bool take_latencies(struct capture *capture, struct error *error)
 {
     struct latency_row *rows = NULL;
@@ -272,6 +296,7 @@ static bool take_latencies(struct capture *capture, struct error *error)
         fine =
             check_time(capture, "latency", rows[i].batch, rows[i].ms, error) &&
             read_share(capture, rows[i].share_percent, &sample.share, error) &&
+            read_part(capture, &rows[i], &sample, error) &&
             find_function(capture, rows[i].network, rows[i].precision, &sample.function, error) &&
             samples_add_latency(capture->set, &sample, error);
     }
@@ -549,6 +574,7 @@ bool capture_read(struct sample_set *set, const char *path, const struct capture
     capture.file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (capture.file < 0)
         return error_input(error, "%s: cannot be opened as HDF5", path);
+    (void)read_integer(capture.file, "sms", &capture.sms);
     bool fine = check_format(&capture, error) && samples_set_unit(set, CAPTURE_UNIT, path, error) &&
                 take_latencies(&capture, error) && take_colocations(&capture, error) &&
                 take_cold_starts(&capture, error) && take_memory(&capture, error) &&

@@ -2,8 +2,9 @@
  *
  * Taken: /latency (every raw sample), /colocation (median of each victim's samples over its time
  * alone), /cold_start (part "total"), /memory (context, module and weights together are what a
- * container keeps; activations by item at the largest batch). Shares are kept in 700ths of the GPU,
- * in which sevenths and whole percents are both whole.
+ * container keeps; activations by item at the largest batch). Shares are named in 700ths of the
+ * GPU, in which sevenths and whole percents are both whole; where the file has the multiprocessors
+ * that a share came to and those of the device, a latency also knows what part that is.
  */
 #ifndef ESGSIM_RESULTS_CAPTURE_H
 #define ESGSIM_RESULTS_CAPTURE_H

@@ -174,7 +174,7 @@ fi
 # Against the least batch at the whole device, an inference takes longer by its products alone,
 # whatever its launches take: those of the networks are known, and what a part of the device does in
 # a millisecond was put in. Seven sevenths are more than seven times one, as the whole device has the
-# multiprocessors that no seventh has: the law does not know.
+# multiprocessors that no seventh has.
 "$esgsim" list networks >"$folder/networks"
 awk -F, -v rate="$STAND_IN_RATE" '
     FILENAME ~ /networks$/ {
@@ -198,7 +198,7 @@ awk -F, -v rate="$STAND_IN_RATE" '
         }
         printf "%d points, measured off by at most %.2f %%, fitted by %.2f %%, of the whole device by %.2f %%\n",
             n, 100 * most, 100 * part, 100 * whole
-        exit !(n >= 140 && most < 0.02 && part < 0.06 && whole < 0.18)
+        exit !(n >= 140 && most < 0.01 && part < 0.01 && whole < 0.01)
     }' "$folder/networks" "$folder/points.csv" >"$folder/truth"
 truth=$?
 if [ "$truth" -eq 0 ]; then

@@ -499,7 +499,7 @@ static void repeats_become_their_median_and_their_spread(void **state)
     struct error error = {0};
     (void)state;
     for (size_t i = 0; i < 5; i++) {
-        const struct latency_sample sample = {0, 2, 1, 3, times[i], 1, NAN};
+        const struct latency_sample sample = {0, 2, 1, 3, times[i], 1, NAN, 0};
         assert_true(samples_add_latency(&set, &sample, &error));
     }
     samples_reduce(&set);
@@ -538,7 +538,8 @@ static void make_set(struct sample_set *set)
                         (1 + f) * latency_law_ms(&truth, batch, share / 7.0) *
                             gsl_ran_lognormal(rng, 0, 0.03),
                         1,
-                        NAN};
+                        NAN,
+                        0};
                     assert_true(samples_add_latency(set, &sample, &error));
                 }
     }
@@ -658,6 +659,144 @@ static void a_share_that_is_not_whole_in_the_unit_is_not_written(void **state)
     samples_clear(&set);
 }
 
+/* ---- Multiprocessors ------------------------------------------------------------------------- */
+
+enum { SMS_WHOLE = 132, SMS_SEVENTH = 16, SEVENTHS = 7 };
+
+/* What k sevenths of such a GPU come to: all seven are the whole GPU, with what makes no slice. */
+static int sms_of(int sevenths)
+{
+    return sevenths == SEVENTHS ? SMS_WHOLE : sevenths * SMS_SEVENTH;
+}
+
+/* 0.9 ms and 21 ms an item on one multiprocessor. */
+static double slice_ms(int batch, int sms)
+{
+    return 0.9 + 21.0 * batch / sms;
+}
+
+static void make_slices(struct sample_set *set, bool counted)
+{
+    struct error error = {0};
+    uint32_t index = 0;
+    assert_true(samples_set_unit(set, SEVENTHS, "test", &error));
+    assert_true(samples_function(set, "sliced", &index, &error));
+    for (int batch = 1; batch <= 16; batch *= 2)
+        for (int share = 1; share <= SEVENTHS; share++) {
+            const struct latency_sample sample = {
+                .function = index,
+                .batch = batch,
+                .vcpu = 1,
+                .share = share,
+                .ms = slice_ms(batch, sms_of(share)),
+                .repeats = 1,
+                .cv = NAN,
+                .part = counted ? (double)sms_of(share) / SMS_WHOLE : 0};
+            assert_true(samples_add_latency(set, &sample, &error));
+        }
+    samples_reduce(set);
+}
+
+static struct calibration calibrate_set(const struct sample_set *set)
+{
+    struct calibration calibration;
+    struct error error = {0};
+    if (!calibration_run(set, NULL, NULL, &calibration, &error))
+        fail_msg("%s", error.message);
+    return calibration;
+}
+
+/* The most that the law alone is off at the whole GPU. */
+static double law_off_at_the_whole(const struct calibrated_surface *surface)
+{
+    double most = 0;
+    for (size_t i = 0; i < surface->count; i++)
+        if (surface->samples[i].share == SEVENTHS)
+            most = fmax(most, fabs(latency_law_ms(&surface->surface.law, surface->points[i].batch,
+                                                  surface->points[i].share) /
+                                       surface->points[i].ms -
+                                   1));
+    return most;
+}
+
+static void a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu(void **state)
+{
+    struct sample_set set = {0};
+    (void)state;
+    make_slices(&set, true);
+    struct calibration calibration = calibrate_set(&set);
+    const struct calibrated_surface *surface = &calibration.surfaces[0];
+    for (size_t i = 0; i < surface->count; i++) {
+        const double wanted =
+            slice_ms(surface->samples[i].batch, sms_of(surface->samples[i].share));
+        assert_within(surface->surface.fitted_ms[i], wanted, 1e-3);
+        assert_within(latency_law_ms(&surface->surface.law, surface->points[i].batch,
+                                     surface->points[i].share),
+                      wanted, 1e-3);
+    }
+    assert_true(calibration_chosen_error(&calibration, false).worst < 1e-3);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+/* Without the counts no law of this kind describes the same times: what the counts are for. */
+static void the_same_times_over_named_shares_miss_the_whole_gpu(void **state)
+{
+    struct sample_set set = {0};
+    (void)state;
+    make_slices(&set, false);
+    struct calibration calibration = calibrate_set(&set);
+    assert_true(law_off_at_the_whole(&calibration.surfaces[0]) > 0.05);
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+static void a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names(void **state)
+{
+    struct sample_set set = {0};
+    (void)state;
+    make_slices(&set, true);
+    write_profile(&set, 64, "sliced.json");
+    struct profile *profile = load(in_folder("sliced.json"));
+    const struct profile_function *function = &profile->functions[0];
+    assert_int_equal(profile->unit, SEVENTHS);
+    assert_int_equal(function->vgpu.count, SEVENTHS);
+    for (int share = 1; share <= SEVENTHS; share++) {
+        assert_within(profile_latency_ms(function, 4, 1, share), slice_ms(4, sms_of(share)), 1e-3);
+        /* Outside the grid the law answers, over the same multiprocessors. */
+        assert_within(profile_latency_ms(function, 64, 1, share), slice_ms(64, sms_of(share)),
+                      1e-2);
+        assert_within(function->extension->parts[share - 1], sms_of(share) / (double)SMS_WHOLE,
+                      1e-5);
+    }
+    profile_free(profile);
+    samples_clear(&set);
+}
+
+/* 30 % and two sevenths can come to the same multiprocessors: two names of one place. */
+static void two_shares_that_came_to_the_same_are_left_out_together(void **state)
+{
+    struct latency_point points[POINTS];
+    size_t count = 0;
+    (void)state;
+    for (int batch = 1; batch <= 16; batch *= 2)
+        for (int share = 1; share <= SEVENTHS; share++)
+            for (int twin = 0; twin < (share == 2 ? 2 : 1); twin++)
+                points[count++] =
+                    (struct latency_point){batch, (double)sms_of(share) / SMS_WHOLE,
+                                           (1 + 0.2 * twin) * slice_ms(batch, sms_of(share))};
+    struct surface surface = calibrate(points, count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (points[i].batch == points[j].batch && points[i].share == points[j].share) {
+                assert_true(surface.left_out_ms[i] == surface.left_out_ms[j]);
+                assert_within(surface.fitted_ms[i], surface.fitted_ms[j], 1e-12);
+            }
+    /* All but the four corners are between others along an axis: twins do not stop the table. */
+    assert_int_equal(surface.errors[SURFACE_TABLE][FOLD_POINT].all.count, count - 4);
+    surface_clear(&surface);
+}
+
 /* ---- Public measurements --------------------------------------------------------------------- */
 
 static void calibrate_file(const char *path, struct sample_set *set,
@@ -737,21 +876,11 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    static const char *const files[] = {"own.csv",
-                                        "sms.csv",
-                                        "resnet50.csv",
-                                        "bs_sm_bert_base.csv",
-                                        "speedup.csv",
-                                        "fault.csv",
-                                        "other.csv",
-                                        "one.csv",
-                                        "two.csv",
-                                        "profile.json",
-                                        "extended.json",
-                                        "bytes.json",
-                                        "three.json",
-                                        "points.csv",
-                                        "x-profile-results.txt"};
+    static const char *const files[] = {
+        "own.csv",     "sms.csv",      "resnet50.csv",  "bs_sm_bert_base.csv",
+        "speedup.csv", "fault.csv",    "other.csv",     "one.csv",
+        "two.csv",     "profile.json", "extended.json", "bytes.json",
+        "three.json",  "sliced.json",  "points.csv",    "x-profile-results.txt"};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         (void)unlink(in_folder(files[i]));
@@ -785,6 +914,10 @@ int main(void)
         cmocka_unit_test(a_law_that_is_asked_for_extends_the_grid_without_a_step),
         cmocka_unit_test(equal_samples_give_equal_bytes),
         cmocka_unit_test(a_share_that_is_not_whole_in_the_unit_is_not_written),
+        cmocka_unit_test(a_law_over_counted_multiprocessors_is_recovered_up_to_the_whole_gpu),
+        cmocka_unit_test(the_same_times_over_named_shares_miss_the_whole_gpu),
+        cmocka_unit_test(a_profile_of_counted_multiprocessors_is_asked_by_the_shares_names),
+        cmocka_unit_test(two_shares_that_came_to_the_same_are_left_out_together),
         cmocka_unit_test(public_tables_calibrate_within_what_is_reported_of_them),
         cmocka_unit_test(igniter_resnet50_calibrates_within_what_is_reported_of_it),
         cmocka_unit_test(igniter_pairs_calibrate_within_what_is_reported_of_them),

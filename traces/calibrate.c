@@ -42,7 +42,7 @@ static bool cut_surfaces(const struct sample_set *set, struct calibration *calib
         for (size_t j = 0; j < surface->count; j++)
             surface->points[j] =
                 (struct latency_point){.batch = surface->samples[j].batch,
-                                       .share = (double)surface->samples[j].share / set->unit,
+                                       .share = samples_share(set, &surface->samples[j]),
                                        .ms = surface->samples[j].ms};
         i = end;
     }

@@ -40,7 +40,7 @@ struct latency_law {
 
 struct latency_point {
     double batch;
-    double share; /* 0..1 */
+    double share; /* 0..1; of multiprocessors where they were counted, see samples_share */
     double ms;
 };
 

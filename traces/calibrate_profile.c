@@ -205,8 +205,55 @@ static void put_surface(const struct calibrated_surface *surface, cJSON *list)
     (void)cJSON_AddItemToArray(list, object);
 }
 
-static void put_law(const struct writer *writer, const struct calibrated_surface *surface,
-                    cJSON *function)
+/* Whether a share came to something else than its name says. */
+static bool has_parts(const struct sample_set *set)
+{
+    for (size_t i = 0; i < set->latency_count; i++)
+        if (samples_share(set, &set->latencies[i]) != (double)set->latencies[i].share / set->unit)
+            return true;
+    return false;
+}
+
+/* What part of the GPU 1..unit vGPUs are, by the samples; between the shares that were measured,
+ * nothing and the whole, along a line. */
+static void parts_fill(const struct writer *writer, double *parts)
+{
+    const struct sample_set *set = writer->calibration->set;
+    int before = 0;
+    parts[writer->unit] = 1;
+    for (size_t i = 0; i < set->latency_count; i++) {
+        const struct latency_sample *sample = &set->latencies[i];
+        const int vgpu = share_in_unit(writer, sample->share);
+        if (vgpu > 0)
+            parts[vgpu] = samples_share(set, sample);
+    }
+    for (int vgpu = 1; vgpu <= writer->unit; vgpu++) {
+        if (parts[vgpu] == 0)
+            continue;
+        for (int between = before + 1; between < vgpu; between++)
+            parts[between] = parts[before] +
+                             (parts[vgpu] - parts[before]) * (between - before) / (vgpu - before);
+        before = vgpu;
+    }
+}
+
+static bool put_parts(const struct writer *writer, cJSON *law, struct error *error)
+{
+    if (!has_parts(writer->calibration->set))
+        return true;
+    double *parts = calloc((size_t)writer->unit + 1, sizeof *parts);
+    if (parts == NULL)
+        return error_run(error, "out of memory for a profile");
+    parts_fill(writer, parts);
+    cJSON *array = cJSON_AddArrayToObject(law, "parts");
+    for (int vgpu = 1; vgpu <= writer->unit; vgpu++)
+        (void)cJSON_AddItemToArray(array, number(parts[vgpu]));
+    free(parts);
+    return true;
+}
+
+static bool put_law(const struct writer *writer, const struct calibrated_surface *surface,
+                    cJSON *function, struct error *error)
 {
     cJSON *law = cJSON_AddObjectToObject(function, "law");
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
@@ -217,6 +264,7 @@ static void put_law(const struct writer *writer, const struct calibrated_surface
     range = cJSON_AddArrayToObject(law, "vgpu");
     (void)cJSON_AddItemToArray(range, cJSON_CreateNumber(1));
     (void)cJSON_AddItemToArray(range, cJSON_CreateNumber(writer->unit));
+    return put_parts(writer, law, error);
 }
 
 /* The fact, or the base's where it was not measured; says which in `evidence`. */
@@ -290,7 +338,7 @@ static bool put_function(const struct writer *writer, struct span span, cJSON *f
                                "%s was measured at several vCPU counts; its law cannot be "
                                "asked beyond them: leave --extend-batch out",
                                name);
-        put_law(writer, first, function);
+        fine = fine && put_law(writer, first, function, error);
         put_text(evidence, "law", "fitted; outside the grid it is an extrapolation");
     }
     put_facts(writer, first->function, function, evidence);
@@ -363,6 +411,10 @@ static void put_origin(const struct sample_set *set, cJSON *profile)
              "predictor chosen for each function by leaving points out, see its \"calibration\" "
              "(errors as fractions); %zu configurations measured",
              set->latency_count);
+    if (has_parts(set))
+        put_text(derivation, "share",
+                 "fitted over the multiprocessors that a share came to, of all of the device's; "
+                 "vGPUs name the shares that were asked for");
     if (set->left_out != NULL)
         put_text(derivation, "left_out", "%s", set->left_out);
 }

@@ -68,6 +68,22 @@ static int compare_axis(const void *left, const void *right)
     return (a->x > b->x) - (a->x < b->x);
 }
 
+/* Points of one place become one with their mean; returns how many are left of those sorted by x.
+ * Two shares may come to the same multiprocessors. */
+static size_t join_places(struct axis_point *axis, size_t count)
+{
+    size_t places = 0;
+    for (size_t i = 0; i < count;) {
+        size_t end = i;
+        double sum = 0;
+        while (end < count && axis[end].x == axis[i].x)
+            sum += axis[end++].y;
+        axis[places++] = (struct axis_point){axis[i].x, sum / (double)(end - i)};
+        i = end;
+    }
+    return places;
+}
+
 /* Interpolates between points sorted by x; NAN outside them. */
 static double interpolate(const struct axis_point *axis, size_t count, double x, double *room)
 {
@@ -106,6 +122,7 @@ static double along_axis(const struct latency_point *points, size_t count, const
                 log(along_share ? points[i].share : points[i].batch), log(points[i].ms)};
     }
     qsort(room->axis, found, sizeof *room->axis, compare_axis);
+    found = join_places(room->axis, found);
     return interpolate(room->axis, found, log(along_share ? at->share : at->batch), room->values);
 }
 
@@ -293,8 +310,8 @@ static bool in_fold(const struct latency_point *points, size_t index, size_t of,
                     enum surface_fold fold)
 {
     switch (fold) {
-    case FOLD_POINT:
-        return index == of;
+    case FOLD_POINT: /* with its twin, if another share came to the same */
+        return points[index].batch == points[of].batch && points[index].share == points[of].share;
     case FOLD_SHARE:
         return points[index].share == points[of].share;
     default:

@@ -32,7 +32,7 @@ extern const char *const surface_kind_names[SURFACE_KINDS];
 /* What is left out together. An edge point or level has nothing measured beyond it; a prediction
  * there is an extrapolation, and those are counted apart. */
 enum surface_fold {
-    FOLD_POINT, /* one point */
+    FOLD_POINT, /* one point, and what else was measured at its batch and share */
     FOLD_SHARE, /* all points of a share */
     FOLD_BATCH, /* all points of a batch size */
     SURFACE_FOLDS

@@ -13,6 +13,7 @@ enum { AXIS_LIMIT = 1024, GRID_LIMIT = 1 << 20, FUNCTION_LIMIT = 10000, TEXT_KEY
 
 static const double MS_LIMIT = 1e9;
 static const double MB_LIMIT = 1e9;
+static const double LEAST_PART = 1e-4; /* of a GPU, that a share comes to */
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
@@ -227,13 +228,34 @@ static bool read_range(const struct json_value *law, const char *key, int most, 
     return true;
 }
 
+static bool read_parts(const struct json_value *law, struct profile_law *extension,
+                       struct error *error)
+{
+    const size_t count = (size_t)extension->unit;
+    struct json_value array;
+    if (!json_child(law, "parts", &array))
+        return true;
+    if (!json_is_array(&array, count, count, error))
+        return false;
+    extension->parts = calloc(count, sizeof *extension->parts);
+    if (extension->parts == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    for (size_t i = 0; i < count; i++) {
+        const struct json_value entry = json_entry(&array, i);
+        const double least = i == 0 ? LEAST_PART : extension->parts[i - 1];
+        if (!json_as_number(&entry, least, 1, &extension->parts[i], error))
+            return false;
+    }
+    return true;
+}
+
 static bool read_extension(const struct json_value *value, int unit,
                            struct profile_function *function, struct error *error)
 {
-    const char *keys[LAW_COEFFICIENTS + 3] = {"batch", "vgpu"};
+    const char *keys[LAW_COEFFICIENTS + 4] = {"batch", "vgpu", "parts"};
     struct json_value law;
     for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
-        keys[i + 2] = latency_coefficient_names[i];
+        keys[i + 3] = latency_coefficient_names[i];
     if (!json_child(value, "law", &law))
         return true;
     function->extension = calloc(1, sizeof *function->extension);
@@ -251,7 +273,8 @@ static bool read_extension(const struct json_value *value, int unit,
             return false;
     }
     return read_range(&law, "batch", UINT16_MAX, function->extension->batch, error) &&
-           read_range(&law, "vgpu", unit, function->extension->vgpu, error);
+           read_range(&law, "vgpu", unit, function->extension->vgpu, error) &&
+           read_parts(&law, function->extension, error);
 }
 
 static bool read_function(const struct json_value *value, int unit,
@@ -528,6 +551,8 @@ void profile_free(struct profile *profile)
         free(function->vcpu.values);
         free(function->vgpu.values);
         free(function->latency_ms);
+        if (function->extension != NULL)
+            free(function->extension->parts);
         free(function->extension);
     }
     free(profile->functions);
@@ -642,6 +667,12 @@ static int clamp(const struct profile_axis *axis, int value)
     return value > axis->values[axis->count - 1] ? axis->values[axis->count - 1] : value;
 }
 
+static double law_ms(const struct profile_law *law, int batch, int vgpu)
+{
+    return latency_law_ms(&law->law, batch,
+                          law->parts != NULL ? law->parts[vgpu - 1] : (double)vgpu / law->unit);
+}
+
 /* The law at a place outside the grid, times what the grid's nearest place has over the law there.
  */
 static double extended_latency_ms(const struct profile_function *function, int batch, int vcpu,
@@ -654,10 +685,8 @@ static double extended_latency_ms(const struct profile_function *function, int b
     int edge_batch = clamp(&function->batch, batch);
     int edge_vgpu = clamp(&function->vgpu, vgpu);
     double edge = profile_latency_ms(function, edge_batch, vcpu, edge_vgpu);
-    double law = latency_law_ms(&extension->law, batch, (double)vgpu / extension->unit);
-    double law_at_edge =
-        latency_law_ms(&extension->law, edge_batch, (double)edge_vgpu / extension->unit);
-    return isnan(edge) ? law : law * (edge / law_at_edge);
+    double law = law_ms(extension, batch, vgpu);
+    return isnan(edge) ? law : law * (edge / law_ms(extension, edge_batch, edge_vgpu));
 }
 
 double profile_latency_ms(const struct profile_function *function, int batch, int vcpu, int vgpu)

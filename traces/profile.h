@@ -5,8 +5,8 @@
  * demand, and one interference model for the device. A grid entry may be null: that configuration
  * did not run (out of memory). Outside the grid there is no value, unless the function carries a
  * fitted `law` (traces/calibrate_law.h: its coefficients, and the batches and shares up to which it
- * may be asked, as [least, most]); then the value is the law's, scaled to meet the grid at its
- * edge.
+ * may be asked, as [least, most]; optionally `parts`, what part of the GPU 1, 2, … vGPUs are where
+ * that is not vGPUs / unit); then the value is the law's, scaled to meet the grid at its edge.
  *
  * Between grid points values are interpolated axis by axis, on the axis's integers: first along
  * vGPU, then vCPU, then batch, each only where the wanted value is not the axis's own. Along an
@@ -44,6 +44,7 @@ struct profile_law {
     struct latency_law law;
     int batch[2], vgpu[2]; /* least, most */
     int unit;              /* the profile's */
+    double *parts;         /* of the GPU that 1..unit vGPUs are; NULL: vGPUs / unit */
 };
 
 struct profile_function {

@@ -142,6 +142,11 @@ bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct
     return true;
 }
 
+double samples_share(const struct sample_set *set, const struct latency_sample *sample)
+{
+    return sample->part > 0 ? sample->part : (double)sample->share / set->unit;
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct latency_sample *a = left;

@@ -22,7 +22,8 @@ struct latency_sample {
     int share; /* in units of the set: share / unit of the GPU */
     double ms; /* above 0; after samples_reduce the median of the repeats */
     size_t repeats;
-    double cv; /* of the repeats, as the standard deviation of their logarithms; NAN for one */
+    double cv;   /* of the repeats, as the standard deviation of their logarithms; NAN for one */
+    double part; /* what the share came to: its multiprocessors / those of the GPU; 0: not known */
 };
 
 /* One batch of a co-location; all runs with one `group` ran together, and groups of one `location`
@@ -87,6 +88,11 @@ bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct
 
 /* Sorts by function, vCPU, batch and share and joins repeats. */
 void samples_reduce(struct sample_set *set);
+
+/* The part of the GPU that the sample's work had, 0..1: what its share came to, where that is
+ * known, else the share as it is named. Slices hold whole groups of multiprocessors and the whole
+ * GPU also those that make no group, so that k slices of n are less than k/n of it. */
+double samples_share(const struct sample_set *set, const struct latency_sample *sample);
 
 /* Reads a text table; see sample_table.c for the formats, which are known by their header.
  * ERROR_INPUT "FILE:LINE: …". */

@@ -1,4 +1,5 @@
 #include "traces/capture/measure.h"
+#include "traces/capture/slices.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,22 +11,29 @@
 
 enum { SMS = 132, SMS_STEP = 8 };
 
-/* A kinked law with noise of 1 %: as much time as launches need, or as work does on the share. */
-static double draw_ms(gsl_rng *rng, const struct plan *plan, const struct plan_member *member,
-                      bool half, double slowdown)
+/* What a share comes to on such a device: groups of SMS_STEP multiprocessors. 0 under MPS. */
+static int round_sms(enum plan_mechanism mechanism, double share_percent)
 {
-    const struct plan_network *network = &plan->networks[member->network];
-    const double floor_ms = network->launches * 2.5e-3;
-    const double work_ms = member->batch * (double)network->graph->macs / (half ? 1.2e11 : 4e10) /
-                           (member->share_percent / 100);
-    return slowdown * (floor_ms + work_ms) * (1 + 0.01 * fabs(gsl_ran_gaussian(rng, 1)));
-}
-
-static int round_sms(double share_percent)
-{
+    struct slices slices;
+    struct error error;
     if (share_percent >= 100)
         return SMS;
-    return (int)ceil(SMS * share_percent / 100 / SMS_STEP) * SMS_STEP;
+    if (mechanism == PLAN_MPS || !slices_plan(SMS / SMS_STEP, SLICES_CAPTURED, &slices, &error))
+        return 0;
+    return slices_share(&slices, share_percent) * SMS_STEP;
+}
+
+/* A kinked law with noise of 1 %: as much time as launches need, or as work does on the
+ * multiprocessors that the share comes to. */
+static double draw_ms(gsl_rng *rng, const struct plan *plan, const struct plan_member *member,
+                      int sms, bool half, double slowdown)
+{
+    const struct plan_network *network = &plan->networks[member->network];
+    const double part = sms > 0 ? (double)sms / SMS : member->share_percent / 100;
+    const double floor_ms = network->launches * 2.5e-3;
+    const double work_ms =
+        member->batch * (double)network->graph->macs / (half ? 1.2e11 : 4e10) / part;
+    return slowdown * (floor_ms + work_ms) * (1 + 0.01 * fabs(gsl_ran_gaussian(rng, 1)));
 }
 
 static bool rehearse_latency(void *state, const struct plan *plan, const struct plan_point *point,
@@ -33,9 +41,9 @@ static bool rehearse_latency(void *state, const struct plan *plan, const struct 
 {
     (void)error;
     samples->count = 20;
-    samples->sms = round_sms(point->members[0].share_percent);
+    samples->sms = round_sms(point->mechanism, point->members[0].share_percent);
     for (size_t i = 0; i < samples->count; i++)
-        samples->ms[i] = draw_ms(state, plan, &point->members[0], point->half, 1);
+        samples->ms[i] = draw_ms(state, plan, &point->members[0], samples->sms, point->half, 1);
     return true;
 }
 
@@ -52,10 +60,12 @@ static bool rehearse_colocation(void *state, const struct plan *plan,
     const double slowdown = fmax(1, total) * (1 + 0.08 * (double)(point->member_count - 1));
     for (size_t m = 0; m < point->member_count; m++) {
         samples[m].count = 20;
-        samples[m].sms = round_sms(point->members[m].share_percent);
-        samples[m].alone_ms = draw_ms(state, plan, &point->members[m], point->half, 1);
+        samples[m].sms = round_sms(point->mechanism, point->members[m].share_percent);
+        samples[m].alone_ms =
+            draw_ms(state, plan, &point->members[m], samples[m].sms, point->half, 1);
         for (size_t i = 0; i < samples[m].count; i++)
-            samples[m].ms[i] = draw_ms(state, plan, &point->members[m], point->half, slowdown);
+            samples[m].ms[i] =
+                draw_ms(state, plan, &point->members[m], samples[m].sms, point->half, slowdown);
     }
     return true;
 }
@@ -86,7 +96,7 @@ static bool rehearse_cold_start(void *state, const struct plan *plan,
         if (i == 3)
             parts[i] = weights / 1e7;
         if (i == 4)
-            parts[i] = 50 + draw_ms(state, plan, &point->members[0], point->half, 1);
+            parts[i] = 50 + draw_ms(state, plan, &point->members[0], 0, point->half, 1);
         parts[MEASURE_PARTS - 1] += parts[i];
     }
     return true;
