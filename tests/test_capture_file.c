@@ -174,6 +174,7 @@ static double law_ms(int batch, double percent)
     return fmax(2, 0.8 * batch * 100 / percent);
 }
 
+enum { DEVICE_SMS = 132, SEVENTH_SMS = 16 };
 enum { NETWORKS = 2, BATCHES = 4, SHARES = 4, REPEATS = 3, LATENCIES = 96, MIB = 1 << 20 };
 
 static void write_good_latencies(hid_t file)
@@ -193,6 +194,7 @@ static void write_good_latencies(hid_t file)
                     copy_text(row->mechanism, s == SHARES ? "full" : "green");
                     row->batch = 1 << b;
                     row->share_percent = share;
+                    row->sms = s == SHARES ? DEVICE_SMS : s * SEVENTH_SMS;
                     row->sample = r;
                     row->ms = (1 + n) * law_ms(row->batch, share) * (0.99 + 0.01 * r);
                 }
@@ -311,6 +313,50 @@ static void every_victim_makes_a_group_with_its_co_runners(void **state)
     samples_clear(&set);
 }
 
+/* One row for each share, of which the file may tell what multiprocessors it came to. */
+static void write_shares(int device_sms, const struct latency *rows, size_t count)
+{
+    hid_t file = create_file(1, 0);
+    if (device_sms != 0)
+        set_integer(file, "sms", device_sms);
+    write_latencies(file, rows, count);
+    assert_true(H5Fclose(file) >= 0);
+}
+
+static struct latency make_row(const char *mechanism, double percent, int sms)
+{
+    struct latency row = {.share_percent = percent, .ms = 5, .batch = 1, .sms = sms};
+    copy_text(row.network, "x");
+    copy_text(row.precision, "fp32");
+    copy_text(row.mechanism, mechanism);
+    return row;
+}
+
+static void a_share_is_the_multiprocessors_that_it_came_to_where_they_were_counted(void **state)
+{
+    const struct latency green[] = {make_row("green", 100.0 / 7, 16), make_row("full", 100, 132),
+                                    make_row("green", 30, 0)};
+    const struct latency mps[] = {make_row("mps", 50, 66), make_row("full", 100, 132)};
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    write_shares(DEVICE_SMS, green, 3);
+    assert_true(capture_read(&set, path, &fp32, &error));
+    assert_true(samples_share(&set, &set.latencies[0]) == 16.0 / 132);
+    assert_int_equal(set.latencies[0].share, CAPTURE_UNIT / 7);
+    assert_true(samples_share(&set, &set.latencies[1]) == 1);
+    assert_true(samples_share(&set, &set.latencies[2]) == 210.0 / CAPTURE_UNIT);
+    samples_clear(&set);
+    write_shares(0, green, 3); /* the file does not say how many the device has */
+    assert_true(capture_read(&set, path, &fp32, &error));
+    assert_true(samples_share(&set, &set.latencies[0]) == 1.0 / 7);
+    samples_clear(&set);
+    write_shares(DEVICE_SMS, mps, 2); /* a percentage of threads, whatever is said beside it */
+    assert_true(capture_read(&set, path, &fp32, &error));
+    assert_true(samples_share(&set, &set.latencies[0]) == 0.5);
+    samples_clear(&set);
+}
+
 static void cold_start_and_memory_are_taken_over(void **state)
 {
     struct sample_set set = {0};
@@ -406,6 +452,20 @@ static void files_that_are_no_captures_are_refused(void **state)
     assert_false(capture_is_hdf5("tests/test_capture_file.c"));
 }
 
+static void multiprocessors_that_cannot_be_are_refused(void **state)
+{
+    const struct latency more[] = {make_row("green", 50, 133)};
+    const struct latency negative[] = {make_row("green", 50, -8)};
+    const struct latency two[] = {make_row("green", 50, 64), make_row("green", 50, 56)};
+    (void)state;
+    write_shares(DEVICE_SMS, more, 1);
+    assert_refused(&fp32, "on 133 multiprocessors; the device has 132");
+    write_shares(DEVICE_SMS, negative, 1);
+    assert_refused(&fp32, "on -8 multiprocessors");
+    write_shares(DEVICE_SMS, two, 2);
+    assert_refused(&fp32, "50 % that came to 64 multiprocessors and to 56");
+}
+
 static void faulty_rows_are_refused(void **state)
 {
     static const struct {
@@ -464,11 +524,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_of_the_precision_asked_for_become_medians),
         cmocka_unit_test(every_victim_makes_a_group_with_its_co_runners),
+        cmocka_unit_test(a_share_is_the_multiprocessors_that_it_came_to_where_they_were_counted),
         cmocka_unit_test(cold_start_and_memory_are_taken_over),
         cmocka_unit_test(all_precisions_are_told_apart_by_name),
         cmocka_unit_test(a_capture_calibrates_and_its_profile_loads),
         cmocka_unit_test(a_rehearsal_is_refused_unless_asked_for),
         cmocka_unit_test(files_that_are_no_captures_are_refused),
+        cmocka_unit_test(multiprocessors_that_cannot_be_are_refused),
         cmocka_unit_test(faulty_rows_are_refused),
         cmocka_unit_test(a_table_without_a_column_is_refused_by_name),
     };

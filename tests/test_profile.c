@@ -255,6 +255,29 @@ static void next_to_a_null_there_is_no_value(void **state)
     assert_true(profile_latency_ms(&grid.function, 32, 1, 1) == 90);
 }
 
+/* 2 ms, and 6 ms an item over the part of the GPU. */
+static void a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is(void **state)
+{
+    (void)state;
+    struct latency_law law = {
+        {[LAW_FLOOR] = 2, [LAW_WORK_PER_ITEM] = 6, [LAW_KINK] = 1, [LAW_SHARE_EXPONENT] = 1}};
+    double parts[] = {0.25, 0.5, 1};
+    struct profile_law extension = {.law = law, .batch = {1, 8}, .vgpu = {1, 3}, .unit = 3};
+    struct grid grid;
+    make_grid(&grid, 1, 1, 1);
+    grid.batch[0] = grid.vcpu[0] = 1;
+    grid.vgpu[0] = 2;
+    grid.function.extension = &extension;
+    extension.parts = parts;
+    grid.ms[0] = 14; /* the law's own: its scale is 1 */
+    assert_near(profile_latency_ms(&grid.function, 2, 1, 1), 2 + 6 * 2 / 0.25, 1e-12);
+    assert_near(profile_latency_ms(&grid.function, 2, 1, 2), 2 + 6 * 2 / 0.5, 1e-12);
+    assert_near(profile_latency_ms(&grid.function, 1, 1, 3), 2 + 6 / 1.0, 1e-12);
+    extension.parts = NULL;
+    grid.ms[0] = 2 + 6 * 3 / 2.0;
+    assert_near(profile_latency_ms(&grid.function, 2, 1, 1), 2 + 6 * 2 * 3, 1e-12);
+}
+
 /* ---- The loader --------------------------------------------------------------------------------
  */
 
@@ -339,6 +362,10 @@ static const struct malformed malformed[] = {
     {"cold-start-negative.json", "functions.f.cold_start_ms.mean"},
     {"memory-text.json", "functions.f.gpu_memory_mb.weights"},
     {"bandwidth-above-one.json", "functions.f.bandwidth_share"},
+    {"law-parts-few.json", "functions.f.law.parts"},
+    {"law-parts-descending.json", "functions.f.law.parts[1]"},
+    {"law-parts-zero.json", "functions.f.law.parts[0]"},
+    {"law-parts-above-one.json", "functions.f.law.parts[2]"},
     {"evidence-number.json", "functions.f.evidence.latency_ms"},
     {"interference-no-model.json", "interference"},
     {"interference-unknown-model.json", "interference.model"},
@@ -995,6 +1022,7 @@ int main(void)
         cmocka_unit_test(next_to_a_null_there_is_no_value),
         cmocka_unit_test(what_a_file_leaves_out_is_nan_or_empty),
         cmocka_unit_test(evidence_may_be_an_object_of_strings),
+        cmocka_unit_test(a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is),
         cmocka_unit_test(every_malformed_profile_is_refused_by_file_and_path),
         cmocka_unit_test(the_corpus_holds_no_file_that_is_not_tried),
         cmocka_unit_test(a_profile_that_is_not_there_is_bad_input),
