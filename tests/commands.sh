@@ -444,6 +444,14 @@ if cmp -s "$folder/profile.json" "$folder/first.json" && [ "$(wc -l <"$folder/po
 else
     fail "the same samples give the same profile, and every point a line" "files differ"
 fi
+{ cat "$folder/samples.csv"; echo 'lone,1,100,5'; } >"$folder/lone.csv"
+run "$esgsim" calibrate "$folder/lone.csv" --out "$folder/lone.json"
+expect "calibrate names a function of one point and leaves it out" 0 'lone at 1 vCPU left out'
+if grep -q '"net":' "$folder/lone.json" && ! grep -q '"lone":' "$folder/lone.json"; then
+    pass "and the profile has the others"
+else
+    fail "and the profile has the others" "$(grep -n '"model"' "$folder/lone.json")"
+fi
 run "$esgsim" calibrate "$folder/samples.csv" --unit 3 --out "$folder/none.json" --extend-batch 0
 expect_refusal "a batch of 0 to extend to is refused" 'extend-batch'
 run "$esgsim" calibrate README.md

@@ -18,7 +18,7 @@
 #include "traces/calibrate.h"
 #include "traces/json.h"
 
-enum { POINTS = 64, SEEDS = 5 };
+enum { POINTS = 64, SEEDS = 5, SEVENTHS = 7 };
 
 /* A network that is bound by launches at small work: 6 ms and 0.1 ms an item, else 1.2 ms an item
  * over the share. */
@@ -516,6 +516,63 @@ static void repeats_become_their_median_and_their_spread(void **state)
     samples_clear(&set);
 }
 
+static void add_times(struct sample_set *set, const char *name, int vcpu, int count)
+{
+    struct error error = {0};
+    struct latency_sample sample = {.vcpu = vcpu, .share = 1, .repeats = 1, .cv = NAN};
+    assert_true(samples_set_unit(set, SEVENTHS, "test", &error));
+    assert_true(samples_function(set, name, &sample.function, &error));
+    for (int i = 0; i < count; i++) {
+        sample.batch = 1 + i;
+        sample.ms = 5 + 2.0 * sample.batch;
+        assert_true(samples_add_latency(set, &sample, &error));
+    }
+}
+
+static void a_function_of_one_point_is_left_out_by_name_and_the_others_are_not(void **state)
+{
+    struct sample_set set = {0};
+    struct calibration calibration;
+    struct error error = {0};
+    (void)state;
+    add_times(&set, "first", 1, 1);
+    add_times(&set, "many", 1, 3);
+    add_times(&set, "many", 2, 1);
+    add_times(&set, "two", 1, 2);
+    add_times(&set, "last", 1, 1);
+    samples_reduce(&set);
+    assert_true(samples_leave_out_lone(&set, &error));
+    assert_int_equal(set.latency_count, 5);
+    assert_string_equal(set.left_out, "first at 1 vCPU left out, one point is nothing to fit to; "
+                                      "many at 2 vCPU left out, one point is nothing to fit to; "
+                                      "last at 1 vCPU left out, one point is nothing to fit to");
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    assert_int_equal(calibration.surface_count, 2);
+    assert_string_equal(set.functions.names[calibration.surfaces[0].function], "many");
+    assert_int_equal(calibration.surfaces[0].count, 3);
+    assert_string_equal(set.functions.names[calibration.surfaces[1].function], "two");
+    calibration_clear(&calibration);
+    samples_clear(&set);
+}
+
+static void nothing_but_single_points_is_refused_unless_there_are_pairs(void **state)
+{
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    add_times(&set, "a", 1, 1);
+    add_times(&set, "b", 1, 1);
+    samples_reduce(&set);
+    assert_false(samples_leave_out_lone(&set, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "no function has more than one point"));
+    add_run(&set, 0, "a", 3, 1.1);
+    add_run(&set, 0, "b", 4, 1.2);
+    assert_true(samples_leave_out_lone(&set, &error));
+    assert_int_equal(set.latency_count, 0);
+    samples_clear(&set);
+}
+
 /* ---- Profiles -------------------------------------------------------------------------------- */
 
 /* Two functions at sevenths, each point three times with 3 % noise, one configuration missing. */
@@ -661,7 +718,7 @@ static void a_share_that_is_not_whole_in_the_unit_is_not_written(void **state)
 
 /* ---- Multiprocessors ------------------------------------------------------------------------- */
 
-enum { SMS_WHOLE = 132, SMS_SEVENTH = 16, SEVENTHS = 7 };
+enum { SMS_WHOLE = 132, SMS_SEVENTH = 16 };
 
 /* What k sevenths of such a GPU come to: all seven are the whole GPU, with what makes no slice. */
 static int sms_of(int sevenths)
@@ -910,6 +967,8 @@ int main(void)
         cmocka_unit_test(a_table_of_something_else_is_refused),
         cmocka_unit_test(devices_of_different_units_are_not_mixed),
         cmocka_unit_test(repeats_become_their_median_and_their_spread),
+        cmocka_unit_test(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not),
+        cmocka_unit_test(nothing_but_single_points_is_refused_unless_there_are_pairs),
         cmocka_unit_test(a_written_profile_is_read_back_with_the_fitted_values),
         cmocka_unit_test(a_law_that_is_asked_for_extends_the_grid_without_a_step),
         cmocka_unit_test(equal_samples_give_equal_bytes),

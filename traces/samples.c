@@ -204,3 +204,39 @@ void samples_reduce(struct sample_set *set)
     }
     set->latency_count = kept;
 }
+
+/* Where the samples end that belong to one function and vCPU count with the one at `first`. */
+static size_t surface_end(const struct sample_set *set, size_t first)
+{
+    const struct latency_sample *samples = set->latencies;
+    size_t end = first + 1;
+    while (end < set->latency_count && samples[end].function == samples[first].function &&
+           samples[end].vcpu == samples[first].vcpu)
+        end++;
+    return end;
+}
+
+bool samples_leave_out_lone(struct sample_set *set, struct error *error)
+{
+    size_t kept = 0;
+    size_t end = 0;
+    for (size_t i = 0; i < set->latency_count; i = end) {
+        end = surface_end(set, i);
+        if (end - i == 1) {
+            if (!samples_note(set, error, "%s at %d vCPU left out, one point is nothing to fit to",
+                              set->functions.names[set->latencies[i].function],
+                              set->latencies[i].vcpu))
+                return false;
+            continue;
+        }
+        memmove(&set->latencies[kept], &set->latencies[i], (end - i) * sizeof *set->latencies);
+        kept += end - i;
+    }
+    if (set->latency_count > 0 && kept == 0 && set->co_run_count == 0)
+        return error_input(error,
+                           "%s: no function has more than one point to fit; measure at least 2 "
+                           "batches or shares of one",
+                           set->left_out);
+    set->latency_count = kept;
+    return true;
+}

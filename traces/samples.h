@@ -89,6 +89,10 @@ bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct
 /* Sorts by function, vCPU, batch and share and joins repeats. */
 void samples_reduce(struct sample_set *set);
 
+/* Leaves out, with a note, the functions of a reduced set that have one point at a vCPU count, to
+ * which nothing can be fitted. ERROR_INPUT where nothing is left. */
+bool samples_leave_out_lone(struct sample_set *set, struct error *error);
+
 /* The part of the GPU that the sample's work had, 0..1: what its share came to, where that is
  * known, else the share as it is named. Slices hold whole groups of multiprocessors and the whole
  * GPU also those that make no group, so that k slices of n are less than k/n of it. */

@@ -153,7 +153,7 @@ static bool read_files(const struct request *request, const char *const *files, 
                                         : sample_table_read(set, files[i], error)))
             return false;
     samples_reduce(set);
-    return true;
+    return samples_leave_out_lone(set, error);
 }
 
 static void show_progress(void *context, const char *what, size_t done, size_t total)
