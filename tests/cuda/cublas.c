@@ -1,12 +1,6 @@
 /* cuBLAS: products of matrices, in column order. */
 #include "tests/cuda/stand_in.h"
 
-struct library_handle {
-    struct handle handle;
-    struct context *context;
-    CUstream stream;
-};
-
 static const long long workspace_bytes = 32LL << 20; /* of a handle, on this architecture */
 
 static cublasStatus_t leave_with(cublasStatus_t status)
@@ -22,22 +16,6 @@ static cublasStatus_t enter_cublas(const char *function)
 }
 
 /* ---- Handles --------------------------------------------------------------------------------- */
-
-static struct library_handle *find_library(const void *handle)
-{
-    struct library_handle *found = handle_find(handle, HANDLE_CUBLAS);
-    if (found == NULL)
-        return NULL;
-    if (!found->context->handle.alive) {
-        fault("the handle's context was destroyed");
-        return NULL;
-    }
-    if (found->context != current_context() && found->context->green) {
-        fault("the handle is of another context than is current");
-        return NULL;
-    }
-    return found;
-}
 
 cublasStatus_t cublasCreate(cublasHandle_t *place)
 {
@@ -60,7 +38,7 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle)
     const cublasStatus_t status = enter_cublas("cublasDestroy");
     if (status != CUBLAS_STATUS_SUCCESS)
         return leave_with(status);
-    struct library_handle *found = find_library(handle);
+    struct library_handle *found = library_find(handle, HANDLE_CUBLAS);
     if (found == NULL)
         return leave_with(CUBLAS_STATUS_NOT_INITIALIZED);
     found->handle.alive = false;
@@ -73,7 +51,7 @@ cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version)
     const cublasStatus_t status = enter_cublas("cublasGetVersion");
     if (status != CUBLAS_STATUS_SUCCESS)
         return leave_with(status);
-    if (find_library(handle) == NULL)
+    if (library_find(handle, HANDLE_CUBLAS) == NULL)
         return leave_with(CUBLAS_STATUS_NOT_INITIALIZED);
     *version = CUBLAS_VERSION;
     return leave_with(CUBLAS_STATUS_SUCCESS);
@@ -84,7 +62,7 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
     const cublasStatus_t status = enter_cublas("cublasSetStream");
     if (status != CUBLAS_STATUS_SUCCESS)
         return leave_with(status);
-    struct library_handle *found = find_library(handle);
+    struct library_handle *found = library_find(handle, HANDLE_CUBLAS);
     if (found == NULL || (stream != NULL && handle_find(stream, HANDLE_STREAM) == NULL))
         return leave_with(CUBLAS_STATUS_NOT_INITIALIZED);
     found->stream = stream;
@@ -96,7 +74,7 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t
     const cublasStatus_t status = enter_cublas("cublasSetWorkspace");
     if (status != CUBLAS_STATUS_SUCCESS)
         return leave_with(status);
-    if (find_library(handle) == NULL ||
+    if (library_find(handle, HANDLE_CUBLAS) == NULL ||
         !memory_aligned((CUdeviceptr)workspace, 256, "the workspace"))
         return leave_with(CUBLAS_STATUS_INVALID_VALUE);
     (void)bytes;
@@ -170,7 +148,7 @@ static bool check_matrices(const struct product *m, struct stream *stream, bool 
 
 static struct stream *begin(cublasHandle_t handle, const struct gemm *g)
 {
-    const struct library_handle *library = find_library(handle);
+    const struct library_handle *library = library_find(handle, HANDLE_CUBLAS);
     return library == NULL || !check_gemm(g) ? NULL : stream_find(library->stream);
 }
 

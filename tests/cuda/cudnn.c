@@ -11,12 +11,6 @@
 
 enum { PROPOSALS = 4 };
 
-struct library_handle {
-    struct handle handle;
-    struct context *context;
-    CUstream stream;
-};
-
 struct tensor {
     struct handle handle;
     bool set, half;
@@ -85,30 +79,13 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *place)
     return leave_with(CUDNN_STATUS_SUCCESS);
 }
 
-/* One handle's context is the current one, or the primary one, of which green ones are parts. */
-static struct library_handle *find_library(const void *handle)
-{
-    struct library_handle *found = handle_find(handle, HANDLE_CUDNN);
-    if (found == NULL)
-        return NULL;
-    if (!found->context->handle.alive) {
-        fault("the handle's context was destroyed");
-        return NULL;
-    }
-    if (found->context != current_context() && found->context->green) {
-        fault("the handle is of another context than is current");
-        return NULL;
-    }
-    return found;
-}
-
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
 {
     enum { WORKSPACE_MIB = 8 };
     const cudnnStatus_t status = enter_cudnn("cudnnDestroy");
     if (status != CUDNN_STATUS_SUCCESS)
         return leave_with(status);
-    struct library_handle *found = find_library(handle);
+    struct library_handle *found = library_find(handle, HANDLE_CUDNN);
     if (found == NULL)
         return leave_with(CUDNN_STATUS_BAD_PARAM);
     found->handle.alive = false;
@@ -121,7 +98,7 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
     const cudnnStatus_t status = enter_cudnn("cudnnSetStream");
     if (status != CUDNN_STATUS_SUCCESS)
         return leave_with(status);
-    struct library_handle *found = find_library(handle);
+    struct library_handle *found = library_find(handle, HANDLE_CUDNN);
     if (found == NULL || (stream != NULL && handle_find(stream, HANDLE_STREAM) == NULL))
         return leave_with(CUDNN_STATUS_BAD_PARAM);
     found->stream = stream;
@@ -374,7 +351,7 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
     const cudnnStatus_t status = enter_cudnn("cudnnGetConvolutionForwardAlgorithm_v7");
     if (status != CUDNN_STATUS_SUCCESS)
         return leave_with(status);
-    if (find_library(handle) == NULL || wanted < 1 ||
+    if (library_find(handle, HANDLE_CUDNN) == NULL || wanted < 1 ||
         !read_shape(in, filter, convolution, out, false, &shape))
         return leave_with(CUDNN_STATUS_BAD_PARAM);
     *count = (int)propose(&shape, proposals);
@@ -399,7 +376,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
     const cudnnStatus_t status = enter_cudnn("cudnnGetConvolutionBackwardDataAlgorithm_v7");
     if (status != CUDNN_STATUS_SUCCESS)
         return leave_with(status);
-    if (find_library(handle) == NULL || wanted < 1 ||
+    if (library_find(handle, HANDLE_CUDNN) == NULL || wanted < 1 ||
         !read_shape(in, filter, convolution, out, true, &shape))
         return leave_with(CUDNN_STATUS_BAD_PARAM);
     *count = (int)propose(&shape, proposals);
@@ -437,7 +414,7 @@ cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
 {
     cudnnStatus_t status = enter_cudnn("cudnnGetConvolutionForwardWorkspaceSize");
     if (status == CUDNN_STATUS_SUCCESS)
-        status = find_library(handle) == NULL
+        status = library_find(handle, HANDLE_CUDNN) == NULL
                      ? CUDNN_STATUS_BAD_PARAM
                      : workspace_of(in, filter, convolution, out, false, (int)algorithm, bytes);
     return leave_with(status);
@@ -450,7 +427,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
 {
     cudnnStatus_t status = enter_cudnn("cudnnGetConvolutionBackwardDataWorkspaceSize");
     if (status == CUDNN_STATUS_SUCCESS)
-        status = find_library(handle) == NULL
+        status = library_find(handle, HANDLE_CUDNN) == NULL
                      ? CUDNN_STATUS_BAD_PARAM
                      : workspace_of(in, filter, convolution, out, true, (int)algorithm, bytes);
     return leave_with(status);
@@ -494,7 +471,7 @@ static cudnnStatus_t convolve(cudnnHandle_t handle, const struct convolution *sh
                               cudnnMathType_t arithmetic, const struct operands *operands)
 {
     struct proposal proposals[PROPOSALS];
-    const struct library_handle *library = find_library(handle);
+    const struct library_handle *library = library_find(handle, HANDLE_CUDNN);
     struct stream *stream = library == NULL ? NULL : stream_find(library->stream);
     if (stream == NULL)
         return CUDNN_STATUS_BAD_PARAM;

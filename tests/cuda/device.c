@@ -35,6 +35,22 @@ struct context *current_context(void)
     return current;
 }
 
+struct library_handle *library_find(const void *handle, enum handle_kind kind)
+{
+    struct library_handle *found = handle_find(handle, kind);
+    if (found == NULL)
+        return NULL;
+    if (!found->context->handle.alive) {
+        fault("the handle's context was destroyed");
+        return NULL;
+    }
+    if (found->context != current && found->context->green) {
+        fault("the handle is of another context than is current");
+        return NULL;
+    }
+    return found;
+}
+
 /* A context that was current in a thread is free when the thread ends. */
 static void release_held(void *context)
 {

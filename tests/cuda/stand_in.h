@@ -120,6 +120,17 @@ void primary_check_leaks(void);
 /* Green contexts that are gone are current nowhere. */
 bool context_is_held(const struct context *context);
 
+/* A handle of cuBLAS or cuDNN. */
+struct library_handle {
+    struct handle handle;
+    struct context *context; /* of its creation */
+    CUstream stream;
+};
+
+/* handle_find, where the handle's context lives and is the current one, or the primary one, of
+ * which green ones are parts; else a fault. */
+struct library_handle *library_find(const void *handle, enum handle_kind kind);
+
 /* Books bytes of the device; false where it has not so many. */
 bool memory_book(long long bytes);
 void memory_check_leaks(void);
