@@ -8,18 +8,22 @@
 
 static bool batches_grow(struct platform *platform)
 {
-    const uint32_t old = platform->batch_capacity;
-    const uint32_t capacity = old == 0 ? 64 : 2 * old;
-    struct batch *batches = lines_grow(platform->batches, old, capacity, sizeof *batches);
-    if (batches == NULL)
+    const size_t count = platform->batch_room == 0 ? 64 : 2 * platform->batch_room;
+    platform->batch_details = lines_reserve(platform->batch_details, &platform->batch_detail_room,
+                                            count, sizeof *platform->batch_details);
+    if (platform->batch_detail_room < count)
         return false;
-    platform->batches = batches;
-    platform->batch_capacity = capacity;
-    return true;
+    platform->batches =
+        lines_reserve(platform->batches, &platform->batch_room, count, sizeof *platform->batches);
+    return platform->batch_room == count;
 }
 
 bool batches_init(struct platform *platform)
 {
+    const struct recorder *recorder = platform->recorder;
+    platform->numbered = platform->backend != NULL ||
+                         (recorder != NULL && (recorder->batch != NULL || recorder->job != NULL ||
+                                               recorder->decision != NULL));
     platform->batch_free = SIM_NONE;
     platform->instance_free = SIM_NONE;
     platform->gpu_work = lines_allocate(platform->cluster.gpu_count, sizeof *platform->gpu_work);
@@ -48,13 +52,17 @@ void batches_clear(struct platform *platform)
     for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++)
         work_clear(&platform->gpu_work[g]);
     lines_free(platform->gpu_work, platform->cluster.gpu_count, sizeof *platform->gpu_work);
-    lines_free(platform->batches, platform->batch_capacity, sizeof *platform->batches);
+    lines_free(platform->batches, platform->batch_room, sizeof *platform->batches);
+    lines_free(platform->batch_details, platform->batch_detail_room,
+               sizeof *platform->batch_details);
 }
 
 static const struct configuration *batch_configuration(const struct platform *platform,
                                                        const struct batch *batch)
 {
-    return &platform->workload->functions[batch->function].configurations[batch->configuration];
+    const struct function *function =
+        &platform->workload->functions[batch_function(platform, batch)];
+    return &function->configurations[batch->configuration];
 }
 
 double configuration_rate(const struct platform *platform, const struct configuration *spec,
@@ -70,7 +78,21 @@ double configuration_rate(const struct platform *platform, const struct configur
 static double batch_speed(const struct platform *platform, const struct batch *batch)
 {
     double speed = batch->gpu == SIM_NONE ? 1.0 : platform->cluster.gpus[batch->gpu].spec->speed;
-    return speed * ((double)batch->quota / UNIT_PARTS);
+    return speed * ((double)batch_quota(platform, batch) / UNIT_PARTS);
+}
+
+/* ns of execution at rate 1, from the start or from when it was last settled: its nominal time ×
+ * the noise of its oldest job. */
+static double batch_work(const struct platform *platform, const struct batch *batch)
+{
+    const struct function *function =
+        &platform->workload->functions[batch_function(platform, batch)];
+    const double noise = platform->jobs[batch->first_job].noise;
+    if (batch->reshared)
+        return batch_detail(platform, batch)->work;
+    return function->service == SERVICE_PROFILE
+               ? (double)function->configurations[batch->configuration].time * noise
+               : noise * 1e6;
 }
 
 static bool gpu_interferes(const struct platform *platform, uint32_t gpu)
@@ -83,12 +105,14 @@ static bool gpu_interferes(const struct platform *platform, uint32_t gpu)
 static struct prepared_runner batch_runner(const struct platform *platform,
                                            const struct batch *batch)
 {
-    const struct function *function = &platform->workload->functions[batch->function];
+    const struct function *function =
+        &platform->workload->functions[batch_function(platform, batch)];
     const struct gpu_spec *gpu = platform->cluster.gpus[batch->gpu].spec;
     const struct co_runner runner = {.index = function->interference_index,
                                      .demand = function->bandwidth_share,
                                      .share = (double)batch_configuration(platform, batch)->vgpu /
-                                              gpu->units * ((double)batch->quota / UNIT_PARTS)};
+                                              gpu->units *
+                                              ((double)batch_quota(platform, batch) / UNIT_PARTS)};
     return interference_prepare(platform->workload->interference, &runner);
 }
 
@@ -124,7 +148,7 @@ static bool work_add(struct platform *platform, struct gpu_work *work, uint32_t 
     work->count++;
     work->runners[0] = batch_runner(platform, batch);
     work->executions[0] = (struct execution){.batch = id,
-                                             .work = batch->work,
+                                             .work = batch_work(platform, batch),
                                              .speed = batch_speed(platform, batch),
                                              .finish = SIM_FOREVER};
     return true;
@@ -205,8 +229,6 @@ static void work_update(struct platform *platform, struct gpu_work *work)
 void batches_start(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
-    batch->started = platform->now;
-    batch->priced_since = platform->now;
     batch->executing = true;
     if (batch->instance != SIM_NONE)
         instances_bill(platform, batch->instance);
@@ -220,49 +242,68 @@ void batches_start(struct platform *platform, uint32_t id)
             work_update(platform, work);
         return;
     }
-    sim_time_t duration = sim_ceil(batch->work / batch_speed(platform, batch));
-    if (platform->backend != NULL)
+    sim_time_t duration = sim_ceil(batch_work(platform, batch) / batch_speed(platform, batch));
+    if (platform->backend != NULL) {
         replay_start(platform, id, duration);
-    else
-        batch->finish_event =
-            platform_schedule(platform, platform->now + duration, EVENT_BATCH_FINISH, id);
+        return;
+    }
+    calendar_handle finish =
+        platform_schedule(platform, platform->now + duration, EVENT_BATCH_FINISH, id);
+    if (batch->instance != SIM_NONE)
+        batch_detail(platform, batch)->finish_event = finish;
 }
 
 /* Settles work and bill up to now, so that both can go on under other terms. `execution`, of
  * `work`: of a batch that others disturb; NULL: none do. */
-static void batch_settle(struct platform *platform, struct batch *batch,
-                         const struct gpu_work *work, const struct execution *execution)
+static void batch_settle(struct platform *platform, const struct batch *batch,
+                         struct batch_detail *detail, const struct gpu_work *work,
+                         const struct execution *execution)
 {
     const struct configuration *spec = batch_configuration(platform, batch);
     const double speed = batch_speed(platform, batch);
     double left = execution != NULL
                       ? execution->work - execution->rate * (double)(platform->now - work->updated)
-                      : batch->work - speed * (double)(platform->now - batch->priced_since);
+                      : detail->work - speed * (double)(platform->now - detail->priced_since);
     left = left > 0 ? left : 0;
-    batch->billed += (double)(platform->now - batch->priced_since) *
-                     configuration_rate(platform, spec, batch->quota);
-    batch->priced_since = platform->now;
-    batch->alone += (batch->work - left) / speed;
-    batch->work = left;
+    detail->billed += (double)(platform->now - detail->priced_since) *
+                      configuration_rate(platform, spec, detail->quota);
+    detail->priced_since = platform->now;
+    detail->alone += (detail->work - left) / speed;
+    detail->work = left;
+}
+
+/* From now on the batch's work and price are told by its detail. */
+static void batch_set_reshared(struct platform *platform, struct batch *batch,
+                               struct batch_detail *detail)
+{
+    if (batch->reshared)
+        return;
+    detail->work = batch_work(platform, batch);
+    detail->priced_since = batch->started;
+    detail->alone = detail->billed = 0;
+    batch->reshared = true;
 }
 
 void batches_reshare(struct platform *platform, uint32_t id, uint32_t configuration, uint32_t quota)
 {
     struct batch *batch = &platform->batches[id];
-    const struct function *function = &platform->workload->functions[batch->function];
+    struct batch_detail *detail = batch_detail(platform, batch);
+    const struct function *function =
+        &platform->workload->functions[batch_function(platform, batch)];
     struct gpu_work *work = NULL;
     struct execution *execution = NULL;
     if (batch->executing && gpu_interferes(platform, batch->gpu)) {
         work = &platform->gpu_work[batch->gpu];
         execution = &work->executions[work_find(work, id)];
     }
+    batch_set_reshared(platform, batch, detail);
     if (batch->executing)
-        batch_settle(platform, batch, work, execution);
+        batch_settle(platform, batch, detail, work, execution);
     if (function->service == SERVICE_PROFILE)
-        batch->work *= (double)function->configurations[configuration].time /
-                       (double)function->configurations[batch->configuration].time;
+        detail->work *= (double)function->configurations[configuration].time /
+                        (double)function->configurations[batch->configuration].time;
     batch->configuration = configuration;
-    batch->quota = (uint8_t)quota;
+    detail->quota = (uint8_t)quota;
     if (!batch->executing)
         return;
     if (platform->backend != NULL) {
@@ -271,14 +312,14 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
     }
     if (execution != NULL) {
         work->runners[execution - work->executions] = batch_runner(platform, batch);
-        execution->work = batch->work;
+        execution->work = detail->work;
         execution->speed = batch_speed(platform, batch);
         execution->finish = SIM_FOREVER; /* the finish moves even where rates agree */
         work_update(platform, work);
         return;
     }
-    sim_time_t finish = platform->now + sim_ceil(batch->work / batch_speed(platform, batch));
-    if (!calendar_retime(platform->calendar, batch->finish_event, finish))
+    sim_time_t finish = platform->now + sim_ceil(detail->work / batch_speed(platform, batch));
+    if (!calendar_retime(platform->calendar, detail->finish_event, finish))
         platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
 }
 
@@ -310,39 +351,39 @@ static sim_time_t batch_transfer(const struct platform *platform, const struct b
                        bytes * 8.0 / (spec->transfer_bandwidth_gbps * 1e9) * 1e3);
 }
 
-/* The work of the batch: its nominal time × the noise of its oldest job. */
-static void batch_set_work(struct platform *platform, struct batch *batch)
+/* All its jobs run with the noise of the oldest. */
+static void batch_set_noise(struct platform *platform, const struct batch *batch)
 {
-    const struct function *function = &platform->workload->functions[batch->function];
-    double noise = platform->jobs[batch->first_job].noise;
-    batch->work = function->service == SERVICE_PROFILE
-                      ? (double)batch_configuration(platform, batch)->time * noise
-                      : noise * 1e6;
+    const double noise = platform->jobs[batch->first_job].noise;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         platform->jobs[job].used_noise = noise;
-        platform->jobs[job].invoker = batch->invoker;
+        platform->jobs[job].invoker = batch->invoker & INVOKER_MOST;
     }
 }
 
-/* How long the batch waits for its container after its input is there. */
-static void batch_set_cold(struct platform *platform, struct batch *batch)
+/* When the batch starts: its input is there, and its container. */
+static void batch_set_start(struct platform *platform, struct batch *batch)
 {
     struct container *container = &platform->cluster.containers[batch->container];
+    const sim_time_t input_there = batch->launched + batch->transfer;
+    batch->started = input_there;
     if (container->state != CONTAINER_STARTING)
         return; /* as an instance's, which launches only once it has started */
     if (platform->backend != NULL)
-        replay_refuse_cold(platform, batch->function, batch->invoker);
+        replay_refuse_cold(platform, batch_function(platform, batch), batch->invoker);
     const struct request *head = job_request(platform, batch->first_job);
-    sim_time_t input_there = batch->launched + batch->transfer;
     if (container->ready_at == 0) {
         batch->cold = true;
         container->ready_at =
-            input_there + containers_draw_cold(platform, batch->function, RANDOM_COLD_START,
-                                               head->number, platform->queues[batch->queue].stage);
+            input_there + containers_draw_cold(platform, batch_function(platform, batch),
+                                               RANDOM_COLD_START, head->number,
+                                               platform->queues[batch->queue].stage);
         platform->metrics.cold_starts++;
     }
-    batch->cold_wait = container->ready_at > input_there ? container->ready_at - input_there : 0;
-    batch->cold = batch->cold || batch->cold_wait > 0;
+    if (container->ready_at > input_there) {
+        batch->started = container->ready_at;
+        batch->cold = true;
+    }
 }
 
 /* Jobs left where the batch was taken from. */
@@ -369,7 +410,7 @@ static void decision_record(struct platform *platform, const struct batch *batch
                                .alternatives = controller->alternatives,
                                .plan_cost_usd = controller->plan_cost,
                                .plan_time_ns = controller->plan_time,
-                               .batch = batch->number};
+                               .batch = batch_detail(platform, batch)->number};
     if (!recorder->decision(recorder->context, &row, platform->error))
         platform->failed = true;
 }
@@ -377,7 +418,8 @@ static void decision_record(struct platform *platform, const struct batch *batch
 /* Was the batch planned ahead, and did the plan come about? */
 static void batch_set_planned(struct platform *platform, struct batch *batch)
 {
-    const struct function *function = &platform->workload->functions[batch->function];
+    const struct function *function =
+        &platform->workload->functions[batch_function(platform, batch)];
     const uint32_t planned = platform->controller.planned;
     platform->controller.planned = SIM_NONE;
     if (planned == SIM_NONE)
@@ -399,13 +441,12 @@ static bool batch_launch(struct platform *platform, uint32_t id)
     struct batch *batch = &platform->batches[id];
     if (platform->failed)
         return false;
-    batch_set_cold(platform, batch);
+    batch_set_start(platform, batch);
     decision_record(platform, batch);
-    sim_time_t start = batch->launched + batch->transfer + batch->cold_wait;
-    if (start == platform->now)
+    if (batch->started == platform->now)
         batches_start(platform, id);
     else
-        platform_schedule(platform, start, EVENT_BATCH_START, id);
+        platform_schedule(platform, batch->started, EVENT_BATCH_START, id);
     return !platform->failed;
 }
 
@@ -415,16 +456,16 @@ static inline uint32_t batch_take(struct platform *platform)
     uint32_t id = platform->batch_free;
     if (id != SIM_NONE) {
         platform->batch_free = platform->batches[id].first_job;
-    } else if (platform->batches_used < platform->batch_capacity || batches_grow(platform)) {
+    } else if (platform->batches_used < platform->batch_room || batches_grow(platform)) {
         id = platform->batches_used++;
     } else {
         platform_fail(platform, "out of memory for %" PRIu32 " batches", platform->running_batches);
         return SIM_NONE;
     }
-    platform->batches[id] = (struct batch){.instance = SIM_NONE,
-                                           .quota = UNIT_PARTS,
-                                           .number = platform->next_batch++,
-                                           .dispatched = platform->now};
+    platform->batches[id] = (struct batch){.instance = SIM_NONE, .dispatched = platform->now};
+    if (platform->numbered)
+        platform->batch_details[id].number = platform->next_batch;
+    platform->next_batch++;
     platform->running_batches++;
     return id;
 }
@@ -441,7 +482,7 @@ static void batch_fill(struct platform *platform, uint32_t id, uint32_t first, u
     batch_set_planned(platform, batch);
     batch->launched = platform->now + controller_charged(platform);
     batch->transfer = batch_transfer(platform, batch);
-    batch_set_work(platform, batch);
+    batch_set_noise(platform, batch);
 }
 
 bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs)
@@ -451,13 +492,12 @@ bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs)
     if (batch == SIM_NONE)
         return false;
     struct batch *state = &platform->batches[batch];
-    state->function = instance->function;
     state->configuration = instance->configuration;
     state->invoker = instance->invoker;
     state->gpu = instance->gpu;
     state->container = instance->container;
     state->instance = id;
-    state->quota = instance->quota;
+    platform->batch_details[batch].quota = instance->quota;
     instance->state = INSTANCE_BUSY;
     instance->batch = batch;
     batch_fill(platform, batch, jobs_take_buffered(platform, id, jobs), jobs);
@@ -484,7 +524,6 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
     if (id == SIM_NONE)
         return false;
     struct batch *batch = &platform->batches[id];
-    batch->function = source->function;
     batch->configuration = configuration;
     batch->invoker = invoker;
     batch->gpu = placement.gpu;
@@ -512,7 +551,7 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
         return;
     const struct configuration *spec = batch_configuration(platform, batch);
     const struct queue *queue = &platform->queues[batch->queue];
-    struct batch_row row = {.batch = batch->number,
+    struct batch_row row = {.batch = batch_detail(platform, batch)->number,
                             .queue = batch->queue,
                             .application = queue->application,
                             .stage = queue->stage,
@@ -532,10 +571,10 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
                             .container = platform->cluster.containers[batch->container].serial,
                             .instance = batch->instance,
                             .configuration = batch->configuration,
-                            .quota = batch->quota,
+                            .quota = (uint8_t)batch_quota(platform, batch),
                             .launched_ns = batch->launched,
                             .transfer_ns = batch->transfer,
-                            .cold_ns = batch->cold_wait,
+                            .cold_ns = batch_cold_wait(batch),
                             .noise = platform->jobs[batch->first_job].used_noise};
     if (!recorder->batch(recorder->context, &row, platform->error))
         platform->failed = true;
@@ -545,7 +584,7 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
 static sim_time_t job_cold_wait(const struct platform *platform, const struct batch *batch,
                                 uint32_t job)
 {
-    return batch->instance == SIM_NONE ? batch->cold_wait
+    return batch->instance == SIM_NONE ? batch_cold_wait(batch)
                                        : instances_cold_wait(platform, batch->instance, job);
 }
 
@@ -562,7 +601,7 @@ static void jobs_record(struct platform *platform, const struct batch *batch, do
         sim_time_t held = batch->instance == SIM_NONE ? 0 : cold;
         uint32_t here = place++;
         const struct job_row row = {.request = request->number,
-                                    .batch = batch->number,
+                                    .batch = batch_detail(platform, batch)->number,
                                     .queue = job_queue(platform, job),
                                     .application = request->application,
                                     .stage = job % platform->stride,
@@ -612,11 +651,16 @@ static uint32_t batch_tally_jobs(struct platform *platform, const struct batch *
 static void batch_account(struct platform *platform, const struct batch *batch)
 {
     struct metrics *metrics = &platform->metrics;
-    double price = configuration_rate(platform, batch_configuration(platform, batch), batch->quota);
+    const struct batch_detail *detail = batch->reshared ? batch_detail(platform, batch) : NULL;
+    double price = configuration_rate(platform, batch_configuration(platform, batch),
+                                      batch_quota(platform, batch));
     sim_time_t execution = platform->now - batch->started;
-    double cost = batch->billed + (double)(platform->now - batch->priced_since) * price;
+    sim_time_t priced_since = detail != NULL ? detail->priced_since : batch->started;
+    double cost =
+        (detail != NULL ? detail->billed : 0) + (double)(platform->now - priced_since) * price;
     double hold = (double)(batch->started - batch->dispatched) * price;
-    double alone = batch->alone + batch->work / batch_speed(platform, batch);
+    double alone = (detail != NULL ? detail->alone : 0) +
+                   batch_work(platform, batch) / batch_speed(platform, batch);
     double slowdown = alone > 0 ? (double)execution / alone : 1.0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         struct request *request = job_request(platform, job);
@@ -649,7 +693,6 @@ void batches_finish(struct platform *platform, uint32_t id)
     struct batch *batch = &platform->batches[id];
     const struct configuration *spec = batch_configuration(platform, batch);
     lookahead_finish(platform, batch);
-    batch->finish_event = 0;
     if (batch->gpu != SIM_NONE)
         platform->cluster.gpus[batch->gpu].executing_count--;
     if (gpu_interferes(platform, batch->gpu)) {

@@ -45,7 +45,6 @@ static inline bool queue_push(struct platform *platform, struct queue *queue, ui
     queue_advance(platform, queue);
     queue->ring[(queue->head + queue->length) & (queue->capacity - 1)] = job;
     queue->length++;
-    platform->jobs[job].entered = platform->now;
     platform->waiting_jobs++;
     return true;
 }
@@ -53,7 +52,7 @@ static inline bool queue_push(struct platform *platform, struct queue *queue, ui
 /* Accounts for one job that leaves the queue now. */
 static void queue_leave(struct platform *platform, struct queue *queue, uint32_t job)
 {
-    queue->waited += platform->now - platform->jobs[job].entered;
+    queue->waited += platform->now - job_entered(platform, job);
     queue->length--;
     platform->waiting_jobs--;
 }
@@ -81,7 +80,6 @@ static inline uint32_t queue_take(struct platform *platform, struct queue *queue
             return SIM_NONE;
         }
         state->state = JOB_RUNNING;
-        state->instance = SIM_NONE;
         state->next = SIM_NONE;
         job_request(platform, job)->running++;
         if (last == SIM_NONE)
@@ -112,13 +110,21 @@ uint32_t job_queue(const struct platform *platform, uint32_t job)
            job_stage(platform, job);
 }
 
+/* From now on the job waits in the buffer of `instance`, or (SIM_NONE) in its queue. */
+static void job_move(struct platform *platform, uint32_t job, uint32_t instance)
+{
+    platform->jobs[job].next = instance;
+    platform->jobs[job].moved = 1;
+    platform->moved_at[job] = platform->now;
+}
+
 void jobs_route(struct platform *platform, uint32_t id, uint32_t instance)
 {
     queue_advance(platform, &platform->queues[id]);
     uint32_t job = queue_pop(platform, &platform->queues[id]);
     queue_mark(platform, id);
     if (queue_push(platform, &platform->instances[instance].buffer, job))
-        platform->jobs[job].instance = instance;
+        job_move(platform, job, instance);
 }
 
 /* The job enters its queue before all that became ready after it. */
@@ -144,7 +150,7 @@ void jobs_return(struct platform *platform, uint32_t instance)
     queue_advance(platform, buffer);
     while (buffer->length > 0 && !platform->failed) {
         uint32_t job = queue_pop(platform, buffer);
-        platform->jobs[job].instance = SIM_NONE;
+        job_move(platform, job, SIM_NONE);
         queue_insert(platform, job_queue(platform, job), job);
     }
 }
@@ -169,25 +175,21 @@ static void queue_withdraw(struct platform *platform, struct queue *queue, uint3
 
 static bool requests_grow(struct platform *platform)
 {
-    const uint32_t old = platform->job_slots;
-    const uint32_t capacity = old == 0 ? 256 : 2 * old;
-    if ((uint64_t)capacity * platform->stride >= SIM_NONE)
+    struct request_room *room = &platform->request_room;
+    const size_t slots = room->requests == 0 ? 256 : 2 * room->requests;
+    const size_t jobs = slots * platform->stride;
+    if (jobs >= SIM_NONE)
         return false;
-    if (platform->request_capacity < capacity) {
-        struct request *requests =
-            lines_grow(platform->requests, platform->request_capacity, capacity, sizeof *requests);
-        if (requests == NULL)
-            return false;
-        platform->requests = requests;
-        platform->request_capacity = capacity;
-    }
-    struct job *jobs = lines_grow(platform->jobs, (size_t)old * platform->stride,
-                                  (size_t)capacity * platform->stride, sizeof *jobs);
-    if (jobs == NULL)
+    platform->jobs = lines_reserve(platform->jobs, &room->jobs, jobs, sizeof *platform->jobs);
+    platform->moved_at =
+        lines_reserve(platform->moved_at, &room->moved_at, jobs, sizeof *platform->moved_at);
+    platform->slos = lines_reserve(platform->slos, &room->slos, slots, sizeof *platform->slos);
+    platform->users = lines_reserve(platform->users, &room->users, slots, sizeof *platform->users);
+    if (room->jobs < jobs || room->moved_at < jobs || room->slos < slots || room->users < slots)
         return false;
-    platform->jobs = jobs;
-    platform->job_slots = capacity;
-    return true;
+    platform->requests =
+        lines_reserve(platform->requests, &room->requests, slots, sizeof *platform->requests);
+    return room->requests == slots;
 }
 
 /* The slot given back last, else one never used; SIM_NONE when out of memory. */
@@ -195,10 +197,10 @@ static uint32_t request_take(struct platform *platform)
 {
     const uint32_t slot = platform->request_free;
     if (slot != SIM_NONE) {
-        platform->request_free = platform->requests[slot].next_free;
+        platform->request_free = platform->requests[slot].application;
         return slot;
     }
-    if (platform->requests_used == platform->job_slots && !requests_grow(platform))
+    if (platform->requests_used == platform->request_room.requests && !requests_grow(platform))
         return SIM_NONE;
     return platform->requests_used++;
 }
@@ -232,9 +234,12 @@ void jobs_clear(struct platform *platform)
     free(platform->queues);
     free(platform->queue_mask);
     free(platform->noise);
-    lines_free(platform->requests, platform->request_capacity, sizeof *platform->requests);
-    lines_free(platform->jobs, (size_t)platform->job_slots * platform->stride,
-               sizeof *platform->jobs);
+    const struct request_room *room = &platform->request_room;
+    lines_free(platform->requests, room->requests, sizeof *platform->requests);
+    lines_free(platform->slos, room->slos, sizeof *platform->slos);
+    lines_free(platform->users, room->users, sizeof *platform->users);
+    lines_free(platform->jobs, room->jobs, sizeof *platform->jobs);
+    lines_free(platform->moved_at, room->moved_at, sizeof *platform->moved_at);
 }
 
 /* What (request, stage) draws: the same under every policy and on every processor. A factor of mean
@@ -277,7 +282,8 @@ static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
     }
     platform->jobs[job].state = JOB_READY;
     platform->jobs[job].ready = platform->now;
-    platform->jobs[job].instance = SIM_NONE;
+    platform->jobs[job].moved = 0;
+    platform->jobs[job].next = SIM_NONE;
     queue_push(platform, state, job);
     queue_mark(platform, queue);
     platform->controller.changed = true;
@@ -296,9 +302,8 @@ static void request_fill(struct platform *platform, uint32_t slot, uint32_t appl
         const struct function *function = &platform->workload->functions[stage->function];
         platform->jobs[slot * platform->stride + s] =
             (struct job){.noise = draw_noise(platform, request->number, s, function),
-                         .invoker = SIM_NONE,
                          .next = SIM_NONE,
-                         .blocked_by = (uint8_t)stage->after_count,
+                         .blocked_by = stage->after_count & BLOCKED_MOST,
                          .state = JOB_BLOCKED};
     }
 }
@@ -316,10 +321,13 @@ void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo,
     platform->in_flight++;
     *request = (struct request){.number = platform->next_request++,
                                 .arrival = platform->now,
-                                .slo = slo != 0 ? slo : spec->slo,
                                 .application = application,
-                                .user = user,
-                                .left = (uint16_t)spec->stage_count};
+                                .own_slo = slo != 0,
+                                .left = (uint8_t)spec->stage_count};
+    if (slo != 0)
+        platform->slos[slot] = slo;
+    if (user != SIM_NONE)
+        platform->users[slot] = user;
     request->measured = request->number >= platform->experiment->warmup_requests;
     if (request->measured && !platform->metrics.measuring)
         metrics_open_window(&platform->metrics, platform->now);
@@ -380,7 +388,7 @@ static void request_record(struct platform *platform, const struct request *requ
                               .dropped = request->dropped,
                               .arrival_ns = request->arrival,
                               .finish_ns = platform->now,
-                              .slo_ns = request->slo,
+                              .slo_ns = request_slo(platform, slot),
                               .queue_ns = request->queue_time,
                               .transfer_ns = request->transfer_time,
                               .cold_ns = request->cold_time,
@@ -414,7 +422,8 @@ static void request_finish(struct platform *platform, uint32_t slot)
     struct request *request = &platform->requests[slot];
     struct metrics *metrics = &platform->metrics;
     sim_time_t latency = platform->now - request->arrival;
-    bool hit = !request->dropped && latency <= request->slo;
+    const sim_time_t slo = request_slo(platform, slot);
+    bool hit = !request->dropped && latency <= slo;
     sim_time_t path = 0;
     if (!request->dropped && platform->backend == NULL)
         path = critical_path(platform, slot, true);
@@ -433,16 +442,16 @@ static void request_finish(struct platform *platform, uint32_t slot)
         sim_time_t bound = path > 0 && request_ran_alone(platform, slot)
                                ? path
                                : critical_path(platform, slot, false);
-        bool bound_hit = bound <= request->slo;
+        bool bound_hit = bound <= slo;
         tally_request(&metrics->tallies[request->application], request, platform->now, hit,
                       bound_hit);
         tally_request(&metrics->tallies[metrics->application_count], request, platform->now, hit,
                       bound_hit);
     }
     request_record(platform, request, slot, hit);
-    if (request->user != SIM_NONE)
-        simulation_user_thinks(platform, request->user, request->number);
-    request->next_free = platform->request_free;
+    if (platform->experiment->arrivals.process == ARRIVAL_CLOSED)
+        simulation_user_thinks(platform, platform->users[slot], request->number);
+    request->application = platform->request_free;
     platform->request_free = slot;
     platform->in_flight--;
 }
@@ -494,7 +503,7 @@ void jobs_drop(struct platform *platform, uint32_t slot)
         uint32_t job = slot * platform->stride + s;
         if (platform->jobs[job].state == JOB_READY) {
             uint32_t id = application->first_queue + s;
-            uint32_t instance = platform->jobs[job].instance;
+            uint32_t instance = platform->jobs[job].next;
             queue_withdraw(platform,
                            instance == SIM_NONE ? &platform->queues[id]
                                                 : &platform->instances[instance].buffer,

@@ -53,6 +53,17 @@ void *lines_grow(void *array, size_t old_count, size_t count, size_t size)
     return grown;
 }
 
+void *lines_reserve(void *array, size_t *room, size_t count, size_t size)
+{
+    if (*room >= count)
+        return array;
+    void *grown = lines_grow(array, *room, count, size);
+    if (grown == NULL)
+        return array;
+    *room = count;
+    return grown;
+}
+
 void lines_free(void *array, size_t count, size_t size)
 {
     if (array == NULL)

@@ -22,6 +22,10 @@ void *lines_allocate(size_t count, size_t size);
  * left as it is, when out of memory. */
 void *lines_grow(void *array, size_t old_count, size_t count, size_t size);
 
+/* The array with room for `count` records where it has had less, *room, and that now in *room. When
+ * out of memory, array and *room as they are. */
+void *lines_reserve(void *array, size_t *room, size_t count, size_t size);
+
 /* `count` as it was last given; `array` may be NULL. */
 void lines_free(void *array, size_t count, size_t size);
 

@@ -63,11 +63,12 @@ static void fetch_of_batch(const struct platform *platform, const struct batch *
     if (batch->jobs == 0)
         return;
     fetch(&cluster->containers[batch->container], LINE);
-    /* The job and, as a rule, its successor. */
-    fetch(&platform->jobs[batch->first_job], 2 * sizeof *platform->jobs);
+    /* The job and, as a rule, its successor, which may stand in the next line. */
+    fetch(&platform->jobs[batch->first_job], sizeof *platform->jobs);
+    fetch(&platform->jobs[batch->first_job + 1], sizeof *platform->jobs);
     fetch(&platform->requests[job_slot(platform, batch->first_job)], sizeof *platform->requests);
     fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
-    fetch_warm(cluster, batch->invoker, batch->function);
+    fetch_warm(cluster, batch->invoker, batch_function(platform, batch));
     fetch(&cluster->standing[batch->invoker], sizeof *cluster->standing);
     fetch_links(cluster, batch->invoker);
     if (batch->gpu != SIM_NONE) {
@@ -98,7 +99,7 @@ void lookahead_finish(const struct platform *platform, const struct batch *batch
 {
     if (platform->running_batches < BATCHES_FEW)
         return;
-    fetch_neighbours(platform, batch->invoker, batch->function);
+    fetch_neighbours(platform, batch->invoker, batch_function(platform, batch));
     const uint32_t slot = job_slot(platform, batch->first_job);
     if (platform->requests[slot].left == 1) /* whose critical path is next */
         fetch(&platform->jobs[slot * platform->stride], platform->stride * sizeof *platform->jobs);

@@ -101,11 +101,12 @@ uint32_t platform_next_queue(const struct platform *platform, uint32_t from)
 static struct job_view job_look(const struct platform *platform, uint32_t job)
 {
     const struct request *request = job_request(platform, job);
+    const sim_time_t slo = request_slo(platform, job_slot(platform, job));
     return (struct job_view){.request = request->number,
                              .arrival = request->arrival,
                              .ready = platform->jobs[job].ready,
-                             .deadline = request->arrival + request->slo,
-                             .slo = request->slo};
+                             .deadline = request->arrival + slo,
+                             .slo = slo};
 }
 
 struct job_view platform_job(const struct platform *platform, uint32_t queue, uint32_t position)

@@ -45,39 +45,43 @@ enum event_kind {
     EVENT_SAMPLE
 };
 
+/* Bits of an invoker's number, of which there may be a million. */
+enum { INVOKER_BITS = 24, INVOKER_MOST = (1 << INVOKER_BITS) - 1 };
+/* Predecessors that a job may have. */
+enum { BLOCKED_BITS = 4, BLOCKED_MOST = (1 << BLOCKED_BITS) - 1 };
+
 enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
 
-/* A job is one stage of one request; its id is request slot × stride + stage. */
+/* A job is one stage of one request; its id is request slot × stride + stage. Those of one request
+ * stand together, two to a cache line. */
 struct job {
-    _Alignas(LINE) sim_time_t ready;
-    sim_time_t entered; /* the queue or buffer in which it waits */
-    double noise;       /* its own draw: a factor, or the service time in ms */
-    double used_noise;  /* of the batch it ran in */
-    uint32_t invoker;   /* where it ran; SIM_NONE before */
-    uint32_t next;      /* next job of the same batch */
-    uint32_t instance;  /* in whose buffer it waits; SIM_NONE */
-    uint8_t blocked_by; /* predecessors not yet done */
-    uint8_t state;
+    sim_time_t ready;
+    double noise;      /* its own draw: a factor, or the service time in ms */
+    double used_noise; /* of the batch it ran in */
+    uint32_t next; /* next job of the same batch; of one that waits: the instance in whose buffer it
+                      does, SIM_NONE: in its queue */
+    uint32_t invoker : INVOKER_BITS;    /* where it ran; means nothing before */
+    uint32_t blocked_by : BLOCKED_BITS; /* predecessors not yet done */
+    uint32_t state : 2;
+    uint32_t moved : 1; /* to a buffer or back, since it became ready */
 };
 
-/* What the end of each job looks at comes first, within one cache line. */
+_Static_assert(RECORD_MAX_STAGES <= BLOCKED_MOST + 1, "blocked_by counts all stages but one");
+
+/* All that the end of a job looks at, in one cache line. */
 struct request {
     _Alignas(LINE) uint64_t number;
-    uint32_t application;
-    uint16_t left; /* jobs not done */
-    uint16_t running;
+    uint32_t application;  /* of a free slot: the next free one */
+    uint8_t left, running; /* jobs not done; jobs in batches */
+    bool measured : 1, dropped : 1;
+    bool own_slo : 1; /* not its application's */
+    sim_time_t arrival;
     sim_time_t queue_time, transfer_time, cold_time, exec_time;
     double cost;
-    bool measured, dropped;
-
-    _Alignas(LINE) sim_time_t arrival;
-    sim_time_t slo;
-    uint32_t next_free;
-    uint32_t user; /* of a closed process; SIM_NONE */
 };
 
-_Static_assert(sizeof(struct job) == LINE && sizeof(struct request) == 2 * (size_t)LINE,
-               "what stands together is in one line");
+_Static_assert(sizeof(struct job) == LINE / 2 && sizeof(struct request) == LINE,
+               "a request is in one line, and so are two jobs");
 
 /* AFW queue, or an instance's buffer: a ring of job ids. */
 struct queue {
@@ -89,25 +93,34 @@ struct queue {
     sim_time_t changed;
 };
 
+/* What the start and the end of every batch look at, in one cache line. */
 struct batch {
     _Alignas(LINE) uint32_t queue; /* the head's */
-    uint32_t function, configuration, invoker, gpu, container;
+    uint32_t configuration, invoker, gpu, container;
     uint32_t instance;  /* that runs it; SIM_NONE: a batch of its own */
     uint32_t first_job; /* list through job.next; of a free batch: the next free one */
     uint16_t jobs;      /* none: the batch is free */
-    uint8_t slots, quota;
-    bool cold, executing;
-    bool planned, planned_missed; /* by a plan made ahead; and it did not come about */
+    uint8_t slots;
+    bool cold : 1, executing : 1;
+    bool planned : 1, planned_missed : 1; /* by a plan made ahead; and it did not come about */
+    bool reshared : 1;                    /* given another share, of which batch_detail tells */
+    sim_time_t dispatched, launched, transfer;
+    sim_time_t started; /* or when it will: input and container are there */
+};
+
+/* What only some batches need: whom a recorder or a backend is told of, and those of instances. */
+struct batch_detail {
     uint64_t number;
-    sim_time_t dispatched, launched, started;
-    sim_time_t transfer, cold_wait;
-    double work; /* ns of execution at rate 1, from the start or from when it was last settled */
+    calendar_handle finish_event; /* of an instance's batch that executes undisturbed */
+    uint8_t quota;                /* of an instance's batch */
+    /* Of one that was given another share: */
+    double work; /* ns of execution left at rate 1 when it was last settled */
     sim_time_t priced_since;
-    /* Of one that was given another share while it executed: */
     double alone;  /* ns that what was settled would have taken without interference */
     double billed; /* $, of execution up to priced_since */
-    calendar_handle finish_event; /* of one that executes undisturbed */
 };
+
+_Static_assert(sizeof(struct batch) == LINE, "a batch is in one line");
 
 /* A batch that executes on a GPU where others disturb it. Whenever one comes or goes all are
  * brought up to date, so what that takes stands together, GPU by GPU, and not with the batches. */
@@ -198,8 +211,13 @@ struct platform {
     uint32_t stride; /* jobs per request slot: a power of two, 1 << slot_shift */
     uint32_t slot_shift;
     struct request *requests;
+    sim_time_t *slos; /* of requests with own_slo */
+    uint32_t *users;  /* of a closed process's requests */
     struct job *jobs;
-    uint32_t request_capacity, job_slots; /* room for requests, and for the jobs of requests */
+    sim_time_t *moved_at; /* of jobs with `moved`: when */
+    struct request_room {
+        size_t requests, slos, users, jobs, moved_at;
+    } request_room;                       /* of these arrays, in records */
     uint32_t requests_used, request_free; /* slots used ever; list of those given back */
     uint32_t in_flight;
     struct random_ahead *noise;            /* per stage */
@@ -208,7 +226,10 @@ struct platform {
     uint64_t *queue_mask; /* bit q: queue q is not empty */
     uint64_t waiting_jobs;
     struct batch *batches;
-    uint32_t batch_capacity, batches_used, batch_free; /* likewise */
+    struct batch_detail *batch_details;
+    size_t batch_room, batch_detail_room; /* of these arrays, in records */
+    bool numbered;                        /* someone is told the numbers of batches */
+    uint32_t batches_used, batch_free;    /* likewise */
     uint32_t running_batches;
     uint64_t next_batch, next_request;
     struct instance *instances;
@@ -279,6 +300,43 @@ static inline uint32_t job_stage(const struct platform *platform, uint32_t job)
 static inline struct request *job_request(const struct platform *platform, uint32_t job)
 {
     return &platform->requests[job_slot(platform, job)];
+}
+
+/* When the job came into the queue or buffer in which it waits, or last waited. */
+static inline sim_time_t job_entered(const struct platform *platform, uint32_t job)
+{
+    const struct job *state = &platform->jobs[job];
+    return state->moved ? platform->moved_at[job] : state->ready;
+}
+
+static inline sim_time_t request_slo(const struct platform *platform, uint32_t slot)
+{
+    const struct request *request = &platform->requests[slot];
+    return request->own_slo ? platform->slos[slot]
+                            : platform->workload->applications[request->application].slo;
+}
+
+static inline uint32_t batch_function(const struct platform *platform, const struct batch *batch)
+{
+    return platform->queues[batch->queue].function;
+}
+
+static inline struct batch_detail *batch_detail(const struct platform *platform,
+                                                const struct batch *batch)
+{
+    return &platform->batch_details[batch - platform->batches];
+}
+
+/* Per cent of the time on its share of the GPU. */
+static inline uint32_t batch_quota(const struct platform *platform, const struct batch *batch)
+{
+    return batch->instance == SIM_NONE ? UNIT_PARTS : batch_detail(platform, batch)->quota;
+}
+
+/* How long it waited for its container once its input was there. */
+static inline sim_time_t batch_cold_wait(const struct batch *batch)
+{
+    return batch->started - batch->launched - batch->transfer;
 }
 
 /* batches.c */

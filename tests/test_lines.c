@@ -54,6 +54,25 @@ static void what_an_array_holds_stays_when_it_grows(void **state)
     lines_free(array, count, sizeof *array);
 }
 
+static void room_is_made_only_where_it_is_short(void **state)
+{
+    (void)state;
+    size_t room = 0;
+    struct record *array = lines_reserve(NULL, &room, 5, sizeof *array);
+    assert_non_null(array);
+    assert_int_equal(room, 5);
+    for (size_t k = 0; k < room; k++)
+        array[k].number = mark(k);
+    assert_ptr_equal(lines_reserve(array, &room, 4, sizeof *array), array);
+    assert_ptr_equal(lines_reserve(array, &room, SIZE_MAX / 2, sizeof *array), array);
+    assert_int_equal(room, 5);
+    array = lines_reserve(array, &room, 50000, sizeof *array);
+    assert_int_equal(room, 50000);
+    for (size_t k = 0; k < 5; k++)
+        assert_int_equal(array[k].number, mark(k));
+    lines_free(array, room, sizeof *array);
+}
+
 static void more_than_can_be_counted_is_out_of_memory(void **state)
 {
     (void)state;
@@ -71,6 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_begin_at_a_line_whatever_their_size),
         cmocka_unit_test(what_an_array_holds_stays_when_it_grows),
+        cmocka_unit_test(room_is_made_only_where_it_is_short),
         cmocka_unit_test(more_than_can_be_counted_is_out_of_memory),
     };
     return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
