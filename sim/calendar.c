@@ -8,32 +8,32 @@
 
 /* SPILL: keys of a heap that gets on without the far ones. */
 enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64, SPILL = 512 };
+enum { GENERATION_BITS = 24, DELAY_LOW_BITS = 16, DELAY_BITS = 40 };
 
 #define SLOT_LIMIT ((size_t)1 << SLOT_BITS)
 #define SLOT_MASK ((uint64_t)SLOT_LIMIT - 1)
 #define SEQUENCE_LIMIT ((uint64_t)1 << SEQUENCE_BITS)
+#define SEQUENCE_MASK (SEQUENCE_LIMIT - 1)
+#define GENERATION_MASK (((uint64_t)1 << GENERATION_BITS) - 1)
+#define DELAY_LIMIT ((sim_time_t)1 << DELAY_BITS)
 #define NO_SLOT UINT32_MAX
 /* Later than every key: stands behind the last one, so that a family of children is always whole.
  */
 #define KEY_END (~(calendar_key)0)
 
+/* A postponed event keeps its key in the heap, and moves on to where it belongs only when that has
+ * come up to the root: an event that is put off again and again, as that of a batch whose GPU fills
+ * up, costs the heap one move. */
 struct slot {
-    uint64_t sequence;   /* of its current key; 0: the slot is free */
-    uint64_t generation; /* uses of the slot so far; the handle carries it */
-    sim_time_t time;     /* of its current key; ~time: the event comes later than its key says */
-    uint32_t kind;
+    uint64_t use;     /* generation, then sequence of its current key, 0: the slot is free */
+    sim_time_t time;  /* of its current key; ~time: the event comes later than its key says */
+    uint64_t later;   /* of a postponed event: its sequence, then the upper bits of its delay */
     uint32_t subject; /* of a free slot: the next free one */
+    uint16_t kind;
+    uint16_t delay_low; /* of a postponed event, from its key's time on */
 };
 
 _Static_assert(LINE % sizeof(struct slot) == 0, "a slot is in one line");
-
-/* Where a postponed event belongs. Its key stays in the heap, and moves on to here only when it has
- * come up to the root: an event that is put off again and again, as that of a batch whose GPU fills
- * up, costs the heap one move. */
-struct postponement {
-    sim_time_t time;
-    uint64_t sequence;
-};
 
 /* The root may be an open hole (the event just popped): most handlers push an event straight away,
  * which then sinks from the root, and one pass through the heap serves both. */
@@ -45,9 +45,8 @@ struct calendar {
     sim_time_t now; /* time of the last event popped */
     uint64_t next_sequence;
     struct slot *slots;
-    struct postponement *postponed; /* per slot; made for the first event that is put off */
-    uint32_t free_slot;             /* head of the list of free slots */
-    size_t slot_count;              /* slots ever used */
+    uint32_t free_slot; /* head of the list of free slots */
+    size_t slot_count;  /* slots ever used */
     size_t slot_capacity;
     size_t heap_capacity;
     void *heap_memory;
@@ -72,9 +71,26 @@ static inline uint32_t key_slot(calendar_key key)
     return (uint32_t)((uint64_t)key & SLOT_MASK);
 }
 
+/* Uses of the slot so far; a handle carries it. */
+static inline uint64_t slot_generation(const struct slot *slot)
+{
+    return slot->use & GENERATION_MASK;
+}
+
+static inline uint64_t slot_sequence(const struct slot *slot)
+{
+    return slot->use >> GENERATION_BITS;
+}
+
+static inline void slot_set_sequence(struct slot *slot, uint64_t sequence)
+{
+    slot->use = sequence << GENERATION_BITS | slot_generation(slot);
+}
+
 static inline bool key_is_live(const struct calendar *calendar, calendar_key key)
 {
-    return calendar->slots[key_slot(key)].sequence == (uint64_t)key >> SLOT_BITS;
+    _Static_assert((int)GENERATION_BITS == (int)SLOT_BITS, "sequences stand above either");
+    return (calendar->slots[key_slot(key)].use ^ (uint64_t)key) <= SLOT_MASK;
 }
 
 /* Moves the smallest child up until the hole at `hole` has reached a leaf; returns the leaf. Going
@@ -122,13 +138,20 @@ static void heap_close_hole(struct calendar *calendar)
         heap_replace(heap, last, 0, key);
 }
 
+/* When a postponed event comes. */
+static inline sim_time_t slot_later_time(const struct slot *slot)
+{
+    const uint64_t delay = slot->later >> SEQUENCE_BITS << DELAY_LOW_BITS | slot->delay_low;
+    return ~slot->time + (sim_time_t)delay;
+}
+
 /* Gives a postponed event its own time and place again; returns its key. */
 static calendar_key slot_resume(struct calendar *calendar, uint32_t index)
 {
     struct slot *slot = &calendar->slots[index];
-    slot->time = calendar->postponed[index].time;
-    slot->sequence = calendar->postponed[index].sequence;
-    return key_of(slot->time, slot->sequence, index);
+    slot->time = slot_later_time(slot);
+    slot_set_sequence(slot, slot->later & SEQUENCE_MASK);
+    return key_of(slot->time, slot_sequence(slot), index);
 }
 
 static bool calendar_fail(struct calendar *calendar, const char *fault)
@@ -338,7 +361,7 @@ static void calendar_renumber(struct calendar *calendar)
     qsort(calendar->heap, calendar->length, sizeof *calendar->heap, key_compare);
     for (size_t i = 0; i < calendar->length; i++) {
         uint32_t slot = key_slot(calendar->heap[i]);
-        calendar->slots[slot].sequence = i + 1;
+        slot_set_sequence(&calendar->slots[slot], i + 1);
         calendar->heap[i] = key_of(key_time(calendar->heap[i]), i + 1, slot);
     }
     calendar->next_sequence = calendar->length + 1;
@@ -346,12 +369,6 @@ static void calendar_renumber(struct calendar *calendar)
 
 static bool slots_grow(struct calendar *calendar, size_t capacity)
 {
-    if (calendar->postponed != NULL) {
-        struct postponement *postponed = realloc(calendar->postponed, capacity * sizeof *postponed);
-        if (postponed == NULL)
-            return false;
-        calendar->postponed = postponed;
-    }
     struct slot *slots =
         lines_grow(calendar->slots, calendar->slot_capacity, capacity, sizeof *slots);
     if (slots == NULL)
@@ -387,7 +404,6 @@ void calendar_destroy(struct calendar *calendar)
     free(calendar->heap_memory);
     far_keys_clear(&calendar->far);
     lines_free(calendar->slots, calendar->slot_capacity, sizeof *calendar->slots);
-    free(calendar->postponed);
     free(calendar);
 }
 
@@ -446,10 +462,10 @@ static bool slot_add(struct calendar *calendar)
 static inline void slot_free(struct calendar *calendar, uint32_t index)
 {
     struct slot *slot = &calendar->slots[index];
-    slot->sequence = 0;
+    slot->use = slot_generation(slot);
     calendar->live--;
     /* A slot whose generations are used up is laid aside: no stale handle may come alive again. */
-    if (slot->generation == SEQUENCE_LIMIT - 1)
+    if (slot_generation(slot) == GENERATION_MASK)
         return;
     slot->subject = calendar->free_slot;
     calendar->free_slot = index;
@@ -462,22 +478,22 @@ static inline bool calendar_ready(struct calendar *calendar, sim_time_t time)
 }
 
 static inline calendar_handle calendar_add(struct calendar *calendar, sim_time_t time,
-                                           uint64_t sequence, uint32_t kind, uint32_t subject)
+                                           uint64_t sequence, uint16_t kind, uint32_t subject)
 {
     uint32_t index = calendar->free_slot;
     struct slot *slot = &calendar->slots[index];
     calendar->free_slot = slot->subject;
-    slot->sequence = sequence;
-    slot->generation++;
+    const uint64_t generation = slot_generation(slot) + 1;
+    slot->use = sequence << GENERATION_BITS | generation;
     slot->time = time;
     slot->kind = kind;
     slot->subject = subject;
     calendar->live++;
     bool done = heap_insert(calendar, key_of(time, sequence, index));
-    return done ? slot->generation << SLOT_BITS | index : 0;
+    return done ? generation << SLOT_BITS | index : 0;
 }
 
-calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
+calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint16_t kind,
                               uint32_t subject)
 {
     if (!calendar_ready(calendar, time))
@@ -493,7 +509,7 @@ uint64_t calendar_draw_order(struct calendar *calendar)
 }
 
 calendar_handle calendar_push_ordered(struct calendar *calendar, sim_time_t time, uint64_t order,
-                                      uint32_t kind, uint32_t subject)
+                                      uint16_t kind, uint32_t subject)
 {
     return calendar_ready(calendar, time) ? calendar_add(calendar, time, order, kind, subject) : 0;
 }
@@ -505,7 +521,7 @@ static inline struct slot *slot_of_handle(const struct calendar *calendar, calen
     if (index >= calendar->slot_count)
         return NULL;
     struct slot *slot = &calendar->slots[index];
-    return slot->sequence != 0 && slot->generation == handle >> SLOT_BITS ? slot : NULL;
+    return slot_sequence(slot) != 0 && slot_generation(slot) == handle >> SLOT_BITS ? slot : NULL;
 }
 
 /* Called after a key has become stale; the sweep pays for itself with the keys it drops. */
@@ -525,30 +541,29 @@ bool calendar_cancel(struct calendar *calendar, calendar_handle handle)
     return true;
 }
 
-static bool slot_postpone(struct calendar *calendar, uint32_t index, sim_time_t time,
-                          uint64_t sequence)
+/* The event comes `delay` after its key's time, which says so. */
+static inline void slot_postpone(struct slot *slot, sim_time_t key, uint64_t delay,
+                                 uint64_t sequence)
 {
-    if (calendar->postponed == NULL) {
-        calendar->postponed = malloc(calendar->slot_capacity * sizeof *calendar->postponed);
-        if (calendar->postponed == NULL)
-            return calendar_fail(calendar, "out of memory for the event calendar");
-    }
-    calendar->postponed[index] = (struct postponement){time, sequence};
-    if (calendar->slots[index].time >= 0)
-        calendar->slots[index].time = ~calendar->slots[index].time;
-    return true;
+    slot->later = delay >> DELAY_LOW_BITS << SEQUENCE_BITS | sequence;
+    slot->delay_low = (uint16_t)delay;
+    slot->time = ~key;
 }
 
-/* Moves the event of `slot` to (time, sequence), for which there is room. */
+/* Moves the event of `slot` to (time, sequence), for which there is room. One that is put off for
+ * longer than a slot can tell gets another key at once. */
 static inline bool slot_move(struct calendar *calendar, struct slot *slot, sim_time_t time,
                              uint64_t sequence)
 {
     uint32_t index = (uint32_t)(slot - calendar->slots);
     sim_time_t key = slot->time < 0 ? ~slot->time : slot->time;
-    if (time > key || (time == key && sequence >= slot->sequence))
-        return slot_postpone(calendar, index, time, sequence);
+    bool later = time > key || (time == key && sequence >= slot_sequence(slot));
+    if (later && time - key < DELAY_LIMIT) {
+        slot_postpone(slot, key, (uint64_t)(time - key), sequence);
+        return true;
+    }
     slot->time = time;
-    slot->sequence = sequence;
+    slot_set_sequence(slot, sequence);
     bool done = heap_insert(calendar, key_of(time, sequence, index));
     calendar_tidy(calendar);
     return done;
@@ -655,9 +670,10 @@ void calendar_age(struct calendar *calendar, uint64_t uses)
         uses = SEQUENCE_LIMIT - 2;
     if (calendar->next_sequence < uses)
         calendar->next_sequence = uses;
+    const uint64_t generation = uses < GENERATION_MASK - 1 ? uses : GENERATION_MASK - 1;
     for (uint32_t i = calendar->free_slot; i != NO_SLOT; i = calendar->slots[i].subject)
-        if (calendar->slots[i].generation < uses)
-            calendar->slots[i].generation = uses;
+        if (slot_generation(&calendar->slots[i]) < generation)
+            calendar->slots[i].use = generation;
 }
 
 struct soundness {
@@ -681,7 +697,7 @@ static void soundness_visit(void *context, calendar_key key)
     check->live++;
     if (key_time(key) < calendar->now ||
         (slot->time < 0 ? ~slot->time : slot->time) != key_time(key) ||
-        (slot->time < 0 && calendar->postponed[key_slot(key)].time < key_time(key)))
+        (slot->time < 0 && slot_later_time(slot) < key_time(key)))
         check->sound = false;
 }
 
@@ -712,13 +728,14 @@ bool calendar_is_sound(const struct calendar *calendar)
         return false;
     for (size_t i = 0; i < calendar->slot_count; i++) {
         const struct slot *slot = &calendar->slots[i];
-        if (slot->sequence >= calendar->next_sequence)
+        const uint64_t sequence = slot_sequence(slot);
+        if (sequence >= calendar->next_sequence)
             return false;
-        used += slot->sequence != 0;
-        spent += slot->sequence == 0 && slot->generation == SEQUENCE_LIMIT - 1;
+        used += sequence != 0;
+        spent += sequence == 0 && slot_generation(slot) == GENERATION_MASK;
     }
     for (uint32_t i = calendar->free_slot; i != NO_SLOT; i = calendar->slots[i].subject) {
-        if (i >= calendar->slot_count || calendar->slots[i].sequence != 0 ||
+        if (i >= calendar->slot_count || slot_sequence(&calendar->slots[i]) != 0 ||
             freed++ > calendar->slot_count)
             return false;
     }

@@ -18,7 +18,7 @@
  * to those in front of it.
  *
  * No allocation once the calendar has grown to the largest number pending. When the 2^40 sequence
- * numbers are used up, the pending events are numbered anew in their order; a slot used 2^40 times
+ * numbers are used up, the pending events are numbered anew in their order; a slot used 2^24 times
  * is laid aside. Neither is seen from outside.
  *
  * Arrivals of requests do not pass through here: the simulator merges their stream by looking at
@@ -41,7 +41,7 @@ typedef uint64_t calendar_handle;
 
 struct event {
     sim_time_t time;
-    uint32_t kind;
+    uint16_t kind;
     uint32_t subject;
 };
 
@@ -49,9 +49,10 @@ struct event {
 struct calendar *calendar_create(size_t initial_capacity);
 void calendar_destroy(struct calendar *calendar);
 
-/* Adds an event. O(log n). Returns 0 and sets the calendar's fault where `time` is before that of
- * the last event popped (time never goes back), 2^24 events are pending, or memory is out. */
-calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32_t kind,
+/* Adds an event. O(log n). Returns 0 and sets the calendar's fault where
+ * `time` is before that of the last event popped (time never goes back), 2^24 events are pending,
+ * or memory is out. */
+calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint16_t kind,
                               uint32_t subject);
 
 /* Who keeps many events of which only the first can matter, as the ends of the batches on one GPU,
@@ -62,7 +63,7 @@ calendar_handle calendar_push(struct calendar *calendar, sim_time_t time, uint32
 uint64_t calendar_draw_order(struct calendar *calendar);
 /* calendar_push among events of the same time in the place of `order`, which was drawn before. */
 calendar_handle calendar_push_ordered(struct calendar *calendar, sim_time_t time, uint64_t order,
-                                      uint32_t kind, uint32_t subject);
+                                      uint16_t kind, uint32_t subject);
 /* calendar_retime to the place of `order`, as an event of `subject` from now on. */
 bool calendar_retime_ordered(struct calendar *calendar, calendar_handle handle, sim_time_t time,
                              uint64_t order, uint32_t subject);

@@ -51,11 +51,14 @@ static size_t draw_below(struct model *model, size_t limit)
     return gsl_rng_uniform_int(&model->stream.rng, limit);
 }
 
-/* Short delays make ties; a few long ones make the heap deep. */
+/* Short delays make ties; a few long ones make the heap deep, and some are longer than a postponed
+ * event's slot can tell. */
 static sim_time_t draw_time(struct model *model)
 {
-    sim_time_t range = draw_below(model, 4) == 0 ? 1000000 : 8;
-    return model->now + (sim_time_t)draw_below(model, (size_t)range);
+    static const uint64_t ranges[] = {8,       8,       8,       8,       8,
+                                      1000000, 1000000, 1000000, 1000000, UINT64_C(1) << 42};
+    const uint64_t range = ranges[draw_below(model, sizeof ranges / sizeof *ranges)];
+    return model->now + (sim_time_t)(random_uint64(&model->stream) % range);
 }
 
 static size_t model_first(const struct model *model)
@@ -81,7 +84,7 @@ static void model_push(struct model *model)
     if (model->count == MODEL_LIMIT)
         return;
     struct model_event *added = &model->pending[model->count++];
-    added->event = (struct event){draw_time(model), (uint32_t)random_uint64(&model->stream),
+    added->event = (struct event){draw_time(model), (uint16_t)random_uint64(&model->stream),
                                   (uint32_t)random_uint64(&model->stream)};
     added->order = model->orders++;
     added->handle =
@@ -323,8 +326,9 @@ static void crowd_push(struct crowd *crowd)
     /* Now and then the order is drawn before the event is set. */
     bool ordered = gsl_rng_uniform_int(&crowd->stream.rng, 4) == 0;
     uint64_t order = ordered ? calendar_draw_order(crowd->calendar) : 0;
-    crowd->handles[id] = ordered ? calendar_push_ordered(crowd->calendar, time, order, id % 7, id)
-                                 : calendar_push(crowd->calendar, time, id % 7, id);
+    crowd->handles[id] =
+        ordered ? calendar_push_ordered(crowd->calendar, time, order, (uint16_t)(id % 7), id)
+                : calendar_push(crowd->calendar, time, (uint16_t)(id % 7), id);
     assert_true(crowd->handles[id] != 0);
     crowd_file(crowd, id, time, ++crowd->orders);
 }
