@@ -19,6 +19,8 @@
 
 #include <gsl/gsl_rng.h>
 
+#include "sim/philox.h"
+
 /* What a stream is for; part of its name, so that no two uses share numbers. Append only. */
 enum random_purpose {
     RANDOM_ARRIVAL,     /* a = request (interval before it) */
@@ -41,7 +43,7 @@ extern const gsl_rng_type *const random_philox;
 
 /* A stream's first blocks are computed one by one, since most streams are read a few times at most;
  * a stream read on computes several at once, which costs a third per number. */
-enum { RANDOM_BLOCKS_ALONE = 2, RANDOM_BLOCKS_AHEAD = 8 };
+enum { RANDOM_BLOCKS_ALONE = 2, RANDOM_BLOCKS_AHEAD = PHILOX_EIGHT };
 
 /* A generator held by value: no allocation. Use `&stream.rng` with gsl_ran_*. Not copyable (the
  * gsl_rng points into the structure). */
@@ -67,7 +69,7 @@ struct random_firsts {
 };
 
 /* Those of the streams (seed, purpose, a + i, b), i < RANDOM_BLOCKS_AHEAD, at a third of what
- * opening them one by one takes. `b` and purpose as for random_stream_open. */
+ * opening them one by one takes, or less. `b` and purpose as for random_stream_open. */
 void random_firsts_draw(struct random_firsts *firsts, uint64_t seed, enum random_purpose purpose,
                         uint64_t a, uint32_t b);
 
@@ -103,9 +105,6 @@ static inline uint64_t random_ahead_first(struct random_ahead *ahead, uint64_t s
     uint64_t place = random_ahead_place(ahead, seed, purpose, a, b);
     return ahead->firsts.bits[0][place];
 }
-
-/* One Philox4x32-10 block, exposed for its known-answer test. */
-void random_philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t output[4]);
 
 /* Computes the next outputs once all are handed out; called by random_uint64. */
 void random_philox_refill(struct random_philox_state *state);

@@ -35,8 +35,43 @@ static void philox_blocks_equal_the_published_answers(void **state)
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         uint32_t output[4];
-        random_philox_block(known[i].counter, known[i].key, output);
+        philox_block(known[i].counter, known[i].key, output);
         assert_memory_equal(output, known[i].output, sizeof output);
+    }
+}
+
+/* Every way that this processor has; one that it has not is named. */
+static void eight_blocks_at_once_are_the_blocks_one_by_one(void **state)
+{
+    (void)state;
+    static const char *const names[PHILOX_WAYS] = {"plain", "SSE2", "AVX2"};
+    struct random_stream draws;
+    random_stream_open(&draws, 5, RANDOM_TEST, 0, 0);
+    for (int instance = 0; instance < 2000; instance++) {
+        struct philox_counters counters;
+        const uint64_t key = random_uint64(&draws);
+        const uint32_t halves[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
+        for (int w = 0; w < 4; w++)
+            for (int i = 0; i < PHILOX_EIGHT; i++)
+                counters.word[w][i] = (uint32_t)random_uint64(&draws);
+        for (int way = 0; way <= PHILOX_WAYS; way++) {
+            struct philox_outputs outputs;
+            if (way == PHILOX_WAYS)
+                philox_eight(&counters, key, &outputs);
+            else if (!philox_eight_by((enum philox_way)way, &counters, key, &outputs)) {
+                if (instance == 0)
+                    print_message("this processor has no %s\n", names[way]);
+                continue;
+            }
+            for (int i = 0; i < PHILOX_EIGHT; i++) {
+                const uint32_t counter[4] = {counters.word[0][i], counters.word[1][i],
+                                             counters.word[2][i], counters.word[3][i]};
+                uint32_t output[4];
+                philox_block(counter, halves, output);
+                assert_true(outputs.first[i] == ((uint64_t)output[1] << 32 | output[0]));
+                assert_true(outputs.second[i] == ((uint64_t)output[3] << 32 | output[2]));
+            }
+        }
     }
 }
 
@@ -58,7 +93,7 @@ static void a_stream_hands_out_the_blocks_of_its_name_in_order(void **state)
             const uint32_t counter[4] = {block, (uint32_t)names[i].a, (uint32_t)(names[i].a >> 32),
                                          (uint32_t)names[i].purpose << 24 | names[i].b};
             uint32_t output[4];
-            random_philox_block(counter, key, output);
+            philox_block(counter, key, output);
             assert_true(random_uint64(&stream) == ((uint64_t)output[1] << 32 | output[0]));
             assert_true(gsl_rng_get(&stream.rng) == ((uint64_t)output[3] << 32 | output[2]));
         }
@@ -322,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_blocks_equal_the_published_answers),
+        cmocka_unit_test(eight_blocks_at_once_are_the_blocks_one_by_one),
         cmocka_unit_test(a_stream_hands_out_the_blocks_of_its_name_in_order),
         cmocka_unit_test(a_stream_repeats_after_its_last_block),
         cmocka_unit_test(gsl_functions_and_inline_ones_give_the_same_numbers),
