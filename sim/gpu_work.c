@@ -6,15 +6,20 @@
 
 /* ---- What slowdowns are made of -------------------------------------------------------------- */
 
-/* Powers of the shares of a GPU of `units`: of each quota, of each count of units. */
+/* Where the power stands of `vgpu` units of a GPU for `quota` per cent of the time. */
+static inline uint32_t share_place(uint32_t vgpu, uint32_t quota)
+{
+    return vgpu * UNIT_PARTS - quota;
+}
+
+/* The powers of all shares of a GPU of `units`. */
 static double *shares_prepare(const struct interference *model, uint16_t units)
 {
     double *as_other = malloc((size_t)units * UNIT_PARTS * sizeof *as_other);
-    for (uint32_t quota = 1; as_other != NULL && quota <= UNIT_PARTS; quota++)
-        for (uint32_t vgpu = 1; vgpu <= units; vgpu++) {
+    for (uint32_t vgpu = 1; as_other != NULL && vgpu <= units; vgpu++)
+        for (uint32_t quota = 1; quota <= UNIT_PARTS; quota++) {
             const struct co_runner runner = {.share = quota_part((double)vgpu / units, quota)};
-            as_other[(quota - 1) * units + vgpu - 1] =
-                interference_prepare(model, &runner).as_other;
+            as_other[share_place(vgpu, quota)] = interference_prepare(model, &runner).as_other;
         }
     return as_other;
 }
@@ -155,37 +160,21 @@ static const double *work_slowdowns(const struct platform *platform, const struc
 {
     const struct gpu_work_table *table = &platform->work_table;
     const double *as_other = table->as_other[spec->units];
-    const struct execution *execution = work->executions + work->count;
-    for (uint32_t i = 0; i < work->count; i++) {
-        execution--;
+    const uint32_t count = work->count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct execution *execution = &work->executions[count - 1 - i];
         table->runners[i] = table->functions[execution->function];
-        table->runners[i].as_other =
-            as_other[(execution->quota - 1u) * spec->units + execution->vgpu - 1u];
+        table->runners[i].as_other = as_other[share_place(execution->vgpu, execution->quota)];
     }
-    interference_slowdowns(platform->workload->interference, table->runners, work->count,
+    interference_slowdowns(platform->workload->interference, table->runners, count,
                            table->slowdowns);
     return table->slowdowns;
 }
 
-/* The first to finish; there is one. */
-static const struct execution *work_first(const struct gpu_work *work)
-{
-    const struct execution *first = &work->executions[0];
-    for (uint32_t i = 1; i < work->count; i++) {
-        const struct execution *other = &work->executions[i];
-        if (other->finish < first->finish ||
-            (other->finish == first->finish && other->order < first->order))
-            first = other;
-    }
-    return first;
-}
-
 /* The GPU's event comes when the first of its batches finishes. */
-static void work_schedule(struct platform *platform, struct gpu_work *work)
+static void work_schedule(struct platform *platform, struct gpu_work *work,
+                          const struct execution *first)
 {
-    if (work->count == 0)
-        return;
-    const struct execution *first = work_first(work);
     bool done;
     if (work->event == 0) {
         platform->work_events++;
@@ -200,28 +189,45 @@ static void work_schedule(struct platform *platform, struct gpu_work *work)
         platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
 }
 
+/* Goes on at `rate` after `passed` ns at its last one. */
+static inline void execution_update(struct execution *execution, double rate, double passed,
+                                    const struct platform *platform)
+{
+    if (execution->finish != SIM_FOREVER) {
+        const double left = execution->work - execution->rate * passed;
+        execution->work = left > 0 ? left : 0;
+        if (rate == execution->rate)
+            return;
+    }
+    execution->rate = rate;
+    execution->finish = platform->now + sim_ceil(execution->work / rate);
+    execution->order = calendar_draw_order(platform->calendar) & EXECUTION_ORDERS;
+}
+
+static inline bool execution_before(const struct execution *a, const struct execution *b)
+{
+    return a->finish < b->finish || (a->finish == b->finish && a->order < b->order);
+}
+
 /* Rates on a GPU: speed / slowdown among the batches that execute there. */
 static void work_update(struct platform *platform, uint32_t gpu)
 {
     struct gpu_work *work = &platform->gpu_work[gpu];
     const struct gpu_spec *spec = platform->cluster.gpus[gpu].spec;
-    const double *slowdown = work_slowdowns(platform, work, spec);
+    const double *slowdowns = work_slowdowns(platform, work, spec);
     const double passed = (double)(platform->now - work->updated);
+    const uint32_t count = work->count;
+    struct execution *executions = work->executions, *first = NULL;
     work->updated = platform->now;
-    for (uint32_t i = work->count; i-- > 0; slowdown++) {
-        struct execution *execution = &work->executions[i];
-        double rate = quota_part(spec->speed, execution->quota) / *slowdown;
-        if (execution->finish != SIM_FOREVER) {
-            execution->work -= execution->rate * passed;
-            execution->work = execution->work > 0 ? execution->work : 0;
-            if (rate == execution->rate)
-                continue;
-        }
-        execution->rate = rate;
-        execution->finish = platform->now + sim_ceil(execution->work / rate);
-        execution->order = calendar_draw_order(platform->calendar) & EXECUTION_ORDERS;
+    for (uint32_t i = 0; i < count; i++) {
+        struct execution *execution = &executions[count - 1 - i];
+        execution_update(execution, quota_part(spec->speed, execution->quota) / slowdowns[i],
+                         passed, platform);
+        if (first == NULL || execution_before(execution, first))
+            first = execution;
     }
-    work_schedule(platform, work);
+    if (first != NULL)
+        work_schedule(platform, work, first);
 }
 
 void gpu_work_add(struct platform *platform, uint32_t id)

@@ -116,10 +116,10 @@ struct batch {
 struct execution {
     double work; /* ns of execution left at rate 1, when the GPU's were last updated */
     double rate;
-    sim_time_t finish;   /* SIM_FOREVER: it has just come, and has no rate yet */
-    uint64_t order : 40; /* among events of the time `finish` */
+    sim_time_t finish; /* SIM_FOREVER: it has just come, and has no rate yet */
     uint64_t vgpu : 16;
     uint64_t quota : 8;
+    uint64_t order : 40; /* among events of the time `finish` */
     uint32_t batch, function;
 };
 
@@ -144,7 +144,7 @@ _Static_assert(sizeof(struct gpu_work) == 5 * (size_t)LINE, "as few lines as can
 /* What the slowdowns of those on a GPU are made of. */
 struct gpu_work_table {
     struct prepared_runner *functions; /* each with the whole of a GPU */
-    double **as_other;                 /* by a GPU's units: of each quota, of each share */
+    double **as_other;                 /* by a GPU's units: of each of its shares */
     uint16_t most_units;
     /* Of the GPU that is looked at: */
     struct prepared_runner *runners;

@@ -45,10 +45,11 @@ double interference_slowdown(const struct interference *model, const struct co_r
  * shares: same slowdowns, bit for bit, without calls of pow. `as_other` depends on the runner's
  * share alone, all else not on its share. */
 struct prepared_runner {
-    double as_victim; /* bandwidth: coefficient × demand^victim_exponent */
+    /* Bandwidth; 0 where there is no such number: */
+    double as_victim; /* coefficient × demand^victim_exponent */
     double demand;
-    double as_other; /* bandwidth: share^share_exponent */
-    uint32_t index;
+    double as_other; /* share^share_exponent */
+    uint32_t index;  /* pairs */
 };
 
 struct prepared_runner interference_prepare(const struct interference *model,
