@@ -1,6 +1,4 @@
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sim/state.h"
 

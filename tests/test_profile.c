@@ -856,7 +856,7 @@ static void random_runners(gsl_rng *rng, struct co_runner *runners, size_t count
 static void assert_same_at_once(const struct interference *model, const struct co_runner *runners,
                                 size_t count)
 {
-    struct prepared_runner prepared[MOST_RUNNERS];
+    struct prepared_runner prepared[MOST_RUNNERS] = {0};
     double slowdowns[MOST_RUNNERS + 1];
     slowdowns[count] = -1;
     for (size_t i = 0; i < count; i++)

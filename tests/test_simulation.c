@@ -146,7 +146,7 @@ static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **sta
  * `latencies`, in ns; returns the most at once. */
 static size_t crowd_latencies(size_t requests, double *latencies)
 {
-    double left[64], now = 0;
+    double left[64] = {0}, now = 0;
     bool second[64] = {false};
     size_t come = 0, done = 0, most = 0;
     assert_true(requests <= 64);
