@@ -1,6 +1,4 @@
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sim/state.h"
 
@@ -26,32 +24,11 @@ bool batches_init(struct platform *platform)
                                                recorder->decision != NULL));
     platform->batch_free = SIM_NONE;
     platform->instance_free = SIM_NONE;
-    platform->gpu_work = lines_allocate(platform->cluster.gpu_count, sizeof *platform->gpu_work);
-    for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++) {
-        struct gpu_work *work = &platform->gpu_work[g];
-        work->count = 0;
-        work->capacity = WORK_USUAL;
-        work->executions = work->usual_executions;
-        work->runners = work->usual_runners;
-        work->event = 0;
-        work->updated = 0;
-    }
-    return platform->gpu_work != NULL && batches_grow(platform);
-}
-
-static void work_clear(struct gpu_work *work)
-{
-    if (work->executions != work->usual_executions)
-        free(work->executions);
-    if (work->runners != work->usual_runners)
-        free(work->runners);
+    return batches_grow(platform);
 }
 
 void batches_clear(struct platform *platform)
 {
-    for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++)
-        work_clear(&platform->gpu_work[g]);
-    lines_free(platform->gpu_work, platform->cluster.gpu_count, sizeof *platform->gpu_work);
     lines_free(platform->batches, platform->batch_room, sizeof *platform->batches);
     lines_free(platform->batch_details, platform->batch_detail_room,
                sizeof *platform->batch_details);
@@ -69,7 +46,7 @@ double configuration_rate(const struct platform *platform, const struct configur
                           uint32_t quota)
 {
     const struct cluster_spec *cluster = &platform->workload->cluster;
-    double vgpu = spec->vgpu * ((double)quota / UNIT_PARTS);
+    double vgpu = quota_part(spec->vgpu, quota);
     return (spec->vcpu * cluster->vcpu_hour_usd + vgpu * cluster->vgpu_hour_usd) / (double)SIM_HOUR;
 }
 
@@ -78,12 +55,11 @@ double configuration_rate(const struct platform *platform, const struct configur
 static double batch_speed(const struct platform *platform, const struct batch *batch)
 {
     double speed = batch->gpu == SIM_NONE ? 1.0 : platform->cluster.gpus[batch->gpu].spec->speed;
-    return speed * ((double)batch_quota(platform, batch) / UNIT_PARTS);
+    return quota_part(speed, batch_quota(platform, batch));
 }
 
-/* ns of execution at rate 1, from the start or from when it was last settled: its nominal time ×
- * the noise of its oldest job. */
-static double batch_work(const struct platform *platform, const struct batch *batch)
+/* Its nominal time × the noise of its oldest job, unless it was settled since. */
+double batch_work(const struct platform *platform, const struct batch *batch)
 {
     const struct function *function =
         &platform->workload->functions[batch_function(platform, batch)];
@@ -93,137 +69,6 @@ static double batch_work(const struct platform *platform, const struct batch *ba
     return function->service == SERVICE_PROFILE
                ? (double)function->configurations[batch->configuration].time * noise
                : noise * 1e6;
-}
-
-static bool gpu_interferes(const struct platform *platform, uint32_t gpu)
-{
-    return platform->interference && gpu != SIM_NONE &&
-           platform->cluster.gpus[gpu].spec->sharing == SHARING_MPS;
-}
-
-/* A batch that has its share for a part of the time weighs on the others by that part. */
-static struct prepared_runner batch_runner(const struct platform *platform,
-                                           const struct batch *batch)
-{
-    const struct function *function =
-        &platform->workload->functions[batch_function(platform, batch)];
-    const struct gpu_spec *gpu = platform->cluster.gpus[batch->gpu].spec;
-    const struct co_runner runner = {.index = function->interference_index,
-                                     .demand = function->bandwidth_share,
-                                     .share = (double)batch_configuration(platform, batch)->vgpu /
-                                              gpu->units *
-                                              ((double)batch_quota(platform, batch) / UNIT_PARTS)};
-    return interference_prepare(platform->workload->interference, &runner);
-}
-
-static bool work_grow(struct gpu_work *work)
-{
-    const uint32_t capacity = 2 * work->capacity;
-    struct execution *executions = malloc(capacity * sizeof *executions);
-    struct prepared_runner *runners = malloc(capacity * sizeof *runners);
-    if (executions == NULL || runners == NULL) {
-        free(executions);
-        free(runners);
-        return false;
-    }
-    memcpy(executions, work->executions, work->count * sizeof *executions);
-    memcpy(runners, work->runners, work->count * sizeof *runners);
-    work_clear(work);
-    work->executions = executions;
-    work->runners = runners;
-    work->capacity = capacity;
-    return true;
-}
-
-/* Puts the batch first among those that execute on its GPU. */
-static bool work_add(struct platform *platform, struct gpu_work *work, uint32_t id)
-{
-    const struct batch *batch = &platform->batches[id];
-    if (work->count == work->capacity && !work_grow(work)) {
-        platform_fail(platform, "out of memory for %" PRIu32 " batches on a GPU", work->count);
-        return false;
-    }
-    memmove(work->executions + 1, work->executions, work->count * sizeof *work->executions);
-    memmove(work->runners + 1, work->runners, work->count * sizeof *work->runners);
-    work->count++;
-    work->runners[0] = batch_runner(platform, batch);
-    work->executions[0] = (struct execution){.batch = id,
-                                             .work = batch_work(platform, batch),
-                                             .speed = batch_speed(platform, batch),
-                                             .finish = SIM_FOREVER};
-    return true;
-}
-
-static uint32_t work_find(const struct gpu_work *work, uint32_t id)
-{
-    uint32_t i = 0;
-    while (work->executions[i].batch != id)
-        i++;
-    return i;
-}
-
-static void work_remove(struct gpu_work *work, uint32_t id)
-{
-    uint32_t i = work_find(work, id);
-    uint32_t after = --work->count - i;
-    memmove(work->executions + i, work->executions + i + 1, after * sizeof *work->executions);
-    memmove(work->runners + i, work->runners + i + 1, after * sizeof *work->runners);
-}
-
-/* The first to finish; there is one. */
-static const struct execution *work_first(const struct gpu_work *work)
-{
-    const struct execution *first = &work->executions[0];
-    for (uint32_t i = 1; i < work->count; i++) {
-        const struct execution *other = &work->executions[i];
-        if (other->finish < first->finish ||
-            (other->finish == first->finish && other->order < first->order))
-            first = other;
-    }
-    return first;
-}
-
-/* The GPU's event comes when the first of its batches finishes. */
-static void work_schedule(struct platform *platform, struct gpu_work *work)
-{
-    if (work->count == 0)
-        return;
-    const struct execution *first = work_first(work);
-    bool done;
-    if (work->event == 0) {
-        platform->work_events++;
-        work->event = calendar_push_ordered(platform->calendar, first->finish, first->order,
-                                            EVENT_BATCH_FINISH, first->batch);
-        done = work->event != 0;
-    } else {
-        done = calendar_retime_ordered(platform->calendar, work->event, first->finish, first->order,
-                                       first->batch);
-    }
-    if (!done)
-        platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
-}
-
-/* Rates on a GPU: speed / slowdown among the batches that execute there. */
-static void work_update(struct platform *platform, struct gpu_work *work)
-{
-    const struct interference *model = platform->workload->interference;
-    const double passed = (double)(platform->now - work->updated);
-    work->updated = platform->now;
-    for (uint32_t i = 0; i < work->count; i++) {
-        struct execution *execution = &work->executions[i];
-        double rate =
-            execution->speed / interference_slowdown_prepared(model, work->runners, work->count, i);
-        if (execution->finish != SIM_FOREVER) {
-            execution->work -= execution->rate * passed;
-            execution->work = execution->work > 0 ? execution->work : 0;
-            if (rate == execution->rate)
-                continue;
-        }
-        execution->rate = rate;
-        execution->finish = platform->now + sim_ceil(execution->work / rate);
-        execution->order = calendar_draw_order(platform->calendar);
-    }
-    work_schedule(platform, work);
 }
 
 void batches_start(struct platform *platform, uint32_t id)
@@ -237,9 +82,7 @@ void batches_start(struct platform *platform, uint32_t id)
     if (batch->gpu != SIM_NONE)
         platform->cluster.gpus[batch->gpu].executing_count++;
     if (gpu_interferes(platform, batch->gpu)) {
-        struct gpu_work *work = &platform->gpu_work[batch->gpu];
-        if (work_add(platform, work, id))
-            work_update(platform, work);
+        gpu_work_add(platform, id);
         return;
     }
     sim_time_t duration = sim_ceil(batch_work(platform, batch) / batch_speed(platform, batch));
@@ -253,17 +96,16 @@ void batches_start(struct platform *platform, uint32_t id)
         batch_detail(platform, batch)->finish_event = finish;
 }
 
-/* Settles work and bill up to now, so that both can go on under other terms. `execution`, of
- * `work`: of a batch that others disturb; NULL: none do. */
-static void batch_settle(struct platform *platform, const struct batch *batch,
-                         struct batch_detail *detail, const struct gpu_work *work,
-                         const struct execution *execution)
+/* Settles work and bill up to now, so that both can go on under other terms. `disturbed`: it
+ * executes where others disturb it. */
+static void batch_settle(struct platform *platform, uint32_t id, bool disturbed)
 {
+    const struct batch *batch = &platform->batches[id];
+    struct batch_detail *detail = batch_detail(platform, batch);
     const struct configuration *spec = batch_configuration(platform, batch);
     const double speed = batch_speed(platform, batch);
-    double left = execution != NULL
-                      ? execution->work - execution->rate * (double)(platform->now - work->updated)
-                      : detail->work - speed * (double)(platform->now - detail->priced_since);
+    double left = disturbed ? gpu_work_left(platform, id)
+                            : detail->work - speed * (double)(platform->now - detail->priced_since);
     left = left > 0 ? left : 0;
     detail->billed += (double)(platform->now - detail->priced_since) *
                       configuration_rate(platform, spec, detail->quota);
@@ -290,15 +132,10 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
     struct batch_detail *detail = batch_detail(platform, batch);
     const struct function *function =
         &platform->workload->functions[batch_function(platform, batch)];
-    struct gpu_work *work = NULL;
-    struct execution *execution = NULL;
-    if (batch->executing && gpu_interferes(platform, batch->gpu)) {
-        work = &platform->gpu_work[batch->gpu];
-        execution = &work->executions[work_find(work, id)];
-    }
+    const bool disturbed = batch->executing && gpu_interferes(platform, batch->gpu);
     batch_set_reshared(platform, batch, detail);
     if (batch->executing)
-        batch_settle(platform, batch, detail, work, execution);
+        batch_settle(platform, id, disturbed);
     if (function->service == SERVICE_PROFILE)
         detail->work *= (double)function->configurations[configuration].time /
                         (double)function->configurations[batch->configuration].time;
@@ -310,12 +147,8 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         replay_refuse_reshare(platform, id);
         return;
     }
-    if (execution != NULL) {
-        work->runners[execution - work->executions] = batch_runner(platform, batch);
-        execution->work = detail->work;
-        execution->speed = batch_speed(platform, batch);
-        execution->finish = SIM_FOREVER; /* the finish moves even where rates agree */
-        work_update(platform, work);
+    if (disturbed) {
+        gpu_work_reshare(platform, id);
         return;
     }
     sim_time_t finish = platform->now + sim_ceil(detail->work / batch_speed(platform, batch));
@@ -695,12 +528,8 @@ void batches_finish(struct platform *platform, uint32_t id)
     lookahead_finish(platform, batch);
     if (batch->gpu != SIM_NONE)
         platform->cluster.gpus[batch->gpu].executing_count--;
-    if (gpu_interferes(platform, batch->gpu)) {
-        struct gpu_work *work = &platform->gpu_work[batch->gpu];
-        work->event = 0;
-        work_remove(work, id);
-        work_update(platform, work);
-    }
+    if (gpu_interferes(platform, batch->gpu))
+        gpu_work_remove(platform, id);
     batch_account(platform, batch);
     if (batch->instance != SIM_NONE) {
         struct instance *instance = &platform->instances[batch->instance];

@@ -12,10 +12,10 @@
 /* Below so many batches all of it stays in the cache. */
 enum { BATCHES_FEW = 512 };
 
-/* Of what stands together only a part may be looked at: as many executions and runners as share a
- * GPU most of the time, and of rows only the short ones. More fetches than the processor has
- * in flight at once wait for one another. */
-enum { WORK_FETCHED = 4, ROW_LINES = 4 };
+/* Of what stands together only a part may be looked at: as many executions as share a GPU most of
+ * the time, and of rows only the short ones. More fetches than the processor has in flight at once
+ * wait for one another. */
+enum { WORK_LINES = 4, ROW_LINES = 4 };
 
 static inline void fetch(const void *object, size_t bytes)
 {
@@ -52,8 +52,7 @@ static inline void fetch_links(const struct cluster *cluster, uint32_t invoker)
 
 static inline void fetch_work(const struct gpu_work *work)
 {
-    fetch(work, offsetof(struct gpu_work, usual_executions[WORK_FETCHED]));
-    fetch(work->usual_runners, WORK_FETCHED * sizeof *work->usual_runners);
+    fetch(work, WORK_LINES * (size_t)LINE);
 }
 
 /* All that the end of the batch looks at of which the batch tells where it is. */

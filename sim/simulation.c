@@ -426,7 +426,7 @@ static bool platform_init(struct platform *platform)
     platform->interference = experiment->platform.interference &&
                              platform->workload->interference != NULL && platform->backend == NULL;
     if (platform->calendar == NULL || platform->predictors == NULL || !jobs_init(platform) ||
-        !batches_init(platform) || !fastest_init(platform))
+        !batches_init(platform) || !gpu_work_init(platform) || !fastest_init(platform))
         return error_run(platform->error, "out of memory at the start of a run");
     return keeping_init(platform);
 }
@@ -439,6 +439,7 @@ static void platform_clear(struct platform *platform, bool policy_started)
     if (platform->queues != NULL)
         jobs_clear(platform);
     batches_clear(platform);
+    gpu_work_clear(platform);
     instances_clear(platform);
     keeping_clear(platform);
     application_draw_destroy(platform->applications);

@@ -5,7 +5,8 @@
  *   platform.c    what a policy may ask and do (sched/policy.h)
  *   jobs.c        requests, their jobs, the AFW queues
  *   instances.c   long-lived instances and their buffers
- *   batches.c     batches from reservation to finish, MPS rates, transfers
+ *   batches.c     batches from reservation to finish, transfers
+ *   gpu_work.c    batches that execute on one GPU and disturb one another: MPS rates
  *   containers.c  containers: cold starts, idle times, prewarming and its predictor
  *   keeping.c     which idle container stays how long: the experiment's keep-alive, or the policy's
  *   replay.c      what a run does otherwise whose batches execute on a backend
@@ -123,29 +124,45 @@ struct batch_detail {
 _Static_assert(sizeof(struct batch) == LINE, "a batch is in one line");
 
 /* A batch that executes on a GPU where others disturb it. Whenever one comes or goes all are
- * brought up to date, so what that takes stands together, GPU by GPU, and not with the batches. */
+ * brought up to date, so what that takes stands together, GPU by GPU, and not with the batches; and
+ * what can be told from its function, share and quota is not kept at all. */
 struct execution {
-    uint32_t batch;
-    double work;        /* ns of execution left at rate 1, when the GPU's were last updated */
-    double speed, rate; /* alone, and as it is */
-    sim_time_t finish;  /* SIM_FOREVER: it has just come, and has no rate yet */
-    uint64_t order;     /* among events of the time `finish` */
+    double work; /* ns of execution left at rate 1, when the GPU's were last updated */
+    double rate;
+    sim_time_t finish; /* SIM_FOREVER: it has just come, and has no rate yet */
+    uint64_t vgpu : 16;
+    uint64_t quota : 8;
+    uint64_t order : 40; /* among events of the time `finish` */
+    uint32_t batch, function;
 };
+
+/* All that calendar_draw_order gives: below 2^40. */
+#define EXECUTION_ORDERS (((uint64_t)1 << 40) - 1)
 
 /* As many as share a GPU as a rule, a batch a unit, have room beside what else is known of it. */
 enum { WORK_USUAL = 7 };
 
-/* What executes on one GPU, the latest comer first. One event, for the first to finish, stands in
+/* What executes on one GPU, the latest comer last. One event, for the first to finish, stands in
  * the calendar for all of them. */
 struct gpu_work {
-    _Alignas(LINE) uint32_t count;
-    uint32_t capacity;
-    struct execution *executions;    /* usual_executions, or more in a block of their own */
-    struct prepared_runner *runners; /* of the same batches; likewise */
+    _Alignas(LINE) struct execution *executions; /* `usual`, or more in a block of their own */
+    uint32_t count, capacity;
     calendar_handle event;
     sim_time_t updated; /* when `work` of all was last brought up to date */
-    struct execution usual_executions[WORK_USUAL];
-    struct prepared_runner usual_runners[WORK_USUAL];
+    struct execution usual[WORK_USUAL];
+};
+
+_Static_assert(sizeof(struct gpu_work) == 5 * (size_t)LINE, "as few lines as can be");
+
+/* What the slowdowns of those on a GPU are made of. */
+struct gpu_work_table {
+    struct prepared_runner *functions; /* each with the whole of a GPU */
+    double **as_other;                 /* by a GPU's units: of each of its shares */
+    uint16_t most_units;
+    /* Of the GPU that is looked at: */
+    struct prepared_runner *runners;
+    double *slowdowns;
+    uint32_t room;
 };
 
 struct instance {
@@ -244,6 +261,7 @@ struct platform {
         bool profile; /* its time is the configuration's, not drawn whole */
     } * fastest;
     struct gpu_work *gpu_work; /* per GPU */
+    struct gpu_work_table work_table;
     bool interference;
     bool failed;
     struct error *error;
@@ -340,6 +358,9 @@ static inline sim_time_t batch_cold_wait(const struct batch *batch)
 }
 
 /* batches.c */
+/* ns of execution at rate 1 of a batch that has its jobs: all of it, or, of one that was given
+ * another share, what was left when it was settled. */
+double batch_work(const struct platform *platform, const struct batch *batch);
 bool batches_init(struct platform *platform);
 void batches_clear(struct platform *platform);
 /* Reserves and launches; false (platform failed) where a rule is broken. */
@@ -355,6 +376,31 @@ void batches_finish(struct platform *platform, uint32_t id);
 /* Is what the cluster has given away within its capacities, and just what living batches and
  * instances hold; fails the run where it is not. O(invokers + GPUs + batches + instances). */
 void batches_check_holdings(struct platform *platform);
+
+/* gpu_work.c */
+bool gpu_work_init(struct platform *platform);
+void gpu_work_clear(struct platform *platform);
+/* Batch `id` starts to execute on a GPU that interferes; the others become slower. */
+void gpu_work_add(struct platform *platform, uint32_t id);
+/* It has finished, by the GPU's event. */
+void gpu_work_remove(struct platform *platform, uint32_t id);
+/* ns of its execution left at rate 1, as it is now; below 0 by rounding alone. */
+double gpu_work_left(const struct platform *platform, uint32_t id);
+/* It goes on with the work, configuration and quota that the batch has now. */
+void gpu_work_reshare(struct platform *platform, uint32_t id);
+
+/* Do batches on the GPU (SIM_NONE: none) disturb one another? */
+static inline bool gpu_interferes(const struct platform *platform, uint32_t gpu)
+{
+    return platform->interference && gpu != SIM_NONE &&
+           platform->cluster.gpus[gpu].spec->sharing == SHARING_MPS;
+}
+
+/* Of `whole`, what remains to who has it for `quota` per cent of the time. */
+static inline double quota_part(double whole, uint32_t quota)
+{
+    return whole * ((double)quota / UNIT_PARTS);
+}
 
 /* containers.c */
 /* Containers made before the first arrival, as platform.initial says; fails (ERROR_INPUT) where it

@@ -843,6 +843,8 @@ static void derivation_refuses_bad_usage_and_missing_measurements(void **state)
 /* ---- Interference
  * -------------------------------------------------------------------------------- */
 
+enum { MOST_RUNNERS = 21 };
+
 static void random_runners(gsl_rng *rng, struct co_runner *runners, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -851,18 +853,29 @@ static void random_runners(gsl_rng *rng, struct co_runner *runners, size_t count
                                         .share = gsl_rng_uniform(rng)};
 }
 
+static void assert_same_at_once(const struct interference *model, const struct co_runner *runners,
+                                size_t count)
+{
+    struct prepared_runner prepared[MOST_RUNNERS] = {0};
+    double slowdowns[MOST_RUNNERS + 1];
+    slowdowns[count] = -1;
+    for (size_t i = 0; i < count; i++)
+        prepared[i] = interference_prepare(model, &runners[i]);
+    interference_slowdowns(model, prepared, count, slowdowns);
+    for (size_t i = 0; i < count; i++)
+        assert_true(slowdowns[i] == interference_slowdown(model, runners, count, i));
+    assert_true(slowdowns[count] == -1);
+}
+
 static void assert_additive(const struct interference *model, gsl_rng *rng)
 {
-    struct co_runner runners[8];
+    struct co_runner runners[MOST_RUNNERS];
     for (int round = 0; round < 300; round++) {
-        size_t count = 1 + gsl_rng_uniform_int(rng, 8);
+        size_t count = 1 + gsl_rng_uniform_int(rng, MOST_RUNNERS);
         size_t victim = gsl_rng_uniform_int(rng, count);
         random_runners(rng, runners, count);
         double slowdown = interference_slowdown(model, runners, count, victim);
-        struct prepared_runner prepared[8];
-        for (size_t i = 0; i < count; i++)
-            prepared[i] = interference_prepare(model, &runners[i]);
-        assert_true(interference_slowdown_prepared(model, prepared, count, victim) == slowdown);
+        assert_same_at_once(model, runners, count);
         double sum = 1;
         for (size_t i = 0; i < count; i++) {
             const struct co_runner two[] = {runners[victim], runners[i]};
@@ -914,6 +927,45 @@ static void the_bandwidth_law_is_the_stated_one(void **state)
     assert_near(interference_slowdown(&law, two, 2, 0), 1 + 2 * 0.5 * 0.4 * 0.09, 1e-15);
     const struct co_runner unknown[] = {{UINT32_MAX, NAN, 0.5}, {UINT32_MAX, NAN, 0.5}};
     assert_true(interference_slowdown(&law, unknown, 2, 0) == 1);
+}
+
+/* As the header states it, with nothing prepared, and added up in the order of the runners. */
+static double stated_slowdown(const struct interference *law, const struct co_runner *runners,
+                              size_t count, size_t victim)
+{
+    double slowdown = 1;
+    for (size_t i = 0; i < count; i++) {
+        double excess = law->coefficient * pow(runners[victim].demand, law->victim_exponent) *
+                        runners[i].demand * pow(runners[i].share, law->share_exponent);
+        if (i != victim && isfinite(excess))
+            slowdown += excess;
+    }
+    return slowdown;
+}
+
+static void the_slowdowns_of_all_at_once_are_those_of_the_law_to_the_last_bit(void **state)
+{
+    (void)state;
+    static const double demands[] = {NAN, 0, 1, 0.25};
+    struct co_runner runners[MOST_RUNNERS];
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    for (int round = 0; round < 1000; round++) {
+        const struct interference law = {
+            .kind = INTERFERENCE_BANDWIDTH,
+            .coefficient = gsl_rng_uniform_int(rng, 20) == 0 ? 0 : 1000 * gsl_rng_uniform(rng),
+            .victim_exponent = (double)gsl_rng_uniform_int(rng, 3) * gsl_rng_uniform(rng),
+            .share_exponent = (double)gsl_rng_uniform_int(rng, 3) * gsl_rng_uniform(rng)};
+        size_t count = 1 + gsl_rng_uniform_int(rng, MOST_RUNNERS);
+        random_runners(rng, runners, count);
+        for (size_t i = 0; i < count; i++)
+            if (gsl_rng_uniform_int(rng, 4) == 0)
+                runners[i].demand = demands[gsl_rng_uniform_int(rng, 4)];
+        assert_same_at_once(&law, runners, count);
+        for (size_t i = 0; i < count; i++)
+            assert_true(interference_slowdown(&law, runners, count, i) ==
+                        stated_slowdown(&law, runners, count, i));
+    }
+    gsl_rng_free(rng);
 }
 
 /* A victim among many small partners suffers no more than beside one that holds their shares. */
@@ -1044,6 +1096,7 @@ int main(void)
         cmocka_unit_test(slowdown_is_at_least_one_and_adds_up_over_co_runners),
         cmocka_unit_test(equal_partners_slow_each_other_equally),
         cmocka_unit_test(the_bandwidth_law_is_the_stated_one),
+        cmocka_unit_test(the_slowdowns_of_all_at_once_are_those_of_the_law_to_the_last_bit),
         cmocka_unit_test(many_small_partners_weigh_as_one_large_one_in_the_reconstruction),
         cmocka_unit_test(measured_pairs_are_reproduced),
         cmocka_unit_test(the_bandwidth_law_predicts_measured_pairs_within_five_percent),

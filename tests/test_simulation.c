@@ -1,12 +1,14 @@
 /* The platform's semantics, on cases small enough to compute by hand, and the rules it enforces. */
+#include <inttypes.h>
+
 #include "sched/registry.h"
 #include "tests/fixture_simulation.h"
 
 /* Two functions, 100 ms and 50 ms whatever the configuration, on one invoker unless said otherwise.
  */
-#define PROFILE                                                                                    \
+#define PROFILE(unit)                                                                              \
     "{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\",\"licence\":\"none\","      \
-    "\"unit\":4,\"functions\":{"                                                                   \
+    "\"unit\":" unit ",\"functions\":{"                                                            \
     "\"f\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1],\"vgpu\":[1,2,4]},"                             \
     "\"latency_ms\":[[[100,100,100]],[[100,100,100]]],\"noise\":{\"cv\":0},"                       \
     "\"cold_start_ms\":{\"mean\":1000,\"cv\":0},"                                                  \
@@ -19,14 +21,18 @@
     "\"bandwidth_share\":0.5}},"                                                                   \
     "\"interference\":{\"model\":\"constant\",\"constant\":0.5}}"
 
-#define EXPERIMENT(invokers, platform, arrivals, rest)                                             \
-    "{\"name\":\"test\",\"cluster\":{\"invokers\":[{\"count\":" invokers                           \
-    ",\"vcpus\":8,\"memory_mb\":8192,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\",\"units\":" \
-    "4,"                                                                                           \
-    "\"memory_mb\":8192}]}],\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"              \
+/* One GPU an invoker. */
+#define SLICED(units, vcpus, invokers, platform, arrivals, rest)                                   \
+    "{\"name\":\"test\",\"cluster\":{\"invokers\":[{\"count\":" invokers ",\"vcpus\":" vcpus       \
+    ",\"memory_mb\":8192,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","                       \
+    "\"units\":" units ",\"memory_mb\":8192}]}],"                                                  \
+    "\"price\":{\"vcpu_hour_usd\":3.6,\"vgpu_hour_usd\":36}},"                                     \
     "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":1000},"         \
-    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":" PROFILE                 \
-    ",\"platform\":{" platform "},\"arrivals\":{" arrivals "}," rest "}"
+    "{\"name\":\"g\",\"model\":\"g\",\"input_bytes\":1000}]},\"profile\":" PROFILE(                \
+        units) ",\"platform\":{" platform "},\"arrivals\":{" arrivals "}," rest "}"
+
+#define EXPERIMENT(invokers, platform, arrivals, rest)                                             \
+    SLICED("4", "8", invokers, platform, arrivals, rest)
 
 #define ONE "\"applications\":[{\"name\":\"one\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}]"
 #define CHAIN                                                                                      \
@@ -132,6 +138,61 @@ static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **sta
                         ONE ",\"warmup_requests\":0,\"requests\":2"),
              &scattered, &log, &result);
     assert_int_equal(log.requests[0].finish_ns - log.requests[0].arrival_ns, 100 * SIM_MS);
+    simulation_result_clear(&result);
+}
+
+/* CHAIN's f and g, 100 and 50 ms of work, of requests that come 1 ms apart to a GPU that takes them
+ * all, computed again without rounding: n of them work at rate 1 / (1 + 0.5 (n - 1)). Fills
+ * `latencies`, in ns; returns the most at once. */
+static size_t crowd_latencies(size_t requests, double *latencies)
+{
+    double left[64] = {0}, now = 0;
+    bool second[64] = {false};
+    size_t come = 0, done = 0, most = 0;
+    assert_true(requests <= 64);
+    memset(latencies, 0, requests * sizeof *latencies);
+    while (done < requests) {
+        const size_t n = come - done;
+        const double slowdown = 1 + 0.5 * ((double)n - 1);
+        const double arrival = come < requests ? (double)(come + 1) * 1e6 : INFINITY;
+        size_t next = requests;
+        for (size_t i = 0; i < come; i++)
+            if (latencies[i] == 0 && (next == requests || left[i] < left[next]))
+                next = i;
+        most = n > most ? n : most;
+        const double finish = next < requests ? now + left[next] * slowdown : INFINITY;
+        const double until = fmin(arrival, finish);
+        for (size_t i = 0; i < come; i++)
+            left[i] -= (until - now) / slowdown;
+        now = until;
+        if (arrival <= finish) {
+            left[come++] = 100e6;
+        } else if (!second[next]) {
+            second[next] = true;
+            left[next] = 50e6;
+        } else {
+            latencies[next] = now - (double)(next + 1) * 1e6;
+            done++;
+        }
+    }
+    return most;
+}
+
+static void any_number_of_co_runners_slow_each_other_as_the_law_says(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    double latencies[40];
+    run_well(SLICED("40", "40", "1", QUIET ",\"initial\":{\"f\":36,\"g\":36}", EVERY("1"),
+                    CHAIN ",\"warmup_requests\":0,\"requests\":36"),
+             &scattered, &log, &result);
+    assert_true(crowd_latencies(36, latencies) > 28);
+    for (size_t i = 0; i < 36; i++)
+        if (!(fabs((double)(log.requests[i].finish_ns - log.requests[i].arrival_ns) -
+                   latencies[i]) < 1000))
+            fail_msg("request %zu takes %" PRId64 " ns, not %.0f", i,
+                     log.requests[i].finish_ns - log.requests[i].arrival_ns, latencies[i]);
     simulation_result_clear(&result);
 }
 
@@ -435,6 +496,7 @@ int main(void)
         cmocka_unit_test(a_chain_on_one_invoker_transfers_nothing),
         cmocka_unit_test(a_cold_start_is_waited_for_once_and_again_after_the_keep_alive),
         cmocka_unit_test(co_runners_slow_each_other_and_the_remaining_work_is_kept),
+        cmocka_unit_test(any_number_of_co_runners_slow_each_other_as_the_law_says),
         cmocka_unit_test(decisions_take_their_turn_at_one_controller),
         cmocka_unit_test(a_modelled_decision_costs_its_units),
         cmocka_unit_test(a_full_queue_refuses_and_the_refusal_is_a_miss),

@@ -41,20 +41,23 @@ struct co_runner {
 double interference_slowdown(const struct interference *model, const struct co_runner *runners,
                              size_t count, size_t victim);
 
-/* A runner with its powers taken, for whoever asks again and again about runners that stay as they
- * are: same slowdown, bit for bit, without calls of pow. */
+/* A runner with its powers taken, for whoever asks again and again about the same functions and
+ * shares: same slowdowns, bit for bit, without calls of pow. `as_other` depends on the runner's
+ * share alone, all else not on its share. */
 struct prepared_runner {
-    struct co_runner runner;
-    double as_victim; /* bandwidth: coefficient × demand^victim_exponent */
-    double as_other;  /* bandwidth: share^share_exponent */
+    /* Bandwidth; 0 where there is no such number: */
+    double as_victim; /* coefficient × demand^victim_exponent */
+    double demand;
+    double as_other; /* share^share_exponent */
+    uint32_t index;  /* pairs */
 };
 
 struct prepared_runner interference_prepare(const struct interference *model,
                                             const struct co_runner *runner);
 
-/* interference_slowdown among runners prepared for `model`. */
-double interference_slowdown_prepared(const struct interference *model,
-                                      const struct prepared_runner *runners, size_t count,
-                                      size_t victim);
+/* interference_slowdown of each of `count` runners prepared for `model`, to as many `slowdowns`.
+ * O(count^2). */
+void interference_slowdowns(const struct interference *model, const struct prepared_runner *runners,
+                            size_t count, double *slowdowns);
 
 #endif
