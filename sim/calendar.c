@@ -42,6 +42,7 @@ struct calendar {
     size_t length;      /* keys, stale ones and the hole included */
     size_t live;        /* pending events */
     bool hole;
+    bool refilled; /* from `far`, since calendar_near was last asked */
     sim_time_t now; /* time of the last event popped */
     uint64_t next_sequence;
     struct slot *slots;
@@ -277,6 +278,7 @@ static bool heap_refill(struct calendar *calendar)
     heap_build(calendar, count, 0);
     calendar->horizon = calendar->far.count > 0 ? end : UINT64_MAX;
     calendar->patience = 0;
+    calendar->refilled = true;
     return true;
 }
 
@@ -627,24 +629,19 @@ bool calendar_pop(struct calendar *calendar, struct event *event)
     return true;
 }
 
-size_t calendar_upcoming(const struct calendar *calendar, uint32_t kinds[CALENDAR_UPCOMING],
-                         uint32_t subjects[CALENDAR_UPCOMING], size_t *first)
+size_t calendar_near(struct calendar *calendar, uint16_t kinds[CALENDAR_NEAR_MOST],
+                     uint32_t subjects[CALENDAR_NEAR_MOST])
 {
-    _Static_assert((int)CALENDAR_UPCOMING == (int)ARITY, "an open root leaves its children");
-    const calendar_key *heap = calendar->heap + (calendar->hole ? 1 : 0);
-    size_t count = calendar->length - (calendar->hole ? 1 : 0);
-    count = count < CALENDAR_UPCOMING ? count : CALENDAR_UPCOMING;
     size_t found = 0;
-    calendar_key least = KEY_END;
-    for (size_t i = 0; i < count; i++) {
-        const struct slot *slot = &calendar->slots[key_slot(heap[i])];
-        if (!key_is_live(calendar, heap[i]))
+    if (!calendar->refilled)
+        return 0;
+    calendar->refilled = false;
+    for (size_t i = calendar->hole ? 1 : 0; i < calendar->length && found < CALENDAR_NEAR_MOST; i++) {
+        const struct slot *slot = &calendar->slots[key_slot(calendar->heap[i])];
+        if (!key_is_live(calendar, calendar->heap[i]) || slot->time < 0)
             continue;
         kinds[found] = slot->kind;
-        subjects[found] = slot->subject;
-        *first = heap[i] < least ? found : *first;
-        least = heap[i] < least ? heap[i] : least;
-        found++;
+        subjects[found++] = slot->subject;
     }
     return found;
 }

@@ -84,12 +84,13 @@ const char *calendar_fault(const struct calendar *calendar);
 /* Time of the next event, SIM_FOREVER where there is none. */
 sim_time_t calendar_next_time(struct calendar *calendar);
 
-/* Some of the events that come next, the very next among them, to `subjects` and `kinds`, and in
- * *first which of them that is; returns how many, at most CALENDAR_UPCOMING. Some may not come: who
- * asks wants to have at hand what they will need. */
-enum { CALENDAR_UPCOMING = 4 };
-size_t calendar_upcoming(const struct calendar *calendar, uint32_t kinds[CALENDAR_UPCOMING],
-                         uint32_t subjects[CALENDAR_UPCOMING], size_t *first);
+/* Events that have come near: those that were far, and have since this was last asked come to be
+ * among the next (once; none where nothing has). In no order; at most CALENDAR_NEAR_MOST of them,
+ * to `kinds` and `subjects`; returns how many. Some may not come: who asks wants to have at hand
+ * what they will need. */
+enum { CALENDAR_NEAR_MOST = 256 };
+size_t calendar_near(struct calendar *calendar, uint16_t kinds[CALENDAR_NEAR_MOST],
+                     uint32_t subjects[CALENDAR_NEAR_MOST]);
 
 /* Takes the next event; false where there is none. */
 bool calendar_pop(struct calendar *calendar, struct event *event);

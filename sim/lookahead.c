@@ -17,12 +17,15 @@ enum { BATCHES_FEW = 512 };
  * wait for one another. */
 enum { WORK_LINES = 4, ROW_LINES = 4 };
 
+#ifndef LOCALITY
+#define LOCALITY 3
+#endif
 static inline void fetch(const void *object, size_t bytes)
 {
     /* A function without any effect is one that the compiler leaves out. */
     __asm__ volatile("");
     for (size_t at = 0; at < bytes; at += LINE)
-        __builtin_prefetch((const char *)object + at);
+        __builtin_prefetch((const char *)object + at, 0, LOCALITY);
 }
 
 static void fetch_subject(const struct platform *platform, uint32_t kind, uint32_t subject)
@@ -94,6 +97,15 @@ static void fetch_neighbours(const struct platform *platform, uint32_t invoker, 
         fetch_links(cluster, link->previous);
 }
 
+/* What is known of once those are there: the container that idles beside it, the jobs that decide on
+ * the end of the request. */
+static void fetch_of_those(const struct platform *platform, const struct batch *batch)
+{
+    if (batch->jobs == 0)
+        return;
+    fetch_neighbours(platform, batch->invoker, batch_function(platform, batch));
+}
+
 void lookahead_finish(const struct platform *platform, const struct batch *batch)
 {
     if (platform->running_batches < BATCHES_FEW)
@@ -129,16 +141,17 @@ void lookahead_ready(const struct platform *platform, uint32_t function, uint32_
 
 void lookahead(struct platform *platform)
 {
+    uint16_t kinds[CALENDAR_NEAR_MOST];
+    uint32_t subjects[CALENDAR_NEAR_MOST];
+    const size_t count = calendar_near(platform->calendar, kinds, subjects);
     if (platform->running_batches < BATCHES_FEW)
         return;
-    uint32_t kinds[CALENDAR_UPCOMING], subjects[CALENDAR_UPCOMING];
-    size_t first;
-    size_t count = calendar_upcoming(platform->calendar, kinds, subjects, &first);
     for (size_t i = 0; i < count; i++)
         fetch_subject(platform, kinds[i], subjects[i]);
-    if (count == 0 || subjects[first] == platform->fetched_batch ||
-        (kinds[first] != EVENT_BATCH_START && kinds[first] != EVENT_BATCH_FINISH))
-        return;
-    platform->fetched_batch = subjects[first];
-    fetch_of_batch(platform, &platform->batches[subjects[first]]);
+    for (size_t i = 0; i < count; i++)
+        if (kinds[i] == EVENT_BATCH_START || kinds[i] == EVENT_BATCH_FINISH)
+            fetch_of_batch(platform, &platform->batches[subjects[i]]);
+    for (size_t i = 0; i < count; i++)
+        if (kinds[i] == EVENT_BATCH_START || kinds[i] == EVENT_BATCH_FINISH)
+            fetch_of_those(platform, &platform->batches[subjects[i]]);
 }
