@@ -151,9 +151,10 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
     }
     /* Beyond 255 free vCPUs invokers are filed together: an order, not a limit. */
     vcpus = vcpus < 255 ? vcpus : 255;
-    bool ok = cluster_allocate(cluster, gpus) &&
-              fit_index_init(&cluster->all, cluster->links, cluster->link_stride,
-                             spec->invoker_count, units, vcpus);
+    bool ok =
+        cluster_allocate(cluster, gpus) &&
+        fit_index_init(&cluster->fit, cluster->links, cluster->link_stride, spec->invoker_count,
+                       FIT_FUNCTION + cluster->function_count, units, vcpus);
     if (!ok)
         return cluster_fail(cluster, error);
     for (uint32_t f = 0; f < cluster->function_count; f++)
@@ -180,7 +181,7 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
 
 void cluster_clear(struct cluster *cluster)
 {
-    fit_index_clear(&cluster->all);
+    fit_index_clear(&cluster->fit);
     warm_index_clear(cluster);
     free(cluster->memory);
     lines_free(cluster->links, cluster->invoker_count * cluster->link_stride,
@@ -288,7 +289,7 @@ static void cluster_file(struct cluster *cluster, uint32_t id)
         best = headroom > best ? headroom : best;
     }
     uint32_t vcpus =
-        invoker->free_vcpus < cluster->all.vcpus ? invoker->free_vcpus : cluster->all.vcpus;
+        invoker->free_vcpus < cluster->fit.vcpus ? invoker->free_vcpus : cluster->fit.vcpus;
     warm_index_file(cluster, id, best, vcpus);
     const uint32_t place = best << 16 | vcpus;
     if (invoker->place != place)
@@ -318,8 +319,9 @@ static void cluster_file_moved(struct cluster *cluster)
         qsort(cluster->moved, cluster->moved_count, sizeof *cluster->moved, moved_compare);
     for (uint32_t k = 0; k < cluster->moved_count; k++) {
         const struct moved_invoker *moved = &cluster->moved[k];
-        fit_index_remove(&cluster->all, moved->invoker);
-        fit_index_file(&cluster->all, moved->invoker, moved->headroom, moved->vcpus);
+        fit_index_remove(&cluster->fit, FIT_ALL, moved->invoker);
+        if (!fit_index_file(&cluster->fit, FIT_ALL, moved->invoker, moved->headroom, moved->vcpus))
+            cluster->out_of_memory = true;
         cluster->invokers[moved->invoker].moved = SIM_NONE;
     }
     cluster->moved_count = 0;
@@ -337,7 +339,7 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
     found->configuration = NULL;
     do {
         candidate = warm ? warm_index_next(cluster, function, units, vcpus, candidate)
-                         : fit_index_next(&cluster->all, units, vcpus, candidate);
+                         : fit_index_next(&cluster->fit, FIT_ALL, units, vcpus, candidate);
         if (candidate != SIM_NONE &&
             cluster_place(cluster, function, configuration, candidate, warm, &found->placement)) {
             found->changes = cluster->changes;

@@ -119,6 +119,11 @@ struct moved_invoker {
     uint16_t headroom, vcpus;
 };
 
+/* The indices by best fit: of every invoker; FIT_FUNCTION + f: of those with an idle container of
+ * f.
+ */
+enum { FIT_ALL, FIT_FUNCTION };
+
 struct cluster {
     const struct workload *workload;
     enum reuse_order reuse;
@@ -135,9 +140,10 @@ struct cluster {
     uint64_t next_serial;
     uint32_t idle_containers, starting_containers; /* all functions */
     uint64_t idles;                                /* times that a container became idle, so far */
-    struct fit_link *links; /* [invoker × link_stride]: in `all`, then in that of each function */
+    struct fit_link *links; /* [invoker × link_stride]: in FIT_ALL, then in each function's */
     size_t link_stride;
-    struct fit_index all; /* every invoker, but for those that have moved since it was last asked */
+    struct fit_index
+        fit; /* in FIT_ALL those that have moved since it was last asked as they were */
     struct moved_invoker *moved;
     uint32_t moved_count;
     struct warm_function *by_function; /* invokers with an idle container of it */

@@ -76,22 +76,14 @@ static void fetch_of_batch(const struct platform *platform, const struct batch *
     }
 }
 
-/* The neighbours in the lists of (invoker, function) and of equally free invokers. Those of another
- * function are the same, as a rule. */
+/* The neighbour in the list of (invoker, function). */
 static void fetch_neighbours(const struct platform *platform, uint32_t invoker, uint32_t function)
 {
     const struct cluster *cluster = &platform->cluster;
     const uint32_t idle =
         cluster->warm[(size_t)invoker * cluster->function_count + function].idle_head;
-    const struct fit_link *link = &cluster->links[invoker * cluster->link_stride + 1 + function];
     if (idle != SIM_NONE)
         fetch(&cluster->containers[idle], LINE);
-    if (!cluster->by_function[function].filed || link->bucket == SIM_NONE)
-        return;
-    if (link->next != SIM_NONE)
-        fetch_links(cluster, link->next);
-    if (link->previous != SIM_NONE)
-        fetch_links(cluster, link->previous);
 }
 
 void lookahead_finish(const struct platform *platform, const struct batch *batch)

@@ -62,14 +62,6 @@ static inline uint64_t member_standing(const struct cluster *cluster,
 
 /* ---- Start and end -------------------------------------------------------------------------- */
 
-static bool index_make(const struct cluster *cluster, uint32_t function)
-{
-    struct fit_index *index = &cluster->by_function[function].index;
-    return index->links != NULL ||
-           fit_index_init(index, cluster->links + 1 + function, cluster->link_stride,
-                          cluster->invoker_count, cluster->all.units, cluster->all.vcpus);
-}
-
 static void function_set_filed(struct cluster *cluster, uint32_t function, bool filed)
 {
     const uint64_t bit = UINT64_C(1) << (function % 64);
@@ -94,7 +86,7 @@ static void function_sort(const struct function *function, struct warm_function 
 
 bool warm_index_init(struct cluster *cluster)
 {
-    bool several = cluster->all.units > VCPU_MAX;
+    bool several = cluster->fit.units > VCPU_MAX;
     for (uint32_t i = 0; i < cluster->invoker_count; i++)
         several = several || cluster->invokers[i].gpu_count > 1;
     cluster->by_function = calloc(cluster->function_count, sizeof *cluster->by_function);
@@ -106,18 +98,14 @@ bool warm_index_init(struct cluster *cluster)
         function_sort(&cluster->workload->functions[f], warm);
         warm->always = warm->always || several;
         function_set_filed(cluster, f, warm->always);
-        if (warm->filed && !index_make(cluster, f))
-            return false;
     }
     return true;
 }
 
 void warm_index_clear(struct cluster *cluster)
 {
-    for (uint32_t f = 0; cluster->by_function != NULL && f < cluster->function_count; f++) {
-        fit_index_clear(&cluster->by_function[f].index);
+    for (uint32_t f = 0; cluster->by_function != NULL && f < cluster->function_count; f++)
         free(cluster->by_function[f].members);
-    }
     free(cluster->by_function);
     free(cluster->standing);
 }
@@ -163,27 +151,27 @@ static bool function_file(struct cluster *cluster, uint32_t function)
 {
     struct warm_function *warm = &cluster->by_function[function];
     struct filing *sorted = malloc(warm->count * sizeof *sorted);
-    if (sorted == NULL || !index_make(cluster, function)) {
-        free(sorted);
+    if (sorted == NULL)
         return false;
-    }
     for (uint32_t k = 0; k < warm->count; k++)
         sorted[k] = (struct filing){member_standing(cluster, warm, &warm->members[k]),
                                     warm->members[k].invoker};
     qsort(sorted, warm->count, sizeof *sorted, filing_compare);
+    bool ok = true;
     for (uint32_t k = 0; k < warm->count; k++)
-        fit_index_file(&warm->index, sorted[k].invoker, standing_headroom(sorted[k].standing),
-                       standing_vcpus(sorted[k].standing));
+        ok = ok && fit_index_file(&cluster->fit, FIT_FUNCTION + function, sorted[k].invoker,
+                                  standing_headroom(sorted[k].standing),
+                                  standing_vcpus(sorted[k].standing));
     free(sorted);
     function_set_filed(cluster, function, true);
-    return true;
+    return ok;
 }
 
 static void function_unfile(struct cluster *cluster, uint32_t function)
 {
     struct warm_function *warm = &cluster->by_function[function];
     for (uint32_t k = 0; k < warm->count; k++)
-        fit_index_remove(&warm->index, warm->members[k].invoker);
+        fit_index_remove(&cluster->fit, FIT_FUNCTION + function, warm->members[k].invoker);
     function_set_filed(cluster, function, false);
 }
 
@@ -203,7 +191,7 @@ static void member_remove(struct cluster *cluster, uint32_t function, uint32_t i
     struct warm_function *warm = &cluster->by_function[function];
     struct warm_filing *filing = &list_of(cluster, invoker, function)->filing;
     if (warm->filed)
-        fit_index_remove(&warm->index, invoker);
+        fit_index_remove(&cluster->fit, FIT_FUNCTION + function, invoker);
     const struct warm_member last = warm->members[--warm->count];
     warm->members[filing->place] = last;
     list_of(cluster, last.invoker, function)->filing.place = filing->place;
@@ -248,11 +236,12 @@ static void filed_move(struct cluster *cluster, uint32_t invoker, uint32_t headr
     for (uint32_t word = 0; word < cluster->mask_words; word++)
         for (uint64_t bits = idle[word] & cluster->filed[word]; bits != 0; bits &= bits - 1) {
             const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            struct warm_function *warm = &cluster->by_function[f];
+            const struct warm_function *warm = &cluster->by_function[f];
             uint32_t here = warm->on_gpu ? headroom : 0;
             if (warm->always)
                 here = warm_headroom(cluster, list_of(cluster, invoker, f));
-            fit_index_file(&warm->index, invoker, here, vcpus);
+            if (!fit_index_file(&cluster->fit, FIT_FUNCTION + f, invoker, here, vcpus))
+                cluster->out_of_memory = true;
         }
 }
 
@@ -318,10 +307,11 @@ uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint3
 {
     const struct warm_function *warm = &cluster->by_function[function];
     if (warm->filed)
-        return fit_index_next(&warm->index, need_units, need_vcpus, cursor);
-    if (need_units > cluster->all.units)
+        return fit_index_next(&cluster->fit, FIT_FUNCTION + function, need_units, need_vcpus,
+                              cursor);
+    if (need_units > cluster->fit.units)
         return SIM_NONE;
-    uint32_t column = need_vcpus < cluster->all.vcpus ? need_vcpus : cluster->all.vcpus;
+    uint32_t column = need_vcpus < cluster->fit.vcpus ? need_vcpus : cluster->fit.vcpus;
     uint64_t from = (uint64_t)need_units << (FILING_BITS + VCPU_BITS);
     if (cursor != SIM_NONE) {
         uint32_t place = list_of(cluster, cursor, function)->filing.place;

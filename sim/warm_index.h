@@ -1,12 +1,12 @@
 /* Which invokers have an idle container of a function, in the order of best fit.
  *
- * The order is that of a fit_index a function: fewest units left over, then fewest vCPUs; among
- * equals the invoker that came to its place last. Keeping such an index for every function costs
- * every change of an invoker a step for every function idle there. So a function with idle
- * containers on few invokers has only a list of them, which a query walks; it is filed in an index
- * of its own when the list grows long, and taken out when it has become short again. Both yield the
- * same order: an invoker remembers when it was last filed anew, a list entry since when it stands
- * there, and the later of the two is when an index would have filed it.
+ * The order is that of an index a function (sim/fit_index.h): fewest units left over, then fewest
+ * vCPUs; among equals the invoker that came to its place last. Keeping such an index for every
+ * function costs every change of an invoker a step for every function idle there. So a function
+ * with idle containers on few invokers has only a list of them, which a query walks; it is filed in
+ * an index of its own when the list grows long, and taken out when it has become short again. Both
+ * yield the same order: an invoker remembers when it was last filed anew, a list entry since when
+ * it stands there, and the later of the two is when an index would have filed it.
  *
  * That needs one headroom to an invoker: a function that runs now with, now without a GPU, and
  * every function in a cluster of invokers with several GPUs, is filed always.
@@ -40,10 +40,9 @@ struct warm_member {
 struct warm_function {
     struct warm_member *members; /* invokers with an idle container, in no order */
     uint32_t count, capacity;
-    bool on_gpu;            /* its containers are ranked by the GPU's headroom */
-    bool always;            /* filed however few */
-    bool filed;             /* in `index` beside the list */
-    struct fit_index index; /* made when first needed */
+    bool on_gpu; /* its containers are ranked by the GPU's headroom */
+    bool always; /* filed however few */
+    bool filed;  /* in an index beside the list */
 };
 
 /* Of one function on one invoker; zeroed but for `place`, which is SIM_NONE. */

@@ -265,24 +265,49 @@ static void home_walks_visit_every_invoker_once(void **state)
 
 enum { CROWD = 150, CROWD_STEPS = 30000 };
 
-/* What the order means, kept the plain way: an index of all invokers and one a function, in which
- * every change of an invoker files it, for every function that is idle there. */
+/* What the order means, kept the plain way: in every index (one a function, one of all) each
+ * invoker's place and since when it has it; every change of an invoker files it, for every function
+ * that is idle there. */
 struct plain_order {
-    struct fit_link links[CROWD][FUNCTIONS + 1];
-    struct fit_index index[FUNCTIONS + 1]; /* the last: of all */
+    struct plain_place {
+        bool filed;
+        uint32_t headroom, vcpus;
+        uint64_t since;
+    } places[FUNCTIONS + 1][CROWD]; /* the last: of all */
+    uint64_t filings;
 };
 
-static void plain_order_make(struct plain_order *plain)
+static void plain_order_file(struct plain_order *plain, uint32_t index, uint32_t invoker,
+                             uint32_t headroom, uint32_t vcpus)
 {
-    for (int f = 0; f <= FUNCTIONS; f++)
-        assert_true(
-            fit_index_init(&plain->index[f], &plain->links[0][f], FUNCTIONS + 1, CROWD, 7, 16));
+    struct plain_place *place = &plain->places[index][invoker];
+    if (!place->filed || place->headroom != headroom || place->vcpus != vcpus)
+        *place = (struct plain_place){true, headroom, vcpus, ++plain->filings};
 }
 
-static void plain_order_clear(struct plain_order *plain)
+static bool plain_place_before(const struct plain_place *a, const struct plain_place *b)
 {
-    for (int f = 0; f <= FUNCTIONS; f++)
-        fit_index_clear(&plain->index[f]);
+    if (a->headroom != b->headroom)
+        return a->headroom < b->headroom;
+    if (a->vcpus != b->vcpus)
+        return a->vcpus < b->vcpus;
+    return a->since > b->since;
+}
+
+/* The best of those with enough that come after `cursor`. */
+static uint32_t plain_order_next(const struct plain_order *plain, uint32_t index, uint32_t units,
+                                 uint32_t vcpus, uint32_t cursor)
+{
+    const struct plain_place *places = plain->places[index];
+    uint32_t best = SIM_NONE;
+    for (uint32_t i = 0; i < CROWD; i++) {
+        if (!places[i].filed || places[i].headroom < units || places[i].vcpus < vcpus)
+            continue;
+        if ((cursor == SIM_NONE || plain_place_before(&places[cursor], &places[i])) &&
+            (best == SIM_NONE || plain_place_before(&places[i], &places[best])))
+            best = i;
+    }
+    return best;
 }
 
 static uint32_t idle_headroom(const struct cluster *cluster, uint32_t invoker, uint32_t function)
@@ -313,14 +338,14 @@ static void plain_order_update(struct plain_order *plain, const struct cluster *
 {
     for (uint32_t k = 0; k < cluster->dirty_count; k++) {
         uint32_t i = cluster->dirty[k];
-        fit_index_file(&plain->index[FUNCTIONS], i, invoker_headroom(cluster, i),
-                       cluster->invokers[i].free_vcpus);
+        plain_order_file(plain, FUNCTIONS, i, invoker_headroom(cluster, i),
+                         cluster->invokers[i].free_vcpus);
         for (uint32_t f = 0; f < FUNCTIONS; f++) {
             if (cluster->warm[(size_t)i * FUNCTIONS + f].idle_count == 0)
-                fit_index_remove(&plain->index[f], i);
+                plain->places[f][i].filed = false;
             else
-                fit_index_file(&plain->index[f], i, idle_headroom(cluster, i, f),
-                               cluster->invokers[i].free_vcpus);
+                plain_order_file(plain, f, i, idle_headroom(cluster, i, f),
+                                 cluster->invokers[i].free_vcpus);
         }
     }
 }
@@ -330,7 +355,7 @@ static void assert_same_walk(const struct plain_order *plain, const struct clust
 {
     uint32_t expected = SIM_NONE, found = SIM_NONE;
     do {
-        expected = fit_index_next(&plain->index[f], units, vcpus, expected);
+        expected = plain_order_next(plain, f, units, vcpus, expected);
         found = warm_index_next(cluster, f, units, vcpus, found);
         assert_int_equal(found, expected);
     } while (expected != SIM_NONE);
@@ -354,8 +379,8 @@ static void assert_same_walk_of_all(const struct plain_order *plain, const struc
 {
     uint32_t expected = SIM_NONE, found = SIM_NONE;
     do {
-        expected = fit_index_next(&plain->index[FUNCTIONS], units, vcpus, expected);
-        found = fit_index_next(&cluster->all, units, vcpus, found);
+        expected = plain_order_next(plain, FUNCTIONS, units, vcpus, expected);
+        found = fit_index_next(&cluster->fit, FIT_ALL, units, vcpus, found);
         assert_int_equal(found, expected);
     } while (expected != SIM_NONE);
 }
@@ -380,8 +405,7 @@ static void assert_nothing_stale(const struct cluster *cluster, uint32_t f,
 static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
 {
     struct cluster *cluster = &fixture->cluster;
-    struct plain_order plain;
-    plain_order_make(&plain);
+    struct plain_order plain = {0};
     struct held held[256];
     size_t count = 0;
     uint32_t found = SIM_NONE, found_f = 0, found_k = 0; /* by the last query */
@@ -426,7 +450,6 @@ static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
                 cluster_evict(cluster, id);
         }
     }
-    plain_order_clear(&plain);
 }
 
 static void warm_walks_equal_those_of_an_index_for_every_function(void **state)
