@@ -37,11 +37,10 @@ static void fetch_subject(const struct platform *platform, uint32_t kind, uint32
 static inline void fetch_warm(const struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
     const size_t width = cluster->function_count * sizeof *cluster->warm;
-    const struct warm_list *row = &cluster->warm[(size_t)invoker * cluster->function_count];
     if (width <= ROW_LINES * (size_t)LINE)
-        fetch(row, width);
+        fetch(cluster_warm(cluster, invoker, 0), width);
     else
-        fetch(&row[function], sizeof *row);
+        fetch(cluster_warm(cluster, invoker, function), sizeof *cluster->warm);
 }
 
 static inline void fetch_links(const struct cluster *cluster, uint32_t invoker)
@@ -68,7 +67,6 @@ static void fetch_of_batch(const struct platform *platform, const struct batch *
     fetch(&platform->requests[job_slot(platform, batch->first_job)], sizeof *platform->requests);
     fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
     fetch_warm(cluster, batch->invoker, batch->function);
-    fetch(&cluster->standing[batch->invoker], sizeof *cluster->standing);
     fetch_links(cluster, batch->invoker);
     if (batch->gpu != SIM_NONE) {
         fetch(&cluster->gpus[batch->gpu], sizeof *cluster->gpus);
@@ -80,8 +78,7 @@ static void fetch_of_batch(const struct platform *platform, const struct batch *
 static void fetch_neighbours(const struct platform *platform, uint32_t invoker, uint32_t function)
 {
     const struct cluster *cluster = &platform->cluster;
-    const uint32_t idle =
-        cluster->warm[(size_t)invoker * cluster->function_count + function].idle_head;
+    const uint32_t idle = cluster_warm(cluster, invoker, function)->idle_head;
     if (idle != SIM_NONE)
         fetch(&cluster->containers[idle], LINE);
 }
@@ -113,8 +110,7 @@ void lookahead_ready(const struct platform *platform, uint32_t function, uint32_
     const struct cluster *cluster = &platform->cluster;
     if (platform->running_batches < BATCHES_FEW)
         return;
-    const uint32_t idle =
-        cluster->warm[(size_t)invoker * cluster->function_count + function].idle_head;
+    const uint32_t idle = cluster_warm(cluster, invoker, function)->idle_head;
     if (idle != SIM_NONE)
         fetch(&cluster->containers[idle], LINE);
 }

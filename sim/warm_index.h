@@ -32,6 +32,12 @@ struct warm_standing {
     uint64_t on_cpu; /* of functions that use none */
 };
 
+/* Where one invoker stands. */
+struct warm_place {
+    uint64_t standing;
+    uint32_t invoker;
+};
+
 struct warm_member {
     uint64_t since; /* the filing in which it came, as a standing ends with it */
     uint32_t invoker;
@@ -59,9 +65,13 @@ void warm_index_clear(struct cluster *cluster);
 /* The idle containers of `function` on `invoker` came to be one or none. */
 void warm_index_change(struct cluster *cluster, uint32_t invoker, uint32_t function);
 
-/* Files `invoker` for every function idle there. A failure for want of memory is kept in
- * cluster.out_of_memory. */
+/* Files `invoker` for every function idle there. Of the index of all invokers it is only noted that
+ * this one has moved: most queries ask for an idle container, and moves come much oftener than one
+ * that does not. A failure for want of memory is kept in cluster.out_of_memory. */
 void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus);
+
+/* Files those that have moved in the index of all invokers. */
+void warm_index_file_moved(struct cluster *cluster);
 
 /* The walk of fit_index_next over the invokers with an idle container of `function`. */
 uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint32_t need_units,

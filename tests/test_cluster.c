@@ -100,7 +100,7 @@ static bool is_best_fit(struct fixture *fixture, uint32_t f, const struct config
         const struct invoker_state *invoker = &cluster->invokers[i];
         for (uint32_t g = invoker->first_gpu; g < invoker->first_gpu + invoker->gpu_count; g++) {
             bool idle_here = !warm;
-            const struct warm_list *list = &cluster->warm[(size_t)i * FUNCTIONS + f];
+            const struct warm_list *list = cluster_warm(cluster, i, f);
             for (uint32_t k = list->idle_head; k != SIM_NONE; k = cluster->containers[k].next)
                 idle_here = idle_here || cluster->containers[k].gpu == g;
             uint64_t here = gpu_headroom(&cluster->gpus[g]);
@@ -313,7 +313,7 @@ static uint32_t plain_order_next(const struct plain_order *plain, uint32_t index
 static uint32_t idle_headroom(const struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
     uint32_t best = 0;
-    const struct warm_list *list = &cluster->warm[(size_t)invoker * FUNCTIONS + function];
+    const struct warm_list *list = cluster_warm(cluster, invoker, function);
     for (uint32_t c = list->idle_head; c != SIM_NONE; c = cluster->containers[c].next) {
         uint32_t gpu = cluster->containers[c].gpu;
         uint32_t headroom = gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]);
@@ -341,7 +341,7 @@ static void plain_order_update(struct plain_order *plain, const struct cluster *
         plain_order_file(plain, FUNCTIONS, i, invoker_headroom(cluster, i),
                          cluster->invokers[i].free_vcpus);
         for (uint32_t f = 0; f < FUNCTIONS; f++) {
-            if (cluster->warm[(size_t)i * FUNCTIONS + f].idle_count == 0)
+            if (cluster_warm(cluster, i, f)->idle_count == 0)
                 plain->places[f][i].filed = false;
             else
                 plain_order_file(plain, f, i, idle_headroom(cluster, i, f),
