@@ -367,28 +367,43 @@ static struct warm_rest *container_rest(const struct cluster *cluster, const str
     return cluster_rest(cluster, c->invoker, c->function);
 }
 
-/* The first of a list needs no `previous`, and what its own says is not looked at: taking it off,
- * as nearly every use of a container does, leaves its neighbour alone. */
+/* To come and to go at the head, as nearly every use of a container does, leaves the neighbour
+ * alone: so those that have come since a `previous` was last asked for, all at the head, are not
+ * settled. Settling takes one step for each that came, once. */
+static void list_settle(const struct cluster *cluster, uint32_t head)
+{
+    for (uint32_t id = head; id != SIM_NONE && !cluster->containers[id].settled;) {
+        struct container *c = &cluster->containers[id];
+        c->settled = true;
+        if (c->next != SIM_NONE)
+            cluster->containers[c->next].previous = id;
+        id = c->next;
+    }
+}
+
 static void list_unlink(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
 {
     const struct container *c = &cluster->containers[id];
-    const bool first = *head == id;
-    if (first)
+    uint32_t previous = SIM_NONE;
+    if (*head == id)
         *head = c->next;
-    else
-        cluster->containers[c->previous].next = c->next;
+    else {
+        list_settle(cluster, *head);
+        previous = c->previous;
+        cluster->containers[previous].next = c->next;
+        if (c->next != SIM_NONE)
+            cluster->containers[c->next].previous = previous;
+    }
     if (c->next == SIM_NONE && tail != NULL)
-        *tail = first ? SIM_NONE : c->previous;
-    else if (c->next != SIM_NONE && !first)
-        cluster->containers[c->next].previous = c->previous;
+        *tail = previous;
 }
 
 static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
 {
-    cluster->containers[id].next = *head;
-    if (*head != SIM_NONE)
-        cluster->containers[*head].previous = id;
-    else if (tail != NULL)
+    struct container *c = &cluster->containers[id];
+    c->next = *head;
+    c->settled = false;
+    if (*head == SIM_NONE && tail != NULL)
         *tail = id;
     *head = id;
 }
@@ -397,7 +412,10 @@ static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head, uint
 static inline uint32_t list_later(const struct cluster *cluster, const struct warm_list *list,
                                   uint32_t id)
 {
-    return id == list->idle_head ? SIM_NONE : cluster->containers[id].previous;
+    if (id == list->idle_head)
+        return SIM_NONE;
+    list_settle(cluster, list->idle_head);
+    return cluster->containers[id].previous;
 }
 
 static void idle_mark(struct cluster *cluster, uint32_t invoker, uint32_t function, bool idle)

@@ -32,15 +32,17 @@ enum container_state { CONTAINER_FREE, CONTAINER_STARTING, CONTAINER_IDLE, CONTA
 struct container {
     _Alignas(LINE) uint32_t function;
     uint32_t invoker;
-    uint32_t gpu;            /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
-    uint32_t next, previous; /* idle or unclaimed starting: list of (invoker, function) */
-    uint8_t state;           /* enum container_state */
-    bool claimed;            /* a batch waits for this starting container */
-    uint8_t quota;           /* while busy or claimed: per cent of time on its share of the GPU */
-    sim_time_t idle_since;   /* of one that starts without a batch: since when it starts */
-    uint64_t idle_order;     /* of an idle one: the lowest has been idle for longest */
-    sim_time_t expiry; /* when the keep-alive of an idle container ends; starting: will end, 0:
-                          not known */
+    uint32_t gpu;          /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
+    uint32_t next;         /* idle or unclaimed starting: list of (invoker, function) */
+    uint32_t previous;     /* likewise; known where that one is settled */
+    uint8_t state;         /* enum container_state */
+    bool claimed;          /* a batch waits for this starting container */
+    bool settled;          /* `previous` of its next is this one */
+    uint8_t quota;         /* while busy or claimed: per cent of time on its share of the GPU */
+    sim_time_t idle_since; /* of one that starts without a batch: since when it starts */
+    uint64_t idle_order;   /* of an idle one: the lowest has been idle for longest */
+    sim_time_t expiry;     /* when the keep-alive of an idle container ends; starting: will end, 0:
+                              not known */
     calendar_handle expiry_event;
     sim_time_t rings_at; /* when the pending expiry_event of an idle or busy one comes */
 

@@ -3,9 +3,9 @@
  * In a large run every event finds its batch, container, host and request where the processor's
  * caches have long dropped them, and would wait for each in turn. The calendar knows the events to
  * come. The batch of each is fetched as soon as it is one of a few that come next, and what a batch
- * names when it is the very next: by then the batch itself is there. What that names in turn, the
- * neighbours in lists, is fetched when the event begins, which looks at them at its end. Nothing
- * that counts is changed here, and a wrong guess costs nothing but the fetch.
+ * names when it is the very next: by then the batch itself is there. What that names in turn is
+ * fetched when the event begins, which looks at it at its end. Nothing that counts is changed here,
+ * and a wrong guess costs nothing but the fetch.
  */
 #include "sim/state.h"
 
@@ -74,20 +74,10 @@ static void fetch_of_batch(const struct platform *platform, const struct batch *
     }
 }
 
-/* The neighbour in the list of (invoker, function). */
-static void fetch_neighbours(const struct platform *platform, uint32_t invoker, uint32_t function)
-{
-    const struct cluster *cluster = &platform->cluster;
-    const uint32_t idle = cluster_warm(cluster, invoker, function)->idle_head;
-    if (idle != SIM_NONE)
-        fetch(&cluster->containers[idle], LINE);
-}
-
 void lookahead_finish(const struct platform *platform, const struct batch *batch)
 {
     if (platform->running_batches < BATCHES_FEW)
         return;
-    fetch_neighbours(platform, batch->invoker, batch->function);
     const uint32_t slot = job_slot(platform, batch->first_job);
     if (platform->requests[slot].left == 1) /* whose critical path is next */
         fetch(&platform->jobs[slot * platform->stride], platform->stride * sizeof *platform->jobs);

@@ -377,7 +377,7 @@ void replay_refuse_reshare(struct platform *platform, uint32_t id);
 
 /* lookahead.c: fetches into the caches what the next events will touch. */
 void lookahead(struct platform *platform);
-/* The same for what `batch`, which ends now, leaves behind on its invoker. */
+/* The same for the end of the request of `batch`, which ends now, where it may be near. */
 void lookahead_finish(const struct platform *platform, const struct batch *batch);
 /* For what a batch about to be placed there takes. */
 void lookahead_dispatch(const struct platform *platform, const struct placement *placement);

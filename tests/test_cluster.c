@@ -244,6 +244,85 @@ static void a_full_gpu_evicts_the_least_recently_used_idle_container(void **stat
     cluster_clear(cluster);
 }
 
+/* What a list of idle containers should be, the latest first; entries after `count` do not count.
+ */
+struct plain_list {
+    uint32_t ids[64];
+    size_t count;
+};
+
+static void plain_list_take(struct plain_list *list, size_t which)
+{
+    list->count--;
+    memmove(&list->ids[which], &list->ids[which + 1], (list->count - which) * sizeof *list->ids);
+}
+
+static void plain_list_push(struct plain_list *list, uint32_t id)
+{
+    memmove(&list->ids[1], &list->ids[0], list->count * sizeof *list->ids);
+    list->ids[0] = id;
+    list->count++;
+}
+
+static void assert_list(const struct cluster *cluster, uint32_t invoker, uint32_t function,
+                        const struct plain_list *list)
+{
+    uint32_t id = cluster_warm(cluster, invoker, function)->idle_head;
+    for (size_t k = 0; k < list->count; k++, id = cluster->containers[id].next)
+        assert_int_equal(id, list->ids[k]);
+    assert_int_equal(id, SIM_NONE);
+    assert_int_equal(cluster_warm(cluster, invoker, function)->idle_count, list->count);
+    assert_int_equal(cluster_rest(cluster, invoker, function)->idle_tail,
+                     list->count > 0 ? list->ids[list->count - 1] : SIM_NONE);
+    assert_int_equal(cluster_longest_idle(cluster, invoker),
+                     list->count > 0 ? list->ids[list->count - 1] : SIM_NONE);
+}
+
+/* Containers come and go at the head, leave from the middle and from the end. */
+static void lists_of_idle_containers_are_in_order_of_last_use(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
+    cluster_clear(&fixture.cluster);
+    fixture.groups[0] = (struct invoker_group){INVOKERS, 64, 65536, &fixture.gpus[0], 1};
+    fixture.workload.cluster.group_count = 1;
+    assert_true(cluster_init(&fixture.cluster, &fixture.workload, REUSE_MRU, NULL));
+    struct cluster *cluster = &fixture.cluster;
+    const uint32_t f = 3, invoker = 5;
+    const struct configuration *c = &fixture.configurations[f][0];
+    struct plain_list idle = {.count = 0}, busy = {.count = 0};
+    size_t from_middle = 0;
+    for (int step = 0; step < STEPS; step++) {
+        struct placement placement;
+        uint8_t slots;
+        const uint32_t choice = draw(&fixture, 16), which = draw(&fixture, 64);
+        if (choice < 3 && idle.count + busy.count < 60) {
+            uint32_t id = cluster_prewarm(cluster, f, invoker);
+            cluster_container_ready(cluster, id, step);
+            plain_list_push(&idle, id);
+        } else if (choice < 7 && idle.count > 0) {
+            assert_true(cluster_place(cluster, f, c, invoker, true, &placement));
+            assert_int_equal(placement.container, idle.ids[0]);
+            cluster_reserve(cluster, f, c, &placement, &slots);
+            plain_list_push(&busy, idle.ids[0]);
+            plain_list_take(&idle, 0);
+        } else if (choice < 12 && busy.count > 0) {
+            cluster_release(cluster, busy.ids[which % busy.count], c, 0, step);
+            plain_list_push(&idle, busy.ids[which % busy.count]);
+            plain_list_take(&busy, which % busy.count);
+        } else if (choice == 12 && idle.count > 0) {
+            const size_t place = step % 3 == 0 ? idle.count - 1 : which % idle.count;
+            from_middle += place > 0 && place + 1 < idle.count;
+            cluster_evict(cluster, idle.ids[place]);
+            plain_list_take(&idle, place);
+        }
+        assert_list(cluster, invoker, f, &idle);
+    }
+    assert_true(from_middle > 200);
+    cluster_clear(cluster);
+}
+
 static void home_walks_visit_every_invoker_once(void **state)
 {
     (void)state;
@@ -483,6 +562,7 @@ int main(void)
         cmocka_unit_test(warm_walks_equal_those_of_an_index_for_every_function),
         cmocka_unit_test(mig_places_the_slices_an_a100_offers),
         cmocka_unit_test(a_full_gpu_evicts_the_least_recently_used_idle_container),
+        cmocka_unit_test(lists_of_idle_containers_are_in_order_of_last_use),
         cmocka_unit_test(home_walks_visit_every_invoker_once),
     };
     return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
