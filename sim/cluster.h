@@ -155,8 +155,8 @@ struct cluster {
     struct warm_place *moved; /* those invokers */
     uint32_t moved_count;
     struct warm_function *by_function; /* invokers with an idle container of it */
-    uint64_t *idle;  /* [invoker × link_stride] bit f: function f has idle containers there */
-    uint64_t *filed; /* [mask_words] bit f: by_function[f].filed */
+    uint64_t *idle; /* [invoker × link_stride] bit f: function f has idle containers there */
+    struct warm_filed *filed;             /* [mask_words] */
     uint32_t mask_words, filed_functions; /* of `filed` and of one invoker's `idle`; in `filed` */
     uint32_t *dirty;
     uint32_t dirty_count;

@@ -158,33 +158,53 @@ static inline struct fit_link *fit_index_link(const struct fit_index *index, uin
     return &index->links[invoker * index->stride + which];
 }
 
-/* The word of `which`'s mask that tells of the bucket. */
-static uint64_t *fit_index_mask(const struct fit_index *index, uint32_t which, uint32_t bucket,
-                                uint64_t *bit)
+/* What tells of a position; each array from the first index on. */
+struct fit_spot {
+    uint64_t *members, *words;
+    uint32_t *counts;
+    uint64_t member, word; /* its bits in them */
+};
+
+static inline struct fit_spot spot_of(const struct fit_index *index, struct fit_link link)
+{
+    const struct fit_bucket *bucket = &index->buckets[link.bucket];
+    const uint32_t word = link.position / 64;
+    return (struct fit_spot){
+        .members = &bucket->members[(size_t)word * index->lanes],
+        .words = &bucket->words[(size_t)(word / 64) * index->lanes],
+        .counts = &index->counts[(size_t)link.bucket * index->indices],
+        .member = UINT64_C(1) << (link.position % 64),
+        .word = UINT64_C(1) << (word % 64),
+    };
+}
+
+/* The bucket is no longer empty in index `which`, or has become so. */
+static void fit_index_mark(struct fit_index *index, uint32_t which, uint32_t bucket)
 {
     const uint32_t row = bucket / (index->vcpus + 1), column = bucket % (index->vcpus + 1);
     const size_t rows = (size_t)which * (index->units + 1) + row;
-    *bit = UINT64_C(1) << (column % 64);
-    return &index->mask[rows * index->mask_words + column / 64];
+    index->mask[rows * index->mask_words + column / 64] ^= UINT64_C(1) << (column % 64);
 }
 
-void fit_index_remove(struct fit_index *index, uint32_t which, uint32_t invoker)
+static inline void spot_leave(struct fit_index *index, const struct fit_spot *spot, uint32_t which,
+                              struct fit_link *link)
 {
-    struct fit_link *link = fit_index_link(index, which, invoker);
-    if (link->bucket == SIM_NONE)
-        return;
-    const struct fit_bucket *bucket = &index->buckets[link->bucket];
-    const uint32_t word = link->position / 64;
-    uint64_t *members = &bucket->members[(size_t)word * index->lanes + which];
-    *members &= ~(UINT64_C(1) << (link->position % 64));
-    if (*members == 0)
-        bucket->words[(size_t)(word / 64) * index->lanes + which] &= ~(UINT64_C(1) << (word % 64));
-    if (--index->counts[(size_t)link->bucket * index->indices + which] == 0) {
-        uint64_t bit;
-        uint64_t *mask = fit_index_mask(index, which, link->bucket, &bit);
-        *mask &= ~bit;
-    }
+    spot->members[which] &= ~spot->member;
+    if (spot->members[which] == 0)
+        spot->words[which] &= ~spot->word;
+    if (--spot->counts[which] == 0)
+        fit_index_mark(index, which, link->bucket);
     link->bucket = SIM_NONE;
+}
+
+static inline void spot_enter(struct fit_index *index, const struct fit_spot *spot, uint32_t which,
+                              struct fit_link *link, struct fit_link to)
+{
+    spot->members[which] |= spot->member;
+    spot->words[which] |= spot->word;
+    if (spot->counts[which]++ == 0)
+        fit_index_mark(index, which, to.bucket);
+    *link = to;
 }
 
 /* The position that the invoker comes to: the last one again where that is its own. SIM_NONE when
@@ -200,29 +220,63 @@ static inline uint32_t bucket_position(struct fit_index *index, struct fit_bucke
     return bucket->used++;
 }
 
+void fit_index_remove(struct fit_index *index, uint32_t which, uint32_t invoker)
+{
+    struct fit_link *link = fit_index_link(index, which, invoker);
+    if (link->bucket == SIM_NONE)
+        return;
+    const struct fit_spot spot = spot_of(index, *link);
+    spot_leave(index, &spot, which, link);
+}
+
+/* Takes the invoker out of those indices first + i (bits i of `set`) in which it is not in the
+ * bucket already; tells which. It stands at one position in most of them. */
+static inline uint64_t indices_leave(struct fit_index *index, uint32_t first, uint64_t set,
+                                     uint32_t invoker, uint32_t bucket)
+{
+    uint64_t left = 0;
+    struct fit_link from = {SIM_NONE, 0};
+    struct fit_spot spot = {0};
+    for (uint64_t bits = set; bits != 0; bits &= bits - 1) {
+        const uint32_t which = first + (uint32_t)__builtin_ctzll(bits);
+        struct fit_link *link = fit_index_link(index, which, invoker);
+        if (link->bucket == bucket)
+            continue;
+        left |= bits & (~bits + 1);
+        if (link->bucket == SIM_NONE)
+            continue;
+        if (link->bucket != from.bucket || link->position != from.position) {
+            from = *link;
+            spot = spot_of(index, from);
+        }
+        spot_leave(index, &spot, which, link);
+    }
+    return left;
+}
+
+bool fit_index_file_set(struct fit_index *index, uint32_t first, uint64_t set, uint32_t invoker,
+                        uint32_t headroom, uint32_t free_vcpus)
+{
+    const uint32_t column = free_vcpus < index->vcpus ? free_vcpus : index->vcpus;
+    struct fit_link to = {.bucket = headroom * (index->vcpus + 1) + column};
+    set = indices_leave(index, first, set, invoker, to.bucket);
+    if (set == 0)
+        return true;
+    to.position = bucket_position(index, &index->buckets[to.bucket], invoker);
+    if (to.position == SIM_NONE)
+        return false;
+    const struct fit_spot spot = spot_of(index, to);
+    for (; set != 0; set &= set - 1) {
+        const uint32_t which = first + (uint32_t)__builtin_ctzll(set);
+        spot_enter(index, &spot, which, fit_index_link(index, which, invoker), to);
+    }
+    return true;
+}
+
 bool fit_index_file(struct fit_index *index, uint32_t which, uint32_t invoker, uint32_t headroom,
                     uint32_t free_vcpus)
 {
-    struct fit_link *link = fit_index_link(index, which, invoker);
-    const uint32_t column = free_vcpus < index->vcpus ? free_vcpus : index->vcpus;
-    const uint32_t id = headroom * (index->vcpus + 1) + column;
-    if (link->bucket == id)
-        return true;
-    fit_index_remove(index, which, invoker);
-    struct fit_bucket *bucket = &index->buckets[id];
-    const uint32_t position = bucket_position(index, bucket, invoker);
-    if (position == SIM_NONE)
-        return false;
-    const uint32_t word = position / 64;
-    bucket->members[(size_t)word * index->lanes + which] |= UINT64_C(1) << (position % 64);
-    bucket->words[(size_t)(word / 64) * index->lanes + which] |= UINT64_C(1) << (word % 64);
-    if (index->counts[(size_t)id * index->indices + which]++ == 0) {
-        uint64_t bit;
-        uint64_t *mask = fit_index_mask(index, which, id, &bit);
-        *mask |= bit;
-    }
-    *link = (struct fit_link){id, position};
-    return true;
+    return fit_index_file_set(index, which, 1, invoker, headroom, free_vcpus);
 }
 
 /* ---- Queries --------------------------------------------------------------------------------- */

@@ -66,6 +66,9 @@ void fit_index_clear(struct fit_index *index);
  * there. False when out of memory: it is not filed then. */
 bool fit_index_file(struct fit_index *index, uint32_t which, uint32_t invoker, uint32_t headroom,
                     uint32_t free_vcpus);
+/* The same in every index first + i for which bit i of `set` is set. */
+bool fit_index_file_set(struct fit_index *index, uint32_t first, uint64_t set, uint32_t invoker,
+                        uint32_t headroom, uint32_t free_vcpus);
 void fit_index_remove(struct fit_index *index, uint32_t which, uint32_t invoker);
 
 /* Walks the invokers of index `which` with at least (need_units, need_vcpus) from the best fit

@@ -69,10 +69,15 @@ static inline uint64_t member_standing(const struct cluster *cluster,
 static void function_set_filed(struct cluster *cluster, uint32_t function, bool filed)
 {
     const uint64_t bit = UINT64_C(1) << (function % 64);
-    uint64_t *word = &cluster->filed[function / 64];
+    struct warm_function *warm = &cluster->by_function[function];
+    uint64_t *word = &cluster->filed[function / 64].on_cpu;
+    if (warm->always)
+        word = &cluster->filed[function / 64].always;
+    else if (warm->on_gpu)
+        word = &cluster->filed[function / 64].on_gpu;
     cluster->filed_functions += filed;
-    cluster->filed_functions -= cluster->by_function[function].filed;
-    cluster->by_function[function].filed = filed;
+    cluster->filed_functions -= warm->filed;
+    warm->filed = filed;
     *word = filed ? *word | bit : *word & ~bit;
 }
 
@@ -237,20 +242,25 @@ static void members_change(struct cluster *cluster, uint32_t invoker, uint64_t f
     }
 }
 
-static void filed_move(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
+/* In the indices of the functions that are idle here, of those that are filed. */
+static bool filed_move(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
 {
-    /* Those that are idle here, of those that are filed. */
     const uint64_t *idle = &cluster->idle[invoker * cluster->link_stride];
-    for (uint32_t word = 0; word < cluster->mask_words; word++)
-        for (uint64_t bits = idle[word] & cluster->filed[word]; bits != 0; bits &= bits - 1) {
+    struct fit_index *fit = &cluster->fit;
+    bool ok = true;
+    for (uint32_t word = 0; word < cluster->mask_words; word++) {
+        const struct warm_filed *filed = &cluster->filed[word];
+        const uint32_t first = FIT_FUNCTION + word * 64;
+        const uint64_t on_gpu = idle[word] & filed->on_gpu, on_cpu = idle[word] & filed->on_cpu;
+        ok = ok && fit_index_file_set(fit, first, on_gpu, invoker, headroom, vcpus) &&
+             fit_index_file_set(fit, first, on_cpu, invoker, 0, vcpus);
+        for (uint64_t bits = idle[word] & filed->always; bits != 0; bits &= bits - 1) {
             const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            const struct warm_function *warm = &cluster->by_function[f];
-            uint32_t here = warm->on_gpu ? headroom : 0;
-            if (warm->always)
-                here = warm_headroom(cluster, cluster_warm(cluster, invoker, f));
-            if (!fit_index_file(&cluster->fit, FIT_FUNCTION + f, invoker, here, vcpus))
-                cluster->out_of_memory = true;
+            const uint32_t here = warm_headroom(cluster, cluster_warm(cluster, invoker, f));
+            ok = ok && fit_index_file(fit, FIT_FUNCTION + f, invoker, here, vcpus);
         }
+    }
+    return ok;
 }
 
 void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
@@ -264,8 +274,8 @@ void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroo
     (void)standing_move(&state->standing.on_cpu, 0, vcpus, filing);
     if (state->changed != SIM_NONE)
         members_change(cluster, invoker, filing);
-    if (cluster->filed_functions > 0)
-        filed_move(cluster, invoker, headroom, vcpus);
+    if (cluster->filed_functions > 0 && !filed_move(cluster, invoker, headroom, vcpus))
+        cluster->out_of_memory = true;
 }
 
 void warm_index_file_moved(struct cluster *cluster)

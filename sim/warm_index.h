@@ -51,6 +51,12 @@ struct warm_function {
     bool filed;  /* in an index beside the list */
 };
 
+/* Of 64 functions, a bit each: those that are in an index, by the headroom that counts for them. */
+struct warm_filed {
+    uint64_t on_gpu, on_cpu;
+    uint64_t always; /* the best of their own idle containers' GPUs */
+};
+
 /* Of one function on one invoker; zeroed but for `place`, which is SIM_NONE. */
 struct warm_filing {
     uint32_t place; /* among the function's members; SIM_NONE: none */

@@ -60,6 +60,24 @@ static uint32_t positions_used(const struct fixture *fixture)
     return used;
 }
 
+static void file_set(struct fixture *fixture, uint32_t set, uint32_t invoker, uint32_t headroom,
+                     uint32_t vcpus)
+{
+    const uint32_t first = set != 0 ? (uint32_t)__builtin_ctz(set) : 0;
+    const uint32_t column = vcpus < fixture->index.vcpus ? vcpus : fixture->index.vcpus;
+    const uint32_t before = positions_used(fixture);
+    assert_true(fit_index_file_set(&fixture->index, first, set >> first, invoker, headroom, vcpus));
+    fixture->packed += positions_used(fixture) < before;
+    fixture->filings++;
+    for (uint32_t which = 0; which < fixture->index.indices; which++) {
+        struct account *account = &fixture->accounts[invoker][which];
+        const bool moves =
+            !account->filed || account->headroom != headroom || account->vcpus != column;
+        if ((set >> which & 1) != 0 && moves)
+            *account = (struct account){true, headroom, column, fixture->filings};
+    }
+}
+
 static void file(struct fixture *fixture, uint32_t which, uint32_t invoker, uint32_t headroom,
                  uint32_t vcpus)
 {
@@ -131,12 +149,13 @@ static void random_filings(struct fixture *fixture, int steps, uint32_t most_hea
         const uint32_t vcpus = draw(fixture, most_vcpus + 1);
         const uint32_t kind = draw(fixture, 8), one = draw(fixture, fixture->index.indices);
         const uint32_t some = draw(fixture, 1U << fixture->index.indices);
-        for (uint32_t which = 0; which < fixture->index.indices; which++) {
-            if (kind < 5 ? (some >> which & 1) != 0 : kind < 7 && which == one)
-                file(fixture, which, invoker, headroom, vcpus);
-            else if (kind == 7 && (some >> which & 1) != 0)
+        if (kind < 5)
+            file_set(fixture, some, invoker, headroom, vcpus);
+        else if (kind < 7)
+            file(fixture, one, invoker, headroom, vcpus);
+        for (uint32_t which = 0; kind == 7 && which < fixture->index.indices; which++)
+            if ((some >> which & 1) != 0)
                 unfile(fixture, which, invoker);
-        }
         if (step % 16 == 0)
             assert_walk(fixture, one, draw(fixture, most_headroom + 2),
                         draw(fixture, most_vcpus + 1));
