@@ -525,7 +525,6 @@ void batches_finish(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
     const struct configuration *spec = batch_configuration(platform, batch);
-    lookahead_finish(platform, batch);
     if (batch->gpu != SIM_NONE)
         platform->cluster.gpus[batch->gpu].executing_count--;
     if (gpu_interferes(platform, batch->gpu))

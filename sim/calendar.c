@@ -42,7 +42,7 @@ struct calendar {
     size_t length;      /* keys, stale ones and the hole included */
     size_t live;        /* pending events */
     bool hole;
-    bool refilled; /* from `far`, since calendar_near was last asked */
+    bool refilled;  /* from `far`, since calendar_near was last asked */
     sim_time_t now; /* time of the last event popped */
     uint64_t next_sequence;
     struct slot *slots;
@@ -636,7 +636,8 @@ size_t calendar_near(struct calendar *calendar, uint16_t kinds[CALENDAR_NEAR_MOS
     if (!calendar->refilled)
         return 0;
     calendar->refilled = false;
-    for (size_t i = calendar->hole ? 1 : 0; i < calendar->length && found < CALENDAR_NEAR_MOST; i++) {
+    for (size_t i = calendar->hole ? 1 : 0; i < calendar->length && found < CALENDAR_NEAR_MOST;
+         i++) {
         const struct slot *slot = &calendar->slots[key_slot(calendar->heap[i])];
         if (!key_is_live(calendar, calendar->heap[i]) || slot->time < 0)
             continue;

@@ -37,17 +37,15 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
                                  const struct invoker_group *group)
 {
     struct invoker_state *invoker = &cluster->invokers[id];
-    *invoker = (struct invoker_state){.vcpus = group->vcpus,
-                                      .free_vcpus = group->vcpus,
-                                      .memory_kb = kb_from_mb(group->memory_mb),
+    const struct invoker_size size = {kb_from_mb(group->memory_mb), group->vcpus};
+    *invoker = (struct invoker_state){.free_vcpus = size.vcpus,
+                                      .free_kb = size.memory_kb,
                                       .first_gpu = cluster->gpu_count,
                                       .gpu_count = (uint32_t)group->gpu_count,
-                                      .changed = SIM_NONE,
-                                      .place = SIM_NONE,
-                                      .moved = SIM_NONE};
-    invoker->free_kb = invoker->memory_kb;
-    cluster->capacity.vcpus += group->vcpus;
-    cluster->capacity.memory_kb += invoker->memory_kb;
+                                      .changed = SIM_NONE};
+    cluster->sizes[id] = size;
+    cluster->capacity.vcpus += size.vcpus;
+    cluster->capacity.memory_kb += size.memory_kb;
     for (size_t g = 0; g < group->gpu_count; g++) {
         struct gpu_state *gpu = &cluster->gpus[cluster->gpu_count++];
         *gpu = (struct gpu_state){.spec = &group->gpus[g],
@@ -87,19 +85,47 @@ static void cluster_init_homes(struct cluster *cluster)
     }
 }
 
+/* Of `count` records of `size` bytes side by side: so many that no row lies across more lines than
+ * it must. */
+static size_t row_stride(size_t count, size_t size)
+{
+    const size_t line = LINE / size;
+    size_t stride = 1;
+    while (stride < count && stride < line)
+        stride *= 2;
+    return count <= stride ? stride : (count + line - 1) / line * line;
+}
+
+/* Rows of links and, as words of the same size, of what idles. */
+static bool cluster_allocate_links(struct cluster *cluster)
+{
+    const size_t links = FIT_FUNCTION + (size_t)cluster->function_count;
+    _Static_assert(sizeof *cluster->links == sizeof *cluster->idle, "in one row");
+    cluster->mask_words = cluster->function_count / 64 + 1;
+    cluster->link_stride = row_stride(links + cluster->mask_words, sizeof *cluster->links);
+    uint64_t *rows = lines_allocate(cluster->invoker_count * cluster->link_stride, sizeof *rows);
+    if (rows == NULL)
+        return false;
+    cluster->links = (struct fit_link *)(void *)rows;
+    cluster->idle = rows + links;
+    for (size_t i = 0; i < cluster->invoker_count; i++)
+        memset(&cluster->idle[i * cluster->link_stride], 0,
+               cluster->mask_words * sizeof *cluster->idle);
+    return true;
+}
+
 static bool cluster_allocate(struct cluster *cluster, size_t gpus)
 {
     size_t n = cluster->invoker_count, f = cluster->function_count;
-    /* Links begin at a line's beginning, whoever's they are. */
-    const size_t links_a_line = LINE / sizeof *cluster->links;
-    cluster->mask_words = cluster->function_count / 64 + 1;
-    cluster->link_stride = (f + 1 + links_a_line - 1) / links_a_line * links_a_line;
-    cluster->links = lines_allocate(n * cluster->link_stride, sizeof *cluster->links);
+    if (!cluster_allocate_links(cluster))
+        return false;
+    cluster->sizes = calloc(n, sizeof *cluster->sizes);
     cluster->invokers = lines_allocate(n, sizeof *cluster->invokers);
     cluster->gpu_room = gpus;
     cluster->gpus = lines_allocate(gpus, sizeof *cluster->gpus);
-    cluster->warm = lines_allocate(n * f, sizeof *cluster->warm);
-    cluster->idle = calloc(n * cluster->mask_words, sizeof *cluster->idle);
+    cluster->warm_stride = row_stride(f, sizeof *cluster->warm);
+    cluster->warm = lines_allocate(n * cluster->warm_stride, sizeof *cluster->warm);
+    cluster->rest = lines_allocate(n * f, sizeof *cluster->rest);
     cluster->filed = calloc(cluster->mask_words, sizeof *cluster->filed);
     cluster->idle_total = calloc(f, sizeof *cluster->idle_total);
     cluster->starting_total = calloc(f, sizeof *cluster->starting_total);
@@ -108,8 +134,8 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus)
     cluster->memory = calloc(f, sizeof *cluster->memory);
     cluster->dirty = calloc(n, sizeof *cluster->dirty);
     cluster->moved = calloc(n, sizeof *cluster->moved);
-    return cluster->links != NULL && cluster->idle != NULL && cluster->filed != NULL &&
-           cluster->invokers != NULL && cluster->gpus != NULL && cluster->warm != NULL &&
+    return cluster->sizes != NULL && cluster->filed != NULL && cluster->invokers != NULL &&
+           cluster->gpus != NULL && cluster->warm != NULL && cluster->rest != NULL &&
            cluster->idle_total != NULL && cluster->starting_total != NULL &&
            cluster->home_first != NULL && cluster->home_step != NULL && cluster->memory != NULL &&
            cluster->dirty != NULL && cluster->moved != NULL;
@@ -151,20 +177,21 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
     }
     /* Beyond 255 free vCPUs invokers are filed together: an order, not a limit. */
     vcpus = vcpus < 255 ? vcpus : 255;
-    bool ok = cluster_allocate(cluster, gpus) &&
-              fit_index_init(&cluster->all, cluster->links, cluster->link_stride,
-                             spec->invoker_count, units, vcpus);
+    bool ok =
+        cluster_allocate(cluster, gpus) &&
+        fit_index_init(&cluster->fit, cluster->links, cluster->link_stride, spec->invoker_count,
+                       FIT_FUNCTION + cluster->function_count, units, vcpus);
     if (!ok)
         return cluster_fail(cluster, error);
     for (uint32_t f = 0; f < cluster->function_count; f++)
         cluster->memory[f] =
             (struct function_memory){kb_from_mb(workload->functions[f].host_memory_mb),
                                      kb_from_mb(workload->functions[f].gpu_weights_mb)};
+    for (size_t i = 0; i < spec->invoker_count * cluster->warm_stride; i++)
+        cluster->warm[i] = (struct warm_list){.idle_head = SIM_NONE};
     for (size_t i = 0; i < (size_t)spec->invoker_count * cluster->function_count; i++)
-        cluster->warm[i] = (struct warm_list){.idle_head = SIM_NONE,
-                                              .idle_tail = SIM_NONE,
-                                              .starting_head = SIM_NONE,
-                                              .filing = {.place = SIM_NONE}};
+        cluster->rest[i] = (struct warm_rest){
+            .idle_tail = SIM_NONE, .starting_head = SIM_NONE, .filing = {.place = SIM_NONE}};
     uint32_t id = 0;
     for (size_t i = 0; i < spec->group_count; i++)
         for (uint32_t k = 0; k < spec->groups[i].count; k++, id++)
@@ -180,17 +207,18 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
 
 void cluster_clear(struct cluster *cluster)
 {
-    fit_index_clear(&cluster->all);
+    fit_index_clear(&cluster->fit);
     warm_index_clear(cluster);
     free(cluster->memory);
     lines_free(cluster->links, cluster->invoker_count * cluster->link_stride,
                sizeof *cluster->links);
-    free(cluster->idle);
+    free(cluster->sizes);
     free(cluster->filed);
     lines_free(cluster->invokers, cluster->invoker_count, sizeof *cluster->invokers);
     lines_free(cluster->gpus, cluster->gpu_room, sizeof *cluster->gpus);
-    lines_free(cluster->warm, (size_t)cluster->invoker_count * cluster->function_count,
-               sizeof *cluster->warm);
+    lines_free(cluster->warm, cluster->invoker_count * cluster->warm_stride, sizeof *cluster->warm);
+    lines_free(cluster->rest, (size_t)cluster->invoker_count * cluster->function_count,
+               sizeof *cluster->rest);
     free(cluster->idle_total);
     free(cluster->starting_total);
     free(cluster->home_first);
@@ -267,18 +295,6 @@ uint32_t gpu_headroom(const struct gpu_state *gpu)
 
 /* ---- The filing of invokers ------------------------------------------------------------------ */
 
-/* Of the index of all invokers it is only noted that this one has moved, and when: most queries ask
- * for an idle container, and moves come much oftener than one that does not. */
-static void invoker_move(struct cluster *cluster, uint32_t id, uint32_t headroom, uint32_t vcpus)
-{
-    struct invoker_state *invoker = &cluster->invokers[id];
-    if (invoker->moved == SIM_NONE)
-        invoker->moved = cluster->moved_count++;
-    cluster->moved[invoker->moved] =
-        (struct moved_invoker){cluster->filings, id, (uint16_t)headroom, (uint16_t)vcpus};
-}
-
-/* Files the invoker where it belongs; the number of the filing tells when it last moved. */
 static void cluster_file(struct cluster *cluster, uint32_t id)
 {
     struct invoker_state *invoker = &cluster->invokers[id];
@@ -288,12 +304,8 @@ static void cluster_file(struct cluster *cluster, uint32_t id)
         best = headroom > best ? headroom : best;
     }
     uint32_t vcpus =
-        invoker->free_vcpus < cluster->all.vcpus ? invoker->free_vcpus : cluster->all.vcpus;
+        invoker->free_vcpus < cluster->fit.vcpus ? invoker->free_vcpus : cluster->fit.vcpus;
     warm_index_file(cluster, id, best, vcpus);
-    const uint32_t place = best << 16 | vcpus;
-    if (invoker->place != place)
-        invoker_move(cluster, id, best, vcpus);
-    invoker->place = place;
     invoker->dirty = false;
 }
 
@@ -304,40 +316,19 @@ static void cluster_file_dirty(struct cluster *cluster)
     cluster->dirty_count = 0;
 }
 
-static int moved_compare(const void *a, const void *b)
-{
-    const struct moved_invoker *x = a, *y = b;
-    return (x->filing > y->filing) - (x->filing < y->filing);
-}
-
-/* Files those that have moved, in the order of their last moves, so that the latest comes first
- * among equals. One that has come back to where it is filed has moved all the same. */
-static void cluster_file_moved(struct cluster *cluster)
-{
-    if (cluster->moved_count > 1)
-        qsort(cluster->moved, cluster->moved_count, sizeof *cluster->moved, moved_compare);
-    for (uint32_t k = 0; k < cluster->moved_count; k++) {
-        const struct moved_invoker *moved = &cluster->moved[k];
-        fit_index_remove(&cluster->all, moved->invoker);
-        fit_index_file(&cluster->all, moved->invoker, moved->headroom, moved->vcpus);
-        cluster->invokers[moved->invoker].moved = SIM_NONE;
-    }
-    cluster->moved_count = 0;
-}
-
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm)
 {
     cluster_file_dirty(cluster);
     if (!warm)
-        cluster_file_moved(cluster);
+        warm_index_file_moved(cluster);
     const uint32_t units = configuration->vgpu, vcpus = configuration->vcpu;
     struct found_fit *found = &cluster->found;
     uint32_t candidate = SIM_NONE;
     found->configuration = NULL;
     do {
         candidate = warm ? warm_index_next(cluster, function, units, vcpus, candidate)
-                         : fit_index_next(&cluster->all, units, vcpus, candidate);
+                         : fit_index_next(&cluster->fit, FIT_ALL, units, vcpus, candidate);
         if (candidate != SIM_NONE &&
             cluster_place(cluster, function, configuration, candidate, warm, &found->placement)) {
             found->changes = cluster->changes;
@@ -371,33 +362,48 @@ static uint32_t container_take(struct cluster *cluster)
     return cluster->containers_used++;
 }
 
-static struct warm_list *container_list(const struct cluster *cluster, const struct container *c)
+static struct warm_rest *container_rest(const struct cluster *cluster, const struct container *c)
 {
-    return &cluster->warm[(size_t)c->invoker * cluster->function_count + c->function];
+    return cluster_rest(cluster, c->invoker, c->function);
 }
 
-/* The first of a list needs no `previous`, and what its own says is not looked at: taking it off,
- * as nearly every use of a container does, leaves its neighbour alone. */
+/* To come and to go at the head, as nearly every use of a container does, leaves the neighbour
+ * alone: so those that have come since a `previous` was last asked for, all at the head, are not
+ * settled. Settling takes one step for each that came, once. */
+static void list_settle(const struct cluster *cluster, uint32_t head)
+{
+    for (uint32_t id = head; id != SIM_NONE && !cluster->containers[id].settled;) {
+        struct container *c = &cluster->containers[id];
+        c->settled = true;
+        if (c->next != SIM_NONE)
+            cluster->containers[c->next].previous = id;
+        id = c->next;
+    }
+}
+
 static void list_unlink(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
 {
     const struct container *c = &cluster->containers[id];
-    const bool first = *head == id;
-    if (first)
+    uint32_t previous = SIM_NONE;
+    if (*head == id)
         *head = c->next;
-    else
-        cluster->containers[c->previous].next = c->next;
+    else {
+        list_settle(cluster, *head);
+        previous = c->previous;
+        cluster->containers[previous].next = c->next;
+        if (c->next != SIM_NONE)
+            cluster->containers[c->next].previous = previous;
+    }
     if (c->next == SIM_NONE && tail != NULL)
-        *tail = first ? SIM_NONE : c->previous;
-    else if (c->next != SIM_NONE && !first)
-        cluster->containers[c->next].previous = c->previous;
+        *tail = previous;
 }
 
 static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
 {
-    cluster->containers[id].next = *head;
-    if (*head != SIM_NONE)
-        cluster->containers[*head].previous = id;
-    else if (tail != NULL)
+    struct container *c = &cluster->containers[id];
+    c->next = *head;
+    c->settled = false;
+    if (*head == SIM_NONE && tail != NULL)
         *tail = id;
     *head = id;
 }
@@ -406,13 +412,16 @@ static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head, uint
 static inline uint32_t list_later(const struct cluster *cluster, const struct warm_list *list,
                                   uint32_t id)
 {
-    return id == list->idle_head ? SIM_NONE : cluster->containers[id].previous;
+    if (id == list->idle_head)
+        return SIM_NONE;
+    list_settle(cluster, list->idle_head);
+    return cluster->containers[id].previous;
 }
 
 static void idle_mark(struct cluster *cluster, uint32_t invoker, uint32_t function, bool idle)
 {
     const uint64_t bit = UINT64_C(1) << (function % 64);
-    uint64_t *word = &cluster->idle[(size_t)invoker * cluster->mask_words + function / 64];
+    uint64_t *word = &cluster->idle[invoker * cluster->link_stride + function / 64];
     *word = idle ? *word | bit : *word & ~bit;
     warm_index_change(cluster, invoker, function);
 }
@@ -421,12 +430,12 @@ static inline void container_enter_idle(struct cluster *cluster, uint32_t id, si
 {
     struct container *c = &cluster->containers[id];
     struct invoker_state *invoker = &cluster->invokers[c->invoker];
-    struct warm_list *list = container_list(cluster, c);
+    struct warm_list *list = cluster_warm(cluster, c->invoker, c->function);
     c->state = CONTAINER_IDLE;
     c->claimed = false;
     c->idle_since = now;
     c->idle_order = cluster->idles++;
-    list_push(cluster, id, &list->idle_head, &list->idle_tail);
+    list_push(cluster, id, &list->idle_head, &container_rest(cluster, c)->idle_tail);
     if (list->idle_count++ == 0)
         idle_mark(cluster, c->invoker, c->function, true);
     cluster->idle_total[c->function]++;
@@ -441,8 +450,8 @@ static inline void container_leave_idle(struct cluster *cluster, uint32_t id, bo
 {
     struct container *c = &cluster->containers[id];
     struct invoker_state *invoker = &cluster->invokers[c->invoker];
-    struct warm_list *list = container_list(cluster, c);
-    list_unlink(cluster, id, &list->idle_head, &list->idle_tail);
+    struct warm_list *list = cluster_warm(cluster, c->invoker, c->function);
+    list_unlink(cluster, id, &list->idle_head, &container_rest(cluster, c)->idle_tail);
     if (--list->idle_count == 0)
         idle_mark(cluster, c->invoker, c->function, false);
     cluster->idle_total[c->function]--;
@@ -477,8 +486,8 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
         cluster->use.gpu_memory_kb += weights;
     }
     cluster->changes++;
-    list_push(cluster, id, &container_list(cluster, c)->starting_head, NULL);
-    container_list(cluster, c)->containers++;
+    list_push(cluster, id, &container_rest(cluster, c)->starting_head, NULL);
+    container_rest(cluster, c)->containers++;
     cluster->starting_total[function]++;
     cluster->starting_containers++;
     return id;
@@ -488,7 +497,7 @@ static void container_leave_starting(struct cluster *cluster, uint32_t id)
 {
     struct container *c = &cluster->containers[id];
     cluster->changes++;
-    list_unlink(cluster, id, &container_list(cluster, c)->starting_head, NULL);
+    list_unlink(cluster, id, &container_rest(cluster, c)->starting_head, NULL);
     cluster->starting_total[c->function]--;
     cluster->starting_containers--;
 }
@@ -497,7 +506,7 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
 {
     struct container *c = &cluster->containers[id];
     int64_t host = host_kb(cluster, c->function);
-    container_list(cluster, c)->containers--;
+    container_rest(cluster, c)->containers--;
     container_leave_idle(cluster, id, true);
     cluster->invokers[c->invoker].free_kb += host;
     cluster->use.memory_kb -= host;
@@ -537,14 +546,13 @@ static void victim_consider(const struct cluster *cluster, struct victim *victim
 static uint32_t cluster_victim(const struct cluster *cluster, uint32_t invoker, uint32_t gpu,
                                uint32_t keep, bool ranked)
 {
-    const uint64_t *idle = &cluster->idle[(size_t)invoker * cluster->mask_words];
+    const uint64_t *idle = &cluster->idle[invoker * cluster->link_stride];
     struct victim victim = {.id = SIM_NONE};
     for (uint32_t word = 0; word < cluster->mask_words; word++)
         for (uint64_t bits = idle[word]; bits != 0; bits &= bits - 1) {
             const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            const struct warm_list *list =
-                &cluster->warm[(size_t)invoker * cluster->function_count + f];
-            for (uint32_t id = list->idle_tail; id != SIM_NONE;
+            const struct warm_list *list = cluster_warm(cluster, invoker, f);
+            for (uint32_t id = cluster_rest(cluster, invoker, f)->idle_tail; id != SIM_NONE;
                  id = list_later(cluster, list, id)) {
                 if (id == keep || (gpu != SIM_NONE && cluster->containers[id].gpu != gpu))
                     continue;
@@ -630,7 +638,9 @@ static inline bool find_idle_alike(const struct cluster *cluster, uint32_t funct
     const uint32_t gpu = cluster->by_function[function].on_gpu ? invoker->first_gpu : SIM_NONE;
     if (list->idle_head == SIM_NONE || !container_fits(cluster, function, gpu, true, demand))
         return false;
-    uint32_t found = cluster->reuse == REUSE_LRU ? list->idle_tail : list->idle_head;
+    uint32_t found = list->idle_head;
+    if (cluster->reuse == REUSE_LRU)
+        found = cluster_rest(cluster, placement->invoker, function)->idle_tail;
     for (uint32_t id = list->idle_head; cluster->reuse == REUSE_NEWEST && id != SIM_NONE;
          id = cluster->containers[id].next)
         if (cluster->containers[id].serial > cluster->containers[found].serial)
@@ -651,7 +661,10 @@ static inline bool find_idle(const struct cluster *cluster, uint32_t function,
     uint32_t found = SIM_NONE;
     if (!cluster->by_function[function].always)
         return find_idle_alike(cluster, function, list, demand, placement);
-    for (uint32_t id = oldest_first ? list->idle_tail : list->idle_head; id != SIM_NONE;
+    uint32_t id = list->idle_head;
+    if (oldest_first)
+        id = cluster_rest(cluster, placement->invoker, function)->idle_tail;
+    for (; id != SIM_NONE;
          id = oldest_first ? list_later(cluster, list, id) : cluster->containers[id].next) {
         const struct container *c = &cluster->containers[id];
         if (!container_fits(cluster, function, c->gpu, true, demand))
@@ -669,11 +682,12 @@ static inline bool find_idle(const struct cluster *cluster, uint32_t function,
 }
 
 /* The starting container that is ready first. */
-static uint32_t find_starting(const struct cluster *cluster, uint32_t function,
-                              const struct warm_list *list, const struct demand *demand)
+static uint32_t find_starting(const struct cluster *cluster, uint32_t function, uint32_t invoker,
+                              const struct demand *demand)
 {
     uint32_t found = SIM_NONE;
-    for (uint32_t id = list->starting_head; id != SIM_NONE; id = cluster->containers[id].next)
+    for (uint32_t id = cluster_rest(cluster, invoker, function)->starting_head; id != SIM_NONE;
+         id = cluster->containers[id].next)
         if (container_fits(cluster, function, cluster->containers[id].gpu, false, demand) &&
             (found == SIM_NONE ||
              cluster->containers[id].ready_at < cluster->containers[found].ready_at))
@@ -709,15 +723,14 @@ static inline bool demand_place(const struct cluster *cluster, uint32_t function
     const struct invoker_state *state = &cluster->invokers[invoker];
     if (configuration->vcpu > state->free_vcpus)
         return false;
-    const struct warm_list *list =
-        &cluster->warm[(size_t)invoker * cluster->function_count + function];
+    const struct warm_list *list = cluster_warm(cluster, invoker, function);
     placement->invoker = invoker;
     placement->quota = demand->quota;
     if (find_idle(cluster, function, list, demand, placement))
         return true;
     if (warm_only)
         return false;
-    placement->container = find_starting(cluster, function, list, demand);
+    placement->container = find_starting(cluster, function, invoker, demand);
     if (placement->container != SIM_NONE) {
         placement->gpu = cluster->containers[placement->container].gpu;
         return true;
@@ -915,8 +928,8 @@ static bool cluster_check_use(const struct cluster *cluster, struct error *error
 {
     struct cluster_use use = {0};
     for (uint32_t i = 0; i < cluster->invoker_count; i++) {
-        use.vcpus += (int64_t)cluster->invokers[i].vcpus - cluster->invokers[i].free_vcpus;
-        use.memory_kb += cluster->invokers[i].memory_kb - cluster->invokers[i].free_kb;
+        use.vcpus += (int64_t)cluster->sizes[i].vcpus - cluster->invokers[i].free_vcpus;
+        use.memory_kb += cluster->sizes[i].memory_kb - cluster->invokers[i].free_kb;
     }
     for (uint32_t g = 0; g < cluster->gpu_count; g++) {
         const struct gpu_state *gpu = &cluster->gpus[g];
@@ -938,15 +951,16 @@ bool cluster_check(const struct cluster *cluster, bool at_rest, struct error *er
 {
     for (uint32_t i = 0; i < cluster->invoker_count; i++) {
         const struct invoker_state *v = &cluster->invokers[i];
-        if (v->free_vcpus > v->vcpus || (at_rest && v->free_vcpus != v->vcpus))
+        const struct invoker_size *size = &cluster->sizes[i];
+        if (v->free_vcpus > size->vcpus || (at_rest && v->free_vcpus != size->vcpus))
             return error_run(
                 error, "invariant vCPU: invoker %" PRIu32 " has %" PRIu32 " of %" PRIu32 " free%s",
-                i, v->free_vcpus, v->vcpus, at_rest ? " at rest" : "");
-        if (v->free_kb < 0 || v->idle_kb < 0 || v->free_kb + v->idle_kb > v->memory_kb)
+                i, v->free_vcpus, size->vcpus, at_rest ? " at rest" : "");
+        if (v->free_kb < 0 || v->idle_kb < 0 || v->free_kb + v->idle_kb > size->memory_kb)
             return error_run(error,
                              "invariant host memory: invoker %" PRIu32 " has %" PRId64
                              " of %" PRId64 " KiB free, %" PRId64 " idle",
-                             i, v->free_kb, v->memory_kb, v->idle_kb);
+                             i, v->free_kb, size->memory_kb, v->idle_kb);
         if (at_rest && v->batches != 0)
             return error_run(
                 error, "invariant release: invoker %" PRIu32 " holds %" PRIu32 " batches at rest",

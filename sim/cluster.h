@@ -32,15 +32,17 @@ enum container_state { CONTAINER_FREE, CONTAINER_STARTING, CONTAINER_IDLE, CONTA
 struct container {
     _Alignas(LINE) uint32_t function;
     uint32_t invoker;
-    uint32_t gpu;            /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
-    uint32_t next, previous; /* idle or unclaimed starting: list of (invoker, function) */
-    uint8_t state;           /* enum container_state */
-    bool claimed;            /* a batch waits for this starting container */
-    uint8_t quota;           /* while busy or claimed: per cent of time on its share of the GPU */
-    sim_time_t idle_since;   /* of one that starts without a batch: since when it starts */
-    uint64_t idle_order;     /* of an idle one: the lowest has been idle for longest */
-    sim_time_t expiry; /* when the keep-alive of an idle container ends; starting: will end, 0:
-                          not known */
+    uint32_t gpu;          /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
+    uint32_t next;         /* idle or unclaimed starting: list of (invoker, function) */
+    uint32_t previous;     /* likewise; known where that one is settled */
+    uint8_t state;         /* enum container_state */
+    bool claimed;          /* a batch waits for this starting container */
+    bool settled;          /* `previous` of its next is this one */
+    uint8_t quota;         /* while busy or claimed: per cent of time on its share of the GPU */
+    sim_time_t idle_since; /* of one that starts without a batch: since when it starts */
+    uint64_t idle_order;   /* of an idle one: the lowest has been idle for longest */
+    sim_time_t expiry;     /* when the keep-alive of an idle container ends; starting: will end, 0:
+                              not known */
     calendar_handle expiry_event;
     sim_time_t rings_at; /* when the pending expiry_event of an idle or busy one comes */
 
@@ -61,21 +63,32 @@ struct gpu_state {
 };
 
 struct invoker_state {
-    _Alignas(LINE) uint32_t vcpus;
-    uint32_t free_vcpus;
-    int64_t memory_kb, free_kb, idle_kb;
-    uint32_t first_gpu, gpu_count;
+    _Alignas(LINE) uint32_t free_vcpus;
     uint32_t batches; /* reserved and not released */
+    int64_t free_kb, idle_kb;
+    uint32_t first_gpu, gpu_count;
     uint32_t changed; /* functions of which idle containers came or went */
-    uint32_t place;   /* in the order of best fit: headroom, then vCPUs */
-    uint32_t moved;   /* which of cluster.moved it is; SIM_NONE */
     bool dirty;       /* its filing in the indices is out of date */
+    bool moved;       /* among cluster.moved */
+    struct warm_standing standing;
 };
 
+/* All that an invoker has. */
+struct invoker_size {
+    int64_t memory_kb;
+    uint32_t vcpus;
+};
+
+/* What a use of a container of (invoker, function) looks at, many to a line. */
 struct warm_list {
-    _Alignas(LINE / 2) uint32_t idle_head; /* most recently used first */
-    uint32_t idle_tail;
+    _Alignas(8) uint32_t idle_head; /* most recently used first */
     uint32_t idle_count;
+};
+
+/* The rest of it: when containers start or go, and when the first comes to idle or the last does
+ * not. */
+struct warm_rest {
+    uint32_t idle_tail;
     uint32_t starting_head; /* starting and unclaimed */
     uint32_t containers;    /* in whatever state */
     struct warm_filing filing;
@@ -84,7 +97,6 @@ struct warm_list {
 _Static_assert(offsetof(struct container, serial) == LINE, "a use touches one line");
 _Static_assert(sizeof(struct gpu_state) == LINE && sizeof(struct invoker_state) == LINE,
                "one line each");
-_Static_assert(sizeof(struct warm_list) == LINE / 2, "two to a line");
 
 /* Parts of a GPU unit: a share held for q per cent of the time is share × q parts. */
 enum { UNIT_PARTS = 100 };
@@ -111,22 +123,22 @@ struct found_fit {
     struct placement placement;
 };
 
-/* An invoker that has come to another place of the order of best fit, and is not filed there yet.
+/* The indices by best fit: of every invoker; FIT_FUNCTION + f: of those with an idle container of
+ * f.
  */
-struct moved_invoker {
-    uint64_t filing;
-    uint32_t invoker;
-    uint16_t headroom, vcpus;
-};
+enum { FIT_ALL, FIT_FUNCTION };
 
 struct cluster {
     const struct workload *workload;
     enum reuse_order reuse;
     uint32_t invoker_count, gpu_count, function_count;
     struct invoker_state *invokers;
+    struct invoker_size *sizes; /* of each invoker */
     struct gpu_state *gpus;
     size_t gpu_room;
-    struct warm_list *warm;   /* [invoker × function_count + function] */
+    struct warm_list *warm; /* [invoker × warm_stride + function] */
+    size_t warm_stride;
+    struct warm_rest *rest;   /* [invoker × function_count + function] */
     uint32_t *idle_total;     /* per function */
     uint32_t *starting_total; /* per function: starting and unclaimed */
     struct container *containers;
@@ -135,21 +147,22 @@ struct cluster {
     uint64_t next_serial;
     uint32_t idle_containers, starting_containers; /* all functions */
     uint64_t idles;                                /* times that a container became idle, so far */
-    struct fit_link *links; /* [invoker × link_stride]: in `all`, then in that of each function */
+    /* A row of an invoker's links, in FIT_ALL, then in each function's index; then its `idle`. */
+    struct fit_link *links; /* [invoker × link_stride] */
     size_t link_stride;
-    struct fit_index all; /* every invoker, but for those that have moved since it was last asked */
-    struct moved_invoker *moved;
+    struct fit_index
+        fit; /* in FIT_ALL those that have moved since it was last asked as they were */
+    struct warm_place *moved; /* those invokers */
     uint32_t moved_count;
     struct warm_function *by_function; /* invokers with an idle container of it */
-    uint64_t *idle;  /* [invoker × mask_words] bit f: function f has idle containers there */
-    uint64_t *filed; /* [mask_words] bit f: by_function[f].filed */
-    uint32_t mask_words, filed_functions; /* words of a mask; functions in `filed` */
+    uint64_t *idle; /* [invoker × link_stride] bit f: function f has idle containers there */
+    struct warm_filed *filed;             /* [mask_words] */
+    uint32_t mask_words, filed_functions; /* of `filed` and of one invoker's `idle`; in `filed` */
     uint32_t *dirty;
     uint32_t dirty_count;
     uint64_t filings; /* of an invoker, so far */
     uint64_t changes; /* to containers and what is free, so far */
     struct found_fit found;
-    struct warm_standing *standing; /* of each invoker, as it is filed */
     bool out_of_memory;
     struct function_memory {
         int64_t host_kb, weights_kb;
@@ -165,6 +178,18 @@ struct cluster {
     void *context;
     bool pressing; /* what is evicted now goes for memory */
 };
+
+static inline struct warm_list *cluster_warm(const struct cluster *cluster, uint32_t invoker,
+                                             uint32_t function)
+{
+    return &cluster->warm[invoker * cluster->warm_stride + function];
+}
+
+static inline struct warm_rest *cluster_rest(const struct cluster *cluster, uint32_t invoker,
+                                             uint32_t function)
+{
+    return &cluster->rest[(size_t)invoker * cluster->function_count + function];
+}
 
 bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
                   struct error *error);

@@ -478,8 +478,6 @@ void jobs_done(struct platform *platform, uint32_t job)
         uint32_t successor = slot * platform->stride + spec->next[i];
         if (--platform->jobs[successor].blocked_by > 0)
             continue;
-        lookahead_ready(platform, application->stages[spec->next[i]].function,
-                        platform->jobs[job].invoker);
         job_ready(platform, successor, application->first_queue + spec->next[i]);
     }
 }

@@ -167,7 +167,7 @@ void keeping_evicted(struct platform *platform, const struct container *containe
     if (keeping->policy == NULL || keeping->policy->on_evict == NULL)
         return;
     const struct kept_container view = kept_view(container);
-    const size_t list = (size_t)container->invoker * cluster->function_count + container->function;
-    keeping->policy->on_evict(keeping->state, &view, cluster->pressing,
-                              cluster->warm[list].containers);
+    keeping->policy->on_evict(
+        keeping->state, &view, cluster->pressing,
+        cluster_rest(cluster, container->invoker, container->function)->containers);
 }

@@ -1,36 +1,38 @@
-/* Reads ahead: what the next events will touch is fetched while this one is handled.
+/* Reads ahead: what events will touch is fetched into the caches before they come.
  *
- * In a large run every event finds its batch, container, host and request where the processor's
- * caches have long dropped them, and would wait for each in turn. The calendar knows the events to
- * come. The batch of each is fetched as soon as it is one of a few that come next, and what a batch
- * names when it is the very next: by then the batch itself is there. What that names in turn, the
- * neighbours in lists, is fetched when the event begins, which looks at them at its end. Nothing
- * that counts is changed here, and a wrong guess costs nothing but the fetch.
+ * In a large run every event finds its batch, container, invoker and request where the processor's
+ * caches have long dropped them, and would wait for each in turn. The calendar tells which events
+ * have come near, a few hundred at a time, and these are gone through several times: first all
+ * their batches are asked for, then what each batch names, then what that names in turn. By the
+ * time that something is looked at it has come, and as many fetches are under way at once as the
+ * processor can have. Nothing that counts is changed here, and a wrong guess costs nothing but the
+ * fetch.
  */
 #include "sim/state.h"
 
 /* Below so many batches all of it stays in the cache. */
 enum { BATCHES_FEW = 512 };
 
-/* Of what stands together only a part may be looked at: as many executions as share a GPU most of
- * the time, and of rows only the short ones. More fetches than the processor has in flight at once
- * wait for one another. */
+/* Of what stands together only a part may be looked at: the executions that share a GPU as a rule,
+ * and of rows only the short ones. */
 enum { WORK_LINES = 4, ROW_LINES = 4 };
 
-#ifndef LOCALITY
-#define LOCALITY 3
-#endif
 static inline void fetch(const void *object, size_t bytes)
 {
     /* A function without any effect is one that the compiler leaves out. */
     __asm__ volatile("");
     for (size_t at = 0; at < bytes; at += LINE)
-        __builtin_prefetch((const char *)object + at, 0, LOCALITY);
+        __builtin_prefetch((const char *)object + at);
 }
 
-static void fetch_subject(const struct platform *platform, uint32_t kind, uint32_t subject)
+static inline bool is_of_batch(uint16_t kind)
 {
-    if (kind == EVENT_BATCH_START || kind == EVENT_BATCH_FINISH)
+    return kind == EVENT_BATCH_START || kind == EVENT_BATCH_FINISH;
+}
+
+static inline void fetch_subject(const struct platform *platform, uint16_t kind, uint32_t subject)
+{
+    if (is_of_batch(kind))
         fetch(&platform->batches[subject], sizeof *platform->batches);
     else if (kind == EVENT_CONTAINER_EXPIRY)
         fetch(&platform->cluster.containers[subject], LINE);
@@ -40,11 +42,10 @@ static void fetch_subject(const struct platform *platform, uint32_t kind, uint32
 static inline void fetch_warm(const struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
     const size_t width = cluster->function_count * sizeof *cluster->warm;
-    const struct warm_list *row = &cluster->warm[(size_t)invoker * cluster->function_count];
     if (width <= ROW_LINES * (size_t)LINE)
-        fetch(row, width);
+        fetch(cluster_warm(cluster, invoker, 0), width);
     else
-        fetch(&row[function], sizeof *row);
+        fetch(cluster_warm(cluster, invoker, function), sizeof *cluster->warm);
 }
 
 static inline void fetch_links(const struct cluster *cluster, uint32_t invoker)
@@ -53,90 +54,52 @@ static inline void fetch_links(const struct cluster *cluster, uint32_t invoker)
           cluster->link_stride * sizeof *cluster->links);
 }
 
-static inline void fetch_work(const struct gpu_work *work)
+/* All jobs of the request where they are few, else the one. */
+static inline void fetch_jobs(const struct platform *platform, uint32_t job)
 {
-    fetch(work, WORK_LINES * (size_t)LINE);
+    const size_t width = platform->stride * sizeof *platform->jobs;
+    if (width <= ROW_LINES * (size_t)LINE)
+        fetch(&platform->jobs[job & ~(platform->stride - 1)], width);
+    else
+        fetch(&platform->jobs[job], sizeof *platform->jobs);
 }
 
-/* All that the end of the batch looks at of which the batch tells where it is. */
-static void fetch_of_batch(const struct platform *platform, const struct batch *batch)
+/* All that start and end of the batch look at of which the batch tells where it is. */
+static inline void fetch_of_batch(const struct platform *platform, const struct batch *batch)
 {
     const struct cluster *cluster = &platform->cluster;
     if (batch->jobs == 0)
         return;
     fetch(&cluster->containers[batch->container], LINE);
-    /* The job and, as a rule, its successor, which may stand in the next line. */
-    fetch(&platform->jobs[batch->first_job], sizeof *platform->jobs);
-    fetch(&platform->jobs[batch->first_job + 1], sizeof *platform->jobs);
-    fetch(&platform->requests[job_slot(platform, batch->first_job)], sizeof *platform->requests);
+    fetch_jobs(platform, batch->first_job);
+    fetch(job_request(platform, batch->first_job), sizeof *platform->requests);
     fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
     fetch_warm(cluster, batch->invoker, batch_function(platform, batch));
-    fetch(&cluster->standing[batch->invoker], sizeof *cluster->standing);
     fetch_links(cluster, batch->invoker);
     if (batch->gpu != SIM_NONE) {
         fetch(&cluster->gpus[batch->gpu], sizeof *cluster->gpus);
-        fetch_work(&platform->gpu_work[batch->gpu]);
+        fetch(&platform->gpu_work[batch->gpu], WORK_LINES * (size_t)LINE);
     }
 }
 
-/* The neighbours in the lists of (invoker, function) and of equally free invokers. Those of another
- * function are the same, as a rule. */
-static void fetch_neighbours(const struct platform *platform, uint32_t invoker, uint32_t function)
+static inline void fetch_idle(const struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
-    const struct cluster *cluster = &platform->cluster;
-    const uint32_t idle =
-        cluster->warm[(size_t)invoker * cluster->function_count + function].idle_head;
-    const struct fit_link *link = &cluster->links[invoker * cluster->link_stride + 1 + function];
+    const uint32_t idle = cluster_warm(cluster, invoker, function)->idle_head;
     if (idle != SIM_NONE)
         fetch(&cluster->containers[idle], LINE);
-    if (!cluster->by_function[function].filed || link->bucket == SIM_NONE)
-        return;
-    if (link->next != SIM_NONE)
-        fetch_links(cluster, link->next);
-    if (link->previous != SIM_NONE)
-        fetch_links(cluster, link->previous);
 }
 
-/* What is known of once those are there: the container that idles beside it, the jobs that decide on
- * the end of the request. */
-static void fetch_of_those(const struct platform *platform, const struct batch *batch)
+/* The idle containers that the next stages find where this one ends. */
+static inline void fetch_successors(const struct platform *platform, const struct batch *batch)
 {
     if (batch->jobs == 0)
         return;
-    fetch_neighbours(platform, batch->invoker, batch_function(platform, batch));
-}
-
-void lookahead_finish(const struct platform *platform, const struct batch *batch)
-{
-    if (platform->running_batches < BATCHES_FEW)
-        return;
-    fetch_neighbours(platform, batch->invoker, batch_function(platform, batch));
-    const uint32_t slot = job_slot(platform, batch->first_job);
-    if (platform->requests[slot].left == 1) /* whose critical path is next */
-        fetch(&platform->jobs[slot * platform->stride], platform->stride * sizeof *platform->jobs);
-}
-
-void lookahead_dispatch(const struct platform *platform, const struct placement *placement)
-{
-    const struct cluster *cluster = &platform->cluster;
-    if (platform->running_batches < BATCHES_FEW)
-        return;
-    if (placement->container != SIM_NONE)
-        fetch(&cluster->containers[placement->container], LINE);
-    fetch_links(cluster, placement->invoker);
-    if (placement->gpu != SIM_NONE)
-        fetch_work(&platform->gpu_work[placement->gpu]);
-}
-
-void lookahead_ready(const struct platform *platform, uint32_t function, uint32_t invoker)
-{
-    const struct cluster *cluster = &platform->cluster;
-    if (platform->running_batches < BATCHES_FEW)
-        return;
-    const uint32_t idle =
-        cluster->warm[(size_t)invoker * cluster->function_count + function].idle_head;
-    if (idle != SIM_NONE)
-        fetch(&cluster->containers[idle], LINE);
+    const struct queue *queue = &platform->queues[batch->queue];
+    const struct application *application = &platform->workload->applications[queue->application];
+    const struct stage *stage = &application->stages[queue->stage];
+    for (size_t i = 0; i < stage->next_count; i++)
+        fetch_idle(&platform->cluster, batch->invoker,
+                   application->stages[stage->next[i]].function);
 }
 
 void lookahead(struct platform *platform)
@@ -149,9 +112,21 @@ void lookahead(struct platform *platform)
     for (size_t i = 0; i < count; i++)
         fetch_subject(platform, kinds[i], subjects[i]);
     for (size_t i = 0; i < count; i++)
-        if (kinds[i] == EVENT_BATCH_START || kinds[i] == EVENT_BATCH_FINISH)
+        if (is_of_batch(kinds[i]))
             fetch_of_batch(platform, &platform->batches[subjects[i]]);
     for (size_t i = 0; i < count; i++)
-        if (kinds[i] == EVENT_BATCH_START || kinds[i] == EVENT_BATCH_FINISH)
-            fetch_of_those(platform, &platform->batches[subjects[i]]);
+        if (is_of_batch(kinds[i]))
+            fetch_successors(platform, &platform->batches[subjects[i]]);
+}
+
+void lookahead_dispatch(const struct platform *platform, const struct placement *placement)
+{
+    const struct cluster *cluster = &platform->cluster;
+    if (platform->running_batches < BATCHES_FEW)
+        return;
+    if (placement->container != SIM_NONE)
+        fetch(&cluster->containers[placement->container], LINE);
+    fetch_links(cluster, placement->invoker);
+    if (placement->gpu != SIM_NONE)
+        fetch(&platform->gpu_work[placement->gpu], WORK_LINES * (size_t)LINE);
 }

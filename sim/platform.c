@@ -149,8 +149,7 @@ uint32_t platform_running_batches(const struct platform *platform, uint32_t invo
 
 uint32_t platform_warm(const struct platform *platform, uint32_t function, uint32_t invoker)
 {
-    const struct cluster *cluster = &platform->cluster;
-    return cluster->warm[(size_t)invoker * cluster->function_count + function].idle_count;
+    return cluster_warm(&platform->cluster, invoker, function)->idle_count;
 }
 
 uint32_t platform_warm_total(const struct platform *platform, uint32_t function)
@@ -270,7 +269,7 @@ bool platform_evict(struct platform *platform, uint32_t function, uint32_t invok
     struct cluster *cluster = &platform->cluster;
     if (function >= cluster->function_count || invoker >= cluster->invoker_count)
         return false;
-    uint32_t oldest = cluster->warm[(size_t)invoker * cluster->function_count + function].idle_tail;
+    uint32_t oldest = cluster_rest(cluster, invoker, function)->idle_tail;
     if (oldest == SIM_NONE)
         return false;
     metrics_settle(&platform->metrics, &cluster->use, platform->now);

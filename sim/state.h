@@ -251,8 +251,7 @@ struct platform {
     uint64_t next_batch, next_request;
     struct instance *instances;
     uint32_t instance_capacity, instance_free;
-    uint32_t fetched_batch; /* by the lookahead, last */
-    uint64_t work_events;   /* pending events of the kinds before EVENT_WORK_KINDS */
+    uint64_t work_events; /* pending events of the kinds before EVENT_WORK_KINDS */
     uint64_t events;
     /* Per function, for invariant and bound: its fastest configuration on the fastest GPU. */
     struct fastest {
@@ -479,14 +478,10 @@ void replay_refuse_cold(struct platform *platform, uint32_t function, uint32_t i
 void replay_refuse_eviction(struct platform *platform, const struct container *container);
 void replay_refuse_reshare(struct platform *platform, uint32_t id);
 
-/* lookahead.c: fetches into the caches what the next events will touch. */
+/* lookahead.c: fetches into the caches what events that have come near will touch. */
 void lookahead(struct platform *platform);
-/* The same for what `batch`, which ends now, leaves behind on its invoker. */
-void lookahead_finish(const struct platform *platform, const struct batch *batch);
 /* For what a batch about to be placed there takes. */
 void lookahead_dispatch(const struct platform *platform, const struct placement *placement);
-/* For a job of `function` whose predecessor ran on `invoker`. */
-void lookahead_ready(const struct platform *platform, uint32_t function, uint32_t invoker);
 
 /* simulation.c: a user of a closed process got an answer to `request` and thinks before the next.
  */

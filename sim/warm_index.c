@@ -4,15 +4,17 @@
 
 #include "sim/cluster.h"
 
-static struct warm_list *list_of(const struct cluster *cluster, uint32_t invoker, uint32_t function)
+static struct warm_filing *filing_of(const struct cluster *cluster, uint32_t invoker,
+                                     uint32_t function)
 {
-    return &cluster->warm[(size_t)invoker * cluster->function_count + function];
+    return &cluster_rest(cluster, invoker, function)->filing;
 }
 
 /* ---- Standings ------------------------------------------------------------------------------ */
 
-/* The last bits are left for a walk to name a member with. */
-enum { MEMBER_BITS = 5, FILING_BITS = 48, VCPU_BITS = 8, VCPU_MAX = (1 << VCPU_BITS) - 1 };
+/* The last bits are left for a walk to name a member with, the first for the headroom: no GPU has
+ * more than 1,000 units. */
+enum { MEMBER_BITS = 5, FILING_BITS = 46, VCPU_BITS = 8, VCPU_MAX = (1 << VCPU_BITS) - 1 };
 _Static_assert((int)WARM_WALK_MAX <= 1 << MEMBER_BITS, "a walk names its members");
 
 #define FILING_MASK (((uint64_t)1 << FILING_BITS) - 1)
@@ -24,14 +26,16 @@ static inline uint64_t standing_filing(uint64_t filing)
     return ((FILING_MASK >> MEMBER_BITS) - filing) << MEMBER_BITS;
 }
 
-/* The invoker comes to (headroom, vcpus) with `filing`, as standing_filing gives it, unless it
+/* The invoker comes to (headroom, vcpus) with `filing`, as standing_filing gives it; false where it
  * stands there. */
-static inline void standing_move(uint64_t *standing, uint32_t headroom, uint32_t vcpus,
+static inline bool standing_move(uint64_t *standing, uint32_t headroom, uint32_t vcpus,
                                  uint64_t filing)
 {
     const uint64_t place = (uint64_t)headroom << VCPU_BITS | vcpus;
-    if (*standing >> FILING_BITS != place || *standing == 0)
-        *standing = place << FILING_BITS | filing;
+    if (*standing >> FILING_BITS == place && *standing != 0)
+        return false;
+    *standing = place << FILING_BITS | filing;
+    return true;
 }
 
 static inline uint32_t standing_headroom(uint64_t standing)
@@ -56,27 +60,24 @@ static inline uint64_t member_standing(const struct cluster *cluster,
                                        const struct warm_function *warm,
                                        const struct warm_member *member)
 {
-    const struct warm_standing *invoker = &cluster->standing[member->invoker];
+    const struct warm_standing *invoker = &cluster->invokers[member->invoker].standing;
     return member_place(member, warm->on_gpu ? invoker->on_gpu : invoker->on_cpu);
 }
 
 /* ---- Start and end -------------------------------------------------------------------------- */
 
-static bool index_make(const struct cluster *cluster, uint32_t function)
-{
-    struct fit_index *index = &cluster->by_function[function].index;
-    return index->links != NULL ||
-           fit_index_init(index, cluster->links + 1 + function, cluster->link_stride,
-                          cluster->invoker_count, cluster->all.units, cluster->all.vcpus);
-}
-
 static void function_set_filed(struct cluster *cluster, uint32_t function, bool filed)
 {
     const uint64_t bit = UINT64_C(1) << (function % 64);
-    uint64_t *word = &cluster->filed[function / 64];
+    struct warm_function *warm = &cluster->by_function[function];
+    uint64_t *word = &cluster->filed[function / 64].on_cpu;
+    if (warm->always)
+        word = &cluster->filed[function / 64].always;
+    else if (warm->on_gpu)
+        word = &cluster->filed[function / 64].on_gpu;
     cluster->filed_functions += filed;
-    cluster->filed_functions -= cluster->by_function[function].filed;
-    cluster->by_function[function].filed = filed;
+    cluster->filed_functions -= warm->filed;
+    warm->filed = filed;
     *word = filed ? *word | bit : *word & ~bit;
 }
 
@@ -94,39 +95,33 @@ static void function_sort(const struct function *function, struct warm_function 
 
 bool warm_index_init(struct cluster *cluster)
 {
-    bool several = cluster->all.units > VCPU_MAX;
+    bool several = false;
     for (uint32_t i = 0; i < cluster->invoker_count; i++)
         several = several || cluster->invokers[i].gpu_count > 1;
     cluster->by_function = calloc(cluster->function_count, sizeof *cluster->by_function);
-    cluster->standing = calloc(cluster->invoker_count, sizeof *cluster->standing);
-    if (cluster->by_function == NULL || cluster->standing == NULL)
+    if (cluster->by_function == NULL)
         return false;
     for (uint32_t f = 0; f < cluster->function_count; f++) {
         struct warm_function *warm = &cluster->by_function[f];
         function_sort(&cluster->workload->functions[f], warm);
         warm->always = warm->always || several;
         function_set_filed(cluster, f, warm->always);
-        if (warm->filed && !index_make(cluster, f))
-            return false;
     }
     return true;
 }
 
 void warm_index_clear(struct cluster *cluster)
 {
-    for (uint32_t f = 0; cluster->by_function != NULL && f < cluster->function_count; f++) {
-        fit_index_clear(&cluster->by_function[f].index);
+    for (uint32_t f = 0; cluster->by_function != NULL && f < cluster->function_count; f++)
         free(cluster->by_function[f].members);
-    }
     free(cluster->by_function);
-    free(cluster->standing);
 }
 
 /* ---- Members -------------------------------------------------------------------------------- */
 
 void warm_index_change(struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
-    struct warm_filing *filing = &list_of(cluster, invoker, function)->filing;
+    struct warm_filing *filing = filing_of(cluster, invoker, function);
     if (filing->changed)
         return;
     filing->changed = true;
@@ -145,45 +140,51 @@ static bool members_grow(struct warm_function *warm)
     return true;
 }
 
-struct filing {
-    uint64_t standing;
-    uint32_t invoker;
-};
-
 /* The latest last. */
 static int filing_compare(const void *a, const void *b)
 {
-    uint64_t x = ((const struct filing *)a)->standing & FILING_MASK;
-    uint64_t y = ((const struct filing *)b)->standing & FILING_MASK;
+    uint64_t x = ((const struct warm_place *)a)->standing & FILING_MASK;
+    uint64_t y = ((const struct warm_place *)b)->standing & FILING_MASK;
     return (x < y) - (x > y);
 }
 
-/* Files all members, the earliest first, so that the latest stand at the heads. */
+/* Files them anew in an index, the earliest first, so that the latest come first among equals. Each
+ * has moved there, even if it has come back to where it is filed. */
+static bool places_file(struct cluster *cluster, uint32_t index, struct warm_place *places,
+                        uint32_t count)
+{
+    bool ok = true;
+    if (count > 1)
+        qsort(places, count, sizeof *places, filing_compare);
+    for (uint32_t k = 0; k < count; k++) {
+        fit_index_remove(&cluster->fit, index, places[k].invoker);
+        ok = ok && fit_index_file(&cluster->fit, index, places[k].invoker,
+                                  standing_headroom(places[k].standing),
+                                  standing_vcpus(places[k].standing));
+    }
+    return ok;
+}
+
 static bool function_file(struct cluster *cluster, uint32_t function)
 {
     struct warm_function *warm = &cluster->by_function[function];
-    struct filing *sorted = malloc(warm->count * sizeof *sorted);
-    if (sorted == NULL || !index_make(cluster, function)) {
-        free(sorted);
+    struct warm_place *places = malloc(warm->count * sizeof *places);
+    if (places == NULL)
         return false;
-    }
     for (uint32_t k = 0; k < warm->count; k++)
-        sorted[k] = (struct filing){member_standing(cluster, warm, &warm->members[k]),
-                                    warm->members[k].invoker};
-    qsort(sorted, warm->count, sizeof *sorted, filing_compare);
-    for (uint32_t k = 0; k < warm->count; k++)
-        fit_index_file(&warm->index, sorted[k].invoker, standing_headroom(sorted[k].standing),
-                       standing_vcpus(sorted[k].standing));
-    free(sorted);
+        places[k] = (struct warm_place){member_standing(cluster, warm, &warm->members[k]),
+                                        warm->members[k].invoker};
+    const bool ok = places_file(cluster, FIT_FUNCTION + function, places, warm->count);
+    free(places);
     function_set_filed(cluster, function, true);
-    return true;
+    return ok;
 }
 
 static void function_unfile(struct cluster *cluster, uint32_t function)
 {
     struct warm_function *warm = &cluster->by_function[function];
     for (uint32_t k = 0; k < warm->count; k++)
-        fit_index_remove(&warm->index, warm->members[k].invoker);
+        fit_index_remove(&cluster->fit, FIT_FUNCTION + function, warm->members[k].invoker);
     function_set_filed(cluster, function, false);
 }
 
@@ -193,7 +194,7 @@ static bool member_add(struct cluster *cluster, uint32_t function, uint32_t invo
     struct warm_function *warm = &cluster->by_function[function];
     if (warm->count == warm->capacity && !members_grow(warm))
         return false;
-    list_of(cluster, invoker, function)->filing.place = warm->count;
+    filing_of(cluster, invoker, function)->place = warm->count;
     warm->members[warm->count++] = (struct warm_member){filing, invoker};
     return warm->filed || warm->count <= WARM_WALK_MAX || function_file(cluster, function);
 }
@@ -201,12 +202,12 @@ static bool member_add(struct cluster *cluster, uint32_t function, uint32_t invo
 static void member_remove(struct cluster *cluster, uint32_t function, uint32_t invoker)
 {
     struct warm_function *warm = &cluster->by_function[function];
-    struct warm_filing *filing = &list_of(cluster, invoker, function)->filing;
+    struct warm_filing *filing = filing_of(cluster, invoker, function);
     if (warm->filed)
-        fit_index_remove(&warm->index, invoker);
+        fit_index_remove(&cluster->fit, FIT_FUNCTION + function, invoker);
     const struct warm_member last = warm->members[--warm->count];
     warm->members[filing->place] = last;
-    list_of(cluster, last.invoker, function)->filing.place = filing->place;
+    filing_of(cluster, last.invoker, function)->place = filing->place;
     filing->place = SIM_NONE;
     if (warm->filed && !warm->always && warm->count < WARM_WALK_MAX / 4)
         function_unfile(cluster, function);
@@ -230,42 +231,63 @@ static void members_change(struct cluster *cluster, uint32_t invoker, uint64_t f
     struct invoker_state *state = &cluster->invokers[invoker];
     while (state->changed != SIM_NONE) {
         uint32_t f = state->changed;
-        struct warm_list *list = list_of(cluster, invoker, f);
-        state->changed = list->filing.next_changed;
-        list->filing.changed = false;
-        if (list->idle_count == 0 && list->filing.place != SIM_NONE)
+        struct warm_filing *filed = filing_of(cluster, invoker, f);
+        const bool idle = cluster_warm(cluster, invoker, f)->idle_count > 0;
+        state->changed = filed->next_changed;
+        filed->changed = false;
+        if (!idle && filed->place != SIM_NONE)
             member_remove(cluster, f, invoker);
-        else if (list->idle_count > 0 && list->filing.place == SIM_NONE &&
-                 !member_add(cluster, f, invoker, filing))
+        else if (idle && filed->place == SIM_NONE && !member_add(cluster, f, invoker, filing))
             cluster->out_of_memory = true;
     }
 }
 
-static void filed_move(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
+/* In the indices of the functions that are idle here, of those that are filed. */
+static bool filed_move(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
 {
-    /* Those that are idle here, of those that are filed. */
-    const uint64_t *idle = &cluster->idle[(size_t)invoker * cluster->mask_words];
-    for (uint32_t word = 0; word < cluster->mask_words; word++)
-        for (uint64_t bits = idle[word] & cluster->filed[word]; bits != 0; bits &= bits - 1) {
+    const uint64_t *idle = &cluster->idle[invoker * cluster->link_stride];
+    struct fit_index *fit = &cluster->fit;
+    bool ok = true;
+    for (uint32_t word = 0; word < cluster->mask_words; word++) {
+        const struct warm_filed *filed = &cluster->filed[word];
+        const uint32_t first = FIT_FUNCTION + word * 64;
+        const uint64_t on_gpu = idle[word] & filed->on_gpu, on_cpu = idle[word] & filed->on_cpu;
+        ok = ok && fit_index_file_set(fit, first, on_gpu, invoker, headroom, vcpus) &&
+             fit_index_file_set(fit, first, on_cpu, invoker, 0, vcpus);
+        for (uint64_t bits = idle[word] & filed->always; bits != 0; bits &= bits - 1) {
             const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            struct warm_function *warm = &cluster->by_function[f];
-            uint32_t here = warm->on_gpu ? headroom : 0;
-            if (warm->always)
-                here = warm_headroom(cluster, list_of(cluster, invoker, f));
-            fit_index_file(&warm->index, invoker, here, vcpus);
+            const uint32_t here = warm_headroom(cluster, cluster_warm(cluster, invoker, f));
+            ok = ok && fit_index_file(fit, FIT_FUNCTION + f, invoker, here, vcpus);
         }
+    }
+    return ok;
 }
 
 void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
 {
-    struct warm_standing *standing = &cluster->standing[invoker];
+    struct invoker_state *state = &cluster->invokers[invoker];
     const uint64_t filing = standing_filing(++cluster->filings);
-    standing_move(&standing->on_gpu, headroom, vcpus, filing);
-    standing_move(&standing->on_cpu, 0, vcpus, filing);
-    if (cluster->invokers[invoker].changed != SIM_NONE)
+    if (standing_move(&state->standing.on_gpu, headroom, vcpus, filing) && !state->moved) {
+        state->moved = true;
+        cluster->moved[cluster->moved_count++].invoker = invoker;
+    }
+    (void)standing_move(&state->standing.on_cpu, 0, vcpus, filing);
+    if (state->changed != SIM_NONE)
         members_change(cluster, invoker, filing);
-    if (cluster->filed_functions > 0)
-        filed_move(cluster, invoker, headroom, vcpus);
+    if (cluster->filed_functions > 0 && !filed_move(cluster, invoker, headroom, vcpus))
+        cluster->out_of_memory = true;
+}
+
+void warm_index_file_moved(struct cluster *cluster)
+{
+    for (uint32_t k = 0; k < cluster->moved_count; k++) {
+        struct invoker_state *invoker = &cluster->invokers[cluster->moved[k].invoker];
+        cluster->moved[k].standing = invoker->standing.on_gpu;
+        invoker->moved = false;
+    }
+    if (!places_file(cluster, FIT_ALL, cluster->moved, cluster->moved_count))
+        cluster->out_of_memory = true;
+    cluster->moved_count = 0;
 }
 
 /* ---- Queries -------------------------------------------------------------------------------- */
@@ -285,11 +307,11 @@ static inline uint32_t member_found(const struct warm_function *warm, uint64_t f
 static uint32_t members_next_on_cpu(const struct cluster *cluster, const struct warm_function *warm,
                                     uint64_t from)
 {
-    const struct warm_standing *standing = cluster->standing;
+    const struct invoker_state *invokers = cluster->invokers;
     uint64_t least = UINT64_MAX;
     for (uint32_t k = 0; k < warm->count; k++) {
         const struct warm_member *member = &warm->members[k];
-        uint64_t ahead = member_place(member, standing[member->invoker].on_cpu) - from + k;
+        uint64_t ahead = member_place(member, invokers[member->invoker].standing.on_cpu) - from + k;
         least = ahead < least ? ahead : least;
     }
     return member_found(warm, from, least);
@@ -299,13 +321,13 @@ static uint32_t members_next_on_cpu(const struct cluster *cluster, const struct 
 static uint32_t members_next_on_gpu(const struct cluster *cluster, const struct warm_function *warm,
                                     uint64_t from, uint32_t need_vcpus)
 {
-    const struct warm_standing *standing = cluster->standing;
+    const struct invoker_state *invokers = cluster->invokers;
     const uint64_t need = (uint64_t)need_vcpus << FILING_BITS;
     const uint64_t vcpu_mask = (uint64_t)VCPU_MAX << FILING_BITS;
     uint64_t least = UINT64_MAX;
     for (uint32_t k = 0; k < warm->count; k++) {
         const struct warm_member *member = &warm->members[k];
-        uint64_t here = member_place(member, standing[member->invoker].on_gpu);
+        uint64_t here = member_place(member, invokers[member->invoker].standing.on_gpu);
         uint64_t short_of = (uint64_t)((here & vcpu_mask) < need);
         uint64_t ahead = (here - from + k) | (UINT64_C(0) - short_of);
         least = ahead < least ? ahead : least;
@@ -318,13 +340,14 @@ uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint3
 {
     const struct warm_function *warm = &cluster->by_function[function];
     if (warm->filed)
-        return fit_index_next(&warm->index, need_units, need_vcpus, cursor);
-    if (need_units > cluster->all.units)
+        return fit_index_next(&cluster->fit, FIT_FUNCTION + function, need_units, need_vcpus,
+                              cursor);
+    if (need_units > cluster->fit.units)
         return SIM_NONE;
-    uint32_t column = need_vcpus < cluster->all.vcpus ? need_vcpus : cluster->all.vcpus;
+    uint32_t column = need_vcpus < cluster->fit.vcpus ? need_vcpus : cluster->fit.vcpus;
     uint64_t from = (uint64_t)need_units << (FILING_BITS + VCPU_BITS);
     if (cursor != SIM_NONE) {
-        uint32_t place = list_of(cluster, cursor, function)->filing.place;
+        uint32_t place = filing_of(cluster, cursor, function)->place;
         from = member_standing(cluster, warm, &warm->members[place]) + MEMBER_MASK + 1;
     }
     if (warm->on_gpu)

@@ -1,12 +1,12 @@
 /* Which invokers have an idle container of a function, in the order of best fit.
  *
- * The order is that of a fit_index a function: fewest units left over, then fewest vCPUs; among
- * equals the invoker that came to its place last. Keeping such an index for every function costs
- * every change of an invoker a step for every function idle there. So a function with idle
- * containers on few invokers has only a list of them, which a query walks; it is filed in an index
- * of its own when the list grows long, and taken out when it has become short again. Both yield the
- * same order: an invoker remembers when it was last filed anew, a list entry since when it stands
- * there, and the later of the two is when an index would have filed it.
+ * The order is that of an index a function (sim/fit_index.h): fewest units left over, then fewest
+ * vCPUs; among equals the invoker that came to its place last. Keeping such an index for every
+ * function costs every change of an invoker a step for every function idle there. So a function
+ * with idle containers on few invokers has only a list of them, which a query walks; it is filed in
+ * an index of its own when the list grows long, and taken out when it has become short again. Both
+ * yield the same order: an invoker remembers when it was last filed anew, a list entry since when
+ * it stands there, and the later of the two is when an index would have filed it.
  *
  * That needs one headroom to an invoker: a function that runs now with, now without a GPU, and
  * every function in a cluster of invokers with several GPUs, is filed always.
@@ -32,6 +32,12 @@ struct warm_standing {
     uint64_t on_cpu; /* of functions that use none */
 };
 
+/* Where one invoker stands. */
+struct warm_place {
+    uint64_t standing;
+    uint32_t invoker;
+};
+
 struct warm_member {
     uint64_t since; /* the filing in which it came, as a standing ends with it */
     uint32_t invoker;
@@ -40,10 +46,15 @@ struct warm_member {
 struct warm_function {
     struct warm_member *members; /* invokers with an idle container, in no order */
     uint32_t count, capacity;
-    bool on_gpu;            /* its containers are ranked by the GPU's headroom */
-    bool always;            /* filed however few */
-    bool filed;             /* in `index` beside the list */
-    struct fit_index index; /* made when first needed */
+    bool on_gpu; /* its containers are ranked by the GPU's headroom */
+    bool always; /* filed however few */
+    bool filed;  /* in an index beside the list */
+};
+
+/* Of 64 functions, a bit each: those that are in an index, by the headroom that counts for them. */
+struct warm_filed {
+    uint64_t on_gpu, on_cpu;
+    uint64_t always; /* the best of their own idle containers' GPUs */
 };
 
 /* Of one function on one invoker; zeroed but for `place`, which is SIM_NONE. */
@@ -60,9 +71,13 @@ void warm_index_clear(struct cluster *cluster);
 /* The idle containers of `function` on `invoker` came to be one or none. */
 void warm_index_change(struct cluster *cluster, uint32_t invoker, uint32_t function);
 
-/* Files `invoker` for every function idle there. A failure for want of memory is kept in
- * cluster.out_of_memory. */
+/* Files `invoker` for every function idle there. Of the index of all invokers it is only noted that
+ * this one has moved: most queries ask for an idle container, and moves come much oftener than one
+ * that does not. A failure for want of memory is kept in cluster.out_of_memory. */
 void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus);
+
+/* Files those that have moved in the index of all invokers. */
+void warm_index_file_moved(struct cluster *cluster);
 
 /* The walk of fit_index_next over the invokers with an idle container of `function`. */
 uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint32_t need_units,

@@ -100,7 +100,7 @@ static bool is_best_fit(struct fixture *fixture, uint32_t f, const struct config
         const struct invoker_state *invoker = &cluster->invokers[i];
         for (uint32_t g = invoker->first_gpu; g < invoker->first_gpu + invoker->gpu_count; g++) {
             bool idle_here = !warm;
-            const struct warm_list *list = &cluster->warm[(size_t)i * FUNCTIONS + f];
+            const struct warm_list *list = cluster_warm(cluster, i, f);
             for (uint32_t k = list->idle_head; k != SIM_NONE; k = cluster->containers[k].next)
                 idle_here = idle_here || cluster->containers[k].gpu == g;
             uint64_t here = gpu_headroom(&cluster->gpus[g]);
@@ -244,6 +244,85 @@ static void a_full_gpu_evicts_the_least_recently_used_idle_container(void **stat
     cluster_clear(cluster);
 }
 
+/* What a list of idle containers should be, the latest first; entries after `count` do not count.
+ */
+struct plain_list {
+    uint32_t ids[64];
+    size_t count;
+};
+
+static void plain_list_take(struct plain_list *list, size_t which)
+{
+    list->count--;
+    memmove(&list->ids[which], &list->ids[which + 1], (list->count - which) * sizeof *list->ids);
+}
+
+static void plain_list_push(struct plain_list *list, uint32_t id)
+{
+    memmove(&list->ids[1], &list->ids[0], list->count * sizeof *list->ids);
+    list->ids[0] = id;
+    list->count++;
+}
+
+static void assert_list(const struct cluster *cluster, uint32_t invoker, uint32_t function,
+                        const struct plain_list *list)
+{
+    uint32_t id = cluster_warm(cluster, invoker, function)->idle_head;
+    for (size_t k = 0; k < list->count; k++, id = cluster->containers[id].next)
+        assert_int_equal(id, list->ids[k]);
+    assert_int_equal(id, SIM_NONE);
+    assert_int_equal(cluster_warm(cluster, invoker, function)->idle_count, list->count);
+    assert_int_equal(cluster_rest(cluster, invoker, function)->idle_tail,
+                     list->count > 0 ? list->ids[list->count - 1] : SIM_NONE);
+    assert_int_equal(cluster_longest_idle(cluster, invoker),
+                     list->count > 0 ? list->ids[list->count - 1] : SIM_NONE);
+}
+
+/* Containers come and go at the head, leave from the middle and from the end. */
+static void lists_of_idle_containers_are_in_order_of_last_use(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
+    cluster_clear(&fixture.cluster);
+    fixture.groups[0] = (struct invoker_group){INVOKERS, 64, 65536, &fixture.gpus[0], 1};
+    fixture.workload.cluster.group_count = 1;
+    assert_true(cluster_init(&fixture.cluster, &fixture.workload, REUSE_MRU, NULL));
+    struct cluster *cluster = &fixture.cluster;
+    const uint32_t f = 3, invoker = 5;
+    const struct configuration *c = &fixture.configurations[f][0];
+    struct plain_list idle = {.count = 0}, busy = {.count = 0};
+    size_t from_middle = 0;
+    for (int step = 0; step < STEPS; step++) {
+        struct placement placement;
+        uint8_t slots;
+        const uint32_t choice = draw(&fixture, 16), which = draw(&fixture, 64);
+        if (choice < 3 && idle.count + busy.count < 60) {
+            uint32_t id = cluster_prewarm(cluster, f, invoker);
+            cluster_container_ready(cluster, id, step);
+            plain_list_push(&idle, id);
+        } else if (choice < 7 && idle.count > 0) {
+            assert_true(cluster_place(cluster, f, c, invoker, true, &placement));
+            assert_int_equal(placement.container, idle.ids[0]);
+            cluster_reserve(cluster, f, c, &placement, &slots);
+            plain_list_push(&busy, idle.ids[0]);
+            plain_list_take(&idle, 0);
+        } else if (choice < 12 && busy.count > 0) {
+            cluster_release(cluster, busy.ids[which % busy.count], c, 0, step);
+            plain_list_push(&idle, busy.ids[which % busy.count]);
+            plain_list_take(&busy, which % busy.count);
+        } else if (choice == 12 && idle.count > 0) {
+            const size_t place = step % 3 == 0 ? idle.count - 1 : which % idle.count;
+            from_middle += place > 0 && place + 1 < idle.count;
+            cluster_evict(cluster, idle.ids[place]);
+            plain_list_take(&idle, place);
+        }
+        assert_list(cluster, invoker, f, &idle);
+    }
+    assert_true(from_middle > 200);
+    cluster_clear(cluster);
+}
+
 static void home_walks_visit_every_invoker_once(void **state)
 {
     (void)state;
@@ -265,30 +344,55 @@ static void home_walks_visit_every_invoker_once(void **state)
 
 enum { CROWD = 150, CROWD_STEPS = 30000 };
 
-/* What the order means, kept the plain way: an index of all invokers and one a function, in which
- * every change of an invoker files it, for every function that is idle there. */
+/* What the order means, kept the plain way: in every index (one a function, one of all) each
+ * invoker's place and since when it has it; every change of an invoker files it, for every function
+ * that is idle there. */
 struct plain_order {
-    struct fit_link links[CROWD][FUNCTIONS + 1];
-    struct fit_index index[FUNCTIONS + 1]; /* the last: of all */
+    struct plain_place {
+        bool filed;
+        uint32_t headroom, vcpus;
+        uint64_t since;
+    } places[FUNCTIONS + 1][CROWD]; /* the last: of all */
+    uint64_t filings;
 };
 
-static void plain_order_make(struct plain_order *plain)
+static void plain_order_file(struct plain_order *plain, uint32_t index, uint32_t invoker,
+                             uint32_t headroom, uint32_t vcpus)
 {
-    for (int f = 0; f <= FUNCTIONS; f++)
-        assert_true(
-            fit_index_init(&plain->index[f], &plain->links[0][f], FUNCTIONS + 1, CROWD, 7, 16));
+    struct plain_place *place = &plain->places[index][invoker];
+    if (!place->filed || place->headroom != headroom || place->vcpus != vcpus)
+        *place = (struct plain_place){true, headroom, vcpus, ++plain->filings};
 }
 
-static void plain_order_clear(struct plain_order *plain)
+static bool plain_place_before(const struct plain_place *a, const struct plain_place *b)
 {
-    for (int f = 0; f <= FUNCTIONS; f++)
-        fit_index_clear(&plain->index[f]);
+    if (a->headroom != b->headroom)
+        return a->headroom < b->headroom;
+    if (a->vcpus != b->vcpus)
+        return a->vcpus < b->vcpus;
+    return a->since > b->since;
+}
+
+/* The best of those with enough that come after `cursor`. */
+static uint32_t plain_order_next(const struct plain_order *plain, uint32_t index, uint32_t units,
+                                 uint32_t vcpus, uint32_t cursor)
+{
+    const struct plain_place *places = plain->places[index];
+    uint32_t best = SIM_NONE;
+    for (uint32_t i = 0; i < CROWD; i++) {
+        if (!places[i].filed || places[i].headroom < units || places[i].vcpus < vcpus)
+            continue;
+        if ((cursor == SIM_NONE || plain_place_before(&places[cursor], &places[i])) &&
+            (best == SIM_NONE || plain_place_before(&places[i], &places[best])))
+            best = i;
+    }
+    return best;
 }
 
 static uint32_t idle_headroom(const struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
     uint32_t best = 0;
-    const struct warm_list *list = &cluster->warm[(size_t)invoker * FUNCTIONS + function];
+    const struct warm_list *list = cluster_warm(cluster, invoker, function);
     for (uint32_t c = list->idle_head; c != SIM_NONE; c = cluster->containers[c].next) {
         uint32_t gpu = cluster->containers[c].gpu;
         uint32_t headroom = gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]);
@@ -313,14 +417,14 @@ static void plain_order_update(struct plain_order *plain, const struct cluster *
 {
     for (uint32_t k = 0; k < cluster->dirty_count; k++) {
         uint32_t i = cluster->dirty[k];
-        fit_index_file(&plain->index[FUNCTIONS], i, invoker_headroom(cluster, i),
-                       cluster->invokers[i].free_vcpus);
+        plain_order_file(plain, FUNCTIONS, i, invoker_headroom(cluster, i),
+                         cluster->invokers[i].free_vcpus);
         for (uint32_t f = 0; f < FUNCTIONS; f++) {
-            if (cluster->warm[(size_t)i * FUNCTIONS + f].idle_count == 0)
-                fit_index_remove(&plain->index[f], i);
+            if (cluster_warm(cluster, i, f)->idle_count == 0)
+                plain->places[f][i].filed = false;
             else
-                fit_index_file(&plain->index[f], i, idle_headroom(cluster, i, f),
-                               cluster->invokers[i].free_vcpus);
+                plain_order_file(plain, f, i, idle_headroom(cluster, i, f),
+                                 cluster->invokers[i].free_vcpus);
         }
     }
 }
@@ -330,7 +434,7 @@ static void assert_same_walk(const struct plain_order *plain, const struct clust
 {
     uint32_t expected = SIM_NONE, found = SIM_NONE;
     do {
-        expected = fit_index_next(&plain->index[f], units, vcpus, expected);
+        expected = plain_order_next(plain, f, units, vcpus, expected);
         found = warm_index_next(cluster, f, units, vcpus, found);
         assert_int_equal(found, expected);
     } while (expected != SIM_NONE);
@@ -354,8 +458,8 @@ static void assert_same_walk_of_all(const struct plain_order *plain, const struc
 {
     uint32_t expected = SIM_NONE, found = SIM_NONE;
     do {
-        expected = fit_index_next(&plain->index[FUNCTIONS], units, vcpus, expected);
-        found = fit_index_next(&cluster->all, units, vcpus, found);
+        expected = plain_order_next(plain, FUNCTIONS, units, vcpus, expected);
+        found = fit_index_next(&cluster->fit, FIT_ALL, units, vcpus, found);
         assert_int_equal(found, expected);
     } while (expected != SIM_NONE);
 }
@@ -380,8 +484,7 @@ static void assert_nothing_stale(const struct cluster *cluster, uint32_t f,
 static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
 {
     struct cluster *cluster = &fixture->cluster;
-    struct plain_order plain;
-    plain_order_make(&plain);
+    struct plain_order plain = {0};
     struct held held[256];
     size_t count = 0;
     uint32_t found = SIM_NONE, found_f = 0, found_k = 0; /* by the last query */
@@ -426,7 +529,6 @@ static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
                 cluster_evict(cluster, id);
         }
     }
-    plain_order_clear(&plain);
 }
 
 static void warm_walks_equal_those_of_an_index_for_every_function(void **state)
@@ -460,6 +562,7 @@ int main(void)
         cmocka_unit_test(warm_walks_equal_those_of_an_index_for_every_function),
         cmocka_unit_test(mig_places_the_slices_an_a100_offers),
         cmocka_unit_test(a_full_gpu_evicts_the_least_recently_used_idle_container),
+        cmocka_unit_test(lists_of_idle_containers_are_in_order_of_last_use),
         cmocka_unit_test(home_walks_visit_every_invoker_once),
     };
     return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
