@@ -41,8 +41,7 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
     *invoker = (struct invoker_state){.free_vcpus = size.vcpus,
                                       .free_kb = size.memory_kb,
                                       .first_gpu = cluster->gpu_count,
-                                      .gpu_count = (uint32_t)group->gpu_count,
-                                      .changed = SIM_NONE};
+                                      .gpu_count = (uint32_t)group->gpu_count};
     cluster->sizes[id] = size;
     cluster->capacity.vcpus += size.vcpus;
     cluster->capacity.memory_kb += size.memory_kb;
@@ -190,8 +189,7 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
     for (size_t i = 0; i < spec->invoker_count * cluster->warm_stride; i++)
         cluster->warm[i] = (struct warm_list){.idle_head = SIM_NONE};
     for (size_t i = 0; i < (size_t)spec->invoker_count * cluster->function_count; i++)
-        cluster->rest[i] = (struct warm_rest){
-            .idle_tail = SIM_NONE, .starting_head = SIM_NONE, .filing = {.place = SIM_NONE}};
+        cluster->rest[i] = (struct warm_rest){.starting_head = SIM_NONE};
     uint32_t id = 0;
     for (size_t i = 0; i < spec->group_count; i++)
         for (uint32_t k = 0; k < spec->groups[i].count; k++, id++)
@@ -394,17 +392,15 @@ static void list_unlink(struct cluster *cluster, uint32_t id, uint32_t *head, ui
         if (c->next != SIM_NONE)
             cluster->containers[c->next].previous = previous;
     }
-    if (c->next == SIM_NONE && tail != NULL)
+    if (c->next == SIM_NONE && previous != SIM_NONE && tail != NULL)
         *tail = previous;
 }
 
-static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
+static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head)
 {
     struct container *c = &cluster->containers[id];
     c->next = *head;
     c->settled = false;
-    if (*head == SIM_NONE && tail != NULL)
-        *tail = id;
     *head = id;
 }
 
@@ -423,7 +419,7 @@ static void idle_mark(struct cluster *cluster, uint32_t invoker, uint32_t functi
     const uint64_t bit = UINT64_C(1) << (function % 64);
     uint64_t *word = &cluster->idle[invoker * cluster->link_stride + function / 64];
     *word = idle ? *word | bit : *word & ~bit;
-    warm_index_change(cluster, invoker, function);
+    cluster->invokers[invoker].changed |= bit;
 }
 
 static inline void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)
@@ -435,7 +431,9 @@ static inline void container_enter_idle(struct cluster *cluster, uint32_t id, si
     c->claimed = false;
     c->idle_since = now;
     c->idle_order = cluster->idles++;
-    list_push(cluster, id, &list->idle_head, &container_rest(cluster, c)->idle_tail);
+    if (list->idle_count == 1)
+        container_rest(cluster, c)->idle_tail = list->idle_head;
+    list_push(cluster, id, &list->idle_head);
     if (list->idle_count++ == 0)
         idle_mark(cluster, c->invoker, c->function, true);
     cluster->idle_total[c->function]++;
@@ -486,7 +484,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
         cluster->use.gpu_memory_kb += weights;
     }
     cluster->changes++;
-    list_push(cluster, id, &container_rest(cluster, c)->starting_head, NULL);
+    list_push(cluster, id, &container_rest(cluster, c)->starting_head);
     container_rest(cluster, c)->containers++;
     cluster->starting_total[function]++;
     cluster->starting_containers++;
@@ -552,7 +550,7 @@ static uint32_t cluster_victim(const struct cluster *cluster, uint32_t invoker, 
         for (uint64_t bits = idle[word]; bits != 0; bits &= bits - 1) {
             const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
             const struct warm_list *list = cluster_warm(cluster, invoker, f);
-            for (uint32_t id = cluster_rest(cluster, invoker, f)->idle_tail; id != SIM_NONE;
+            for (uint32_t id = cluster_idle_tail(cluster, invoker, f); id != SIM_NONE;
                  id = list_later(cluster, list, id)) {
                 if (id == keep || (gpu != SIM_NONE && cluster->containers[id].gpu != gpu))
                     continue;
@@ -640,7 +638,7 @@ static inline bool find_idle_alike(const struct cluster *cluster, uint32_t funct
         return false;
     uint32_t found = list->idle_head;
     if (cluster->reuse == REUSE_LRU)
-        found = cluster_rest(cluster, placement->invoker, function)->idle_tail;
+        found = cluster_idle_tail(cluster, placement->invoker, function);
     for (uint32_t id = list->idle_head; cluster->reuse == REUSE_NEWEST && id != SIM_NONE;
          id = cluster->containers[id].next)
         if (cluster->containers[id].serial > cluster->containers[found].serial)
@@ -663,7 +661,7 @@ static inline bool find_idle(const struct cluster *cluster, uint32_t function,
         return find_idle_alike(cluster, function, list, demand, placement);
     uint32_t id = list->idle_head;
     if (oldest_first)
-        id = cluster_rest(cluster, placement->invoker, function)->idle_tail;
+        id = cluster_idle_tail(cluster, placement->invoker, function);
     for (; id != SIM_NONE;
          id = oldest_first ? list_later(cluster, list, id) : cluster->containers[id].next) {
         const struct container *c = &cluster->containers[id];

@@ -67,7 +67,7 @@ struct invoker_state {
     uint32_t batches; /* reserved and not released */
     int64_t free_kb, idle_kb;
     uint32_t first_gpu, gpu_count;
-    uint32_t changed; /* functions of which idle containers came or went */
+    uint64_t changed; /* bit f % 64: function f may have come to idle here, or to do so no more */
     bool dirty;       /* its filing in the indices is out of date */
     bool moved;       /* among cluster.moved */
     struct warm_standing standing;
@@ -85,13 +85,11 @@ struct warm_list {
     uint32_t idle_count;
 };
 
-/* The rest of it: when containers start or go, and when the first comes to idle or the last does
- * not. */
+/* The rest of it: when containers start or go, or several idle. */
 struct warm_rest {
-    uint32_t idle_tail;
+    uint32_t idle_tail;     /* where two or more idle */
     uint32_t starting_head; /* starting and unclaimed */
     uint32_t containers;    /* in whatever state */
-    struct warm_filing filing;
 };
 
 _Static_assert(offsetof(struct container, serial) == LINE, "a use touches one line");
@@ -189,6 +187,15 @@ static inline struct warm_rest *cluster_rest(const struct cluster *cluster, uint
                                              uint32_t function)
 {
     return &cluster->rest[(size_t)invoker * cluster->function_count + function];
+}
+
+/* The idle container that was used least recently; SIM_NONE where none idles. */
+static inline uint32_t cluster_idle_tail(const struct cluster *cluster, uint32_t invoker,
+                                         uint32_t function)
+{
+    const struct warm_list *list = cluster_warm(cluster, invoker, function);
+    return list->idle_count < 2 ? list->idle_head
+                                : cluster_rest(cluster, invoker, function)->idle_tail;
 }
 
 bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,

@@ -28,7 +28,7 @@ bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stri
         return false;
     for (size_t i = 0; i < invokers; i++)
         for (uint32_t which = 0; which < indices; which++)
-            links[i * stride + which].bucket = SIM_NONE;
+            links[i * stride + which] = (struct fit_link){SIM_NONE, SIM_NONE};
     return true;
 }
 
@@ -194,7 +194,7 @@ static inline void spot_leave(struct fit_index *index, const struct fit_spot *sp
         spot->words[which] &= ~spot->word;
     if (--spot->counts[which] == 0)
         fit_index_mark(index, which, link->bucket);
-    link->bucket = SIM_NONE;
+    *link = (struct fit_link){SIM_NONE, SIM_NONE};
 }
 
 static inline void spot_enter(struct fit_index *index, const struct fit_spot *spot, uint32_t which,

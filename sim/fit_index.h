@@ -32,8 +32,8 @@ enum { FIT_SPARSE = 8 };
 
 /* Where one invoker stands in one index. */
 struct fit_link {
-    uint32_t bucket; /* SIM_NONE: not filed */
-    uint32_t position;
+    uint32_t bucket;   /* SIM_NONE: not filed */
+    uint32_t position; /* of one not filed: the caller's; SIM_NONE at first and when removed */
 };
 
 struct fit_bucket {

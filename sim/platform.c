@@ -269,7 +269,7 @@ bool platform_evict(struct platform *platform, uint32_t function, uint32_t invok
     struct cluster *cluster = &platform->cluster;
     if (function >= cluster->function_count || invoker >= cluster->invoker_count)
         return false;
-    uint32_t oldest = cluster_rest(cluster, invoker, function)->idle_tail;
+    uint32_t oldest = cluster_idle_tail(cluster, invoker, function);
     if (oldest == SIM_NONE)
         return false;
     metrics_settle(&platform->metrics, &cluster->use, platform->now);

@@ -4,10 +4,9 @@
 
 #include "sim/cluster.h"
 
-static struct warm_filing *filing_of(const struct cluster *cluster, uint32_t invoker,
-                                     uint32_t function)
+static struct fit_link *link_of(const struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
-    return &cluster_rest(cluster, invoker, function)->filing;
+    return &cluster->links[invoker * cluster->link_stride + FIT_FUNCTION + function];
 }
 
 /* ---- Standings ------------------------------------------------------------------------------ */
@@ -119,16 +118,6 @@ void warm_index_clear(struct cluster *cluster)
 
 /* ---- Members -------------------------------------------------------------------------------- */
 
-void warm_index_change(struct cluster *cluster, uint32_t invoker, uint32_t function)
-{
-    struct warm_filing *filing = filing_of(cluster, invoker, function);
-    if (filing->changed)
-        return;
-    filing->changed = true;
-    filing->next_changed = cluster->invokers[invoker].changed;
-    cluster->invokers[invoker].changed = function;
-}
-
 static bool members_grow(struct warm_function *warm)
 {
     uint32_t capacity = warm->capacity == 0 ? 8 : 2 * warm->capacity;
@@ -180,11 +169,28 @@ static bool function_file(struct cluster *cluster, uint32_t function)
     return ok;
 }
 
+/* Those of the index, taken out of it, become the list: the best first, the latest first among
+ * equals. Since when each stands there is set so that they stay in that order; it is no later than
+ * it was. */
 static void function_unfile(struct cluster *cluster, uint32_t function)
 {
     struct warm_function *warm = &cluster->by_function[function];
-    for (uint32_t k = 0; k < warm->count; k++)
-        fit_index_remove(&cluster->fit, FIT_FUNCTION + function, warm->members[k].invoker);
+    uint64_t before = 0; /* the standing of the one before it in time, at the same place */
+    uint32_t count = 0, invoker = SIM_NONE;
+    while ((invoker = fit_index_next(&cluster->fit, FIT_FUNCTION + function, 0, 0, invoker)) !=
+           SIM_NONE)
+        warm->members[count++].invoker = invoker;
+    for (uint32_t k = count; k-- > 0;) {
+        struct warm_member *member = &warm->members[k];
+        member->since = FILING_MASK;
+        uint64_t here = member_standing(cluster, warm, member);
+        if (before >> FILING_BITS == here >> FILING_BITS && here >= before && k + 1 < count)
+            here = before - MEMBER_MASK - 1;
+        member->since = here & FILING_MASK;
+        before = here;
+        fit_index_remove(&cluster->fit, FIT_FUNCTION + function, member->invoker);
+        link_of(cluster, member->invoker, function)->position = k;
+    }
     function_set_filed(cluster, function, false);
 }
 
@@ -192,25 +198,31 @@ static bool member_add(struct cluster *cluster, uint32_t function, uint32_t invo
                        uint64_t filing)
 {
     struct warm_function *warm = &cluster->by_function[function];
-    if (warm->count == warm->capacity && !members_grow(warm))
+    const uint32_t place = warm->count++;
+    if (warm->filed)
+        return true;
+    if (place == warm->capacity && !members_grow(warm))
         return false;
-    filing_of(cluster, invoker, function)->place = warm->count;
-    warm->members[warm->count++] = (struct warm_member){filing, invoker};
-    return warm->filed || warm->count <= WARM_WALK_MAX || function_file(cluster, function);
+    link_of(cluster, invoker, function)->position = place;
+    warm->members[place] = (struct warm_member){filing, invoker};
+    return warm->count <= WARM_WALK_MAX || function_file(cluster, function);
 }
 
 static void member_remove(struct cluster *cluster, uint32_t function, uint32_t invoker)
 {
     struct warm_function *warm = &cluster->by_function[function];
-    struct warm_filing *filing = filing_of(cluster, invoker, function);
-    if (warm->filed)
+    struct fit_link *link = link_of(cluster, invoker, function);
+    warm->count--;
+    if (warm->filed) {
         fit_index_remove(&cluster->fit, FIT_FUNCTION + function, invoker);
-    const struct warm_member last = warm->members[--warm->count];
-    warm->members[filing->place] = last;
-    filing_of(cluster, last.invoker, function)->place = filing->place;
-    filing->place = SIM_NONE;
-    if (warm->filed && !warm->always && warm->count < WARM_WALK_MAX / 4)
-        function_unfile(cluster, function);
+        if (!warm->always && warm->count < WARM_WALK_MAX / 4)
+            function_unfile(cluster, function);
+        return;
+    }
+    const struct warm_member last = warm->members[warm->count];
+    warm->members[link->position] = last;
+    link_of(cluster, last.invoker, function)->position = link->position;
+    link->position = SIM_NONE;
 }
 
 /* Greatest headroom among the GPUs on which the function has an idle container. */
@@ -225,21 +237,29 @@ static uint32_t warm_headroom(const struct cluster *cluster, const struct warm_l
     return best;
 }
 
-/* Functions of which idle containers came or went on the invoker since it was last filed. */
-static void members_change(struct cluster *cluster, uint32_t invoker, uint64_t filing)
+/* The invoker becomes a member of the function if a container of it idles there, else is none. */
+static bool member_change(struct cluster *cluster, uint32_t function, uint32_t invoker,
+                          uint64_t filing)
 {
-    struct invoker_state *state = &cluster->invokers[invoker];
-    while (state->changed != SIM_NONE) {
-        uint32_t f = state->changed;
-        struct warm_filing *filed = filing_of(cluster, invoker, f);
-        const bool idle = cluster_warm(cluster, invoker, f)->idle_count > 0;
-        state->changed = filed->next_changed;
-        filed->changed = false;
-        if (!idle && filed->place != SIM_NONE)
-            member_remove(cluster, f, invoker);
-        else if (idle && filed->place == SIM_NONE && !member_add(cluster, f, invoker, filing))
-            cluster->out_of_memory = true;
-    }
+    const struct fit_link *link = link_of(cluster, invoker, function);
+    const bool idle = cluster_warm(cluster, invoker, function)->idle_count > 0;
+    const bool member = link->bucket != SIM_NONE || link->position != SIM_NONE;
+    if (idle && !member)
+        return member_add(cluster, function, invoker, filing);
+    if (!idle && member)
+        member_remove(cluster, function, invoker);
+    return true;
+}
+
+/* For functions of which idle containers came or went since it was last filed. */
+static bool members_change(struct cluster *cluster, uint32_t invoker, uint64_t filing)
+{
+    uint64_t *changed = &cluster->invokers[invoker].changed;
+    bool ok = true;
+    for (; *changed != 0; *changed &= *changed - 1)
+        for (uint32_t f = (uint32_t)__builtin_ctzll(*changed); f < cluster->function_count; f += 64)
+            ok = ok && member_change(cluster, f, invoker, filing);
+    return ok;
 }
 
 /* In the indices of the functions that are idle here, of those that are filed. */
@@ -272,9 +292,10 @@ void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroo
         cluster->moved[cluster->moved_count++].invoker = invoker;
     }
     (void)standing_move(&state->standing.on_cpu, 0, vcpus, filing);
-    if (state->changed != SIM_NONE)
-        members_change(cluster, invoker, filing);
-    if (cluster->filed_functions > 0 && !filed_move(cluster, invoker, headroom, vcpus))
+    bool ok = state->changed == 0 || members_change(cluster, invoker, filing);
+    if (cluster->filed_functions > 0)
+        ok = ok && filed_move(cluster, invoker, headroom, vcpus);
+    if (!ok)
         cluster->out_of_memory = true;
 }
 
@@ -347,7 +368,7 @@ uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint3
     uint32_t column = need_vcpus < cluster->fit.vcpus ? need_vcpus : cluster->fit.vcpus;
     uint64_t from = (uint64_t)need_units << (FILING_BITS + VCPU_BITS);
     if (cursor != SIM_NONE) {
-        uint32_t place = filing_of(cluster, cursor, function)->place;
+        uint32_t place = link_of(cluster, cursor, function)->position;
         from = member_standing(cluster, warm, &warm->members[place]) + MEMBER_MASK + 1;
     }
     if (warm->on_gpu)

@@ -6,7 +6,8 @@
  * with idle containers on few invokers has only a list of them, which a query walks; it is filed in
  * an index of its own when the list grows long, and taken out when it has become short again. Both
  * yield the same order: an invoker remembers when it was last filed anew, a list entry since when
- * it stands there, and the later of the two is when an index would have filed it.
+ * it stands there, and the later of the two is when an index would have filed it. The place of an
+ * entry in its list is kept in the invoker's link for the index in which it is not filed.
  *
  * That needs one headroom to an invoker: a function that runs now with, now without a GPU, and
  * every function in a cluster of invokers with several GPUs, is filed always.
@@ -44,11 +45,11 @@ struct warm_member {
 };
 
 struct warm_function {
-    struct warm_member *members; /* invokers with an idle container, in no order */
-    uint32_t count, capacity;
-    bool on_gpu; /* its containers are ranked by the GPU's headroom */
-    bool always; /* filed however few */
-    bool filed;  /* in an index beside the list */
+    struct warm_member *members; /* where not filed, those with an idle container, in no order */
+    uint32_t count, capacity;    /* invokers with an idle container; room */
+    bool on_gpu;                 /* its containers are ranked by the GPU's headroom */
+    bool always;                 /* filed however few */
+    bool filed;                  /* in an index in place of the list */
 };
 
 /* Of 64 functions, a bit each: those that are in an index, by the headroom that counts for them. */
@@ -57,19 +58,9 @@ struct warm_filed {
     uint64_t always; /* the best of their own idle containers' GPUs */
 };
 
-/* Of one function on one invoker; zeroed but for `place`, which is SIM_NONE. */
-struct warm_filing {
-    uint32_t place; /* among the function's members; SIM_NONE: none */
-    uint32_t next_changed;
-    bool changed; /* its count of idle containers went to or from zero */
-};
-
 /* For a cluster whose invokers, GPUs and workload are set; false when out of memory. */
 bool warm_index_init(struct cluster *cluster);
 void warm_index_clear(struct cluster *cluster);
-
-/* The idle containers of `function` on `invoker` came to be one or none. */
-void warm_index_change(struct cluster *cluster, uint32_t invoker, uint32_t function);
 
 /* Files `invoker` for every function idle there. Of the index of all invokers it is only noted that
  * this one has moved: most queries ask for an idle container, and moves come much oftener than one

@@ -272,7 +272,7 @@ static void assert_list(const struct cluster *cluster, uint32_t invoker, uint32_
         assert_int_equal(id, list->ids[k]);
     assert_int_equal(id, SIM_NONE);
     assert_int_equal(cluster_warm(cluster, invoker, function)->idle_count, list->count);
-    assert_int_equal(cluster_rest(cluster, invoker, function)->idle_tail,
+    assert_int_equal(cluster_idle_tail(cluster, invoker, function),
                      list->count > 0 ? list->ids[list->count - 1] : SIM_NONE);
     assert_int_equal(cluster_longest_idle(cluster, invoker),
                      list->count > 0 ? list->ids[list->count - 1] : SIM_NONE);
