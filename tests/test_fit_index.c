@@ -116,7 +116,7 @@ static int candidate_compare(const void *a, const void *b)
 static void assert_walk(const struct fixture *fixture, uint32_t which, uint32_t units,
                         uint32_t vcpus)
 {
-    struct candidate expected[INVOKERS_MOST];
+    struct candidate expected[INVOKERS_MOST] = {0};
     size_t count = 0;
     const uint32_t column = vcpus < fixture->index.vcpus ? vcpus : fixture->index.vcpus;
     for (uint32_t i = 0; i < fixture->invokers; i++) {
