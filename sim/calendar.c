@@ -6,8 +6,9 @@
 #include "sim/far_keys.h"
 #include "sim/lines.h"
 
-/* SPILL: keys of a heap that gets on without the far ones. */
-enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64, SPILL = 512 };
+/* SPILL: keys of a heap that gets on without the far ones. REFILL: keys that it gets of them at
+ * least, where there are as many. */
+enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64, SPILL = 512, REFILL = 64 };
 enum { GENERATION_BITS = 24, DELAY_LOW_BITS = 16, DELAY_BITS = 40 };
 
 #define SLOT_LIMIT ((size_t)1 << SLOT_BITS)
@@ -263,20 +264,31 @@ static bool heap_spill(struct calendar *calendar)
     return true;
 }
 
-/* The heap is empty: takes the earliest of the far keys. Their slots will be wanted soon. */
+/* The heap is empty: takes the earliest of the far keys, some buckets of them, so that whoever asks
+ * for what has come near hears of many at once. A crowd of one time that is not the first waits.
+ * Their slots will be wanted soon. */
 static bool heap_refill(struct calendar *calendar)
 {
-    uint64_t end;
-    size_t count = far_keys_next(&calendar->far, &end);
-    if (count == 0)
-        return calendar_fail(calendar, "out of memory for the event calendar");
-    if (!heap_reserve(calendar, count))
-        return false;
-    far_keys_take(&calendar->far, calendar->heap);
-    for (size_t i = 0; i < count; i++)
+    struct far_keys *far = &calendar->far;
+    uint64_t end = 0;
+    size_t taken = 0;
+    while (taken < REFILL && far->count > 0) {
+        uint64_t bucket_end;
+        const size_t count = far_keys_next(far, &bucket_end);
+        if (count == 0)
+            return calendar_fail(calendar, "out of memory for the event calendar");
+        if (taken > 0 && count > FAR_BUCKET_MOST)
+            break;
+        if (!heap_reserve(calendar, taken + count))
+            return false;
+        far_keys_take(far, calendar->heap + taken);
+        taken += count;
+        end = bucket_end;
+    }
+    for (size_t i = 0; i < taken; i++)
         __builtin_prefetch(&calendar->slots[key_slot(calendar->heap[i])]);
-    heap_build(calendar, count, 0);
-    calendar->horizon = calendar->far.count > 0 ? end : UINT64_MAX;
+    heap_build(calendar, taken, 0);
+    calendar->horizon = far->count == 0 ? UINT64_MAX : end > far->base ? end : far->base;
     calendar->patience = 0;
     calendar->refilled = true;
     return true;
