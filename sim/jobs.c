@@ -184,8 +184,7 @@ static bool requests_grow(struct platform *platform)
     platform->moved_at =
         lines_reserve(platform->moved_at, &room->moved_at, jobs, sizeof *platform->moved_at);
     platform->slos = lines_reserve(platform->slos, &room->slos, slots, sizeof *platform->slos);
-    platform->users = lines_reserve(platform->users, &room->users, slots, sizeof *platform->users);
-    if (room->jobs < jobs || room->moved_at < jobs || room->slos < slots || room->users < slots)
+    if (room->jobs < jobs || room->moved_at < jobs || room->slos < slots)
         return false;
     platform->requests =
         lines_reserve(platform->requests, &room->requests, slots, sizeof *platform->requests);
@@ -197,7 +196,7 @@ static uint32_t request_take(struct platform *platform)
 {
     const uint32_t slot = platform->request_free;
     if (slot != SIM_NONE) {
-        platform->request_free = platform->requests[slot].application;
+        platform->request_free = platform->requests[slot].user;
         return slot;
     }
     if (platform->requests_used == platform->request_room.requests && !requests_grow(platform))
@@ -237,7 +236,6 @@ void jobs_clear(struct platform *platform)
     const struct request_room *room = &platform->request_room;
     lines_free(platform->requests, room->requests, sizeof *platform->requests);
     lines_free(platform->slos, room->slos, sizeof *platform->slos);
-    lines_free(platform->users, room->users, sizeof *platform->users);
     lines_free(platform->jobs, room->jobs, sizeof *platform->jobs);
     lines_free(platform->moved_at, room->moved_at, sizeof *platform->moved_at);
 }
@@ -319,15 +317,14 @@ void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo,
     const struct application *spec = &platform->workload->applications[application];
     struct request *request = &platform->requests[slot];
     platform->in_flight++;
-    *request = (struct request){.number = platform->next_request++,
+    *request = (struct request){.number = platform->next_request++ & REQUEST_MASK,
                                 .arrival = platform->now,
-                                .application = application,
+                                .application = application & APPLICATION_MASK,
+                                .user = user,
                                 .own_slo = slo != 0,
                                 .left = (uint8_t)spec->stage_count};
     if (slo != 0)
         platform->slos[slot] = slo;
-    if (user != SIM_NONE)
-        platform->users[slot] = user;
     request->measured = request->number >= platform->experiment->warmup_requests;
     if (request->measured && !platform->metrics.measuring)
         metrics_open_window(&platform->metrics, platform->now);
@@ -431,7 +428,7 @@ static void request_finish(struct platform *platform, uint32_t slot)
         platform_fail(platform,
                       "invariant critical path: request %" PRIu64
                       " finished after %.6f ms, its fastest path takes %.6f ms",
-                      request->number, sim_to_ms(latency), sim_to_ms(path));
+                      (uint64_t)request->number, sim_to_ms(latency), sim_to_ms(path));
     metrics->total_request_cost += request->cost;
     if (!request->dropped)
         series_add(&metrics->warmup, sim_to_ms(latency));
@@ -449,9 +446,9 @@ static void request_finish(struct platform *platform, uint32_t slot)
                       bound_hit);
     }
     request_record(platform, request, slot, hit);
-    if (platform->experiment->arrivals.process == ARRIVAL_CLOSED)
-        simulation_user_thinks(platform, platform->users[slot], request->number);
-    request->application = platform->request_free;
+    if (request->user != SIM_NONE)
+        simulation_user_thinks(platform, request->user, request->number);
+    request->user = platform->request_free;
     platform->request_free = slot;
     platform->in_flight--;
 }

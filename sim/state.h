@@ -48,6 +48,9 @@ enum event_kind {
 
 /* Bits of an invoker's number, of which there may be a million. */
 enum { INVOKER_BITS = 24, INVOKER_MOST = (1 << INVOKER_BITS) - 1 };
+/* Requests that a run may have, and applications. */
+#define REQUEST_MASK ((UINT64_C(1) << 48) - 1)
+#define APPLICATION_MASK ((UINT32_C(1) << 29) - 1)
 /* Predecessors that a job may have. */
 enum { BLOCKED_BITS = 4, BLOCKED_MOST = (1 << BLOCKED_BITS) - 1 };
 
@@ -71,12 +74,13 @@ _Static_assert(RECORD_MAX_STAGES <= BLOCKED_MOST + 1, "blocked_by counts all sta
 
 /* All that the end of a job looks at, in one cache line. */
 struct request {
-    _Alignas(LINE) uint64_t number;
-    uint32_t application;  /* of a free slot: the next free one */
-    uint8_t left, running; /* jobs not done; jobs in batches */
-    bool measured : 1, dropped : 1;
-    bool own_slo : 1; /* not its application's */
-    sim_time_t arrival;
+    _Alignas(LINE) sim_time_t arrival;
+    uint64_t number : 48;
+    uint64_t left : 8, running : 8; /* jobs not done; jobs in batches */
+    uint32_t application : 29;
+    uint32_t measured : 1, dropped : 1;
+    uint32_t own_slo : 1; /* not its application's */
+    uint32_t user; /* of a closed process, else SIM_NONE; of a free slot: the next free one */
     sim_time_t queue_time, transfer_time, cold_time, exec_time;
     double cost;
 };
@@ -229,11 +233,10 @@ struct platform {
     uint32_t slot_shift;
     struct request *requests;
     sim_time_t *slos; /* of requests with own_slo */
-    uint32_t *users;  /* of a closed process's requests */
     struct job *jobs;
     sim_time_t *moved_at; /* of jobs with `moved`: when */
     struct request_room {
-        size_t requests, slos, users, jobs, moved_at;
+        size_t requests, slos, jobs, moved_at;
     } request_room;                       /* of these arrays, in records */
     uint32_t requests_used, request_free; /* slots used ever; list of those given back */
     uint32_t in_flight;
