@@ -3,8 +3,10 @@
  * of a lane is the shift that brings a product's high word down.
  *
  * Included by philox.c once for every width, with LANES, VECTOR (the type), OP (an intrinsic by its
- * name after the prefix), NAME (of a function by its stem) and TARGET (a function's attribute).
+ * name after the prefix), NAME (of a function by its stem) and TARGET (a function's attribute);
+ * nothing without them.
  */
+#ifdef LANES
 struct NAME(words) {
     VECTOR word[4][PHILOX_EIGHT / LANES];
 };
@@ -54,3 +56,4 @@ TARGET static void NAME(eight)(const struct philox_counters *counters, uint64_t 
         memcpy(&outputs->second[LANES * i], &second, sizeof second);
     }
 }
+#endif
