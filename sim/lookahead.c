@@ -15,7 +15,7 @@ enum { BATCHES_FEW = 512 };
 
 /* Of what stands together only a part may be looked at: the executions that share a GPU as a rule,
  * and of rows only the short ones. */
-enum { WORK_LINES = 4, ROW_LINES = 4 };
+enum { WORK_LINES = 4, ROW_LINES = 4, LINK_LINES = 2 };
 
 static inline void fetch(const void *object, size_t bytes)
 {
@@ -48,10 +48,17 @@ static inline void fetch_warm(const struct cluster *cluster, uint32_t invoker, u
         fetch(cluster_warm(cluster, invoker, function), sizeof *cluster->warm);
 }
 
-static inline void fetch_links(const struct cluster *cluster, uint32_t invoker)
+/* The invoker's row of links: all of it where that is little, else what tells of the function. */
+static inline void fetch_links(const struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
-    fetch(&cluster->links[invoker * cluster->link_stride],
-          cluster->link_stride * sizeof *cluster->links);
+    const struct fit_link *row = &cluster->links[invoker * cluster->link_stride];
+    const size_t width = cluster->link_stride * sizeof *row;
+    if (width <= LINK_LINES * (size_t)LINE) {
+        fetch(row, width);
+        return;
+    }
+    fetch(&row[FIT_FUNCTION + function], sizeof *row);
+    fetch(&cluster->idle[invoker * cluster->link_stride + function / 64], sizeof *cluster->idle);
 }
 
 /* All jobs of the request where they are few, else the one. */
@@ -75,7 +82,7 @@ static inline void fetch_of_batch(const struct platform *platform, const struct 
     fetch(job_request(platform, batch->first_job), sizeof *platform->requests);
     fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
     fetch_warm(cluster, batch->invoker, batch_function(platform, batch));
-    fetch_links(cluster, batch->invoker);
+    fetch_links(cluster, batch->invoker, batch_function(platform, batch));
     if (batch->gpu != SIM_NONE) {
         fetch(&cluster->gpus[batch->gpu], sizeof *cluster->gpus);
         fetch(&platform->gpu_work[batch->gpu], WORK_LINES * (size_t)LINE);
@@ -119,14 +126,15 @@ void lookahead(struct platform *platform)
             fetch_successors(platform, &platform->batches[subjects[i]]);
 }
 
-void lookahead_dispatch(const struct platform *platform, const struct placement *placement)
+void lookahead_dispatch(const struct platform *platform, uint32_t function,
+                        const struct placement *placement)
 {
     const struct cluster *cluster = &platform->cluster;
     if (platform->running_batches < BATCHES_FEW)
         return;
     if (placement->container != SIM_NONE)
         fetch(&cluster->containers[placement->container], LINE);
-    fetch_links(cluster, placement->invoker);
+    fetch_links(cluster, placement->invoker, function);
     if (placement->gpu != SIM_NONE)
         fetch(&platform->gpu_work[placement->gpu], WORK_LINES * (size_t)LINE);
 }

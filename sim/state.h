@@ -483,8 +483,9 @@ void replay_refuse_reshare(struct platform *platform, uint32_t id);
 
 /* lookahead.c: fetches into the caches what events that have come near will touch. */
 void lookahead(struct platform *platform);
-/* For what a batch about to be placed there takes. */
-void lookahead_dispatch(const struct platform *platform, const struct placement *placement);
+/* For what a batch of `function` about to be placed there takes. */
+void lookahead_dispatch(const struct platform *platform, uint32_t function,
+                        const struct placement *placement);
 
 /* simulation.c: a user of a closed process got an answer to `request` and thinks before the next.
  */
