@@ -121,9 +121,8 @@ struct found_fit {
     struct placement placement;
 };
 
-/* The indices by best fit: of every invoker; FIT_FUNCTION + f: of those with an idle container of
- * f.
- */
+/* The indices by best fit: of every invoker, and, FIT_FUNCTION + f, of those with an idle container
+ * of function f. */
 enum { FIT_ALL, FIT_FUNCTION };
 
 struct cluster {
@@ -148,9 +147,8 @@ struct cluster {
     /* A row of an invoker's links, in FIT_ALL, then in each function's index; then its `idle`. */
     struct fit_link *links; /* [invoker × link_stride] */
     size_t link_stride;
-    struct fit_index
-        fit; /* in FIT_ALL those that have moved since it was last asked as they were */
-    struct warm_place *moved; /* those invokers */
+    struct fit_index fit;
+    struct warm_place *moved; /* invokers that FIT_ALL still has where they were */
     uint32_t moved_count;
     struct warm_function *by_function; /* invokers with an idle container of it */
     uint64_t *idle; /* [invoker × link_stride] bit f: function f has idle containers there */
