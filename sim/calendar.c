@@ -26,9 +26,9 @@ enum { GENERATION_BITS = 24, DELAY_LOW_BITS = 16, DELAY_BITS = 40 };
  * come up to the root: an event that is put off again and again, as that of a batch whose GPU fills
  * up, costs the heap one move. */
 struct slot {
-    uint64_t use;     /* generation, then sequence of its current key, 0: the slot is free */
+    uint64_t use;     /* sequence of its current key, 0: the slot is free; below it, generation */
     sim_time_t time;  /* of its current key; ~time: the event comes later than its key says */
-    uint64_t later;   /* of a postponed event: its sequence, then the upper bits of its delay */
+    uint64_t later;   /* of a postponed event: upper bits of its delay; below them, its sequence */
     uint32_t subject; /* of a free slot: the next free one */
     uint16_t kind;
     uint16_t delay_low; /* of a postponed event, from its key's time on */

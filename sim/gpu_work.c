@@ -142,14 +142,14 @@ static struct execution *work_find(const struct gpu_work *work, uint32_t id)
 static struct execution execution_of(const struct platform *platform, uint32_t id)
 {
     const struct batch *batch = &platform->batches[id];
-    const uint32_t number = batch_function(platform, batch);
-    const struct function *function = &platform->workload->functions[number];
+    const uint32_t function_id = batch_function(platform, batch);
+    const struct function *function = &platform->workload->functions[function_id];
     return (struct execution){.work = batch_work(platform, batch),
                               .finish = SIM_FOREVER,
                               .vgpu = function->configurations[batch->configuration].vgpu,
                               .quota = (uint8_t)batch_quota(platform, batch),
                               .batch = id,
-                              .function = number};
+                              .function = function_id};
 }
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
