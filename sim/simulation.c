@@ -353,15 +353,19 @@ static bool simulation_stuck(struct platform *platform, const struct cursor *cur
            platform->controller.idle_timers > IDLE_TIMERS_MAX;
 }
 
-static void simulation_loop(struct platform *platform, struct cursor *cursor,
-                            const struct progress *progress)
+/* All that is there before the first request. */
+static bool simulation_prepare(struct platform *platform, struct cursor *cursor)
 {
     containers_init(platform);
     users_init(platform);
     platform_schedule(platform, platform->experiment->platform.sample_interval, EVENT_SAMPLE, 0);
-    if (platform->failed || !cursor_advance(platform, cursor) ||
-        (platform->backend != NULL && !replay_open(platform)))
-        return;
+    return !platform->failed && cursor_advance(platform, cursor) &&
+           (platform->backend == NULL || replay_open(platform));
+}
+
+static void simulation_loop(struct platform *platform, struct cursor *cursor,
+                            const struct progress *progress)
+{
     while (!platform->failed && !simulation_over(platform, cursor)) {
         if (simulation_stuck(platform, cursor)) {
             platform_fail(platform,
@@ -479,8 +483,10 @@ static bool simulation_close(struct platform *platform, struct simulation_result
         return false;
     }
     metrics_settle(metrics, &platform->cluster.use, platform->now);
+    const double flush = wall_seconds();
     idle_flush(platform);
     metrics->evictions = evictions;
+    platform->setup_s += wall_seconds() - flush;
     if (!metrics_report(metrics, platform->workload, &platform->cluster.capacity, platform->now,
                         result, platform->error))
         return false;
@@ -511,13 +517,17 @@ bool simulation_replay(const struct experiment *experiment, const struct policy 
                                             experiment->seed, platform.error);
         ready = cursor.stream != NULL;
     }
+    ready = ready && simulation_prepare(&platform, &cursor);
+    platform.setup_s = wall_seconds() - start;
     if (ready)
         simulation_loop(&platform, &cursor, progress);
     bool done = ready && !platform.failed && simulation_close(&platform, result);
+    const double end = wall_seconds();
     if (cursor.stream != NULL)
         arrival_stream_close(cursor.stream);
     platform_clear(&platform, policy_started && platform.policy_state != NULL);
     result->wall_s = wall_seconds() - start;
+    result->setup_s = platform.setup_s + result->wall_s - (end - start);
     return done;
 }
 

@@ -34,7 +34,8 @@ struct simulation_result {
     struct measures *applications; /* workload.application_count of them */
     size_t application_count;
     struct run_measures run;
-    double wall_s;        /* not deterministic: kept out of tables */
+    double wall_s;  /* not deterministic: kept out of tables */
+    double setup_s; /* of wall_s: cluster and first containers made, and taken down in the end */
     bool exact_quantiles; /* false: more samples than kept, percentiles within 0.05 % */
 };
 

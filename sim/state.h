@@ -266,6 +266,7 @@ struct platform {
     struct gpu_work_table work_table;
     bool interference;
     bool failed;
+    double setup_s; /* of the host's time: simulation_result.setup_s so far */
     struct error *error;
 };
 

@@ -3,60 +3,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <gsl/gsl_statistics_double.h>
 
 #include "sim/cli/bench_runs.h"
-#include "sim/cli/runner.h"
-
-enum { REPEATS = 5 };
 
 static const char scenario[] = "workloads/experiments/faas.json";
 
-bool bench_experiment(const char *path, const struct override *overrides, size_t count,
-                      struct bench_run *run, struct error *error)
+static bool faas_run(const void *context, size_t which, struct bench_run *run, struct error *error)
 {
-    struct experiment *experiment = experiment_load(path, overrides, count, error);
-    if (experiment == NULL)
-        return false;
-    double *values = NULL;
-    struct simulation_result result;
-    const struct policy *policy = runner_policy(experiment, &values, error);
-    bool ok =
-        policy != NULL && simulation_run(experiment, policy, values, NULL, NULL, &result, error);
-    if (ok) {
-        const double requests = (double)(experiment->requests + experiment->warmup_requests);
-        *run = (struct bench_run){requests / result.wall_s, (double)result.run.events / requests};
-        simulation_result_clear(&result);
-    }
-    free(values);
-    experiment_free(experiment);
-    return ok;
+    (void)context, (void)which;
+    return bench_experiment(scenario, NULL, 0, run, error);
 }
 
 bool bench_faas(cJSON *result, struct error *error)
 {
-    double rates[REPEATS];
-    for (int repeat = 0; repeat < REPEATS; repeat++) {
-        struct bench_run run;
-        if (!bench_experiment(scenario, NULL, 0, &run, error))
-            return false;
-        rates[repeat] = run.requests_per_s;
-    }
-    cJSON_AddNumberToObject(result, "faas_invocations_per_s", gsl_stats_median(rates, 1, REPEATS));
+    struct bench_rounds rounds;
+    if (!bench_in_turn(&rounds, 1, faas_run, NULL, error))
+        return false;
+    cJSON_AddNumberToObject(result, "faas_invocations_per_s", bench_rate(&rounds, 0));
     return true;
 }
 
 /* ---- In flight --------------------------------------------------------------------------------
  */
-
-struct flight {
-    struct bench_run run;
-    double peak_kb; /* resident, of the process */
-};
 
 enum { FLIGHT_REQUESTS = 3000000, FLIGHT_SAMPLES = 10 };
 
@@ -88,54 +56,30 @@ static bool flight_run(const char *users, struct bench_run *run, struct error *e
     return bench_experiment(scenario, overrides, sizeof overrides / sizeof *overrides, run, error);
 }
 
-/* The same in a process of its own, so that the memory it took at most can be told. */
-static bool flight_measure(const char *users, struct flight *flight, struct error *error)
+static const char *const flight_users[BENCH_CASES] = {"10", "1000", "100000"};
+
+static bool flight_case(const void *context, size_t which, struct bench_run *run,
+                        struct error *error)
 {
-    int ends[2];
-    (void)fflush(NULL);
-    if (pipe(ends) != 0)
-        return error_run(error, "in_flight: no pipe to a process of its own");
-    pid_t pid = fork();
-    if (pid == 0) {
-        struct bench_run run = {0};
-        bool ok = flight_run(users, &run, NULL) &&
-                  write(ends[1], &run, sizeof run) == (ssize_t)sizeof run;
-        _exit(ok ? 0 : 1);
-    }
-    (void)close(ends[1]);
-    struct rusage usage;
-    int status = 1;
-    bool ok =
-        pid > 0 && read(ends[0], &flight->run, sizeof flight->run) == (ssize_t)sizeof flight->run;
-    (void)close(ends[0]);
-    ok = pid > 0 && wait4(pid, &status, 0, &usage) == pid && status == 0 && ok;
-    if (!ok)
-        return error_run(error, "in_flight: the run with %s requests in flight failed", users);
-    flight->peak_kb = (double)usage.ru_maxrss;
-    return true;
+    (void)context;
+    return flight_run(flight_users[which], run, error);
 }
 
 bool bench_in_flight(cJSON *result, struct error *error)
 {
-    static const char *const users[] = {"10", "1000", "100000"};
-    struct flight flights[3][REPEATS] = {0};
-    double medians[3];
+    struct bench_rounds rounds;
+    if (!bench_in_turn(&rounds, BENCH_CASES, flight_case, NULL, error))
+        return false;
     cJSON *rates = cJSON_AddObjectToObject(result, "in_flight_requests_per_s");
     cJSON *events = cJSON_AddObjectToObject(result, "in_flight_events_per_request");
-    for (int i = 0; i < 3; i++) {
-        double sorted[REPEATS];
-        for (int repeat = 0; repeat < REPEATS; repeat++) {
-            if (!flight_measure(users[i], &flights[i][repeat], error))
-                return false;
-            sorted[repeat] = flights[i][repeat].run.requests_per_s;
-        }
-        medians[i] = gsl_stats_median(sorted, 1, REPEATS);
-        cJSON_AddNumberToObject(rates, users[i], medians[i]);
-        cJSON_AddNumberToObject(events, users[i], flights[i][0].run.events_per_request);
+    for (size_t i = 0; i < BENCH_CASES; i++) {
+        cJSON_AddNumberToObject(rates, flight_users[i], bench_rate(&rounds, i));
+        cJSON_AddNumberToObject(events, flight_users[i], rounds.runs[i][0].events_per_request);
     }
+    cJSON_AddNumberToObject(result, "in_flight_cost_ratio",
+                            bench_cost_ratio(&rounds, BENCH_CASES - 1));
     /* What 10 in flight take is the program, the hosts and the statistics. */
-    double kb = flights[2][0].peak_kb - flights[0][0].peak_kb;
-    cJSON_AddNumberToObject(result, "in_flight_cost_ratio", medians[0] / medians[2]);
+    double kb = rounds.runs[BENCH_CASES - 1][0].peak_kb - rounds.runs[0][0].peak_kb;
     cJSON_AddNumberToObject(result, "in_flight_bytes_per_request", kb * 1024 / (100000 - 10));
     return true;
 }

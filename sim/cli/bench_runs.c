@@ -51,32 +51,30 @@ bool bench_decisions(cJSON *result, struct error *error)
 /* ---- Runs --------------------------------------------------------------------------------------
  */
 
-enum { RUN_REPEATS = 5, OVERRIDES = 5 };
+enum { OVERRIDES = 6 };
 
 /* The intervals of relaxed-heavy.json for 16 invokers, and as much shorter as there are more. What
  * is asked for is the cost of a request: many enough that making the containers is little of it. */
 #define UNIFORM(low, high) "{\"process\":\"uniform\",\"low_ms\":" low ",\"high_ms\":" high "}"
-#define AT_16 "100000", "16", UNIFORM("10", "16.8")
-#define AT_1000 "300000", "1000", UNIFORM("0.16", "0.2688")
-#define AT_10000 "1000000", "10000", UNIFORM("0.016", "0.02688")
+static const struct run_size {
+    const char *requests, *invokers, *arrivals;
+} run_sizes[] = {
+    {"300000", "16", UNIFORM("10", "16.8")},
+    {"300000", "1000", UNIFORM("0.16", "0.2688")},
+    {"1000000", "10000", UNIFORM("0.016", "0.02688")},
+};
 #define FRONTIER "{\"name\":\"esg\",\"params\":{\"method\":\"frontier\"}}"
 
-/* Those of one policy stand together, the smallest cluster first. */
-static const struct run_case {
-    const char *label, *policy, *requests, *invokers, *arrivals;
-} run_cases[] = {
-    {"esg", "{\"name\":\"esg\"}", AT_16},
-    {"esg-frontier", FRONTIER, AT_16},
-    {"esg-frontier", FRONTIER, AT_1000},
-    {"esg-frontier", FRONTIER, AT_10000},
-    {"fifo", "{\"name\":\"fifo\"}", AT_16},
-    {"fifo", "{\"name\":\"fifo\"}", AT_1000},
-    {"fifo", "{\"name\":\"fifo\"}", AT_10000},
-    {"min-config", "{\"name\":\"min-config\"}", AT_16},
-    {"min-config", "{\"name\":\"min-config\"}", AT_1000},
-    {"min-config", "{\"name\":\"min-config\"}", AT_10000},
-    {"least-loaded", "{\"name\":\"least-loaded\"}", AT_16},
-    {"least-loaded", "{\"name\":\"least-loaded\"}", AT_1000},
+/* A policy, and on how many of the sizes it runs. */
+static const struct run_policy {
+    const char *label, *policy;
+    size_t sizes;
+} run_policies[] = {
+    {"esg", "{\"name\":\"esg\"}", 1},
+    {"esg-frontier", FRONTIER, 3},
+    {"fifo", "{\"name\":\"fifo\"}", 3},
+    {"min-config", "{\"name\":\"min-config\"}", 3},
+    {"least-loaded", "{\"name\":\"least-loaded\"}", 2},
 };
 
 /* {"NAME": containers, …}: five a function and invoker, so that what is measured is the engine and
@@ -94,42 +92,45 @@ static void warm_containers(const char *invokers, char *text, size_t size)
         snprintf(text + used, size - used, "}");
 }
 
-static bool run_case(const struct run_case *test, double *requests_per_s, struct error *error)
+static bool run_case(const void *context, size_t which, struct bench_run *run, struct error *error)
 {
+    const struct run_policy *policy = context;
+    const struct run_size *size = &run_sizes[which];
     char initial[512];
-    warm_containers(test->invokers, initial, sizeof initial);
-    const struct override overrides[OVERRIDES + 1] = {{"policy", test->policy},
-                                                      {"requests", test->requests},
-                                                      {"cluster.invokers.0.count", test->invokers},
-                                                      {"arrivals", test->arrivals},
-                                                      {"platform.initial", initial},
-                                                      {"record", "summary"}};
-    struct bench_run run;
-    if (!bench_experiment("workloads/experiments/relaxed-heavy.json", overrides, OVERRIDES + 1,
-                          &run, error))
+    warm_containers(size->invokers, initial, sizeof initial);
+    const struct override overrides[OVERRIDES] = {{"policy", policy->policy},
+                                                  {"requests", size->requests},
+                                                  {"cluster.invokers.0.count", size->invokers},
+                                                  {"arrivals", size->arrivals},
+                                                  {"platform.initial", initial},
+                                                  {"record", "summary"}};
+    return bench_experiment("workloads/experiments/relaxed-heavy.json", overrides, OVERRIDES, run,
+                            error);
+}
+
+static bool bench_policy(const struct run_policy *policy, cJSON *result, struct error *error)
+{
+    struct bench_rounds rounds;
+    if (!bench_in_turn(&rounds, policy->sizes, run_case, policy, error))
         return false;
-    *requests_per_s = run.requests_per_s;
+    for (size_t i = 0; i < policy->sizes; i++) {
+        const char *invokers = run_sizes[i].invokers;
+        cJSON *rates = object_of(object_of(result, "requests_per_s"), policy->label);
+        cJSON_AddNumberToObject(rates, invokers, bench_rate(&rounds, i));
+        cJSON *setup = object_of(object_of(result, "requests_setup_s"), policy->label);
+        cJSON_AddNumberToObject(setup, invokers, rounds.runs[i][BENCH_ROUNDS - 1].setup_s);
+        if (i > 0)
+            cJSON_AddNumberToObject(
+                object_of(object_of(result, "requests_cost_ratio"), policy->label), invokers,
+                bench_cost_ratio(&rounds, i));
+    }
     return true;
 }
 
 bool bench_requests(cJSON *result, struct error *error)
 {
-    cJSON *object = object_of(result, "requests_per_s");
-    cJSON *ratios = object_of(result, "requests_cost_ratio");
-    double smallest = 0;
-    for (size_t i = 0; i < sizeof run_cases / sizeof *run_cases; i++) {
-        const struct run_case *test = &run_cases[i];
-        double rates[RUN_REPEATS];
-        for (int repeat = 0; repeat < RUN_REPEATS; repeat++)
-            if (!run_case(test, &rates[repeat], error))
-                return false;
-        double rate = gsl_stats_median(rates, 1, RUN_REPEATS);
-        cJSON_AddNumberToObject(object_of(object, test->label), test->invokers, rate);
-        if (i == 0 || strcmp(run_cases[i - 1].label, test->label) != 0)
-            smallest = rate;
-        else
-            cJSON_AddNumberToObject(object_of(ratios, test->label), test->invokers,
-                                    smallest / rate);
-    }
+    for (size_t i = 0; i < sizeof run_policies / sizeof *run_policies; i++)
+        if (!bench_policy(&run_policies[i], result, error))
+            return false;
     return true;
 }
