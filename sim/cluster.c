@@ -41,7 +41,7 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
     *invoker = (struct invoker_state){.free_vcpus = size.vcpus,
                                       .free_kb = size.memory_kb,
                                       .first_gpu = cluster->gpu_count,
-                                      .gpu_count = (uint32_t)group->gpu_count};
+                                      .gpu_count = (uint16_t)group->gpu_count};
     cluster->sizes[id] = size;
     cluster->capacity.vcpus += size.vcpus;
     cluster->capacity.memory_kb += size.memory_kb;
@@ -84,6 +84,9 @@ static void cluster_init_homes(struct cluster *cluster)
     }
 }
 
+/* Links from one cell's to the next one's. */
+enum { CELL_STEP = sizeof(struct warm_cell) / sizeof(struct fit_link) };
+
 /* Of `count` records of `size` bytes side by side: so many that no row lies across more lines than
  * it must. */
 static size_t row_stride(size_t count, size_t size)
@@ -95,35 +98,17 @@ static size_t row_stride(size_t count, size_t size)
     return count <= stride ? stride : (count + line - 1) / line * line;
 }
 
-/* Rows of links and, as words of the same size, of what idles. */
-static bool cluster_allocate_links(struct cluster *cluster)
-{
-    const size_t links = FIT_FUNCTION + (size_t)cluster->function_count;
-    _Static_assert(sizeof *cluster->links == sizeof *cluster->idle, "in one row");
-    cluster->mask_words = cluster->function_count / 64 + 1;
-    cluster->link_stride = row_stride(links + cluster->mask_words, sizeof *cluster->links);
-    uint64_t *rows = lines_allocate(cluster->invoker_count * cluster->link_stride, sizeof *rows);
-    if (rows == NULL)
-        return false;
-    cluster->links = (struct fit_link *)(void *)rows;
-    cluster->idle = rows + links;
-    for (size_t i = 0; i < cluster->invoker_count; i++)
-        memset(&cluster->idle[i * cluster->link_stride], 0,
-               cluster->mask_words * sizeof *cluster->idle);
-    return true;
-}
-
 static bool cluster_allocate(struct cluster *cluster, size_t gpus)
 {
     size_t n = cluster->invoker_count, f = cluster->function_count;
-    if (!cluster_allocate_links(cluster))
-        return false;
     cluster->sizes = calloc(n, sizeof *cluster->sizes);
     cluster->invokers = lines_allocate(n, sizeof *cluster->invokers);
     cluster->gpu_room = gpus;
     cluster->gpus = lines_allocate(gpus, sizeof *cluster->gpus);
-    cluster->warm_stride = row_stride(f, sizeof *cluster->warm);
-    cluster->warm = lines_allocate(n * cluster->warm_stride, sizeof *cluster->warm);
+    cluster->mask_words = cluster->function_count / 64 + 1;
+    cluster->idle_more = calloc(n * (cluster->mask_words - 1) + 1, sizeof *cluster->idle_more);
+    cluster->cell_stride = row_stride(FIT_FUNCTION + f, sizeof *cluster->cells);
+    cluster->cells = lines_allocate(n * cluster->cell_stride, sizeof *cluster->cells);
     cluster->rest = lines_allocate(n * f, sizeof *cluster->rest);
     cluster->filed = calloc(cluster->mask_words, sizeof *cluster->filed);
     cluster->idle_total = calloc(f, sizeof *cluster->idle_total);
@@ -134,10 +119,11 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus)
     cluster->dirty = calloc(n, sizeof *cluster->dirty);
     cluster->moved = calloc(n, sizeof *cluster->moved);
     return cluster->sizes != NULL && cluster->filed != NULL && cluster->invokers != NULL &&
-           cluster->gpus != NULL && cluster->warm != NULL && cluster->rest != NULL &&
-           cluster->idle_total != NULL && cluster->starting_total != NULL &&
-           cluster->home_first != NULL && cluster->home_step != NULL && cluster->memory != NULL &&
-           cluster->dirty != NULL && cluster->moved != NULL;
+           cluster->gpus != NULL && cluster->idle_more != NULL && cluster->cells != NULL &&
+           cluster->rest != NULL && cluster->idle_total != NULL &&
+           cluster->starting_total != NULL && cluster->home_first != NULL &&
+           cluster->home_step != NULL && cluster->memory != NULL && cluster->dirty != NULL &&
+           cluster->moved != NULL;
 }
 
 static void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
@@ -176,18 +162,18 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
     }
     /* Beyond 255 free vCPUs invokers are filed together: an order, not a limit. */
     vcpus = vcpus < 255 ? vcpus : 255;
-    bool ok =
-        cluster_allocate(cluster, gpus) &&
-        fit_index_init(&cluster->fit, cluster->links, cluster->link_stride, spec->invoker_count,
-                       FIT_FUNCTION + cluster->function_count, units, vcpus);
+    bool ok = cluster_allocate(cluster, gpus) &&
+              fit_index_init(&cluster->fit, &cluster->cells->link, cluster->cell_stride * CELL_STEP,
+                             CELL_STEP, spec->invoker_count, FIT_FUNCTION + cluster->function_count,
+                             units, vcpus);
     if (!ok)
         return cluster_fail(cluster, error);
     for (uint32_t f = 0; f < cluster->function_count; f++)
         cluster->memory[f] =
             (struct function_memory){kb_from_mb(workload->functions[f].host_memory_mb),
                                      kb_from_mb(workload->functions[f].gpu_weights_mb)};
-    for (size_t i = 0; i < spec->invoker_count * cluster->warm_stride; i++)
-        cluster->warm[i] = (struct warm_list){.idle_head = SIM_NONE};
+    for (size_t i = 0; i < spec->invoker_count * cluster->cell_stride; i++)
+        cluster->cells[i].list = (struct warm_list){.idle_head = SIM_NONE};
     for (size_t i = 0; i < (size_t)spec->invoker_count * cluster->function_count; i++)
         cluster->rest[i] = (struct warm_rest){.starting_head = SIM_NONE};
     uint32_t id = 0;
@@ -208,13 +194,13 @@ void cluster_clear(struct cluster *cluster)
     fit_index_clear(&cluster->fit);
     warm_index_clear(cluster);
     free(cluster->memory);
-    lines_free(cluster->links, cluster->invoker_count * cluster->link_stride,
-               sizeof *cluster->links);
+    lines_free(cluster->cells, cluster->invoker_count * cluster->cell_stride,
+               sizeof *cluster->cells);
+    free(cluster->idle_more);
     free(cluster->sizes);
     free(cluster->filed);
     lines_free(cluster->invokers, cluster->invoker_count, sizeof *cluster->invokers);
     lines_free(cluster->gpus, cluster->gpu_room, sizeof *cluster->gpus);
-    lines_free(cluster->warm, cluster->invoker_count * cluster->warm_stride, sizeof *cluster->warm);
     lines_free(cluster->rest, (size_t)cluster->invoker_count * cluster->function_count,
                sizeof *cluster->rest);
     free(cluster->idle_total);
@@ -417,7 +403,7 @@ static inline uint32_t list_later(const struct cluster *cluster, const struct wa
 static void idle_mark(struct cluster *cluster, uint32_t invoker, uint32_t function, bool idle)
 {
     const uint64_t bit = UINT64_C(1) << (function % 64);
-    uint64_t *word = &cluster->idle[invoker * cluster->link_stride + function / 64];
+    uint64_t *word = cluster_idle(cluster, invoker, function / 64);
     *word = idle ? *word | bit : *word & ~bit;
     cluster->invokers[invoker].changed |= bit;
 }
@@ -544,10 +530,9 @@ static void victim_consider(const struct cluster *cluster, struct victim *victim
 static uint32_t cluster_victim(const struct cluster *cluster, uint32_t invoker, uint32_t gpu,
                                uint32_t keep, bool ranked)
 {
-    const uint64_t *idle = &cluster->idle[invoker * cluster->link_stride];
     struct victim victim = {.id = SIM_NONE};
     for (uint32_t word = 0; word < cluster->mask_words; word++)
-        for (uint64_t bits = idle[word]; bits != 0; bits &= bits - 1) {
+        for (uint64_t bits = *cluster_idle(cluster, invoker, word); bits != 0; bits &= bits - 1) {
             const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
             const struct warm_list *list = cluster_warm(cluster, invoker, f);
             for (uint32_t id = cluster_idle_tail(cluster, invoker, f); id != SIM_NONE;

@@ -66,10 +66,12 @@ struct invoker_state {
     _Alignas(LINE) uint32_t free_vcpus;
     uint32_t batches; /* reserved and not released */
     int64_t free_kb, idle_kb;
-    uint32_t first_gpu, gpu_count;
-    uint64_t changed; /* bit f % 64: function f may have come to idle here, or to do so no more */
+    uint32_t first_gpu;
+    uint16_t gpu_count;
     bool dirty;       /* its filing in the indices is out of date */
     bool moved;       /* among cluster.moved */
+    uint64_t changed; /* bit f % 64: function f may have come to idle here, or to do so no more */
+    uint64_t idle;    /* cluster_idle of its first 64 functions */
     struct warm_standing standing;
 };
 
@@ -79,10 +81,17 @@ struct invoker_size {
     uint32_t vcpus;
 };
 
-/* What a use of a container of (invoker, function) looks at, many to a line. */
+/* What a use of a container of (invoker, function) looks at. */
 struct warm_list {
-    _Alignas(8) uint32_t idle_head; /* most recently used first */
+    uint32_t idle_head; /* most recently used first */
     uint32_t idle_count;
+};
+
+/* That and where the invoker stands in the function's index, which changes with it; several to a
+ * line. */
+struct warm_cell {
+    struct fit_link link;
+    struct warm_list list;
 };
 
 /* The rest of it: when containers start or go, or several idle. */
@@ -133,8 +142,9 @@ struct cluster {
     struct invoker_size *sizes; /* of each invoker */
     struct gpu_state *gpus;
     size_t gpu_room;
-    struct warm_list *warm; /* [invoker × warm_stride + function] */
-    size_t warm_stride;
+    /* A row of an invoker's, by its place in FIT_ALL (whose list is none), then by function. */
+    struct warm_cell *cells; /* [invoker × cell_stride + index] */
+    size_t cell_stride;
     struct warm_rest *rest;   /* [invoker × function_count + function] */
     uint32_t *idle_total;     /* per function */
     uint32_t *starting_total; /* per function: starting and unclaimed */
@@ -144,14 +154,11 @@ struct cluster {
     uint64_t next_serial;
     uint32_t idle_containers, starting_containers; /* all functions */
     uint64_t idles;                                /* times that a container became idle, so far */
-    /* A row of an invoker's links, in FIT_ALL, then in each function's index; then its `idle`. */
-    struct fit_link *links; /* [invoker × link_stride] */
-    size_t link_stride;
     struct fit_index fit;
     struct warm_place *moved; /* invokers that FIT_ALL still has where they were */
     uint32_t moved_count;
-    struct warm_function *by_function; /* invokers with an idle container of it */
-    uint64_t *idle; /* [invoker × link_stride] bit f: function f has idle containers there */
+    struct warm_function *by_function;    /* invokers with an idle container of it */
+    uint64_t *idle_more;                  /* [invoker × (mask_words - 1)] see cluster_idle */
     struct warm_filed *filed;             /* [mask_words] */
     uint32_t mask_words, filed_functions; /* of `filed` and of one invoker's `idle`; in `filed` */
     uint32_t *dirty;
@@ -178,7 +185,14 @@ struct cluster {
 static inline struct warm_list *cluster_warm(const struct cluster *cluster, uint32_t invoker,
                                              uint32_t function)
 {
-    return &cluster->warm[invoker * cluster->warm_stride + function];
+    return &cluster->cells[invoker * cluster->cell_stride + FIT_FUNCTION + function].list;
+}
+
+/* Bit f: function 64 × word + f has idle containers there. */
+static inline uint64_t *cluster_idle(const struct cluster *cluster, uint32_t invoker, uint32_t word)
+{
+    return word == 0 ? &cluster->invokers[invoker].idle
+                     : &cluster->idle_more[(size_t)invoker * (cluster->mask_words - 1) + word - 1];
 }
 
 static inline struct warm_rest *cluster_rest(const struct cluster *cluster, uint32_t invoker,

@@ -8,7 +8,7 @@
 
 /* ---- Start and end -------------------------------------------------------------------------- */
 
-bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stride,
+bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stride, size_t step,
                     uint32_t invokers, uint32_t indices, uint32_t units, uint32_t vcpus)
 {
     const size_t buckets = ((size_t)units + 1) * ((size_t)vcpus + 1);
@@ -19,7 +19,8 @@ bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stri
                                 .lanes = (indices + lanes_a_line - 1) / lanes_a_line * lanes_a_line,
                                 .mask_words = vcpus / 64 + 1,
                                 .links = links,
-                                .stride = stride};
+                                .stride = stride,
+                                .step = step};
     index->buckets = calloc(buckets, sizeof *index->buckets);
     index->counts = calloc(buckets * indices, sizeof *index->counts);
     index->mask =
@@ -28,7 +29,7 @@ bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stri
         return false;
     for (size_t i = 0; i < invokers; i++)
         for (uint32_t which = 0; which < indices; which++)
-            links[i * stride + which] = (struct fit_link){SIM_NONE, SIM_NONE};
+            links[i * stride + which * step] = (struct fit_link){SIM_NONE, SIM_NONE};
     return true;
 }
 
@@ -61,6 +62,12 @@ void fit_index_clear(struct fit_index *index)
     *index = (struct fit_index){0};
 }
 
+static inline struct fit_link *fit_index_link(const struct fit_index *index, uint32_t which,
+                                              uint32_t invoker)
+{
+    return &index->links[invoker * index->stride + which * index->step];
+}
+
 /* ---- Room in a bucket ------------------------------------------------------------------------ */
 
 /* The positions of word `word` that some index uses. */
@@ -79,7 +86,6 @@ static void position_move(struct fit_index *index, struct fit_bucket *bucket, ui
                           uint32_t to)
 {
     const uint32_t invoker = bucket->invokers[from];
-    struct fit_link *links = &index->links[invoker * index->stride];
     uint64_t *source = &bucket->members[(size_t)(from / 64) * index->lanes];
     uint64_t *target = &bucket->members[(size_t)(to / 64) * index->lanes];
     bucket->invokers[to] = invoker;
@@ -88,7 +94,7 @@ static void position_move(struct fit_index *index, struct fit_bucket *bucket, ui
             continue;
         source[which] &= ~(UINT64_C(1) << (from % 64));
         target[which] |= UINT64_C(1) << (to % 64);
-        links[which].position = to;
+        fit_index_link(index, which, invoker)->position = to;
     }
 }
 
@@ -151,12 +157,6 @@ static bool bucket_make_room(struct fit_index *index, struct fit_bucket *bucket)
 }
 
 /* ---- Filing ---------------------------------------------------------------------------------- */
-
-static inline struct fit_link *fit_index_link(const struct fit_index *index, uint32_t which,
-                                              uint32_t invoker)
-{
-    return &index->links[invoker * index->stride + which];
-}
 
 /* What tells of a position; each array from the first index on. */
 struct fit_spot {

@@ -52,13 +52,14 @@ struct fit_index {
     struct fit_bucket *buckets; /* [(units + 1) × (vcpus + 1)] */
     uint32_t *counts;           /* [bucket × indices + index] invokers filed */
     uint64_t *mask;             /* [index][units + 1][mask_words] buckets that are not empty */
-    struct fit_link *links;     /* the caller's; of invoker i: links[i × stride + index] */
-    size_t stride;
+    struct fit_link *links;     /* the caller's; of invoker i: links[i × stride + index × step] */
+    size_t stride, step;
 };
 
 /* Empty indices through `links`, which stay the caller's and outlive them: invoker i < `invokers`
- * has `indices` of them from links[i × stride]. False when out of memory. */
-bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stride,
+ * has `indices` of them, each `step` after the one before, from links[i × stride]. False when out
+ * of memory. */
+bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stride, size_t step,
                     uint32_t invokers, uint32_t indices, uint32_t units, uint32_t vcpus);
 void fit_index_clear(struct fit_index *index);
 

@@ -15,7 +15,7 @@ enum { BATCHES_FEW = 512 };
 
 /* Of what stands together only a part may be looked at: the executions that share a GPU as a rule,
  * and of rows only the short ones. */
-enum { WORK_LINES = 4, ROW_LINES = 4, LINK_LINES = 2 };
+enum { WORK_LINES = 4, ROW_LINES = 4 };
 
 static inline void fetch(const void *object, size_t bytes)
 {
@@ -38,27 +38,16 @@ static inline void fetch_subject(const struct platform *platform, uint16_t kind,
         fetch(&platform->cluster.containers[subject], LINE);
 }
 
-/* What idles on the invoker: all of it where that is little, else of the function. */
-static inline void fetch_warm(const struct cluster *cluster, uint32_t invoker, uint32_t function)
+/* What idles on the invoker, and where that is filed: all of it where that is little, else of the
+ * function. */
+static inline void fetch_cells(const struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
-    const size_t width = cluster->function_count * sizeof *cluster->warm;
+    const struct warm_cell *row = &cluster->cells[invoker * cluster->cell_stride];
+    const size_t width = cluster->cell_stride * sizeof *row;
     if (width <= ROW_LINES * (size_t)LINE)
-        fetch(cluster_warm(cluster, invoker, 0), width);
-    else
-        fetch(cluster_warm(cluster, invoker, function), sizeof *cluster->warm);
-}
-
-/* The invoker's row of links: all of it where that is little, else what tells of the function. */
-static inline void fetch_links(const struct cluster *cluster, uint32_t invoker, uint32_t function)
-{
-    const struct fit_link *row = &cluster->links[invoker * cluster->link_stride];
-    const size_t width = cluster->link_stride * sizeof *row;
-    if (width <= LINK_LINES * (size_t)LINE) {
         fetch(row, width);
-        return;
-    }
-    fetch(&row[FIT_FUNCTION + function], sizeof *row);
-    fetch(&cluster->idle[invoker * cluster->link_stride + function / 64], sizeof *cluster->idle);
+    else
+        fetch(&row[FIT_FUNCTION + function], sizeof *row);
 }
 
 /* All jobs of the request where they are few, else the one. */
@@ -81,8 +70,7 @@ static inline void fetch_of_batch(const struct platform *platform, const struct 
     fetch_jobs(platform, batch->first_job);
     fetch(job_request(platform, batch->first_job), sizeof *platform->requests);
     fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
-    fetch_warm(cluster, batch->invoker, batch_function(platform, batch));
-    fetch_links(cluster, batch->invoker, batch_function(platform, batch));
+    fetch_cells(cluster, batch->invoker, batch_function(platform, batch));
     if (batch->gpu != SIM_NONE) {
         fetch(&cluster->gpus[batch->gpu], sizeof *cluster->gpus);
         fetch(&platform->gpu_work[batch->gpu], WORK_LINES * (size_t)LINE);
@@ -134,7 +122,7 @@ void lookahead_dispatch(const struct platform *platform, uint32_t function,
         return;
     if (placement->container != SIM_NONE)
         fetch(&cluster->containers[placement->container], LINE);
-    fetch_links(cluster, placement->invoker, function);
+    fetch_cells(cluster, placement->invoker, function);
     if (placement->gpu != SIM_NONE)
         fetch(&platform->gpu_work[placement->gpu], WORK_LINES * (size_t)LINE);
 }

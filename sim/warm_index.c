@@ -6,7 +6,7 @@
 
 static struct fit_link *link_of(const struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
-    return &cluster->links[invoker * cluster->link_stride + FIT_FUNCTION + function];
+    return &cluster->cells[invoker * cluster->cell_stride + FIT_FUNCTION + function].link;
 }
 
 /* ---- Standings ------------------------------------------------------------------------------ */
@@ -265,16 +265,16 @@ static bool members_change(struct cluster *cluster, uint32_t invoker, uint64_t f
 /* In the indices of the functions that are idle here, of those that are filed. */
 static bool filed_move(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
 {
-    const uint64_t *idle = &cluster->idle[invoker * cluster->link_stride];
     struct fit_index *fit = &cluster->fit;
     bool ok = true;
     for (uint32_t word = 0; word < cluster->mask_words; word++) {
         const struct warm_filed *filed = &cluster->filed[word];
+        const uint64_t idle = *cluster_idle(cluster, invoker, word);
         const uint32_t first = FIT_FUNCTION + word * 64;
-        const uint64_t on_gpu = idle[word] & filed->on_gpu, on_cpu = idle[word] & filed->on_cpu;
+        const uint64_t on_gpu = idle & filed->on_gpu, on_cpu = idle & filed->on_cpu;
         ok = ok && fit_index_file_set(fit, first, on_gpu, invoker, headroom, vcpus) &&
              fit_index_file_set(fit, first, on_cpu, invoker, 0, vcpus);
-        for (uint64_t bits = idle[word] & filed->always; bits != 0; bits &= bits - 1) {
+        for (uint64_t bits = idle & filed->always; bits != 0; bits &= bits - 1) {
             const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
             const uint32_t here = warm_headroom(cluster, cluster_warm(cluster, invoker, f));
             ok = ok && fit_index_file(fit, FIT_FUNCTION + f, invoker, here, vcpus);

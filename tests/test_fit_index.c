@@ -36,8 +36,8 @@ static struct fixture *fixture_make(uint32_t invokers, uint32_t indices, uint32_
     assert_non_null(fixture);
     fixture->invokers = invokers;
     random_stream_open(&fixture->random, 5, RANDOM_TEST, invokers, indices);
-    assert_true(
-        fit_index_init(&fixture->index, fixture->links, STRIDE, invokers, indices, units, vcpus));
+    assert_true(fit_index_init(&fixture->index, fixture->links, STRIDE, 1, invokers, indices, units,
+                               vcpus));
     return fixture;
 }
 
