@@ -17,14 +17,6 @@ enum { BATCHES_FEW = 512 };
  * and of rows only the short ones. */
 enum { WORK_LINES = 4, ROW_LINES = 4 };
 
-static inline void fetch(const void *object, size_t bytes)
-{
-    /* A function without any effect is one that the compiler leaves out. */
-    __asm__ volatile("");
-    for (size_t at = 0; at < bytes; at += LINE)
-        __builtin_prefetch((const char *)object + at);
-}
-
 static inline bool is_of_batch(uint16_t kind)
 {
     return kind == EVENT_BATCH_START || kind == EVENT_BATCH_FINISH;
@@ -33,9 +25,9 @@ static inline bool is_of_batch(uint16_t kind)
 static inline void fetch_subject(const struct platform *platform, uint16_t kind, uint32_t subject)
 {
     if (is_of_batch(kind))
-        fetch(&platform->batches[subject], sizeof *platform->batches);
+        lines_fetch(&platform->batches[subject], sizeof *platform->batches);
     else if (kind == EVENT_CONTAINER_EXPIRY)
-        fetch(&platform->cluster.containers[subject], LINE);
+        lines_fetch(&platform->cluster.containers[subject], LINE);
 }
 
 /* What idles on the invoker, and where that is filed: all of it where that is little, else of the
@@ -45,9 +37,9 @@ static inline void fetch_cells(const struct cluster *cluster, uint32_t invoker, 
     const struct warm_cell *row = &cluster->cells[invoker * cluster->cell_stride];
     const size_t width = cluster->cell_stride * sizeof *row;
     if (width <= ROW_LINES * (size_t)LINE)
-        fetch(row, width);
+        lines_fetch(row, width);
     else
-        fetch(&row[FIT_FUNCTION + function], sizeof *row);
+        lines_fetch(&row[FIT_FUNCTION + function], sizeof *row);
 }
 
 /* All jobs of the request where they are few, else the one. */
@@ -55,9 +47,9 @@ static inline void fetch_jobs(const struct platform *platform, uint32_t job)
 {
     const size_t width = platform->stride * sizeof *platform->jobs;
     if (width <= ROW_LINES * (size_t)LINE)
-        fetch(&platform->jobs[job & ~(platform->stride - 1)], width);
+        lines_fetch(&platform->jobs[job & ~(platform->stride - 1)], width);
     else
-        fetch(&platform->jobs[job], sizeof *platform->jobs);
+        lines_fetch(&platform->jobs[job], sizeof *platform->jobs);
 }
 
 /* All that start and end of the batch look at of which the batch tells where it is. */
@@ -66,14 +58,14 @@ static inline void fetch_of_batch(const struct platform *platform, const struct 
     const struct cluster *cluster = &platform->cluster;
     if (batch->jobs == 0)
         return;
-    fetch(&cluster->containers[batch->container], LINE);
+    lines_fetch(&cluster->containers[batch->container], LINE);
     fetch_jobs(platform, batch->first_job);
-    fetch(job_request(platform, batch->first_job), sizeof *platform->requests);
-    fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
+    lines_fetch(job_request(platform, batch->first_job), sizeof *platform->requests);
+    lines_fetch(&cluster->invokers[batch->invoker], sizeof *cluster->invokers);
     fetch_cells(cluster, batch->invoker, batch_function(platform, batch));
     if (batch->gpu != SIM_NONE) {
-        fetch(&cluster->gpus[batch->gpu], sizeof *cluster->gpus);
-        fetch(&platform->gpu_work[batch->gpu], WORK_LINES * (size_t)LINE);
+        lines_fetch(&cluster->gpus[batch->gpu], sizeof *cluster->gpus);
+        lines_fetch(&platform->gpu_work[batch->gpu], WORK_LINES * (size_t)LINE);
     }
 }
 
@@ -81,7 +73,7 @@ static inline void fetch_idle(const struct cluster *cluster, uint32_t invoker, u
 {
     const uint32_t idle = cluster_warm(cluster, invoker, function)->idle_head;
     if (idle != SIM_NONE)
-        fetch(&cluster->containers[idle], LINE);
+        lines_fetch(&cluster->containers[idle], LINE);
 }
 
 /* The idle containers that the next stages find where this one ends. */
@@ -121,8 +113,8 @@ void lookahead_dispatch(const struct platform *platform, uint32_t function,
     if (platform->running_batches < BATCHES_FEW)
         return;
     if (placement->container != SIM_NONE)
-        fetch(&cluster->containers[placement->container], LINE);
+        lines_fetch(&cluster->containers[placement->container], LINE);
     fetch_cells(cluster, placement->invoker, function);
     if (placement->gpu != SIM_NONE)
-        fetch(&platform->gpu_work[placement->gpu], WORK_LINES * (size_t)LINE);
+        lines_fetch(&platform->gpu_work[placement->gpu], WORK_LINES * (size_t)LINE);
 }
