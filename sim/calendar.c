@@ -129,6 +129,12 @@ static inline void heap_replace(calendar_key *heap, size_t length, size_t top, c
     heap_raise(heap, heap_sink_hole(heap, length, top), top, key);
 }
 
+/* Does the key come before all that stand below the root? */
+static inline bool heap_is_first(const calendar_key *heap, calendar_key key)
+{
+    return key < heap[1] && key < heap[2] && key < heap[3] && key < heap[4];
+}
+
 static void heap_close_hole(struct calendar *calendar)
 {
     calendar_key *heap = calendar->heap;
@@ -448,7 +454,11 @@ static inline bool heap_insert(struct calendar *calendar, calendar_key key)
                calendar_fail(calendar, "out of memory for the event calendar");
     if (calendar->hole) {
         calendar->hole = false;
-        heap_replace(calendar->heap, calendar->length, 0, key);
+        /* What is to happen at once mostly happens next. */
+        if (key_time(key) == calendar->now && heap_is_first(calendar->heap, key))
+            calendar->heap[0] = key;
+        else
+            heap_replace(calendar->heap, calendar->length, 0, key);
     } else {
         heap_raise(calendar->heap, calendar->length++, 0, key);
     }

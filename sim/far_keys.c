@@ -101,23 +101,35 @@ static inline void far_place(const struct far_keys *far, uint64_t time, unsigned
     *digit = (unsigned)(time >> (FAR_DIGIT_BITS * *level)) & (FAR_DIGITS - 1);
 }
 
-bool far_keys_add(struct far_keys *far, calendar_key key)
+/* Another chunk for the bucket, which has none or full ones; false when out of memory. Apart, so
+ * that what is done with every key keeps few registers. */
+static __attribute__((noinline)) bool bucket_extend(struct far_keys *far, uint32_t *head)
+{
+    const uint32_t id = chunk_take(far, *head);
+    if (id == NO_CHUNK)
+        return false;
+    *head = id;
+    return true;
+}
+
+static inline bool key_file(struct far_keys *far, calendar_key key)
 {
     unsigned level, digit;
     far_place(far, (uint64_t)(key >> 64), &level, &digit);
     uint32_t *head = &far->head[level][digit];
     const uint32_t place = far->in_bucket[level][digit] % FAR_CHUNK_KEYS;
-    if (place == 0) { /* there is none, or it is full */
-        uint32_t id = chunk_take(far, *head);
-        if (id == NO_CHUNK)
-            return false;
-        *head = id;
-    }
+    if (place == 0 && !bucket_extend(far, head))
+        return false;
     far->chunks[*head].keys[place] = key;
     far->in_bucket[level][digit]++;
     far->mask[level] |= UINT64_C(1) << digit;
     far->count++;
     return true;
+}
+
+bool far_keys_add(struct far_keys *far, calendar_key key)
+{
+    return key_file(far, key);
 }
 
 /* Keys in the first chunk of a bucket of so many. */
@@ -167,7 +179,7 @@ static bool bucket_split(struct far_keys *far, unsigned level, unsigned digit)
     for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS) {
         ahead = chunk_fetch(far, ahead);
         for (uint32_t i = 0; i < held; i++)
-            (void)far_keys_add(far, far->chunks[id].keys[i]); /* the room is there */
+            (void)key_file(far, far->chunks[id].keys[i]); /* the room is there */
     }
     return true;
 }

@@ -8,10 +8,15 @@
 
 /* ---- Start and end -------------------------------------------------------------------------- */
 
+/* Columns are rounded up, so that neither row nor column of a bucket takes a division. */
+static size_t bucket_count(const struct fit_index *index)
+{
+    return ((size_t)index->units + 1) << index->column_bits;
+}
+
 bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stride, size_t step,
                     uint32_t invokers, uint32_t indices, uint32_t units, uint32_t vcpus)
 {
-    const size_t buckets = ((size_t)units + 1) * ((size_t)vcpus + 1);
     const uint32_t lanes_a_line = LINE / sizeof(uint64_t);
     *index = (struct fit_index){.units = units,
                                 .vcpus = vcpus,
@@ -21,6 +26,9 @@ bool fit_index_init(struct fit_index *index, struct fit_link *links, size_t stri
                                 .links = links,
                                 .stride = stride,
                                 .step = step};
+    while (index->vcpus >> index->column_bits != 0)
+        index->column_bits++;
+    const size_t buckets = bucket_count(index);
     index->buckets = calloc(buckets, sizeof *index->buckets);
     index->counts = calloc(buckets * indices, sizeof *index->counts);
     index->mask =
@@ -53,8 +61,7 @@ static void bucket_clear(const struct fit_index *index, struct fit_bucket *bucke
 
 void fit_index_clear(struct fit_index *index)
 {
-    const size_t buckets = ((size_t)index->units + 1) * ((size_t)index->vcpus + 1);
-    for (size_t b = 0; index->buckets != NULL && b < buckets; b++)
+    for (size_t b = 0; index->buckets != NULL && b < bucket_count(index); b++)
         bucket_clear(index, &index->buckets[b]);
     free(index->buckets);
     free(index->counts);
@@ -181,7 +188,8 @@ static inline struct fit_spot spot_of(const struct fit_index *index, struct fit_
 /* The bucket is no longer empty in index `which`, or has become so. */
 static void fit_index_mark(struct fit_index *index, uint32_t which, uint32_t bucket)
 {
-    const uint32_t row = bucket / (index->vcpus + 1), column = bucket % (index->vcpus + 1);
+    const uint32_t row = bucket >> index->column_bits;
+    const uint32_t column = bucket & ((UINT32_C(1) << index->column_bits) - 1);
     const size_t rows = (size_t)which * (index->units + 1) + row;
     index->mask[rows * index->mask_words + column / 64] ^= UINT64_C(1) << (column % 64);
 }
@@ -258,7 +266,7 @@ bool fit_index_file_set(struct fit_index *index, uint32_t first, uint64_t set, u
                         uint32_t headroom, uint32_t free_vcpus)
 {
     const uint32_t column = free_vcpus < index->vcpus ? free_vcpus : index->vcpus;
-    struct fit_link to = {.bucket = headroom * (index->vcpus + 1) + column};
+    struct fit_link to = {.bucket = headroom << index->column_bits | column};
     set = indices_leave(index, first, set, invoker, to.bucket);
     if (set == 0)
         return true;
@@ -326,7 +334,7 @@ static uint32_t fit_index_scan_row(const struct fit_index *index, uint32_t which
         if (w == column / 64)
             word &= ~UINT64_C(0) << (column % 64);
         if (word != 0)
-            return row * (index->vcpus + 1) + w * 64 + (uint32_t)__builtin_ctzll(word);
+            return (row << index->column_bits) + w * 64 + (uint32_t)__builtin_ctzll(word);
     }
     return SIM_NONE;
 }
@@ -334,7 +342,6 @@ static uint32_t fit_index_scan_row(const struct fit_index *index, uint32_t which
 uint32_t fit_index_next(const struct fit_index *index, uint32_t which, uint32_t need_units,
                         uint32_t need_vcpus, uint32_t cursor)
 {
-    const uint32_t columns = index->vcpus + 1;
     const uint32_t column = need_vcpus < index->vcpus ? need_vcpus : index->vcpus;
     uint32_t row = need_units, from = column;
     if (cursor != SIM_NONE) {
@@ -343,11 +350,12 @@ uint32_t fit_index_next(const struct fit_index *index, uint32_t which, uint32_t 
             bucket_last(index, &index->buckets[link->bucket], which, link->position);
         if (next != SIM_NONE)
             return next;
-        row = link->bucket / columns;
-        from = link->bucket % columns + 1;
+        row = link->bucket >> index->column_bits;
+        from = (link->bucket & ((UINT32_C(1) << index->column_bits) - 1)) + 1;
     }
     for (; row <= index->units; row++, from = column) {
-        const uint32_t id = from < columns ? fit_index_scan_row(index, which, row, from) : SIM_NONE;
+        const uint32_t id =
+            from <= index->vcpus ? fit_index_scan_row(index, which, row, from) : SIM_NONE;
         if (id != SIM_NONE)
             return bucket_last(index, &index->buckets[id], which, index->buckets[id].used);
     }

@@ -49,7 +49,8 @@ struct fit_index {
     uint32_t indices;           /* numbered from 0 */
     uint32_t lanes;             /* `indices`, rounded up so that lanes fill whole cache lines */
     uint32_t mask_words;        /* 64-bit words of one row's mask */
-    struct fit_bucket *buckets; /* [(units + 1) × (vcpus + 1)] */
+    uint32_t column_bits;       /* of a bucket's number: its free vCPUs; above them, its headroom */
+    struct fit_bucket *buckets; /* [(units + 1) << column_bits] */
     uint32_t *counts;           /* [bucket × indices + index] invokers filed */
     uint64_t *mask;             /* [index][units + 1][mask_words] buckets that are not empty */
     struct fit_link *links;     /* the caller's; of invoker i: links[i × stride + index × step] */

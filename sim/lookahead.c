@@ -101,7 +101,7 @@ void lookahead(struct platform *platform)
     for (size_t i = 0; i < count; i++)
         if (is_of_batch(kinds[i]))
             fetch_of_batch(platform, &platform->batches[subjects[i]]);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && platform->stride > 1; i++)
         if (is_of_batch(kinds[i]))
             fetch_successors(platform, &platform->batches[subjects[i]]);
 }

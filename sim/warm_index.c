@@ -272,8 +272,10 @@ static bool filed_move(struct cluster *cluster, uint32_t invoker, uint32_t headr
         const uint64_t idle = *cluster_idle(cluster, invoker, word);
         const uint32_t first = FIT_FUNCTION + word * 64;
         const uint64_t on_gpu = idle & filed->on_gpu, on_cpu = idle & filed->on_cpu;
-        ok = ok && fit_index_file_set(fit, first, on_gpu, invoker, headroom, vcpus) &&
-             fit_index_file_set(fit, first, on_cpu, invoker, 0, vcpus);
+        if (on_gpu != 0)
+            ok = ok && fit_index_file_set(fit, first, on_gpu, invoker, headroom, vcpus);
+        if (on_cpu != 0)
+            ok = ok && fit_index_file_set(fit, first, on_cpu, invoker, 0, vcpus);
         for (uint64_t bits = idle & filed->always; bits != 0; bits &= bits - 1) {
             const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
             const uint32_t here = warm_headroom(cluster, cluster_warm(cluster, invoker, f));

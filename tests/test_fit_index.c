@@ -55,9 +55,15 @@ static uint32_t draw(struct fixture *fixture, uint32_t below)
 static uint32_t positions_used(const struct fixture *fixture)
 {
     uint32_t used = 0;
-    for (uint32_t b = 0; b < (fixture->index.units + 1) * (fixture->index.vcpus + 1); b++)
+    for (uint32_t b = 0; b < (fixture->index.units + 1) << fixture->index.column_bits; b++)
         used += fixture->index.buckets[b].used;
     return used;
+}
+
+static const struct fit_bucket *bucket_of(const struct fixture *fixture, uint32_t headroom,
+                                          uint32_t vcpus)
+{
+    return &fixture->index.buckets[headroom << fixture->index.column_bits | vcpus];
 }
 
 static void file_set(struct fixture *fixture, uint32_t set, uint32_t invoker, uint32_t headroom,
@@ -191,7 +197,7 @@ static void the_order_outlives_the_positions(void **state)
         for (uint32_t which = 0; which < 1 + i % 4; which++)
             file(fixture, which, i, 0, 0);
     for (int step = 0; step < 60000; step++) {
-        const uint32_t capacity = fixture->index.buckets[0].capacity;
+        const uint32_t capacity = bucket_of(fixture, 0, 0)->capacity;
         const uint32_t i = draw(fixture, 50), headroom = draw(fixture, 2);
         if (step == 30000) /* the crowd leaves, so that few are left of many positions */
             for (uint32_t k = 60; k < INVOKERS_MOST; k++)
@@ -199,14 +205,14 @@ static void the_order_outlives_the_positions(void **state)
                     unfile(fixture, which, k);
         for (uint32_t which = 0; which < 4; which++)
             file(fixture, which, i, headroom, 0);
-        grown += fixture->index.buckets[0].capacity > capacity;
+        grown += bucket_of(fixture, 0, 0)->capacity > capacity;
         if (step % 500 == 0)
             assert_all_walks(fixture);
     }
     assert_all_walks(fixture);
     assert_true(grown > 0 && fixture->packed > 3);
     /* 50 invokers in two buckets: the one that the crowd never saw has stayed small. */
-    assert_true(fixture->index.buckets[1].capacity <= 2 * FIT_SPARSE * 64);
+    assert_true(bucket_of(fixture, 0, 1)->capacity <= 2 * FIT_SPARSE * 64);
     fixture_free(fixture);
 }
 
@@ -226,7 +232,7 @@ static void a_walk_finds_the_few_among_the_many(void **state)
             }
         assert_all_walks(fixture);
     }
-    assert_true(fixture->index.buckets[0].capacity > 4096); /* several words of words */
+    assert_true(bucket_of(fixture, 0, 0)->capacity > 4096); /* several words of words */
     fixture_free(fixture);
 }
 
@@ -239,14 +245,14 @@ static void what_is_filed_together_has_one_position(void **state)
             for (uint32_t which = 0; which < 6; which++)
                 file(fixture, which, i, round % 3, 1);
     for (uint32_t headroom = 0; headroom < 3; headroom++)
-        assert_int_equal(fixture->index.buckets[headroom * 3 + 1].used, 16);
+        assert_int_equal(bucket_of(fixture, headroom, 1)->used, 16);
     /* Alone in one index: the others keep theirs, but for the one that came last. */
     unfile(fixture, 2, 3);
     file(fixture, 2, 3, 2, 1);
-    assert_int_equal(fixture->index.buckets[2 * 3 + 1].used, 17);
+    assert_int_equal(bucket_of(fixture, 2, 1)->used, 17);
     unfile(fixture, 4, 3);
     file(fixture, 4, 3, 2, 1);
-    assert_int_equal(fixture->index.buckets[2 * 3 + 1].used, 17);
+    assert_int_equal(bucket_of(fixture, 2, 1)->used, 17);
     assert_all_walks(fixture);
     fixture_free(fixture);
 }
