@@ -43,7 +43,9 @@ struct calendar {
     size_t length;      /* keys, stale ones and the hole included */
     size_t live;        /* pending events */
     bool hole;
-    bool refilled;  /* from `far`, since calendar_near was last asked */
+    bool refilled;     /* from `far`, since calendar_near was last asked */
+    uint32_t set_near; /* slots of events set to come before `far` since then, and the latest: */
+    uint32_t near[CALENDAR_NEAR_FEW];
     sim_time_t now; /* time of the last event popped */
     uint64_t next_sequence;
     struct slot *slots;
@@ -313,6 +315,13 @@ static bool heap_recall(struct calendar *calendar)
     return true;
 }
 
+/* The event will come before those that are far. */
+static inline void near_note(struct calendar *calendar, calendar_key key)
+{
+    if (calendar->horizon != UINT64_MAX && key_time(key) != calendar->now)
+        calendar->near[calendar->set_near++ % CALENDAR_NEAR_FEW] = key_slot(key);
+}
+
 /* Brings the next live key to the root; false where there is none. */
 static bool heap_settle(struct calendar *calendar)
 {
@@ -330,6 +339,7 @@ static bool heap_settle(struct calendar *calendar)
             return true;
         calendar_key later = slot_resume(calendar, key_slot(key));
         if ((uint64_t)(later >> 64) < calendar->horizon) {
+            near_note(calendar, later);
             heap_replace(calendar->heap, calendar->length, 0, later);
         } else {
             calendar->hole = true;
@@ -452,6 +462,7 @@ static inline bool heap_insert(struct calendar *calendar, calendar_key key)
     if ((uint64_t)(key >> 64) >= calendar->horizon)
         return far_keys_add(&calendar->far, key) ||
                calendar_fail(calendar, "out of memory for the event calendar");
+    near_note(calendar, key);
     if (calendar->hole) {
         calendar->hole = false;
         /* What is to happen at once mostly happens next. */
@@ -651,21 +662,33 @@ bool calendar_pop(struct calendar *calendar, struct event *event)
     return true;
 }
 
+/* What is known of the event in a slot that a key has named; false where there is none any more, or
+ * it comes later. */
+static inline bool slot_tell(const struct slot *slot, uint16_t *kind, uint32_t *subject)
+{
+    *kind = slot->kind;
+    *subject = slot->subject;
+    return slot_sequence(slot) != 0 && slot->time >= 0;
+}
+
 size_t calendar_near(struct calendar *calendar, uint16_t kinds[CALENDAR_NEAR_MOST],
                      uint32_t subjects[CALENDAR_NEAR_MOST])
 {
+    const size_t few =
+        calendar->set_near < CALENDAR_NEAR_FEW ? calendar->set_near : CALENDAR_NEAR_FEW;
     size_t found = 0;
-    if (!calendar->refilled)
-        return 0;
-    calendar->refilled = false;
-    for (size_t i = calendar->hole ? 1 : 0; i < calendar->length && found < CALENDAR_NEAR_MOST;
-         i++) {
-        const struct slot *slot = &calendar->slots[key_slot(calendar->heap[i])];
-        if (!key_is_live(calendar, calendar->heap[i]) || slot->time < 0)
-            continue;
-        kinds[found] = slot->kind;
-        subjects[found++] = slot->subject;
+    calendar->set_near = 0;
+    if (!calendar->refilled) {
+        for (size_t i = 0; i < few; i++)
+            found +=
+                slot_tell(&calendar->slots[calendar->near[i]], &kinds[found], &subjects[found]);
+        return found;
     }
+    calendar->refilled = false;
+    for (size_t i = calendar->hole ? 1 : 0; i < calendar->length && found < CALENDAR_NEAR_MOST; i++)
+        found += key_is_live(calendar, calendar->heap[i]) &&
+                 slot_tell(&calendar->slots[key_slot(calendar->heap[i])], &kinds[found],
+                           &subjects[found]);
     return found;
 }
 

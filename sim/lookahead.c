@@ -89,6 +89,27 @@ static inline void fetch_successors(const struct platform *platform, const struc
                    application->stages[stage->next[i]].function);
 }
 
+/* Of a few: what each step asks for will have come when the next event of the run is handled, and
+ * the next step is taken. */
+static void lookahead_few(struct platform *platform, const uint16_t *kinds,
+                          const uint32_t *subjects, size_t count)
+{
+    struct lookahead_steps *steps = &platform->steps;
+    for (size_t i = 0; i < steps->second_count; i++)
+        fetch_successors(platform, &platform->batches[steps->second[i]]);
+    for (size_t i = 0; i < steps->first_count; i++) {
+        fetch_of_batch(platform, &platform->batches[steps->first[i]]);
+        steps->second[i] = steps->first[i];
+    }
+    steps->second_count = steps->first_count;
+    steps->first_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        fetch_subject(platform, kinds[i], subjects[i]);
+        if (is_of_batch(kinds[i]))
+            steps->first[steps->first_count++] = subjects[i];
+    }
+}
+
 void lookahead(struct platform *platform)
 {
     uint16_t kinds[CALENDAR_NEAR_MOST];
@@ -96,6 +117,11 @@ void lookahead(struct platform *platform)
     const size_t count = calendar_near(platform->calendar, kinds, subjects);
     if (platform->running_batches < BATCHES_FEW)
         return;
+    if (count <= CALENDAR_NEAR_FEW) {
+        if (count + platform->steps.first_count + platform->steps.second_count > 0)
+            lookahead_few(platform, kinds, subjects, count);
+        return;
+    }
     for (size_t i = 0; i < count; i++)
         fetch_subject(platform, kinds[i], subjects[i]);
     for (size_t i = 0; i < count; i++)

@@ -214,6 +214,12 @@ struct keeping {
     uint32_t reload_capacity, reload_free;
 };
 
+/* Batches of which the lookahead has asked for the record, and for all that the record names. */
+struct lookahead_steps {
+    uint32_t first[CALENDAR_NEAR_FEW], second[CALENDAR_NEAR_FEW];
+    size_t first_count, second_count;
+};
+
 struct platform {
     const struct experiment *experiment;
     const struct workload *workload;
@@ -222,6 +228,7 @@ struct platform {
     const struct recorder *recorder;
     const struct backend *backend; /* where batches execute; NULL: as the model says */
     struct calendar *calendar;
+    struct lookahead_steps steps;
     struct cluster cluster;
     struct controller controller;
     struct metrics metrics;
