@@ -255,7 +255,7 @@ static double draw_noise(const struct platform *platform, uint64_t request, uint
     const uint64_t first = ahead->firsts.bits[0][place];
     double mean_ms = sim_to_ms(function->service_mean);
     if (function->service == SERVICE_EXPONENTIAL)
-        return sim_to_ms(sim_from_ms(random_exponential_of(random_uniform_of(first), mean_ms)));
+        return sim_to_ms(sim_from_ms(random_ahead_exponential(ahead, place, mean_ms)));
     struct random_stream stream;
     random_stream_open_known(&stream, seed, RANDOM_NOISE, request, stage,
                              (const uint64_t[]){first, ahead->firsts.bits[1][place]});

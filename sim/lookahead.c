@@ -114,9 +114,9 @@ void lookahead(struct platform *platform)
 {
     uint16_t kinds[CALENDAR_NEAR_MOST];
     uint32_t subjects[CALENDAR_NEAR_MOST];
-    const size_t count = calendar_near(platform->calendar, kinds, subjects);
     if (platform->running_batches < BATCHES_FEW)
         return;
+    const size_t count = calendar_near(platform->calendar, kinds, subjects);
     if (count <= CALENDAR_NEAR_FEW) {
         if (count + platform->steps.first_count + platform->steps.second_count > 0)
             lookahead_few(platform, kinds, subjects, count);

@@ -125,6 +125,28 @@ void random_firsts_draw(struct random_firsts *firsts, uint64_t seed, enum random
     memcpy(firsts->bits[1], outputs.second, sizeof outputs.second);
 }
 
+void random_ahead_log(struct random_ahead *ahead)
+{
+    for (uint32_t i = 0; i < RANDOM_BLOCKS_AHEAD; i++)
+        ahead->exponentials[i] =
+            random_exponential_of(random_uniform_of(ahead->firsts.bits[0][i]), 1);
+    ahead->logged = true;
+}
+
+void random_exponentials_open(struct random_exponentials *exponentials, uint64_t seed,
+                              enum random_purpose purpose, uint64_t a, uint32_t b)
+{
+    random_stream_open(&exponentials->stream, seed, purpose, a, b);
+    exponentials->next = RANDOM_EXPONENTIALS_AHEAD;
+}
+
+void random_exponentials_refill(struct random_exponentials *exponentials)
+{
+    for (uint32_t i = 0; i < RANDOM_EXPONENTIALS_AHEAD; i++)
+        exponentials->ahead[i] = random_exponential(&exponentials->stream, 1);
+    exponentials->next = 0;
+}
+
 double random_noise(struct random_stream *stream, double cv)
 {
     if (cv == 0)

@@ -15,6 +15,7 @@
 #define ESGSIM_SIM_RANDOM_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <gsl/gsl_rng.h>
@@ -43,7 +44,11 @@ extern const gsl_rng_type *const random_philox;
 
 /* A stream's first blocks are computed one by one, since most streams are read a few times at most;
  * a stream read on computes several at once, which costs a third per number. */
-enum { RANDOM_BLOCKS_ALONE = 2, RANDOM_BLOCKS_AHEAD = PHILOX_EIGHT };
+enum {
+    RANDOM_BLOCKS_ALONE = 2,
+    RANDOM_BLOCKS_AHEAD = PHILOX_EIGHT,
+    RANDOM_EXPONENTIALS_AHEAD = 16
+};
 
 /* A generator held by value: no allocation. Use `&stream.rng` with gsl_ran_*. Not copyable (the
  * gsl_rng points into the structure). */
@@ -84,6 +89,8 @@ void random_stream_open_known(struct random_stream *stream, uint64_t seed,
 struct random_ahead {
     uint64_t begin, end; /* of the streams drawn */
     struct random_firsts firsts;
+    bool logged; /* `exponentials` are those of `firsts` */
+    double exponentials[RANDOM_BLOCKS_AHEAD];
 };
 
 /* Which of `ahead->firsts` belongs to the stream (seed, purpose, a, b). */
@@ -94,8 +101,21 @@ static inline uint64_t random_ahead_place(struct random_ahead *ahead, uint64_t s
         random_firsts_draw(&ahead->firsts, seed, purpose, a, b);
         ahead->begin = a;
         ahead->end = a + RANDOM_BLOCKS_AHEAD;
+        ahead->logged = false;
     }
     return a - ahead->begin;
+}
+
+/* Makes `exponentials`, all at once; called by random_ahead_exponential. */
+void random_ahead_log(struct random_ahead *ahead);
+
+/* random_exponential_of the first output of the stream at that place. */
+static inline double random_ahead_exponential(struct random_ahead *ahead, uint64_t place,
+                                              double mean)
+{
+    if (!ahead->logged)
+        random_ahead_log(ahead);
+    return mean * ahead->exponentials[place];
 }
 
 /* The stream's first output. */
@@ -136,6 +156,28 @@ static inline double random_uniform(struct random_stream *stream)
 static inline double random_exponential(struct random_stream *stream, double mean)
 {
     return -mean * log(1 - random_uniform(stream));
+}
+
+/* A stream of nothing but exponentials, of which some are made at a time: the processor works on
+ * several logarithms at once, where a caller who waits for each has it work on one. */
+struct random_exponentials {
+    struct random_stream stream;
+    double ahead[RANDOM_EXPONENTIALS_AHEAD]; /* of mean 1 */
+    uint32_t next;
+};
+
+void random_exponentials_open(struct random_exponentials *exponentials, uint64_t seed,
+                              enum random_purpose purpose, uint64_t a, uint32_t b);
+
+/* Makes the next ones once all are handed out; called by random_exponentials_next. */
+void random_exponentials_refill(struct random_exponentials *exponentials);
+
+/* What random_exponential would give of the stream next. */
+static inline double random_exponentials_next(struct random_exponentials *exponentials, double mean)
+{
+    if (exponentials->next == RANDOM_EXPONENTIALS_AHEAD)
+        random_exponentials_refill(exponentials);
+    return mean * exponentials->ahead[exponentials->next++];
 }
 
 /* The same made of a uniform number, as GSL makes it. */

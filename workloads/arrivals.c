@@ -38,6 +38,14 @@ static double draw_interval(struct arrival_stream *stream)
         random_ahead_first(&stream->intervals, stream->seed, RANDOM_ARRIVAL, stream->request, 0));
 }
 
+/* The same as an exponential. */
+static double draw_exponential(struct arrival_stream *stream, double mean)
+{
+    const uint64_t place =
+        random_ahead_place(&stream->intervals, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
+    return random_ahead_exponential(&stream->intervals, place, mean);
+}
+
 /* ---- processes ---- */
 
 /* Moves the clock on; false where it would leave its range. */
@@ -62,8 +70,7 @@ static bool next_uniform(struct arrival_stream *stream, struct error *error)
 
 static bool next_poisson(struct arrival_stream *stream, struct error *error)
 {
-    double uniform = draw_interval(stream);
-    return advance(stream, random_exponential_of(uniform, (double)SIM_S / stream->spec->rate_per_s),
+    return advance(stream, draw_exponential(stream, (double)SIM_S / stream->spec->rate_per_s),
                    error);
 }
 
@@ -84,8 +91,7 @@ static bool enter_state(struct arrival_stream *stream, struct error *error)
  * many states lie between them, so that request n needs one draw of its own. */
 static bool next_mmpp(struct arrival_stream *stream, struct error *error)
 {
-    double uniform = draw_interval(stream);
-    double left = random_exponential_of(uniform, 1.0);
+    double left = draw_exponential(stream, 1.0);
     for (;;) {
         double rate = stream->spec->states[stream->state].rate_per_s / (double)SIM_S;
         double stay = (double)(stream->state_end - stream->now);

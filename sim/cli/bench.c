@@ -46,7 +46,7 @@ static const double mm1_utilisation = 0.9;
  * calendar: only departures pass through it. */
 struct mm1 {
     struct calendar *calendar;
-    struct random_stream arrivals, services;
+    struct random_exponentials arrivals, services;
     sim_time_t next_arrival;
     sim_time_t *queue; /* arrival times of the jobs in the system, a ring */
     size_t queue_mask, queue_first, queue_length;
@@ -71,8 +71,8 @@ static bool mm1_start(struct mm1 *mm1, uint64_t seed, struct error *error)
                         .queue_mask = MM1_QUEUE_START - 1};
     if (mm1->calendar == NULL || mm1->queue == NULL)
         return error_run(error, "mm1_jobs_per_s: out of memory");
-    random_stream_open(&mm1->arrivals, seed, RANDOM_ARRIVAL, 0, 0);
-    random_stream_open(&mm1->services, seed, RANDOM_NOISE, 0, 0);
+    random_exponentials_open(&mm1->arrivals, seed, RANDOM_ARRIVAL, 0, 0);
+    random_exponentials_open(&mm1->services, seed, RANDOM_NOISE, 0, 0);
     return true;
 }
 
@@ -105,7 +105,7 @@ static inline void mm1_account(struct mm1 *mm1, sim_time_t now)
 
 static inline void mm1_serve(struct mm1 *mm1, sim_time_t now)
 {
-    sim_time_t service = duration_ns(random_exponential(&mm1->services, (double)SIM_S));
+    sim_time_t service = duration_ns(random_exponentials_next(&mm1->services, (double)SIM_S));
     calendar_push(mm1->calendar, now + service, EVENT_DEPARTURE, 0);
 }
 
@@ -138,12 +138,12 @@ static bool mm1_simulate(struct mm1 *mm1, uint64_t arrivals, struct error *error
 {
     const double interval_ns = (double)SIM_S / mm1_utilisation;
     uint64_t to_come = arrivals;
-    sim_time_t arrival = duration_ns(random_exponential(&mm1->arrivals, interval_ns));
+    sim_time_t arrival = duration_ns(random_exponentials_next(&mm1->arrivals, interval_ns));
     while (mm1->finished < arrivals) {
         if (arrival <= calendar_next_time(mm1->calendar)) {
             if (!mm1_arrive(mm1, arrival))
                 return error_run(error, "mm1_jobs_per_s: out of memory");
-            arrival += duration_ns(random_exponential(&mm1->arrivals, interval_ns));
+            arrival += duration_ns(random_exponentials_next(&mm1->arrivals, interval_ns));
             if (--to_come == 0)
                 arrival = INT64_MAX;
         } else {
@@ -190,16 +190,16 @@ static bool hold_rate(uint32_t pending, double *rate, struct error *error)
     struct calendar *calendar = calendar_create(pending);
     if (calendar == NULL)
         return error_run(error, "hold_events_per_s: out of memory");
-    struct random_stream delays;
-    random_stream_open(&delays, 1, RANDOM_TEST, pending, 0);
+    struct random_exponentials delays;
+    random_exponentials_open(&delays, 1, RANDOM_TEST, pending, 0);
     const double mean_ns = (double)SIM_S;
     for (uint32_t i = 0; i < pending; i++)
-        calendar_push(calendar, duration_ns(random_exponential(&delays, mean_ns)), 0, i);
+        calendar_push(calendar, duration_ns(random_exponentials_next(&delays, mean_ns)), 0, i);
     double start = seconds_now();
     for (uint32_t i = 0; i < HOLD_EVENTS; i++) {
         struct event event;
         calendar_pop(calendar, &event);
-        sim_time_t delay = duration_ns(random_exponential(&delays, mean_ns));
+        sim_time_t delay = duration_ns(random_exponentials_next(&delays, mean_ns));
         calendar_push(calendar, event.time + delay, event.kind, event.subject);
     }
     *rate = HOLD_EVENTS / (seconds_now() - start);
