@@ -313,6 +313,22 @@ static void what_is_drawn_ahead_is_each_streams_own_in_any_order(void **state)
         random_stream_open(&stream, 9, RANDOM_TEST, order[i], 2);
         uint64_t first = random_ahead_first(&ahead, 9, RANDOM_TEST, order[i], 2);
         assert_true(first == random_uint64(&stream));
+        uint64_t place = random_ahead_place(&ahead, 9, RANDOM_TEST, order[i], 2);
+        assert_true(random_ahead_exponential(&ahead, place, 0.3) ==
+                    random_exponential_of(random_uniform_of(first), 0.3));
+    }
+}
+
+static void exponentials_made_ahead_are_those_of_the_stream(void **state)
+{
+    (void)state;
+    struct random_exponentials ahead;
+    struct random_stream stream;
+    random_exponentials_open(&ahead, 9, RANDOM_TEST, 6, 1);
+    random_stream_open(&stream, 9, RANDOM_TEST, 6, 1);
+    for (int i = 0; i < 1000; i++) {
+        const double mean = 1 + i % 7 * 0.3;
+        assert_true(random_exponentials_next(&ahead, mean) == random_exponential(&stream, mean));
     }
 }
 
@@ -370,6 +386,7 @@ int main(void)
         cmocka_unit_test(firsts_are_what_streams_opened_one_by_one_begin_with),
         cmocka_unit_test(a_stream_whose_first_outputs_are_known_goes_on_from_them),
         cmocka_unit_test(what_is_drawn_ahead_is_each_streams_own_in_any_order),
+        cmocka_unit_test(exponentials_made_ahead_are_those_of_the_stream),
         cmocka_unit_test(reopening_a_stream_starts_it_again),
         cmocka_unit_test(noise_has_mean_one_and_the_given_coefficient_of_variation),
     };
