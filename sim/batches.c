@@ -34,12 +34,17 @@ void batches_clear(struct platform *platform)
                sizeof *platform->batch_details);
 }
 
+/* What it runs. */
+static const struct function *function_of(const struct platform *platform,
+                                          const struct batch *batch)
+{
+    return &platform->workload->functions[batch_function(platform, batch)];
+}
+
 static const struct configuration *batch_configuration(const struct platform *platform,
                                                        const struct batch *batch)
 {
-    const struct function *function =
-        &platform->workload->functions[batch_function(platform, batch)];
-    return &function->configurations[batch->configuration];
+    return &function_of(platform, batch)->configurations[batch->configuration];
 }
 
 double configuration_rate(const struct platform *platform, const struct configuration *spec,
@@ -61,8 +66,7 @@ static double batch_speed(const struct platform *platform, const struct batch *b
 /* Its nominal time × the noise of its oldest job, unless it was settled since. */
 double batch_work(const struct platform *platform, const struct batch *batch)
 {
-    const struct function *function =
-        &platform->workload->functions[batch_function(platform, batch)];
+    const struct function *function = function_of(platform, batch);
     const double noise = platform->jobs[batch->first_job].noise;
     if (batch->reshared)
         return batch_detail(platform, batch)->work;
@@ -130,8 +134,7 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
 {
     struct batch *batch = &platform->batches[id];
     struct batch_detail *detail = batch_detail(platform, batch);
-    const struct function *function =
-        &platform->workload->functions[batch_function(platform, batch)];
+    const struct function *function = function_of(platform, batch);
     const bool disturbed = batch->executing && gpu_interferes(platform, batch->gpu);
     batch_set_reshared(platform, batch, detail);
     if (batch->executing)
@@ -251,8 +254,7 @@ static void decision_record(struct platform *platform, const struct batch *batch
 /* Was the batch planned ahead, and did the plan come about? */
 static void batch_set_planned(struct platform *platform, struct batch *batch)
 {
-    const struct function *function =
-        &platform->workload->functions[batch_function(platform, batch)];
+    const struct function *function = function_of(platform, batch);
     const uint32_t planned = platform->controller.planned;
     platform->controller.planned = SIM_NONE;
     if (planned == SIM_NONE)

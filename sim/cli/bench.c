@@ -347,9 +347,11 @@ const struct command command_bench = {
     .name = "bench",
     .summary = "measures the speed of the engine on this machine",
     .help =
-        "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are "
-        "means. All\n"
-        "of them together take some minutes. Names tell the units; compare on an idle machine.\n"
+        "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are means.\n"
+        "Cases that are compared take turns. A cost ratio is the median of 5 rounds, and counts "
+        "the\n"
+        "requests alone, without making the cluster and taking it down. All of them together\n"
+        "take some minutes. Names tell the units; compare on an idle machine.\n"
         "\n"
         "Example: esgsim bench --only mm1_jobs_per_s --json\n",
     .run = bench_run,
