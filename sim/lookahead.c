@@ -110,18 +110,10 @@ static void lookahead_few(struct platform *platform, const uint16_t *kinds,
     }
 }
 
-void lookahead(struct platform *platform)
+/* Of many: all take each step together. */
+static void lookahead_many(const struct platform *platform, const uint16_t *kinds,
+                           const uint32_t *subjects, size_t count)
 {
-    uint16_t kinds[CALENDAR_NEAR_MOST];
-    uint32_t subjects[CALENDAR_NEAR_MOST];
-    if (platform->running_batches < BATCHES_FEW)
-        return;
-    const size_t count = calendar_near(platform->calendar, kinds, subjects);
-    if (count <= CALENDAR_NEAR_FEW) {
-        if (count + platform->steps.first_count + platform->steps.second_count > 0)
-            lookahead_few(platform, kinds, subjects, count);
-        return;
-    }
     for (size_t i = 0; i < count; i++)
         fetch_subject(platform, kinds[i], subjects[i]);
     for (size_t i = 0; i < count; i++)
@@ -130,6 +122,20 @@ void lookahead(struct platform *platform)
     for (size_t i = 0; i < count && platform->stride > 1; i++)
         if (is_of_batch(kinds[i]))
             fetch_successors(platform, &platform->batches[subjects[i]]);
+}
+
+void lookahead(struct platform *platform)
+{
+    if (platform->running_batches < BATCHES_FEW)
+        return;
+    uint16_t kinds[CALENDAR_NEAR_MOST];
+    uint32_t subjects[CALENDAR_NEAR_MOST];
+    const struct lookahead_steps *steps = &platform->steps;
+    const size_t count = calendar_near(platform->calendar, kinds, subjects);
+    if (count > CALENDAR_NEAR_FEW)
+        lookahead_many(platform, kinds, subjects, count);
+    else if (count + steps->first_count + steps->second_count > 0)
+        lookahead_few(platform, kinds, subjects, count);
 }
 
 void lookahead_dispatch(const struct platform *platform, uint32_t function,
