@@ -67,7 +67,7 @@ static inline sim_time_t duration_ns(double ns)
 static bool mm1_start(struct mm1 *mm1, uint64_t seed, struct error *error)
 {
     *mm1 = (struct mm1){.calendar = calendar_create(1),
-                        .queue = malloc(MM1_QUEUE_START * sizeof *mm1->queue),
+                        .queue = calloc(MM1_QUEUE_START, sizeof *mm1->queue),
                         .queue_mask = MM1_QUEUE_START - 1};
     if (mm1->calendar == NULL || mm1->queue == NULL)
         return error_run(error, "mm1_jobs_per_s: out of memory");
@@ -85,7 +85,7 @@ static void mm1_stop(struct mm1 *mm1)
 static bool mm1_queue_grow(struct mm1 *mm1)
 {
     size_t capacity = mm1->queue_mask + 1;
-    sim_time_t *queue = malloc(2 * capacity * sizeof *queue);
+    sim_time_t *queue = calloc(2 * capacity, sizeof *queue);
     if (queue == NULL)
         return false;
     for (size_t i = 0; i < mm1->queue_length; i++)
