@@ -22,8 +22,8 @@ bool bench_decisions(cJSON *result, struct error *error);
 bool bench_requests(cJSON *result, struct error *error);
 
 /* "sweep_efficiency_2_jobs": wall-clock time of 1,000 runs of about 15 ms on one worker, over twice
- * that on two; meaningful where two cores are free. "sweep_of_1000_s": the times, CPU time beside
- * them. */
+ * that on two, in turn; meaningful where two cores are free. "sweep_of_1000_s": the times, CPU time
+ * beside them. Medians of the rounds. */
 bool bench_sweep(cJSON *result, struct error *error);
 
 /* "faas_invocations_per_s": faas.json, a million of them. */
