@@ -92,31 +92,42 @@ static bool sweep_write(const char *path, struct error *error)
     return true;
 }
 
-/* One worker and two take turns. */
+/* Of each round, in which one worker and two take turns. */
+struct sweep_rounds {
+    double wall[2][BENCH_ROUNDS], cpu[2][BENCH_ROUNDS], efficiency[BENCH_ROUNDS];
+};
+
+static bool sweep_round(const char *folder, struct sweep_rounds *rounds, int round,
+                        struct error *error)
+{
+    for (uint64_t jobs = 1; jobs <= 2; jobs++) {
+        struct times times;
+        if (!sweep_time(folder, jobs, &times, error))
+            return false;
+        rounds->wall[jobs - 1][round] = times.wall_s;
+        rounds->cpu[jobs - 1][round] = times.cpu_s;
+    }
+    rounds->efficiency[round] = rounds->wall[0][round] / (2 * rounds->wall[1][round]);
+    return true;
+}
+
 static bool bench_in(const char *folder, cJSON *result, struct error *error)
 {
     char path[300];
-    double wall[2][BENCH_ROUNDS], cpu[2][BENCH_ROUNDS], efficiency[BENCH_ROUNDS];
+    struct sweep_rounds rounds = {0};
     (void)snprintf(path, sizeof path, "%s/sweep.json", folder);
     bool good = sweep_write(path, error);
-    for (int round = 0; round < BENCH_ROUNDS && good; round++) {
-        for (uint64_t jobs = 1; jobs <= 2 && good; jobs++) {
-            struct times times = {0};
-            good = sweep_time(folder, jobs, &times, error);
-            wall[jobs - 1][round] = times.wall_s;
-            cpu[jobs - 1][round] = times.cpu_s;
-        }
-        efficiency[round] = wall[0][round] / (2 * wall[1][round]);
-    }
+    for (int round = 0; round < BENCH_ROUNDS && good; round++)
+        good = sweep_round(folder, &rounds, round, error);
     (void)unlink(path);
     if (!good)
         return false;
-    cJSON_AddNumberToObject(result, "sweep_efficiency_2_jobs", median(efficiency));
+    cJSON_AddNumberToObject(result, "sweep_efficiency_2_jobs", median(rounds.efficiency));
     cJSON *object = cJSON_AddObjectToObject(result, "sweep_of_1000_s");
-    cJSON_AddNumberToObject(object, "wall_1_job", median(wall[0]));
-    cJSON_AddNumberToObject(object, "wall_2_jobs", median(wall[1]));
-    cJSON_AddNumberToObject(object, "cpu_1_job", median(cpu[0]));
-    cJSON_AddNumberToObject(object, "cpu_2_jobs", median(cpu[1]));
+    cJSON_AddNumberToObject(object, "wall_1_job", median(rounds.wall[0]));
+    cJSON_AddNumberToObject(object, "wall_2_jobs", median(rounds.wall[1]));
+    cJSON_AddNumberToObject(object, "cpu_1_job", median(rounds.cpu[0]));
+    cJSON_AddNumberToObject(object, "cpu_2_jobs", median(rounds.cpu[1]));
     return true;
 }
 
