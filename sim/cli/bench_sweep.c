@@ -77,11 +77,10 @@ static bool sweep_time(const char *folder, uint64_t jobs, struct times *times, s
     return good || error_run(error, "bench: the sweep of %d short runs failed", RUNS);
 }
 
-static double median(const double values[BENCH_ROUNDS])
+/* Puts them in order. */
+static double median(double values[BENCH_ROUNDS])
 {
-    double sorted[BENCH_ROUNDS];
-    memcpy(sorted, values, sizeof sorted);
-    return gsl_stats_median(sorted, 1, BENCH_ROUNDS);
+    return gsl_stats_median(values, 1, BENCH_ROUNDS);
 }
 
 static bool sweep_write(const char *path, struct error *error)
