@@ -16,7 +16,7 @@
 
 #include "results/store_hdf5.h"
 #include "sim/version.h"
-#include "traces/whole_file.h"
+#include "traces/atomic_file.h"
 
 /* Blocks are what is handed to HDF5 at once; chunks what is compressed together. */
 enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
@@ -99,7 +99,7 @@ static char *path_resolve(const char *path, struct error *error)
         (void)error_input(error, "the name of the results file is empty; give --out FILE.h5");
         return NULL;
     }
-    char *target = whole_file_target(path, error);
+    char *target = atomic_file_target(path, error);
     if (target == NULL || lstat(target, &status) != 0 || S_ISREG(status.st_mode))
         return target;
     (void)error_input(error, "%s: is not a regular file; name another results file", path);

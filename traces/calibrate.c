@@ -1,5 +1,5 @@
 #include "traces/calibrate.h"
-#include "traces/whole_file.h"
+#include "traces/atomic_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -178,8 +178,8 @@ static void print_point(FILE *out, const struct calibration *calibration,
 bool calibration_write_points(const struct calibration *calibration, const char *path,
                               struct error *error)
 {
-    struct whole_file file;
-    if (!whole_file_open(&file, path, error))
+    struct atomic_file file;
+    if (!atomic_file_open(&file, path, error))
         return false;
     (void)fputs("function,predictor,batch,vcpu,share,unit,measured_ms,repeats,fit_ms,law_ms,"
                 "left_out_ms,residual,left_out_residual,inner\n",
@@ -187,5 +187,5 @@ bool calibration_write_points(const struct calibration *calibration, const char 
     for (size_t s = 0; s < calibration->surface_count; s++)
         for (size_t i = 0; i < calibration->surfaces[s].count; i++)
             print_point(file.stream, calibration, &calibration->surfaces[s], i);
-    return whole_file_end(&file, true, error);
+    return atomic_file_end(&file, true, error);
 }

@@ -8,7 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "traces/calibrate.h"
-#include "traces/whole_file.h"
+#include "traces/atomic_file.h"
 
 /* The surfaces of one function: [first, end) of the calibration's. */
 struct span {
@@ -421,11 +421,11 @@ static void put_origin(const struct sample_set *set, cJSON *profile)
 
 static bool write_text(const char *path, const char *text, struct error *error)
 {
-    struct whole_file file;
-    if (!whole_file_open(&file, path, error))
+    struct atomic_file file;
+    if (!atomic_file_open(&file, path, error))
         return false;
     (void)fprintf(file.stream, "%s\n", text);
-    return whole_file_end(&file, true, error);
+    return atomic_file_end(&file, true, error);
 }
 
 bool calibration_write_profile(const struct calibration *calibration,

@@ -10,7 +10,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/meter.h"
 #include "traces/calibrate.h"
-#include "traces/whole_file.h"
+#include "traces/atomic_file.h"
 
 #ifndef ESGSIM_DATADIR
 #define ESGSIM_DATADIR "."
@@ -115,8 +115,8 @@ static bool check_outputs(const struct request *request, struct error *error)
             !cli_check_output("--points", request->points, "a table", request->files[i], error))
             return false;
     return cli_check_output("--out", request->out, "--points", request->points, error) &&
-           (request->out == NULL || whole_file_check(request->out, error)) &&
-           (request->points == NULL || whole_file_check(request->points, error));
+           (request->out == NULL || atomic_file_check(request->out, error)) &&
+           (request->points == NULL || atomic_file_check(request->points, error));
 }
 
 static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)

@@ -14,7 +14,7 @@
 #include "sim/cli/runner.h"
 #include "sim/farm.h"
 #include "sim/version.h"
-#include "traces/whole_file.h"
+#include "traces/atomic_file.h"
 #include "workloads/loading.h"
 
 struct campaign {
@@ -483,7 +483,7 @@ bool campaign_run(const struct sweep *sweep, const struct campaign_options *opti
                   struct error *error)
 {
     struct campaign campaign = {.sweep = sweep, .options = options};
-    char *target = whole_file_target(options->out, error), *journal_path = NULL;
+    char *target = atomic_file_target(options->out, error), *journal_path = NULL;
     if (target != NULL && asprintf(&journal_path, "%s.journal", target) < 0) {
         journal_path = NULL;
         (void)error_run(error, "out of memory for the sweep");

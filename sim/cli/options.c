@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/whole_file.h"
+#include "traces/atomic_file.h"
 
 enum { OPTIONS_MAX = 64, WORDS_MAX = 16, COLUMNS = 90, NAMES_COLUMN_MAX = 24 };
 
@@ -361,7 +361,7 @@ bool cli_settings_add_text(struct cli_settings *settings, char *text, struct err
 bool cli_check_output(const char *option, const char *out, const char *what, const char *other,
                       struct error *error)
 {
-    if (out == NULL || other == NULL || !whole_file_same(out, other))
+    if (out == NULL || other == NULL || !atomic_file_same(out, other))
         return true;
     return error_input(error, "%s: %s is %s too; give two files", option, out, what);
 }

@@ -10,7 +10,7 @@
 #include "results/report_html.h"
 #include "results/store.h"
 #include "sim/cli/cli.h"
-#include "traces/whole_file.h"
+#include "traces/atomic_file.h"
 #include "workloads/document.h"
 
 struct options {
@@ -120,10 +120,10 @@ static bool print(const struct options *options, const struct subject *subject, 
 static bool write_report(const struct options *options, const struct subject *subject,
                          struct error *error)
 {
-    struct whole_file file;
+    struct atomic_file file;
     if (options->out == NULL)
         return print(options, subject, stdout, error);
-    if (!whole_file_open(&file, options->out, error))
+    if (!atomic_file_open(&file, options->out, error))
         return false;
     struct error fault = {0};
     const bool printed = print(options, subject, file.stream, &fault);
@@ -131,7 +131,7 @@ static bool write_report(const struct options *options, const struct subject *su
         (void)error_run(error, "%s: %s", options->out, fault.message);
     else if (!printed && error != NULL)
         *error = fault;
-    return whole_file_end(&file, printed, error);
+    return atomic_file_end(&file, printed, error);
 }
 
 static bool run_against(const struct options *options, struct error *error)

@@ -13,7 +13,7 @@
 #include "sim/cli/cli.h"
 #include "traces/arrival_trace.h"
 #include "traces/labels.h"
-#include "traces/whole_file.h"
+#include "traces/atomic_file.h"
 #include "workloads/document.h"
 
 struct trace_options {
@@ -416,10 +416,10 @@ static bool trace_convert(const struct trace_options *options, struct error *err
         trace_open_view(options->file, options->format, options->seed, &view, error);
     if (reader == NULL)
         return false;
-    struct whole_file file;
-    bool good = whole_file_begin(&file, options->out, error);
+    struct atomic_file file;
+    bool good = atomic_file_begin(&file, options->out, error);
     if (good)
-        good = whole_file_end(&file, convert_to(reader, options, file.beside, error), error);
+        good = atomic_file_end(&file, convert_to(reader, options, file.beside, error), error);
     trace_close(reader);
     return good;
 }

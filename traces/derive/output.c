@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "traces/whole_file.h"
+#include "traces/atomic_file.h"
 
 double output_round(double value)
 {
@@ -80,16 +80,16 @@ bool output_latency(cJSON *function, const struct output_grid *grid, struct erro
 
 bool output_write(const cJSON *profile, const char *folder, const char *name, struct error *error)
 {
-    struct whole_file file;
+    struct atomic_file file;
     char *path = NULL;
     char *text = cJSON_Print(profile);
     bool fine = text != NULL && asprintf(&path, "%s/%s", folder, name) >= 0;
     if (!fine)
         error_run(error, "%s/%s: out of memory", folder, name);
-    fine = fine && whole_file_open(&file, path, error);
+    fine = fine && atomic_file_open(&file, path, error);
     if (fine) {
         (void)fprintf(file.stream, "%s\n", text);
-        fine = whole_file_end(&file, true, error);
+        fine = atomic_file_end(&file, true, error);
     }
     free(path);
     cJSON_free(text);

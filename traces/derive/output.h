@@ -27,7 +27,7 @@ struct output_grid {
 };
 bool output_latency(cJSON *function, const struct output_grid *grid, struct error *error);
 
-/* Writes the profile to FOLDER/NAME, whole or not at all (traces/whole_file.h). */
+/* Writes the profile to FOLDER/NAME, whole or not at all (traces/atomic_file.h). */
 bool output_write(const cJSON *profile, const char *folder, const char *name, struct error *error);
 
 #endif

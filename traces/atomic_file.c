@@ -1,4 +1,4 @@
-#include "traces/whole_file.h"
+#include "traces/atomic_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -49,7 +49,7 @@ static char *link_follow(const char *link)
     return next;
 }
 
-char *whole_file_target(const char *path, struct error *error)
+char *atomic_file_target(const char *path, struct error *error)
 {
     struct stat status;
     char *place = strdup(path);
@@ -75,19 +75,19 @@ char *whole_file_target(const char *path, struct error *error)
     return place;
 }
 
-static void file_clear(struct whole_file *file)
+static void file_clear(struct atomic_file *file)
 {
     free(file->path);
     free(file->target);
     free(file->beside);
-    *file = (struct whole_file){0};
+    *file = (struct atomic_file){0};
 }
 
 /* Fills the names. */
-static bool file_place(struct whole_file *file, const char *path, struct error *error)
+static bool file_place(struct atomic_file *file, const char *path, struct error *error)
 {
     struct stat status;
-    *file = (struct whole_file){0};
+    *file = (struct atomic_file){0};
     if (path[0] == '\0') {
         (void)error_input(error, "the name of the file to write is empty; give one");
         return false;
@@ -96,7 +96,7 @@ static bool file_place(struct whole_file *file, const char *path, struct error *
         (void)error_input(error, "%s: is a folder; name a file to write", path);
         return false;
     }
-    file->target = whole_file_target(path, error);
+    file->target = atomic_file_target(path, error);
     if (file->target == NULL)
         return false;
     file->renames = lstat(file->target, &status) != 0 || S_ISREG(status.st_mode);
@@ -110,7 +110,7 @@ static bool file_place(struct whole_file *file, const char *path, struct error *
     return false;
 }
 
-static bool file_stream(struct whole_file *file, struct error *error)
+static bool file_stream(struct atomic_file *file, struct error *error)
 {
     file->stream = fopen(file->beside, "w");
     if (file->stream != NULL)
@@ -121,12 +121,12 @@ static bool file_stream(struct whole_file *file, struct error *error)
     return false;
 }
 
-bool whole_file_open(struct whole_file *file, const char *path, struct error *error)
+bool atomic_file_open(struct atomic_file *file, const char *path, struct error *error)
 {
     return file_place(file, path, error) && file_stream(file, error);
 }
 
-bool whole_file_begin(struct whole_file *file, const char *path, struct error *error)
+bool atomic_file_begin(struct atomic_file *file, const char *path, struct error *error)
 {
     if (!file_place(file, path, error))
         return false;
@@ -152,7 +152,7 @@ static int stream_close(FILE *stream)
     return reason != 0 ? reason : errno != 0 ? errno : EIO;
 }
 
-bool whole_file_end(struct whole_file *file, bool good, struct error *error)
+bool atomic_file_end(struct atomic_file *file, bool good, struct error *error)
 {
     const int reason = file->stream == NULL ? 0 : stream_close(file->stream);
     if (good && reason != 0)
@@ -165,12 +165,12 @@ bool whole_file_end(struct whole_file *file, bool good, struct error *error)
     return good;
 }
 
-bool whole_file_check(const char *path, struct error *error)
+bool atomic_file_check(const char *path, struct error *error)
 {
-    struct whole_file file;
-    if (!whole_file_begin(&file, path, error))
+    struct atomic_file file;
+    if (!atomic_file_begin(&file, path, error))
         return false;
-    (void)whole_file_end(&file, false, NULL);
+    (void)atomic_file_end(&file, false, NULL);
     return true;
 }
 
@@ -189,7 +189,7 @@ static bool names_meet(const char *one, const char *other)
                               other_slash == NULL ? other : other_slash + 1) == 0;
 }
 
-bool whole_file_same(const char *one, const char *other)
+bool atomic_file_same(const char *one, const char *other)
 {
     struct stat first, second;
     const bool one_is_there = stat(one, &first) == 0, other_is_there = stat(other, &second) == 0;
@@ -198,7 +198,7 @@ bool whole_file_same(const char *one, const char *other)
                first.st_ino == second.st_ino;
     if (one_is_there || other_is_there)
         return false;
-    char *target = whole_file_target(one, NULL), *other_target = whole_file_target(other, NULL);
+    char *target = atomic_file_target(one, NULL), *other_target = atomic_file_target(other, NULL);
     const bool same = target != NULL && other_target != NULL && names_meet(target, other_target);
     free(target);
     free(other_target);
