@@ -561,8 +561,7 @@ void batches_finish(struct platform *platform, uint32_t id)
         jobs_done(platform, job);
         job = next;
     }
-    if (platform->policy->on_finish != NULL)
-        platform->policy->on_finish(platform->policy_state, platform, &finished);
+    policy_call_finish(platform, &finished);
 }
 
 void batches_check_holdings(struct platform *platform)

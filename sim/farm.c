@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,9 +34,7 @@ struct yard {
     const struct farm *farm;
     struct job *jobs;
     struct worker *workers;
-    struct pollfd *polls; /* one a worker, then the signals */
-    int signals;
-    sigset_t old_mask;
+    struct pollfd *polls; /* one per worker, then farm.stop */
     size_t *ready; /* jobs that ended since the last collection */
     size_t ready_count;
     size_t next;    /* first job not started */
@@ -51,6 +48,7 @@ struct yard {
 struct message_header {
     uint64_t size;
     uint64_t succeeded;
+    uint64_t last; /* the worker ends now */
 };
 
 static bool send_all(int fd, const void *bytes, size_t size)
@@ -77,6 +75,18 @@ static bool receive_job(int fd, size_t *job)
     return got == (ssize_t)sizeof *job;
 }
 
+static int child_channel = -1; /* of this process, where it is a worker */
+
+_Noreturn void farm_fail(const char *message)
+{
+    static struct error error = {.kind = ERROR_RUN};
+    const struct message_header header = {.size = sizeof error, .last = 1};
+    strncpy(error.message, message, sizeof error.message - 1);
+    (void)(send_all(child_channel, &header, sizeof header) &&
+           send_all(child_channel, &error, sizeof error));
+    _exit(1);
+}
+
 static bool child_serve(const struct farm *farm, size_t job, int fd)
 {
     struct blob blob = {0};
@@ -99,7 +109,7 @@ static _Noreturn void child_run(const struct yard *yard, int fd, pid_t parent)
      * told. A parent that dies takes its children with it. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGTERM, SIG_DFL);
-    (void)sigprocmask(SIG_SETMASK, &yard->old_mask, NULL);
+    child_channel = fd;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
@@ -175,8 +185,8 @@ static void job_fail(struct job *job, const char *format, const char *what, int 
     (void)error_run(job->failure, format, what, number);
 }
 
-/* A whole message has come. */
-static void job_settle(struct job *job, struct worker *worker)
+/* A whole message has come. Returns whether the worker goes on. */
+static bool job_settle(struct job *job, struct worker *worker)
 {
     struct message_header header = {0};
     struct blob_cursor cursor = {worker->received.bytes, worker->received.size};
@@ -192,6 +202,7 @@ static void job_settle(struct job *job, struct worker *worker)
         worker->received = (struct blob){0};
     }
     blob_clear(&worker->received);
+    return header.last == 0;
 }
 
 /* The process has ended before that: how? */
@@ -230,9 +241,8 @@ static void worker_end(struct yard *yard, struct worker *worker, bool closed)
     const size_t index = worker->job;
     const bool was_busy = worker->busy;
     worker->busy = false;
-    if (was_busy && !closed)
-        job_settle(&yard->jobs[index], worker);
-    if (closed || ++worker->served == FARM_SERVICE) {
+    const bool goes_on = !closed && (!was_busy || job_settle(&yard->jobs[index], worker));
+    if (!goes_on || ++worker->served == FARM_SERVICE) {
         int status = worker_reap(worker);
         if (was_busy && closed)
             job_lose(&yard->jobs[index], status);
@@ -337,7 +347,8 @@ static void yard_poll(struct yard *yard)
     for (size_t w = 0; w < workers; w++)
         yard->polls[w] = (struct pollfd){
             .fd = yard->workers[w].pid != 0 ? yard->workers[w].channel : -1, .events = POLLIN};
-    yard->polls[workers] = (struct pollfd){.fd = yard->signals, .events = POLLIN};
+    yard->polls[workers] =
+        (struct pollfd){.fd = yard->farm->stops ? yard->farm->stop : -1, .events = POLLIN};
     int ready = poll(yard->polls, (nfds_t)workers + 1, 500);
     if (ready == 0 && yard->farm->progress != NULL)
         yard->farm->progress(yard->farm->context, yard->ended, yard->farm->jobs);
@@ -346,9 +357,7 @@ static void yard_poll(struct yard *yard)
     for (size_t w = 0; w < workers; w++)
         if (yard->polls[w].revents != 0)
             worker_read(yard, &yard->workers[w]);
-    struct signalfd_siginfo signal_read;
-    if (yard->polls[workers].revents != 0 &&
-        read(yard->signals, &signal_read, sizeof signal_read) == (ssize_t)sizeof signal_read)
+    if (yard->polls[workers].revents != 0)
         yard->stopped = true;
 }
 
@@ -383,33 +392,13 @@ static bool yard_open(struct yard *yard, const struct farm *farm, struct error *
     if (yard->ready == NULL || yard->jobs == NULL || yard->workers == NULL || yard->polls == NULL)
         return error_run(error, "out of memory for %zu jobs on %zu worker processes", farm->jobs,
                          farm->workers);
-    sigset_t stop;
-    (void)sigemptyset(&stop);
-    (void)sigaddset(&stop, SIGINT);
-    (void)sigaddset(&stop, SIGTERM);
-    if (sigprocmask(SIG_BLOCK, &stop, &yard->old_mask) != 0)
-        return error_run(error, "cannot block signals: %s", strerror(errno));
-    yard->signals = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (yard->signals >= 0)
-        return true;
-    (void)sigprocmask(SIG_SETMASK, &yard->old_mask, NULL);
-    return error_run(error, "cannot watch for signals: %s", strerror(errno));
+    return true;
 }
 
 static void yard_close(struct yard *yard)
 {
-    if (yard->signals >= 0) {
+    if (yard->workers != NULL)
         yard_kill(yard);
-        /* A second signal that came meanwhile must not end the process before results are closed.
-         */
-        struct signalfd_siginfo drained;
-        ssize_t got;
-        do {
-            got = read(yard->signals, &drained, sizeof drained);
-        } while (got > 0);
-        (void)close(yard->signals);
-        (void)sigprocmask(SIG_SETMASK, &yard->old_mask, NULL);
-    }
     for (size_t j = 0; yard->jobs != NULL && j < yard->farm->jobs; j++) {
         blob_clear(&yard->jobs[j].blob);
         free(yard->jobs[j].failure);
@@ -422,7 +411,7 @@ static void yard_close(struct yard *yard)
 
 bool farm_run(const struct farm *farm, struct error *error)
 {
-    struct yard yard = {.signals = -1};
+    struct yard yard = {.farm = farm};
     bool good = yard_open(&yard, farm, error) && yard_work(&yard, error);
     yard_close(&yard);
     return good;

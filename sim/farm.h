@@ -26,6 +26,8 @@ struct farm {
     size_t jobs;
     size_t workers; /* processes at a time, at least 1 */
     bool unordered; /* collect as jobs end */
+    bool stops;     /* `stop` is given */
+    int stop;       /* a descriptor: the farm stops once it is readable */
     void *context;  /* handed to each function */
     /* Runs in a child, perhaps after other jobs: fill `blob`, or fill `error` and return false. The
      * child ends without running exit handlers, so it must not leave work to them. */
@@ -39,9 +41,13 @@ struct farm {
     void (*progress)(void *context, size_t ended, size_t jobs);
 };
 
-/* Run every job. SIGINT and SIGTERM stop the farm: running jobs are killed, those that had finished
+/* Run every job. A readable `stop` stops the farm: running jobs are killed, those that had finished
  * are collected, and the result is ERROR_RUN "interrupted: …". Jobs that fail do not fail the farm.
- * No child is left when it returns. */
+ * No child is left when it returns, and none outlives the parent. */
 bool farm_run(const struct farm *farm, struct error *error);
+
+/* In a worker: the job in progress fails with `message`, and the process ends. Async-signal-safe,
+ * for handlers of faults. */
+_Noreturn void farm_fail(const char *message);
 
 #endif

@@ -116,8 +116,7 @@ void instances_ready(struct platform *platform, uint32_t id)
                       CONTAINER_PHASE_STARTING, instance->created, false);
     cluster_container_ready(&platform->cluster, instance->container, platform->now);
     platform->controller.changed = true;
-    if (platform->policy->on_instance_ready != NULL)
-        platform->policy->on_instance_ready(platform->policy_state, platform, id);
+    policy_call_instance_ready(platform, id);
 }
 
 void instances_kill(struct platform *platform, uint32_t id)

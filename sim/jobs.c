@@ -287,8 +287,7 @@ static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
     platform->controller.changed = true;
     if (platform->experiment->platform.prewarm == PREWARM_EWMA)
         predictor_observe(platform, state->function);
-    if (platform->policy->on_ready != NULL)
-        platform->policy->on_ready(platform->policy_state, platform, queue);
+    policy_call_ready(platform, queue);
 }
 
 static void request_fill(struct platform *platform, uint32_t slot, uint32_t application)
@@ -479,16 +478,6 @@ void jobs_done(struct platform *platform, uint32_t job)
     }
 }
 
-static void tell_withdrawn(struct platform *platform, uint32_t queue, uint32_t instance)
-{
-    if (platform->policy->on_withdrawn == NULL)
-        return;
-    const bool deciding = platform->controller.deciding;
-    platform->controller.deciding = false; /* a drop within a drop would end a request twice */
-    platform->policy->on_withdrawn(platform->policy_state, platform, queue, instance);
-    platform->controller.deciding = deciding;
-}
-
 void jobs_drop(struct platform *platform, uint32_t slot)
 {
     struct request *request = &platform->requests[slot];
@@ -508,7 +497,7 @@ void jobs_drop(struct platform *platform, uint32_t slot)
             request->queue_time += platform->now - platform->jobs[job].ready - cold;
             request->cold_time += cold;
             platform->jobs[job].state = JOB_DONE;
-            tell_withdrawn(platform, id, instance);
+            policy_call_withdrawn(platform, id, instance);
         }
     }
     if (request->running == 0)

@@ -139,8 +139,7 @@ sim_time_t keeping_time(struct platform *platform, uint32_t id, bool used)
     if (policy->keep_alive == NULL)
         return platform->experiment->platform.keep_alive;
     const struct container *container = &platform->cluster.containers[id];
-    return policy->keep_alive(platform->policy_state, platform, container->function,
-                              container->invoker);
+    return policy_call_keep_alive(platform, container->function, container->invoker);
 }
 
 void keeping_abandon(struct platform *platform, uint32_t id)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sim/cli/cli.h"
+#include "sim/cli/guard.h"
 #include "sim/version.h"
 
 static const struct command *const commands[] = {
@@ -122,6 +123,7 @@ int main(int argc, char **argv)
     struct error error = {0};
     /* A file that may grow no further is an error of the write, told as such. */
     (void)signal(SIGXFSZ, SIG_IGN);
+    guard_install();
     locate_data();
     if (argc < 2) {
         print_usage(stderr);

@@ -6,6 +6,9 @@
 
 #include "sim/state.h"
 
+/* Units of work that a run may report: as many as a double holds exactly. */
+#define CHARGE_MOST (UINT64_C(1) << 53)
+
 void platform_fail(struct platform *platform, const char *format, ...)
 {
     if (platform->failed)
@@ -16,8 +19,10 @@ void platform_fail(struct platform *platform, const char *format, ...)
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
     platform->failed = true;
-    error_run(platform->error, "%s: %s (at %.6f ms, policy %s, seed %" PRIu64 ")",
-              platform->experiment->name, text, sim_to_ms(platform->now), platform->policy->name,
+    const char *callback = policy_callback_name(platform);
+    error_run(platform->error, "%s: %s (%s%sat %.6f ms, policy %s, seed %" PRIu64 ")",
+              platform->experiment->name, text, callback != NULL ? callback : "",
+              callback != NULL ? ", " : "", sim_to_ms(platform->now), platform->policy->name,
               platform->experiment->seed);
 }
 
@@ -44,7 +49,79 @@ sim_time_t controller_charges(const struct platform *platform)
     }
 }
 
-/* ---- Queries --------------------------------------------------------------------------------- */
+/* ---- Arguments ------------------------------------------------------------------------------- */
+
+/* A query sees the platform as constant, but its breach ends the run all the same. */
+__attribute__((cold)) static void range_breach(const struct platform *platform, const char *caller,
+                                               const char *what, uint32_t number, uint64_t count)
+{
+    platform_fail((struct platform *)platform, "rule range: %s names %s %" PRIu32 " of %" PRIu64,
+                  caller, what, number, count);
+}
+
+__attribute__((cold)) static void instance_breach(const struct platform *platform,
+                                                  const char *caller, uint32_t instance)
+{
+    platform_fail((struct platform *)platform,
+                  "rule range: %s names instance %" PRIu32 ", which does not live", caller,
+                  instance);
+}
+
+static inline bool is_within(const struct platform *platform, const char *caller, const char *what,
+                             uint32_t number, uint64_t count)
+{
+    if (number < count)
+        return true;
+    range_breach(platform, caller, what, number, count);
+    return false;
+}
+
+static inline bool is_queue(const struct platform *platform, const char *caller, uint32_t queue)
+{
+    return is_within(platform, caller, "queue", queue, platform->workload->queue_count);
+}
+
+static inline bool is_invoker(const struct platform *platform, const char *caller, uint32_t invoker)
+{
+    return is_within(platform, caller, "invoker", invoker, platform->cluster.invoker_count);
+}
+
+static inline bool is_function(const struct platform *platform, const char *caller,
+                               uint32_t function)
+{
+    return is_within(platform, caller, "function", function, platform->workload->function_count);
+}
+
+static inline bool is_configuration(const struct platform *platform, const char *caller,
+                                    uint32_t function, uint32_t configuration)
+{
+    return is_function(platform, caller, function) &&
+           is_within(platform, caller, "configuration", configuration,
+                     platform->workload->functions[function].configuration_count);
+}
+
+static inline bool is_instance(const struct platform *platform, const char *caller,
+                               uint32_t instance)
+{
+    if (instance < platform->instance_capacity && platform->instances[instance].alive)
+        return true;
+    instance_breach(platform, caller, instance);
+    return false;
+}
+
+/* The GPU `which` of an invoker, or SIM_NONE: any. */
+static inline bool is_gpu(const struct platform *platform, const char *caller, uint32_t invoker,
+                          uint32_t which)
+{
+    return which == SIM_NONE ||
+           is_within(platform, caller, "GPU", which, platform->cluster.invokers[invoker].gpu_count);
+}
+
+/* ---- Queries ---------------------------------------------------------------------------------
+ *
+ * A query with a wrong argument breaks a rule: it answers 0, false or SIM_NONE, and the run ends
+ * when the policy returns. Short ones are inline so that link-time optimisation puts them into
+ * policies. */
 
 sim_time_t platform_now(const struct platform *platform)
 {
@@ -61,30 +138,34 @@ uint64_t platform_seed(const struct platform *platform)
     return platform->experiment->seed;
 }
 
-uint32_t platform_queue_length(const struct platform *platform, uint32_t queue)
+inline uint32_t platform_queue_length(const struct platform *platform, uint32_t queue)
 {
-    return platform->queues[queue].length;
+    return is_queue(platform, "queue_length", queue) ? platform->queues[queue].length : 0;
 }
 
-uint32_t platform_queue_application(const struct platform *platform, uint32_t queue)
+inline uint32_t platform_queue_application(const struct platform *platform, uint32_t queue)
 {
-    return platform->queues[queue].application;
+    return is_queue(platform, "queue_application", queue) ? platform->queues[queue].application : 0;
 }
 
-uint32_t platform_queue_stage(const struct platform *platform, uint32_t queue)
+inline uint32_t platform_queue_stage(const struct platform *platform, uint32_t queue)
 {
-    return platform->queues[queue].stage;
+    return is_queue(platform, "queue_stage", queue) ? platform->queues[queue].stage : 0;
 }
 
-uint32_t platform_queue_function(const struct platform *platform, uint32_t queue)
+inline uint32_t platform_queue_function(const struct platform *platform, uint32_t queue)
 {
-    return platform->queues[queue].function;
+    return is_queue(platform, "queue_function", queue) ? platform->queues[queue].function : 0;
 }
 
-uint32_t platform_next_queue(const struct platform *platform, uint32_t from)
+inline uint32_t platform_next_queue(const struct platform *platform, uint32_t from)
 {
     uint32_t count = platform->workload->queue_count;
     uint32_t words = count / 64 + 1;
+    if (from > count) {
+        range_breach(platform, "next_queue", "queue", from, count);
+        return SIM_NONE;
+    }
     from = from < count ? from : 0;
     /* One word more than there are: the first is seen twice, above `from` and whole. */
     for (uint32_t i = 0; i <= words; i++) {
@@ -109,14 +190,20 @@ static struct job_view job_look(const struct platform *platform, uint32_t job)
                              .slo = slo};
 }
 
-struct job_view platform_job(const struct platform *platform, uint32_t queue, uint32_t position)
+inline struct job_view platform_job(const struct platform *platform, uint32_t queue,
+                                    uint32_t position)
 {
+    if (!is_queue(platform, "job", queue) ||
+        !is_within(platform, "job", "position", position, platform->queues[queue].length))
+        return (struct job_view){0};
     return job_look(platform, queue_job(&platform->queues[queue], position));
 }
 
 uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
                                       uint32_t which)
 {
+    if (!is_queue(platform, "predecessor_invoker", queue))
+        return SIM_NONE;
     const struct queue *state = &platform->queues[queue];
     const struct stage *stage =
         &platform->workload->applications[state->application].stages[state->stage];
@@ -126,13 +213,17 @@ uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t 
     return platform->jobs[first + stage->after[which]].invoker;
 }
 
-uint32_t platform_free_vcpus(const struct platform *platform, uint32_t invoker)
+inline uint32_t platform_free_vcpus(const struct platform *platform, uint32_t invoker)
 {
-    return platform->cluster.invokers[invoker].free_vcpus;
+    return is_invoker(platform, "free_vcpus", invoker)
+               ? platform->cluster.invokers[invoker].free_vcpus
+               : 0;
 }
 
 uint32_t platform_free_vgpus(const struct platform *platform, uint32_t invoker)
 {
+    if (!is_invoker(platform, "free_vgpus", invoker))
+        return 0;
     const struct invoker_state *state = &platform->cluster.invokers[invoker];
     uint32_t best = 0;
     for (uint32_t g = 0; g < state->gpu_count; g++) {
@@ -142,19 +233,24 @@ uint32_t platform_free_vgpus(const struct platform *platform, uint32_t invoker)
     return best;
 }
 
-uint32_t platform_running_batches(const struct platform *platform, uint32_t invoker)
+inline uint32_t platform_running_batches(const struct platform *platform, uint32_t invoker)
 {
-    return platform->cluster.invokers[invoker].batches;
+    return is_invoker(platform, "running_batches", invoker)
+               ? platform->cluster.invokers[invoker].batches
+               : 0;
 }
 
-uint32_t platform_warm(const struct platform *platform, uint32_t function, uint32_t invoker)
+inline uint32_t platform_warm(const struct platform *platform, uint32_t function, uint32_t invoker)
 {
+    if (!is_function(platform, "warm", function) || !is_invoker(platform, "warm", invoker))
+        return 0;
     return cluster_warm(&platform->cluster, invoker, function)->idle_count;
 }
 
-uint32_t platform_warm_total(const struct platform *platform, uint32_t function)
+inline uint32_t platform_warm_total(const struct platform *platform, uint32_t function)
 {
-    return platform->cluster.idle_total[function];
+    return is_function(platform, "warm_total", function) ? platform->cluster.idle_total[function]
+                                                         : 0;
 }
 
 static const struct configuration *find_configuration(const struct platform *platform,
@@ -163,27 +259,35 @@ static const struct configuration *find_configuration(const struct platform *pla
     return &platform->workload->functions[function].configurations[configuration];
 }
 
-bool platform_fits(const struct platform *platform, uint32_t function, uint32_t configuration,
-                   uint32_t invoker)
+static inline bool is_placeable(const struct platform *platform, const char *caller,
+                                uint32_t function, uint32_t configuration, uint32_t invoker,
+                                bool warm)
 {
     struct placement placement;
-    return cluster_place(&platform->cluster, function,
-                         find_configuration(platform, function, configuration), invoker, false,
+    return is_configuration(platform, caller, function, configuration) &&
+           is_invoker(platform, caller, invoker) &&
+           cluster_place(&platform->cluster, function,
+                         find_configuration(platform, function, configuration), invoker, warm,
                          &placement);
 }
 
-bool platform_fits_warm(const struct platform *platform, uint32_t function, uint32_t configuration,
-                        uint32_t invoker)
+inline bool platform_fits(const struct platform *platform, uint32_t function,
+                          uint32_t configuration, uint32_t invoker)
 {
-    struct placement placement;
-    return cluster_place(&platform->cluster, function,
-                         find_configuration(platform, function, configuration), invoker, true,
-                         &placement);
+    return is_placeable(platform, "fits", function, configuration, invoker, false);
+}
+
+inline bool platform_fits_warm(const struct platform *platform, uint32_t function,
+                               uint32_t configuration, uint32_t invoker)
+{
+    return is_placeable(platform, "fits_warm", function, configuration, invoker, true);
 }
 
 uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_t configuration,
                            bool warm)
 {
+    if (!is_configuration(platform, "best_fit", function, configuration))
+        return SIM_NONE;
     return cluster_best_fit(&platform->cluster, function,
                             find_configuration(platform, function, configuration), warm);
 }
@@ -191,37 +295,40 @@ uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_
 uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which)
 {
     const struct cluster *cluster = &platform->cluster;
+    if (!is_function(platform, "home", function) || !is_invoker(platform, "home", which))
+        return 0;
     uint64_t walked =
         cluster->home_first[function] + (uint64_t)which * cluster->home_step[function];
     return (uint32_t)(walked % cluster->invoker_count);
 }
 
-uint32_t platform_gpu_count(const struct platform *platform, uint32_t invoker)
+inline uint32_t platform_gpu_count(const struct platform *platform, uint32_t invoker)
 {
-    return platform->cluster.invokers[invoker].gpu_count;
+    return is_invoker(platform, "gpu_count", invoker)
+               ? platform->cluster.invokers[invoker].gpu_count
+               : 0;
 }
 
-uint32_t platform_gpu_free(const struct platform *platform, uint32_t invoker, uint32_t which)
+inline uint32_t platform_gpu_free(const struct platform *platform, uint32_t invoker, uint32_t which)
 {
+    if (!is_invoker(platform, "gpu_free", invoker))
+        return 0;
     const struct invoker_state *state = &platform->cluster.invokers[invoker];
+    if (!is_within(platform, "gpu_free", "GPU", which, state->gpu_count))
+        return 0;
     return platform->cluster.gpus[state->first_gpu + which].free_parts;
 }
 
 /* ---- Actions --------------------------------------------------------------------------------- */
 
-/* Queue and invoker exist, and the policy acts when it may. */
+/* The policy acts when it may; queue and invoker exist. */
 static bool action_allowed(struct platform *platform, const char *action, uint32_t queue,
                            uint32_t invoker)
 {
     if (!platform->controller.deciding)
         platform_fail(platform, "rule timing: %s outside decide", action);
-    else if (queue >= platform->workload->queue_count)
-        platform_fail(platform, "rule range: %s names queue %" PRIu32 " of %" PRIu32, action, queue,
-                      platform->workload->queue_count);
-    else if (invoker >= platform->cluster.invoker_count)
-        platform_fail(platform, "rule range: %s names invoker %" PRIu32 " of %" PRIu32, action,
-                      invoker, platform->cluster.invoker_count);
-    return !platform->failed;
+    return !platform->failed && is_queue(platform, action, queue) &&
+           is_invoker(platform, action, invoker);
 }
 
 bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
@@ -238,11 +345,8 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                       jobs, queue, state->length);
         return false;
     }
-    if (configuration >= function->configuration_count) {
-        platform_fail(platform, "rule range: configuration %" PRIu32 " of %s, which has %zu",
-                      configuration, function->name, function->configuration_count);
+    if (!is_configuration(platform, "dispatch", state->function, configuration))
         return false;
-    }
     if (jobs > function->configurations[configuration].batch) {
         platform_fail(platform, "rule batch: %" PRIu32 " jobs in a batch configured for %u", jobs,
                       function->configurations[configuration].batch);
@@ -255,19 +359,14 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
 
 bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t invoker)
 {
-    if (function >= platform->cluster.function_count ||
-        invoker >= platform->cluster.invoker_count) {
-        platform_fail(platform, "rule range: prewarm of function %" PRIu32 " on invoker %" PRIu32,
-                      function, invoker);
-        return false;
-    }
-    return containers_prewarm(platform, function, invoker);
+    return is_function(platform, "prewarm", function) && is_invoker(platform, "prewarm", invoker) &&
+           containers_prewarm(platform, function, invoker);
 }
 
 bool platform_evict(struct platform *platform, uint32_t function, uint32_t invoker)
 {
     struct cluster *cluster = &platform->cluster;
-    if (function >= cluster->function_count || invoker >= cluster->invoker_count)
+    if (!is_function(platform, "evict", function) || !is_invoker(platform, "evict", invoker))
         return false;
     uint32_t oldest = cluster_idle_tail(cluster, invoker, function);
     if (oldest == SIM_NONE)
@@ -305,12 +404,27 @@ void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id)
 
 void platform_charge(struct platform *platform, uint64_t units)
 {
-    platform->controller.units += units;
+    struct controller *controller = &platform->controller;
+    const struct platform_spec *spec = &platform->experiment->platform;
+    const double ns = spec->decision_cost == DECISION_MODELLED ? spec->decision_ns_per_unit : 1;
+    const uint64_t charged = platform->metrics.decision_units + controller->units;
+    if (units > CHARGE_MOST - charged || (double)(controller->units + units) * ns > SIM_FOREVER)
+        platform_fail(platform,
+                      "rule charge: %" PRIu64 " units after %" PRIu64
+                      "; a run takes 2^53 units, and a decision what the clock holds",
+                      units, charged);
+    else
+        controller->units += units;
 }
 
 void platform_explain(struct platform *platform, uint32_t alternatives, double plan_cost_usd,
                       sim_time_t plan_time)
 {
+    if (isnan(plan_cost_usd) || plan_time < 0) {
+        platform_fail(platform, "rule range: explain with a cost of %g $ and a time of %.6f ms",
+                      plan_cost_usd, sim_to_ms(plan_time));
+        return;
+    }
     platform->controller.alternatives = alternatives;
     platform->controller.plan_cost = plan_cost_usd;
     platform->controller.plan_time = plan_time;
@@ -323,33 +437,22 @@ void platform_planned(struct platform *platform, uint32_t configuration)
 
 /* ---- Instances ------------------------------------------------------------------------------- */
 
-/* The instance lives, and the policy acts when it may. */
+/* The policy acts when it may, and the instance lives. */
 static bool instance_allowed(struct platform *platform, const char *action, uint32_t instance)
 {
-    if (!action_allowed(platform, action, 0, 0))
-        return false;
-    if (instance < platform->instance_capacity && platform->instances[instance].alive)
-        return true;
-    platform_fail(platform, "rule range: %s names instance %" PRIu32 ", which does not live",
-                  action, instance);
-    return false;
+    return action_allowed(platform, action, 0, 0) && is_instance(platform, action, instance);
 }
 
-static bool shape_allowed(struct platform *platform, const char *action, uint32_t function,
-                          uint32_t configuration, uint32_t quota)
+static bool is_shape(const struct platform *platform, const char *caller, uint32_t function,
+                     uint32_t configuration, uint32_t quota)
 {
-    if (function >= platform->cluster.function_count)
-        platform_fail(platform, "rule range: %s names function %" PRIu32 " of %" PRIu32, action,
-                      function, platform->cluster.function_count);
-    else if (configuration >= platform->workload->functions[function].configuration_count)
-        platform_fail(platform,
-                      "rule range: %s with configuration %" PRIu32 " of %s, which has %zu", action,
-                      configuration, platform->workload->functions[function].name,
-                      platform->workload->functions[function].configuration_count);
-    else if (quota < 1 || quota > UNIT_PARTS)
-        platform_fail(platform, "rule range: %s with a quota of %" PRIu32 " %%, not 1..100", action,
-                      quota);
-    return !platform->failed;
+    if (!is_configuration(platform, caller, function, configuration))
+        return false;
+    if (quota >= 1 && quota <= UNIT_PARTS)
+        return true;
+    platform_fail((struct platform *)platform,
+                  "rule range: %s with a quota of %" PRIu32 " %%, not 1..100", caller, quota);
+    return false;
 }
 
 static bool instance_place(const struct platform *platform, uint32_t function,
@@ -358,8 +461,6 @@ static bool instance_place(const struct platform *platform, uint32_t function,
 {
     const struct invoker_state *state = &platform->cluster.invokers[invoker];
     const struct configuration *spec = find_configuration(platform, function, configuration);
-    if (gpu != SIM_NONE && gpu >= state->gpu_count)
-        return false;
     return cluster_place_instance(&platform->cluster, function, spec,
                                   spec->vgpu > 0 ? quota : UNIT_PARTS, invoker,
                                   gpu != SIM_NONE ? state->first_gpu + gpu : SIM_NONE, placement);
@@ -369,7 +470,10 @@ bool platform_instance_fits(const struct platform *platform, uint32_t function,
                             uint32_t configuration, uint32_t quota, uint32_t invoker, uint32_t gpu)
 {
     struct placement placement;
-    return instance_place(platform, function, configuration, quota, invoker, gpu, &placement);
+    return is_shape(platform, "instance_fits", function, configuration, quota) &&
+           is_invoker(platform, "instance_fits", invoker) &&
+           is_gpu(platform, "instance_fits", invoker, gpu) &&
+           instance_place(platform, function, configuration, quota, invoker, gpu, &placement);
 }
 
 uint32_t platform_create(struct platform *platform, uint32_t function, uint32_t configuration,
@@ -377,7 +481,8 @@ uint32_t platform_create(struct platform *platform, uint32_t function, uint32_t 
 {
     struct placement placement;
     if (!action_allowed(platform, "create", 0, invoker) ||
-        !shape_allowed(platform, "create", function, configuration, quota) ||
+        !is_shape(platform, "create", function, configuration, quota) ||
+        !is_gpu(platform, "create", invoker, gpu) ||
         !instance_place(platform, function, configuration, quota, invoker, gpu, &placement))
         return SIM_NONE;
     platform->controller.acts++;
@@ -408,7 +513,7 @@ bool platform_set_share(struct platform *platform, uint32_t instance, uint32_t c
     if (!instance_allowed(platform, "set_share", instance))
         return false;
     const struct instance *state = &platform->instances[instance];
-    if (!shape_allowed(platform, "set_share", state->function, configuration, quota))
+    if (!is_shape(platform, "set_share", state->function, configuration, quota))
         return false;
     const struct configuration *spec = find_configuration(platform, state->function, configuration);
     if (state->gpu != SIM_NONE && platform->cluster.gpus[state->gpu].spec->sharing != SHARING_MPS) {
@@ -484,8 +589,10 @@ bool platform_launch(struct platform *platform, uint32_t instance, uint32_t jobs
     return batches_launch(platform, instance, jobs);
 }
 
-struct instance_view platform_instance(const struct platform *platform, uint32_t instance)
+inline struct instance_view platform_instance(const struct platform *platform, uint32_t instance)
 {
+    if (!is_instance(platform, "instance", instance))
+        return (struct instance_view){.invoker = SIM_NONE, .gpu = SIM_NONE};
     const struct instance *state = &platform->instances[instance];
     const struct invoker_state *invoker = &platform->cluster.invokers[state->invoker];
     bool busy = state->state == INSTANCE_BUSY;
@@ -502,8 +609,12 @@ struct instance_view platform_instance(const struct platform *platform, uint32_t
                                   .ready = state->ready};
 }
 
-struct job_view platform_buffered_job(const struct platform *platform, uint32_t instance,
-                                      uint32_t position)
+inline struct job_view platform_buffered_job(const struct platform *platform, uint32_t instance,
+                                             uint32_t position)
 {
+    if (!is_instance(platform, "buffered_job", instance) ||
+        !is_within(platform, "buffered_job", "position", position,
+                   platform->instances[instance].buffer.length))
+        return (struct job_view){0};
     return job_look(platform, queue_job(&platform->instances[instance].buffer, position));
 }

@@ -65,7 +65,7 @@ static inline void controller_run(struct platform *platform)
     do {
         controller->changed = false;
         decision_begin(controller, measured);
-        controller->more = platform->policy->decide(platform->policy_state, platform);
+        controller->more = policy_call_decide(platform);
         sim_time_t charged = decision_end(platform);
         if (platform->failed)
             return;
@@ -265,8 +265,7 @@ static void event_handle(struct platform *platform, const struct event *event)
     case EVENT_TIMER:
         platform->controller.changed = true;
         platform->controller.idle_timers++;
-        if (platform->policy->on_timer != NULL)
-            platform->policy->on_timer(platform->policy_state, platform, event->subject);
+        policy_call_timer(platform, event->subject);
         break;
     case EVENT_USER:
         user_asks(platform, event->subject);
@@ -410,8 +409,7 @@ static bool policy_init(struct platform *platform, const double *values)
     platform->policy_state = calloc(1, policy->state_bytes > 0 ? policy->state_bytes : 1);
     if (platform->policy_state == NULL)
         return error_run(platform->error, "out of memory for the state of policy %s", policy->name);
-    return policy->init == NULL ||
-           policy->init(platform->policy_state, platform, values, platform->error);
+    return policy_call_init(platform, values);
 }
 
 static bool platform_init(struct platform *platform)
@@ -437,8 +435,8 @@ static bool platform_init(struct platform *platform)
 
 static void platform_clear(struct platform *platform, bool policy_started)
 {
-    if (policy_started && platform->policy->finish != NULL)
-        platform->policy->finish(platform->policy_state);
+    if (policy_started)
+        policy_call_end(platform);
     free(platform->policy_state);
     if (platform->queues != NULL)
         jobs_clear(platform);
@@ -509,6 +507,7 @@ bool simulation_replay(const struct experiment *experiment, const struct policy 
                                 .error = error != NULL ? error : &local};
     struct cursor cursor = {.left = requests_total(experiment)};
     *result = (struct simulation_result){0};
+    const struct platform *before = policy_calls_begin(&platform);
     bool ready = platform_init(&platform);
     bool policy_started = ready;
     ready = ready && policy_init(&platform, values);
@@ -526,6 +525,7 @@ bool simulation_replay(const struct experiment *experiment, const struct policy 
     if (cursor.stream != NULL)
         arrival_stream_close(cursor.stream);
     platform_clear(&platform, policy_started && platform.policy_state != NULL);
+    policy_calls_end(before);
     result->wall_s = wall_seconds() - start;
     result->setup_s = platform.setup_s + result->wall_s - (end - start);
     return done;

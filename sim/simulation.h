@@ -138,4 +138,18 @@ bool simulation_run(const struct experiment *experiment, const struct policy *po
 
 void simulation_result_clear(struct simulation_result *result);
 
+/* Where a simulation is. */
+struct simulation_place {
+    const char *experiment, *policy; /* their names */
+    const char *callback; /* the policy's function in progress, "decide" …; NULL: none */
+    uint64_t calls;       /* of the policy's functions so far: the same number, the same call */
+    sim_time_t now;
+    uint64_t seed;
+};
+
+/* Where the simulation that this thread runs is; false where it runs none. For handlers of signals
+ * that end the process, so that they can say whom to blame: async-signal-safe. The names are the
+ * simulation's own, and `calls` tells a callback that never returns from many short ones. */
+bool simulation_where(struct simulation_place *place);
+
 #endif

@@ -3,6 +3,7 @@
  * `struct platform` is what policies see as an opaque handle. The files divide the work:
  *   simulation.c  the loop: clock, arrivals, events, the end of the run
  *   platform.c    what a policy may ask and do (sched/policy.h)
+ *   policy_calls.c  every call of a policy, and which one is in progress
  *   jobs.c        requests, their jobs, the AFW queues
  *   instances.c   long-lived instances and their buffers
  *   batches.c     batches from reservation to finish, transfers
@@ -53,6 +54,20 @@ enum { INVOKER_BITS = 24, INVOKER_MOST = (1 << INVOKER_BITS) - 1 };
 #define APPLICATION_MASK ((UINT32_C(1) << 29) - 1)
 /* Predecessors that a job may have. */
 enum { BLOCKED_BITS = 4, BLOCKED_MOST = (1 << BLOCKED_BITS) - 1 };
+
+/* The function of a policy that is in progress. */
+enum policy_callback {
+    CALLBACK_NONE,
+    CALLBACK_INIT,
+    CALLBACK_ON_READY,
+    CALLBACK_ON_WITHDRAWN,
+    CALLBACK_ON_FINISH,
+    CALLBACK_ON_INSTANCE_READY,
+    CALLBACK_ON_TIMER,
+    CALLBACK_DECIDE,
+    CALLBACK_KEEP_ALIVE,
+    CALLBACK_FINISH
+};
 
 enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
 
@@ -225,6 +240,8 @@ struct platform {
     const struct workload *workload;
     const struct policy *policy;
     void *policy_state;
+    enum policy_callback callback; /* in progress */
+    uint64_t callbacks;            /* calls of the policy so far */
     const struct recorder *recorder;
     const struct backend *backend; /* where batches execute; NULL: as the model says */
     struct calendar *calendar;
@@ -277,12 +294,31 @@ struct platform {
     struct error *error;
 };
 
-/* Records the first failure of the run: MESSAGE, then simulated time, policy and seed. */
+/* Records the first failure of the run: MESSAGE, then callback, simulated time, policy and seed. */
 void platform_fail(struct platform *platform, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 calendar_handle platform_schedule(struct platform *platform, sim_time_t time, enum event_kind kind,
                                   uint32_t subject);
+
+/* policy_calls.c: each calls the policy's function where it has one. */
+/* False where init failed: the run's error is set. */
+bool policy_call_init(struct platform *platform, const double *values);
+void policy_call_ready(struct platform *platform, uint32_t queue);
+void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t instance);
+void policy_call_finish(struct platform *platform, const struct finished_batch *batch);
+void policy_call_instance_ready(struct platform *platform, uint32_t instance);
+void policy_call_timer(struct platform *platform, uint32_t id);
+bool policy_call_decide(struct platform *platform);
+/* The policy must have the function. */
+sim_time_t policy_call_keep_alive(struct platform *platform, uint32_t function, uint32_t invoker);
+/* The policy's `finish`. */
+void policy_call_end(struct platform *platform);
+/* Name of the callback in progress; NULL between calls. Async-signal-safe. */
+const char *policy_callback_name(const struct platform *platform);
+/* The thread runs `platform` from now on; returns what it ran before, for policy_calls_end. */
+const struct platform *policy_calls_begin(const struct platform *platform);
+void policy_calls_end(const struct platform *before);
 
 /* jobs.c */
 bool jobs_init(struct platform *platform);

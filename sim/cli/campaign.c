@@ -10,6 +10,7 @@
 #include "results/journal.h"
 #include "results/statistics.h"
 #include "results/store.h"
+#include "sim/cli/guard.h"
 #include "sim/cli/meter.h"
 #include "sim/cli/runner.h"
 #include "sim/farm.h"
@@ -72,6 +73,8 @@ static bool work(void *context, size_t job, struct blob *blob, struct error *err
     const struct campaign *campaign = context;
     const size_t run = campaign->pending[job];
     struct plan plan;
+    guard_enter_worker(farm_fail);
+    guard_watch_callbacks(campaign->options->decision_timeout);
     if (!plan_load(campaign->sweep, run, &plan, error))
         return false;
     struct run_rows rows = {0};
@@ -224,6 +227,7 @@ static bool round_next(struct campaign *campaign)
 
 static bool rounds_run(struct campaign *campaign, struct error *error)
 {
+    const int stop = guard_defer_stop();
     do {
         round_plan(campaign);
         const size_t jobs = campaign->pending_count;
@@ -232,6 +236,8 @@ static bool rounds_run(struct campaign *campaign, struct error *error)
         struct farm farm = {.jobs = jobs,
                             .workers = workers > 0 ? workers : 1,
                             .unordered = true,
+                            .stops = stop >= 0,
+                            .stop = stop,
                             .context = campaign,
                             .work = work,
                             .collect = collect,

@@ -21,6 +21,7 @@ is done */
     uint64_t shard, shards; /* shard of shards, from 1 */
     bool resume;            /* go on with what OUT.journal holds */
     bool quiet;
+    double decision_timeout; /* seconds that one callback of a policy may take; 0: no limit */
 };
 
 /* Run the sweep, or its shard: run r belongs to shard r % shards + 1; with a precision whole

@@ -1,5 +1,4 @@
 /* esgsim run: one simulation. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "results/store.h"
 #include "results/timeline.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/guard.h"
 #include "sim/cli/output.h"
 #include "sim/cli/runner.h"
 
@@ -22,6 +22,7 @@ struct run_options {
     bool json;
     bool rehearse;
     struct rehearsal_options rehearsal;
+    double decision_timeout;
     struct cli_settings settings;
 };
 
@@ -118,6 +119,7 @@ static const struct cli_option run_table[] = {
              "fast (0: as fast as it goes). results/PROOF.md",
      .kind = OPTION_TAKE,
      .take = take_rehearsal},
+    GUARD_OPTION(struct run_options, decision_timeout),
     {.name = "--json",
      .help = "print one JSON object; units stand in its keys",
      .kind = OPTION_FLAG,
@@ -127,6 +129,7 @@ static const struct cli_option run_table[] = {
 
 static bool options_parse(int argc, char **argv, struct run_options *options, struct error *error)
 {
+    options->decision_timeout = GUARD_TIMEOUT_DEFAULT;
     if (!cli_parse(&command_run, &argc, argv, options, error))
         return false;
     options->path = argv[1];
@@ -138,14 +141,6 @@ static bool options_parse(int argc, char **argv, struct run_options *options, st
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal)
-{
-    (void)signal;
-    interrupted = 1;
-}
-
 /* A line on a terminal, nothing elsewhere: a single run is short. */
 static bool report_progress(void *context, uint64_t finished, uint64_t total)
 {
@@ -153,14 +148,7 @@ static bool report_progress(void *context, uint64_t finished, uint64_t total)
     if (*show)
         fprintf(stderr, "\r%5.1f %% of %llu requests", 100.0 * (double)finished / (double)total,
                 (unsigned long long)total);
-    return !interrupted;
-}
-
-static void watch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    return true;
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -207,7 +195,6 @@ static bool run_simulate(const struct experiment *experiment, const struct polic
     if (sinks->timeline != NULL)
         pair[1] = timeline_recorder(sinks->timeline);
     struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
-    watch_signals();
     bool ok = run_execute(experiment, policy, values, sinks, &recorder, &progress, result, error);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
@@ -272,6 +259,7 @@ static bool run_experiment(const struct run_options *options, const struct exper
     struct simulation_result result = {0};
     struct sinks sinks = {0};
     const struct policy *policy = runner_policy(experiment, &values, error);
+    guard_watch_callbacks(options->decision_timeout);
     bool ok = policy != NULL && sinks_open(options, experiment, &sinks, error);
     bool simulated = ok && run_simulate(experiment, policy, values, &sinks, quiet, &result, error);
     ok = sinks_close(&sinks, simulated, error);

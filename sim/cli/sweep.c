@@ -3,6 +3,7 @@
 
 #include "sim/cli/campaign.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/guard.h"
 #include "workloads/experiment.h"
 
 struct options {
@@ -56,6 +57,7 @@ static const struct cli_option sweep_table[] = {
              "again; without any, begins",
      .kind = OPTION_FLAG,
      .place = offsetof(struct options, campaign.resume)},
+    GUARD_OPTION(struct options, campaign.decision_timeout),
     {.name = "--set",
      .value = "KEY=VALUE",
      .help = "change a key of the base experiment, e.g. requests=1000",
@@ -69,8 +71,11 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct options options = {
-        .campaign = {
-            .jobs = cores < 1 ? 1 : (uint64_t)cores, .shard = 1, .shards = 1, .quiet = quiet}};
+        .campaign = {.jobs = cores < 1 ? 1 : (uint64_t)cores,
+                     .shard = 1,
+                     .shards = 1,
+                     .decision_timeout = GUARD_TIMEOUT_DEFAULT,
+                     .quiet = quiet}};
     if (!cli_parse(&command_sweep, &argc, argv, &options, error) ||
         !cli_check_output("--out", options.campaign.out, "the sweep", argv[1], error))
         return false;

@@ -13,7 +13,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,22 +264,6 @@ struct outcome {
     uint64_t requests;
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal)
-{
-    (void)signal;
-    interrupted = 1;
-}
-
-static bool keep_going(void *context, uint64_t finished, uint64_t total)
-{
-    (void)context;
-    (void)finished;
-    (void)total;
-    return !interrupted;
-}
-
 static double t_half_width(double deviation, size_t count, double level)
 {
     return gsl_cdf_tdist_Qinv(level / 2, (double)count - 1) * deviation / sqrt((double)count);
@@ -290,14 +273,13 @@ static double t_half_width(double deviation, size_t count, double level)
 static bool check_replicate(const struct check *check, size_t index, struct experiment *experiment,
                             double *figures, size_t count, struct error *error)
 {
-    const struct progress progress = {.report = keep_going};
     double *values = NULL;
     const struct policy *policy = runner_policy(experiment, &values, error);
     bool ok = policy != NULL;
     for (size_t r = 0; ok && r < count; r++) {
         struct simulation_result result = {0};
         experiment->seed = 1 + index * SEED_STRIDE + r;
-        ok = simulation_run(experiment, policy, values, NULL, &progress, &result, error);
+        ok = simulation_run(experiment, policy, values, NULL, NULL, &result, error);
         if (ok) {
             figures[r] = check->simulated(&result.overall);
             simulation_result_clear(&result);
@@ -423,9 +405,6 @@ static bool run_all(struct outcome *outcomes, size_t seeds, bool json, bool quie
                     struct error *error)
 {
     const bool show = !quiet && (json || isatty(STDERR_FILENO));
-    const struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
     if (!json)
         printf("%-30s %-27s %11s %11s ± 95 %%\n", "check", "quantity", "theory", "simulated");
     for (size_t i = 0; i < CHECK_COUNT; i++) {

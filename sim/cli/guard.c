@@ -1,0 +1,261 @@
+#include "sim/cli/guard.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/simulation.h"
+#include "traces/unfinished.h"
+
+static const struct {
+    int number;
+    const char *name;
+} faults[] = {{SIGSEGV, "SIGSEGV"},
+              {SIGBUS, "SIGBUS"},
+              {SIGFPE, "SIGFPE"},
+              {SIGILL, "SIGILL"},
+              {SIGABRT, "SIGABRT"}};
+enum { FAULTS = sizeof faults / sizeof *faults, TICK_MS = 100, STACK = 65536 };
+
+static void (*report)(const char *message); /* NULL: to standard error */
+static struct sigaction before[FAULTS];     /* who handled these faults */
+static int stop_event = -1;
+static volatile sig_atomic_t stopping;
+static volatile int64_t stop_deadline; /* ns; 0: none */
+static int64_t callback_limit;         /* ns; 0: none */
+static uint64_t callback_seen;         /* the call at the last tick, and since when it was seen */
+static int64_t callback_since;
+
+static int64_t clock_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- Text, without the C library's streams: handlers of signals may not use these ------------- */
+
+struct text {
+    char bytes[1000];
+    size_t length;
+};
+
+static void text_add(struct text *text, const char *part)
+{
+    for (; *part != '\0' && text->length + 1 < sizeof text->bytes; part++)
+        text->bytes[text->length++] = *part;
+    text->bytes[text->length] = '\0';
+}
+
+/* At least `digits` of them. */
+static void text_add_number(struct text *text, uint64_t number, int digits)
+{
+    char reversed[24], part[24];
+    int count = 0;
+    for (; number > 0 || count < digits; number /= 10)
+        reversed[count++] = (char)('0' + number % 10);
+    for (int i = 0; i < count; i++)
+        part[i] = reversed[count - 1 - i];
+    part[count] = '\0';
+    text_add(text, part);
+}
+
+static void text_add_ms(struct text *text, uint64_t ns)
+{
+    text_add_number(text, ns / 1000000, 1);
+    text_add(text, ".");
+    text_add_number(text, ns % 1000000, 6);
+    text_add(text, " ms");
+}
+
+/* ---- The end ----------------------------------------------------------------------------------- */
+
+static _Noreturn void end_process(const char *message)
+{
+    struct text line = {.length = 0};
+    if (report != NULL)
+        report(message);
+    unfinished_remove_all();
+    text_add(&line, "esgsim: ");
+    text_add(&line, message);
+    text_add(&line, "\n");
+    if (write(STDERR_FILENO, line.bytes, line.length) < 0) {
+        /* Nobody can be told; the exit status still says it. */
+    }
+    _exit(1);
+}
+
+/* With what was broken, in the words of a breach that the platform reports. */
+static _Noreturn void end_in_policy(const struct simulation_place *place, const char *what,
+                                    const char *detail)
+{
+    struct text text = {.length = 0};
+    text_add(&text, place->experiment);
+    text_add(&text, ": ");
+    text_add(&text, what);
+    text_add(&text, detail);
+    text_add(&text, " (");
+    text_add(&text, place->callback);
+    text_add(&text, ", at ");
+    text_add_ms(&text, (uint64_t)place->now);
+    text_add(&text, ", policy ");
+    text_add(&text, place->policy);
+    text_add(&text, ", seed ");
+    text_add_number(&text, place->seed, 1);
+    text_add(&text, ")");
+    end_process(text.bytes);
+}
+
+static bool in_policy(struct simulation_place *place)
+{
+    return simulation_where(place) && place->callback != NULL;
+}
+
+/* ---- A policy's mistakes ------------------------------------------------------------------------ */
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    struct simulation_place place;
+    size_t f = 0;
+    (void)info;
+    (void)context;
+    while (f + 1 < FAULTS && faults[f].number != number)
+        f++;
+    if (in_policy(&place))
+        end_in_policy(&place, "rule crash: the policy caused ", faults[f].name);
+    /* A defect of ours: whoever else handles it, a debugger or a core dump, finds it untouched. */
+    (void)sigaction(number, &before[f], NULL);
+    if (number == SIGABRT)
+        (void)raise(number);
+}
+
+static void on_exit_in_policy(void)
+{
+    struct simulation_place place;
+    if (in_policy(&place))
+        end_in_policy(&place, "rule exit: the policy called exit()", "");
+}
+
+static void on_fork_in_policy(void)
+{
+    struct simulation_place place;
+    if (in_policy(&place))
+        end_in_policy(&place, "rule fork: the policy called fork()", "");
+}
+
+static void check_callback(int64_t now)
+{
+    struct simulation_place place;
+    if (callback_limit == 0 || !in_policy(&place) || place.calls != callback_seen) {
+        callback_seen = simulation_where(&place) ? place.calls : 0;
+        callback_since = now;
+        return;
+    }
+    if (now - callback_since < callback_limit)
+        return;
+    struct text text = {.length = 0};
+    text_add_ms(&text, (uint64_t)callback_limit);
+    text_add(&text, " of wall-clock time (--decision-timeout)");
+    end_in_policy(&place, "rule decision time: the policy has not returned within ", text.bytes);
+}
+
+/* ---- Signals ------------------------------------------------------------------------------------ */
+
+static void on_tick(int number)
+{
+    const int kept = errno;
+    const int64_t now = clock_ns();
+    (void)number;
+    if (stop_deadline != 0 && now >= stop_deadline)
+        end_process("interrupted before all that had finished was written");
+    check_callback(now);
+    errno = kept;
+}
+
+static void start_ticks(long ms)
+{
+    struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART | SA_ONSTACK};
+    const struct timeval every = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    const struct itimerval timer = {.it_interval = every, .it_value = every};
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void on_stop(int number, siginfo_t *info, void *context)
+{
+    struct simulation_place place;
+    (void)context;
+    if (info->si_code <= 0 && info->si_pid == getpid() && in_policy(&place))
+        end_in_policy(&place, "rule signal: the policy raised ",
+                      number == SIGINT ? "SIGINT" : "SIGTERM");
+    if (report != NULL) { /* a worker, ended from outside */
+        (void)signal(number, SIG_DFL);
+        (void)raise(number);
+        return;
+    }
+    if (stop_event < 0 || stopping)
+        end_process("interrupted");
+    const uint64_t one = 1;
+    const int kept = errno;
+    stopping = 1;
+    stop_deadline = clock_ns() + (int64_t)GUARD_STOP_MS * 1000000;
+    if (write(stop_event, &one, sizeof one) != (ssize_t)sizeof one)
+        end_process("interrupted");
+    start_ticks(TICK_MS);
+    errno = kept;
+}
+
+static void handle_stop(int number)
+{
+    struct sigaction action = {.sa_sigaction = on_stop,
+                               .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    (void)sigaction(number, &action, NULL);
+}
+
+void guard_install(void)
+{
+    /* A policy whose recursion has used up the stack leaves none to a handler. */
+    static char stack[STACK];
+    const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    (void)sigaltstack(&other, NULL);
+    for (size_t f = 0; f < FAULTS; f++)
+        (void)sigaction(faults[f].number, &action, &before[f]);
+    handle_stop(SIGINT);
+    handle_stop(SIGTERM);
+    (void)atexit(on_exit_in_policy);
+    (void)at_quick_exit(on_exit_in_policy);
+    (void)pthread_atfork(on_fork_in_policy, NULL, NULL);
+}
+
+int guard_defer_stop(void)
+{
+    if (stop_event < 0)
+        stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return stop_event;
+}
+
+void guard_watch_callbacks(double seconds)
+{
+    callback_limit = (int64_t)(seconds * 1e9);
+    callback_since = clock_ns();
+    const double tick = seconds * 1000 / 4;
+    if (callback_limit > 0)
+        start_ticks(tick >= TICK_MS ? TICK_MS : tick >= 1 ? (long)tick : 1);
+}
+
+void guard_enter_worker(void (*to)(const char *message))
+{
+    report = to;
+    (void)signal(SIGINT, SIG_IGN);
+    handle_stop(SIGTERM);
+}
