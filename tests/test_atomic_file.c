@@ -5,13 +5,17 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "traces/atomic_file.h"
+#include "traces/unfinished.h"
 
 enum { PATH_SIZE = 128, TEXT_SIZE = 64 };
 
@@ -54,10 +58,35 @@ static void assert_text(const char *path, const char *wanted)
     assert_string_equal(text, wanted);
 }
 
+/* Files in the folder, hidden ones too. */
+static int files_count(void)
+{
+    int count = -2; /* . and .. */
+    DIR *listing = opendir(folder);
+    assert_non_null(listing);
+    while (readdir(listing) != NULL)
+        count++;
+    (void)closedir(listing);
+    return count;
+}
+
+/* Runs `body` in a process of its own; its exit status, or minus the signal that ended it. */
+static int in_child(int (*body)(const char *path), const char *path)
+{
+    int status = 0;
+    (void)fflush(NULL);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(body(path));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
 static void a_finished_file_takes_its_name_and_nothing_is_left_beside(void **state)
 {
     (void)state;
-    char path[PATH_SIZE], beside[PATH_SIZE];
+    char path[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
     write_text(place(path, "a b"), "old");
@@ -66,14 +95,14 @@ static void a_finished_file_takes_its_name_and_nothing_is_left_beside(void **sta
     assert_text(path, "old");
     assert_true(atomic_file_end(&file, true, &error));
     assert_text(path, "new");
-    assert_int_not_equal(access(place(beside, "a b.partial"), F_OK), 0);
+    assert_int_equal(files_count(), 1);
     assert_int_equal(unlink(path), 0);
 }
 
 static void a_file_given_up_leaves_the_one_before_and_the_first_error(void **state)
 {
     (void)state;
-    char path[PATH_SIZE], beside[PATH_SIZE];
+    char path[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
     write_text(place(path, "kept"), "old");
@@ -84,7 +113,7 @@ static void a_file_given_up_leaves_the_one_before_and_the_first_error(void **sta
     assert_text(path, "old");
     assert_true(atomic_file_check(path, &error));
     assert_text(path, "old");
-    assert_int_not_equal(access(place(beside, "kept.partial"), F_OK), 0);
+    assert_int_equal(files_count(), 1);
     assert_int_equal(unlink(path), 0);
 }
 
@@ -99,8 +128,7 @@ static void assert_link(const char *path)
 static void what_a_link_names_is_whole_or_as_it_was_and_the_link_stays(void **state)
 {
     (void)state;
-    char path[PATH_SIZE], between[PATH_SIZE], target[PATH_SIZE], beside[PATH_SIZE],
-        below[PATH_SIZE];
+    char path[PATH_SIZE], between[PATH_SIZE], target[PATH_SIZE], below[PATH_SIZE];
     struct atomic_file file;
     struct error error = {0};
     assert_int_equal(mkdir(place(below, "below"), 0777), 0);
@@ -113,7 +141,7 @@ static void what_a_link_names_is_whole_or_as_it_was_and_the_link_stays(void **st
         assert_text(target, "old");
         assert_int_equal(atomic_file_end(&file, good != 0, &error), good);
         assert_text(target, good != 0 ? "new" : "old");
-        assert_int_not_equal(access(place(beside, "target.partial"), F_OK), 0);
+        assert_int_equal(files_count(), 3);
         assert_link(path);
         assert_link(between);
     }
@@ -236,6 +264,214 @@ static void two_names_of_one_file_are_known_for_one(void **state)
     assert_false(atomic_file_same("/dev/null", "/dev/null"));
 }
 
+/* ---- Two writers, and those that a signal ends ------------------------------------------------
+ */
+
+/* 0: refused as it should be. */
+static int is_refused(const char *path)
+{
+    struct atomic_file file;
+    struct error error = {0};
+    char wanted[TEXT_SIZE];
+    (void)snprintf(wanted, sizeof wanted, ": process %ld is writing there", (long)getppid());
+    return atomic_file_begin(&file, path, &error)            ? 1
+           : error.kind != ERROR_RUN                         ? 2
+           : strstr(error.message, wanted) == NULL           ? 3
+           : strncmp(error.message, path, strlen(path)) != 0 ? 4
+                                                             : 0;
+}
+
+static int is_taken(const char *path)
+{
+    return atomic_file_check(path, NULL) ? 0 : 1;
+}
+
+static void a_second_writer_is_refused_at_once_with_the_holders_process(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE], link[PATH_SIZE];
+    struct atomic_file file, again;
+    struct error error = {0};
+    assert_int_equal(symlink("locked", place(link, "other-name")), 0);
+    assert_true(atomic_file_begin(&file, place(path, "locked"), &error));
+    assert_int_equal(in_child(is_refused, path), 0);
+    assert_int_equal(in_child(is_refused, link), 0);
+    assert_false(atomic_file_begin(&again, path, &error));
+    assert_int_equal(in_child(is_refused, path), 0);
+    assert_true(atomic_file_end(&file, true, &error));
+    assert_int_equal(in_child(is_taken, path), 0);
+    assert_int_equal(files_count(), 2);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(link), 0);
+}
+
+static int folder_is_refused(const char *path)
+{
+    struct atomic_file file;
+    struct error error = {0};
+    return !atomic_file_hold_folder(&file, path, &error) && error.kind == ERROR_RUN ? 0 : 1;
+}
+
+static void a_folder_that_is_held_is_refused_and_files_in_it_can_be_written(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE];
+    struct atomic_file file, within;
+    struct error error = {0};
+    assert_true(atomic_file_hold_folder(&file, folder, &error));
+    assert_int_equal(in_child(folder_is_refused, folder), 0);
+    assert_true(atomic_file_open(&within, place(path, "folder"), &error));
+    assert_true(atomic_file_end(&within, true, &error));
+    assert_int_equal(unlink(path), 0);
+    assert_true(atomic_file_end(&file, true, &error));
+    assert_int_equal(files_count(), 0);
+}
+
+static int killed(const char *path)
+{
+    struct atomic_file file;
+    if (!atomic_file_open(&file, path, NULL) || fputs("half", file.stream) < 0)
+        return 1;
+    (void)fflush(file.stream);
+    return kill(getpid(), SIGKILL);
+}
+
+static void what_a_killed_process_left_goes_with_the_next_writer(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE], like[PATH_SIZE], other[PATH_SIZE];
+    struct error error = {0};
+    write_text(place(path, "out"), "old");
+    write_text(place(like, "out.partial-1-x"), "a user's");
+    write_text(place(other, "longer-out.partial-1-1"), "of another file");
+    assert_int_equal(in_child(killed, path), -SIGKILL);
+    assert_int_equal(in_child(killed, path), -SIGKILL);
+    assert_text(path, "old");
+    assert_int_equal(files_count(), 5); /* with a lock and the second one's temporary file */
+    assert_true(atomic_file_check(path, &error));
+    assert_int_equal(files_count(), 3);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(like), 0);
+    assert_int_equal(unlink(other), 0);
+}
+
+static void what_is_no_lock_is_not_taken_for_one(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE], lock[PATH_SIZE];
+    struct error error = {0};
+    write_text(place(lock, ".out.lock"), "a user's");
+    assert_false(atomic_file_check(place(path, "out"), &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, ".out.lock: is in the way"));
+    assert_text(lock, "a user's");
+    assert_int_equal(unlink(lock), 0);
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_file_remove_unfinished();
+    _exit(7);
+}
+
+static int interrupted(const char *path)
+{
+    struct atomic_file file;
+    char *temporary = temporary_folder_create("esgsim-whole", NULL);
+    char within[PATH_SIZE];
+    (void)signal(SIGTERM, on_signal);
+    if (temporary == NULL || strncmp(temporary, folder, strlen(folder)) != 0 ||
+        !atomic_file_open(&file, path, NULL))
+        return 1;
+    for (int i = 0; i < 200; i++) {
+        (void)snprintf(within, sizeof within, "%s/a-figure-of-some-name-%d.csv", temporary, i);
+        write_text(within, "1");
+    }
+    return kill(getpid(), SIGTERM);
+}
+
+static void an_interrupted_process_leaves_nothing_and_the_older_file_stays(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE];
+    const char *given = getenv("TMPDIR");
+    char *old = given == NULL ? NULL : strdup(given);
+    assert_int_equal(setenv("TMPDIR", folder, 1), 0);
+    write_text(place(path, "out"), "old");
+    assert_int_equal(in_child(interrupted, path), 7);
+    assert_int_equal(files_count(), 1);
+    assert_text(path, "old");
+    char *temporary = temporary_folder_create("esgsim-whole", NULL);
+    assert_non_null(temporary);
+    assert_int_equal(files_count(), 2);
+    temporary_folder_remove(temporary);
+    assert_int_equal(files_count(), 1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(old == NULL ? unsetenv("TMPDIR") : setenv("TMPDIR", old, 1), 0);
+    free(old);
+}
+
+static struct atomic_file inherited;
+
+static int ends_the_parents(const char *path)
+{
+    struct atomic_file file = inherited;
+    (void)path;
+    (void)atomic_file_end(&file, true, NULL);
+    atomic_file_remove_unfinished();
+    return 0;
+}
+
+static void a_forked_child_removes_and_renames_nothing(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE];
+    struct error error = {0};
+    write_text(place(path, "out"), "old");
+    assert_true(atomic_file_open(&inherited, path, &error));
+    assert_int_equal(in_child(ends_the_parents, path), 0);
+    assert_text(path, "old");
+    assert_int_equal(files_count(), 3);
+    assert_int_equal(in_child(is_refused, path), 0);
+    (void)fputs("new", inherited.stream);
+    assert_true(atomic_file_end(&inherited, true, &error));
+    assert_text(path, "new");
+    assert_int_equal(files_count(), 1);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void permissions_are_those_of_the_file_replaced_or_of_any_new_file(void **state)
+{
+    (void)state;
+    char path[PATH_SIZE];
+    struct atomic_file file;
+    struct stat status;
+    struct error error = {0};
+    const mode_t mask = umask(027);
+    const mode_t modes[] = {0640, 0604, 0400};
+    for (int i = 0; i < 3; i++) {
+        if (i > 0)
+            assert_int_equal(chmod(path, modes[i]), 0);
+        assert_true(atomic_file_open(&file, place(path, "out"), &error));
+        assert_true(atomic_file_end(&file, true, &error));
+        assert_int_equal(stat(path, &status), 0);
+        assert_int_equal(status.st_mode & 0777, modes[i]);
+    }
+    (void)umask(mask);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void what_was_not_begun_can_be_ended(void **state)
+{
+    (void)state;
+    struct atomic_file file = {0};
+    struct error error = {0};
+    assert_true(atomic_file_end(&file, true, &error));
+    assert_false(atomic_file_end(&file, false, &error));
+    assert_int_equal(error.kind, ERROR_NONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +484,14 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_told_and_the_device_stays),
         cmocka_unit_test(names_that_cannot_be_written_are_refused),
         cmocka_unit_test(two_names_of_one_file_are_known_for_one),
+        cmocka_unit_test(a_second_writer_is_refused_at_once_with_the_holders_process),
+        cmocka_unit_test(a_folder_that_is_held_is_refused_and_files_in_it_can_be_written),
+        cmocka_unit_test(what_a_killed_process_left_goes_with_the_next_writer),
+        cmocka_unit_test(what_is_no_lock_is_not_taken_for_one),
+        cmocka_unit_test(an_interrupted_process_leaves_nothing_and_the_older_file_stays),
+        cmocka_unit_test(a_forked_child_removes_and_renames_nothing),
+        cmocka_unit_test(permissions_are_those_of_the_file_replaced_or_of_any_new_file),
+        cmocka_unit_test(what_was_not_begun_can_be_ended),
     };
     return cmocka_run_group_tests_name("atomic_file", tests, folder_make, folder_remove);
 }
