@@ -697,7 +697,7 @@ static void a_trace_of_which_nothing_is_left_is_refused(void **state)
 
 static void processes_that_cannot_run_are_refused(void **state)
 {
-    struct mmpp_state silent = {0, 1};
+    struct mmpp_state silent = {0, 1}, rare[] = {{0, 1e-9}, {1e-9, 1e-9}};
     struct trace_mapping twice[] = {{(char[]){"f"}, 1}, {(char[]){"f"}, 0}};
     const struct arrival_spec specs[] = {
         {.process = ARRIVAL_CLOSED, .users = 1},
@@ -706,6 +706,7 @@ static void processes_that_cannot_run_are_refused(void **state)
         {.process = ARRIVAL_POISSON, .rate_per_s = 0},
         {.process = ARRIVAL_MMPP},
         {.process = ARRIVAL_MMPP, .states = &silent, .state_count = 1},
+        {.process = ARRIVAL_MMPP, .states = rare, .state_count = 2},
         {.process = ARRIVAL_TRACE, .trace_path = (char[]){"no/such.csv"}},
         {.process = ARRIVAL_TRACE,
          .trace_path = (char[]){DATA "esgsim.csv"},

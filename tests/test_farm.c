@@ -24,7 +24,8 @@ struct log {
     struct error failures[JOBS]; /* by job */
     bool failed[JOBS];
     size_t progress;
-    size_t stop_after;   /* send ourselves SIGTERM after that many; 0: never */
+    size_t stop_after;   /* make `stop` readable after that many; 0: never */
+    int stop[2];         /* a pipe */
     size_t refuse_after; /* collect fails after that many; 0: never */
 };
 
@@ -46,7 +47,7 @@ static bool collect(void *context, size_t job, const void *bytes, size_t size,
         assert_true(blob_put(&log->bytes, bytes, size));
     }
     if (log->stop_after == log->count)
-        assert_int_equal(kill(getpid(), SIGTERM), 0);
+        assert_int_equal(write(log->stop[1], "x", 1), 1);
     if (log->refuse_after == log->count)
         return error_run(error, "the collector has had enough");
     return true;
@@ -177,22 +178,48 @@ static void a_worker_killed_from_outside_its_work_is_told(void **state)
     log_clear(&log);
 }
 
-static void a_signal_stops_the_farm_and_keeps_what_has_finished(void **state)
+static void a_readable_descriptor_stops_the_farm_and_keeps_what_has_finished(void **state)
 {
     struct log log = {.stop_after = 5};
     struct farm farm = farm_of(&log, 2, plain_work);
     struct error error = {0};
-    sigset_t mask;
     (void)state;
+    assert_int_equal(pipe(log.stop), 0);
+    farm.stops = true;
+    farm.stop = log.stop[0];
     assert_false(farm_run(&farm, &error));
     assert_int_equal(error.kind, ERROR_RUN);
     assert_memory_equal(error.message, "interrupted", strlen("interrupted"));
     assert_in_range(log.count, 5, JOBS - 1);
     assert_ascending(&log);
     assert_no_children();
-    assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &mask), 0);
-    assert_false(sigismember(&mask, SIGTERM));
-    assert_false(sigismember(&mask, SIGINT));
+    assert_int_equal(close(log.stop[0]), 0);
+    assert_int_equal(close(log.stop[1]), 0);
+    log_clear(&log);
+}
+
+/* As a handler of a fault would. */
+static bool failing_work(void *context, size_t job, struct blob *blob, struct error *error)
+{
+    if (job % 3 == 1)
+        farm_fail("the words of a handler");
+    return plain_work(context, job, blob, error);
+}
+
+static void a_job_that_ends_its_worker_with_a_message_fails_alone(void **state)
+{
+    struct log log = {0};
+    struct farm farm = farm_of(&log, 2, failing_work);
+    struct error error = {0};
+    (void)state;
+    assert_true(farm_run(&farm, &error));
+    assert_int_equal(log.count, JOBS);
+    for (size_t job = 0; job < JOBS; job++) {
+        assert_int_equal(log.failed[job], job % 3 == 1);
+        if (log.failed[job])
+            assert_string_equal(log.failures[job].message, "the words of a handler");
+    }
+    assert_no_children();
     log_clear(&log);
 }
 
@@ -307,7 +334,8 @@ int main(void)
         cmocka_unit_test(blobs_come_in_job_order_and_whole_for_any_number_of_workers),
         cmocka_unit_test(a_worker_that_crashes_loses_only_its_own_job),
         cmocka_unit_test(a_worker_killed_from_outside_its_work_is_told),
-        cmocka_unit_test(a_signal_stops_the_farm_and_keeps_what_has_finished),
+        cmocka_unit_test(a_readable_descriptor_stops_the_farm_and_keeps_what_has_finished),
+        cmocka_unit_test(a_job_that_ends_its_worker_with_a_message_fails_alone),
         cmocka_unit_test(a_collector_that_fails_ends_the_farm_with_its_error),
         cmocka_unit_test(workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_once),
         cmocka_unit_test(no_jobs_are_no_work),

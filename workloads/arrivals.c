@@ -173,9 +173,13 @@ static bool check_uniform(const struct arrival_spec *spec, struct error *error)
                        spec->low_ms, spec->high_ms);
 }
 
+/* The generator visits every state, so a process that changes state without end and brings nothing
+ * would keep it busy for years. */
+#define MMPP_REQUESTS_LEAST 1e-6
+
 static bool check_mmpp(const struct arrival_spec *spec, struct error *error)
 {
-    double highest = 0;
+    double highest = 0, requests = 0;
     for (size_t i = 0; i < spec->state_count; i++) {
         const struct mmpp_state *state = &spec->states[i];
         if (!(state->rate_per_s >= 0) || !isfinite(state->rate_per_s) ||
@@ -185,10 +189,16 @@ static bool check_mmpp(const struct arrival_spec *spec, struct error *error)
                                "> 0",
                                i);
         highest = fmax(highest, state->rate_per_s);
+        requests += state->rate_per_s * state->mean_sojourn_s;
     }
-    if (highest > 0)
+    if (highest <= 0)
+        return error_input(error, "arrivals: MMPP needs a state with rate_per_s > 0");
+    if (requests >= MMPP_REQUESTS_LEAST)
         return true;
-    return error_input(error, "arrivals: MMPP needs a state with rate_per_s > 0");
+    return error_input(error,
+                       "arrivals: the mean cycle through the MMPP's states brings %g requests, "
+                       "fewer than %g; raise rate_per_s or mean_sojourn_s",
+                       requests, MMPP_REQUESTS_LEAST);
 }
 
 static bool check_process(const struct arrival_spec *spec, struct error *error)

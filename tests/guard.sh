@@ -1,0 +1,176 @@
+#!/bin/sh
+# What ends the program from outside or from within a policy: faults of a policy, the time limit of
+# a callback, Ctrl-C and SIGTERM in the midst of every kind of work.
+. tests/shell.sh
+
+esgsim=${BUILD:-build}/esgsim
+here=$(pwd)
+light=$here/workloads/experiments/strict-light.json
+culprit=${ESGSIM_PLUGINS:-${BUILD:-build}/tests/plugins}/culprit.so
+# The program is not sanitized, so the policy must not be either.
+case $culprit in */sanitized/*) culprit=$here/${BUILD:-build}/tests/plugins/culprit.so ;; esac
+children="ps -o pid= --ppid"
+
+# ---- A policy's mistakes ---------------------------------------------------------------------
+
+where='\(decide, at [0-9]+\.[0-9]{6} ms, policy culprit, seed 7\)'
+while read -r fault rule; do
+    run timeout -k 1 60 "$esgsim" run "$light" --quiet --seed 7 --set requests=50 --json \
+        --policy "$culprit" --set "policy.params.fault=$fault" --decision-timeout 0.5 \
+        --out "$folder/$fault.h5"
+    name="a policy whose fault is '$fault' ends the run with rule, callback, time and seed"
+    if [ "$status" -eq 1 ] && [ ! -s "$folder/out" ] && [ "$(wc -l <"$folder/err")" -eq 1 ] &&
+        grep -qE "rule $rule.*$where" "$folder/err" && [ -z "$(find "$folder" -name "*$fault.h5*")" ]; then
+        pass "$name"
+    else
+        explain "$name" "status 1, no output, no file, /rule $rule.*$where/"
+    fi
+done <<EOF
+loop decision time: the policy has not returned within 500.000000 ms
+segv crash: the policy caused SIGSEGV
+stack crash: the policy caused SIGSEGV
+fpe crash: the policy caused SIGFPE
+abort crash: the policy caused SIGABRT
+exit exit: the policy called exit
+fork fork: the policy called fork
+raise signal: the policy raised SIGTERM
+charge charge: 18446744073709551615 units after 0
+charge-twice charge: 18446744073709551615 units after 1
+EOF
+
+cat >"$folder/faults.json" <<EOF
+{"base": "$light", "seeds": 1, "matrix": {"policy.params.fault": ["none", "loop", "segv", "exit", "fork", "raise"]}}
+EOF
+run timeout -k 1 60 "$esgsim" sweep "$folder/faults.json" --set "policy.name=$culprit" --set requests=50 \
+    --decision-timeout 0.5 --out "$folder/faults.h5" --jobs 2
+failed=$(grep -cE "failed: strict-light: rule .*\(decide, at .*policy culprit, seed 1\)" "$folder/err")
+if [ "$status" -eq 1 ] && [ "$failed" -eq 5 ] && grep -q '1 of 6 runs' "$folder/out"; then
+    pass "in a sweep the runs of such policies fail alone, and the others are kept"
+else
+    explain "in a sweep the runs of such policies fail alone, and the others are kept" \
+        "status 1, five failures and one run kept"
+fi
+run "$esgsim" run "$light" --quiet --set requests=50 --policy "$culprit" --decision-timeout 0
+expect "a policy without a fault runs, and 0 means no limit" 0
+run "$esgsim" run "$light" --decision-timeout -1
+expect_refusal "a negative limit is refused" 'decision-timeout'
+
+# ---- Ctrl-C and SIGTERM ----------------------------------------------------------------------
+
+limit_ms=3000 # a generous one: the latency is printed, and is some ms on an idle machine
+
+# interrupt NAME SIGNAL SECONDS COMMAND...: starts it, sends the signal after that time, and checks
+# that it ends with status 1 soon after, leaving no process and no temporary file in $folder/work.
+interrupt() {
+    name=$1 signal=$2 after=$3
+    shift 3
+    ran="$*"
+    rm -rf "$folder/work"
+    mkdir "$folder/work"
+    TMPDIR=$folder/work "$@" >"$folder/out" 2>"$folder/err" </dev/null &
+    process=$!
+    sleep "$after"
+    begun=$(date +%s%N)
+    if ! kill -s "$signal" $process 2>/dev/null; then
+        status=0
+        wait $process || status=$?
+        explain "$name" "a command that still runs after $after s"
+        return
+    fi
+    # shellcheck disable=SC2086
+    workers=$($children $process)
+    (sleep 20 && kill -9 $process) 2>/dev/null &
+    killer=$!
+    status=0
+    wait $process || status=$?
+    took=$((($(date +%s%N) - begun) / 1000000))
+    kill $killer 2>/dev/null
+    alive=""
+    for worker in $workers; do
+        # A worker that has been killed may take a moment to go.
+        for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$worker" 2>/dev/null && sleep 0.1; done
+        ! kill -0 "$worker" 2>/dev/null || alive="$alive $worker"
+    done
+    left=$(find "$folder/work" -mindepth 1 ! -name '*.journal' ! -name 'done.*')
+    if [ "$status" -eq 1 ] && [ "$took" -lt $limit_ms ] && [ -z "$alive" ] && [ -z "$left" ]; then
+        pass "$name ($took ms)"
+    else
+        explain "$name" "status 1 within $limit_ms ms (took $took), no process (left:$alive), no file (left: $left)"
+    fi
+}
+
+cat >"$folder/long.json" <<EOF
+{"base": "$light", "seeds": 4, "matrix": {"policy.name": ["fifo", "edf"]}}
+EOF
+cat >"$folder/wide.json" <<EOF
+{"base": "$light", "seeds": 1, "matrix": {"setting": [
+$(seq 1 4000 | sed 's/.*/{"name": "s&", "slo.factor": 1.&},/' | sed '$ s/,$//')]}}
+EOF
+cat >"$folder/slow.json" <<EOF
+{"base": "$light", "seeds": 2, "matrix": {"policy.params.fault": ["loop"]}}
+EOF
+mkfifo "$folder/pipe.csv"
+sleep 600 >"$folder/pipe.csv" & # a writer that never writes
+writer=$!
+cat >"$folder/big.json" <<EOF
+{"base": "$light", "seeds": 1, "matrix": {"policy.name": ["fifo"]}}
+EOF
+"$esgsim" sweep "$folder/big.json" --set requests=500000 --set record=all --quiet --out "$folder/big.h5" \
+    >/dev/null
+"$esgsim" sweep "$folder/long.json" --set requests=300 --quiet --out "$folder/small.h5" >/dev/null
+many='--set requests=100000000 --set warmup_requests=0'
+mmpp='{"process":"mmpp","states":[{"rate_per_s":0,"mean_sojourn_s":1e-6},{"rate_per_s":2,"mean_sojourn_s":1e-6}]}'
+
+# shellcheck disable=SC2086
+{
+interrupt "Ctrl-C ends a run" INT 0.5 "$esgsim" run "$light" --policy fifo $many
+interrupt "SIGTERM ends a run" TERM 0.5 "$esgsim" run "$light" --policy esg $many
+interrupt "a run that records all, with results and timeline" INT 0.7 "$esgsim" run "$light" --policy fifo $many \
+    --set record=all --out "$folder/work/r.h5" --timeline "$folder/work/t.json"
+interrupt "a policy that never returns" INT 0.5 "$esgsim" run "$light" --policy "$culprit" \
+    --set policy.params.fault=loop --decision-timeout 0
+interrupt "a search of minutes within a decision" INT 1 "$esgsim" run "$light" --policy esg \
+    --set policy.params.k=64 --set policy.params.group_size=8 --set slo.factor=3 \
+    --set platform.initial=warm \
+    --set 'applications=["workloads/applications/expanded-image-classification.json"]' $many
+interrupt "a generator of arrivals that seldom brings one" TERM 0.5 "$esgsim" run "$light" --policy fifo $many \
+    --set "arrivals=$mmpp"
+interrupt "a cluster of a million invokers being made" INT 0.3 "$esgsim" run "$light" --policy fifo $many \
+    --set cluster.invokers.0.count=1000000
+interrupt "a sweep that simulates" INT 0.7 "$esgsim" sweep "$folder/long.json" $many --jobs 2 \
+    --out "$folder/work/s.h5"
+interrupt "a sweep, by SIGTERM" TERM 0.7 "$esgsim" sweep "$folder/long.json" $many --jobs 1 \
+    --out "$folder/work/s.h5"
+interrupt "a sweep that checks its combinations" INT 0.2 "$esgsim" sweep "$folder/wide.json" \
+    --out "$folder/work/s.h5"
+interrupt "a sweep whose policy never returns" INT 0.7 "$esgsim" sweep "$folder/slow.json" --jobs 2 \
+    --set "policy.name=$culprit" --decision-timeout 0 --out "$folder/work/s.h5"
+interrupt "a merge" INT 0.4 "$esgsim" merge --out "$folder/work/m.h5" "$folder/big.h5"
+interrupt "a report as a page" INT 0.5 "$esgsim" report "$folder/small.h5" --format html --out "$folder/work/p.html"
+interrupt "the figures" TERM 0.5 "$esgsim" plot "$folder/small.h5" --out "$folder/done.figures"
+interrupt "a search of its own" INT 0.5 "$esgsim" search "$light" --method exhaustive --stages 3 --k 64 --budget-ms 100000 \
+    --application expanded-image-classification
+interrupt "trace stats of a pipe that is silent" INT 0.3 "$esgsim" trace stats "$folder/pipe.csv"
+interrupt "trace convert of a pipe that is silent" TERM 0.3 "$esgsim" trace convert "$folder/pipe.csv" \
+    --out "$folder/work/c.csv"
+interrupt "a calibration of a pipe that is silent" INT 0.3 "$esgsim" calibrate "$folder/pipe.csv" \
+    --out "$folder/work/p.json"
+interrupt "a run whose trace is a pipe that is silent" INT 0.3 "$esgsim" run "$light" \
+    --set 'arrivals={"process":"trace","file":"'"$folder"'/pipe.csv"}'
+interrupt "the checks against theory" INT 0.5 "$esgsim" validate --seeds 1000
+interrupt "the benchmarks" INT 1 "$esgsim" bench
+}
+kill $writer
+
+# A second signal ends a sweep that is still busy with the first at once.
+"$esgsim" sweep "$folder/long.json" --set requests=100000000 --out "$folder/twice.h5" >"$folder/out" 2>"$folder/err" &
+process=$!
+sleep 0.7
+kill -INT $process
+kill -INT $process 2>/dev/null
+status=0
+wait $process || status=$?
+ran="sweep, and Ctrl-C twice"
+expect "a second Ctrl-C ends a sweep at once" 1
+
+finish

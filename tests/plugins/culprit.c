@@ -1,0 +1,105 @@
+/* Does what a policy must not do: the fault that its parameter names, in its first decision. */
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sched/policy.h"
+
+enum fault {
+    FAULT_NONE,
+    FAULT_LOOP,
+    FAULT_SEGV,
+    FAULT_STACK,
+    FAULT_FPE,
+    FAULT_ABORT,
+    FAULT_EXIT,
+    FAULT_FORK,
+    FAULT_RAISE,
+    FAULT_INIT,
+    FAULT_CHARGE,
+    FAULT_CHARGE_TWICE
+};
+
+static const struct parameter parameters[] = {
+    {.name = "fault",
+     .choices = "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice",
+     .help = "what it does"},
+};
+
+struct culprit {
+    enum fault fault;
+};
+
+static bool culprit_init(void *state, struct platform *platform, const double *values,
+                         struct error *error)
+{
+    (void)platform;
+    (void)error;
+    ((struct culprit *)state)->fault = (enum fault)values[0];
+    return values[0] != FAULT_INIT;
+}
+
+/* Deeper than any stack; what it returns keeps a compiler from making a loop of it. */
+static int descend(volatile int *depth)
+{
+    volatile int room[1024];
+    room[0] = ++*depth;
+    return *depth > 0 ? descend(depth) + room[0] : 0;
+}
+
+static bool culprit_decide(void *state, struct platform *platform)
+{
+    volatile int zero = 0;
+    volatile int *nowhere = NULL;
+    switch (((struct culprit *)state)->fault) {
+    case FAULT_LOOP:
+        for (;;)
+            zero = 0;
+    case FAULT_SEGV:
+        *nowhere = 1;
+        break;
+    case FAULT_STACK:
+        return descend(&zero) > 0;
+    case FAULT_FPE:
+        (void)raise(SIGFPE);
+        break;
+    case FAULT_ABORT:
+        abort();
+    case FAULT_EXIT:
+        exit(0);
+    case FAULT_FORK:
+        return fork() == 0;
+    case FAULT_RAISE:
+        (void)raise(SIGTERM);
+        break;
+    case FAULT_CHARGE_TWICE:
+        platform_charge(platform, 1);
+        platform_charge(platform, UINT64_MAX);
+        break;
+    case FAULT_CHARGE:
+        platform_charge(platform, UINT64_MAX);
+        break;
+    case FAULT_NONE:
+    case FAULT_INIT:
+        break;
+    }
+    const uint32_t queue = platform_next_queue(platform, 0);
+    if (queue == SIM_NONE)
+        return false;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t configuration =
+        (uint32_t)platform_workload(platform)->functions[function].minimum_configuration;
+    const uint32_t invoker = platform_best_fit(platform, function, configuration, false);
+    return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, configuration, invoker);
+}
+
+const struct policy esgsim_policy = {
+    .abi = POLICY_ABI,
+    .name = "culprit",
+    .summary = "does what a policy must not do",
+    .parameters = parameters,
+    .parameter_count = sizeof parameters / sizeof *parameters,
+    .state_bytes = sizeof(struct culprit),
+    .init = culprit_init,
+    .decide = culprit_decide,
+};

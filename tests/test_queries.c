@@ -1,0 +1,260 @@
+/* Every query of sched/policy.h with every argument out of its range: the run ends with the rule,
+ * the query, the policy, the callback, the simulated time and the seed, and answers nothing that
+ * could be taken for a number. */
+#include "tests/fixture_simulation.h"
+#include "tests/worlds.h"
+
+/* Numbers that no query takes; the diamond has 6 queues, 2 functions, 2 invokers of one GPU. */
+enum { MANY = 1000 };
+
+static uint32_t as_number(bool answer)
+{
+    return answer ? 1 : 0;
+}
+
+static struct job_view job_seen;
+
+static uint32_t job_at(const struct platform *p, uint32_t queue, uint32_t position)
+{
+    job_seen = platform_job(p, queue, position);
+    return job_seen.deadline == 0 && job_seen.request == 0 ? 0 : 1;
+}
+
+static uint32_t buffered_at(const struct platform *p, uint32_t instance, uint32_t position)
+{
+    job_seen = platform_buffered_job(p, instance, position);
+    return job_seen.deadline == 0 ? 0 : 1;
+}
+
+/* An expression that asks wrongly, in `decide`, when one job waits in queue 0. */
+#define WRONG_QUERIES                                                                              \
+    WRONG(queue_length, 0, platform_queue_length(p, 6))                                            \
+    WRONG(queue_length, 0, platform_queue_length(p, SIM_NONE))                                     \
+    WRONG(queue_application, 0, platform_queue_application(p, MANY))                               \
+    WRONG(queue_stage, 0, platform_queue_stage(p, MANY))                                           \
+    WRONG(queue_function, 0, platform_queue_function(p, MANY))                                     \
+    WRONG(next_queue, SIM_NONE, platform_next_queue(p, 7))                                         \
+    WRONG(job, 0, job_at(p, MANY, 0))                                                              \
+    WRONG(job, 0, job_at(p, 0, 1))                                                                 \
+    WRONG(job, 0, job_at(p, 1, 0)) /* the queue is empty */                                        \
+    WRONG(predecessor_invoker, SIM_NONE, platform_predecessor_invoker(p, MANY, 0))                 \
+    WRONG(free_vcpus, 0, platform_free_vcpus(p, 2))                                                \
+    WRONG(free_vgpus, 0, platform_free_vgpus(p, MANY))                                             \
+    WRONG(running_batches, 0, platform_running_batches(p, MANY))                                   \
+    WRONG(warm, 0, platform_warm(p, 2, 0))                                                         \
+    WRONG(warm, 0, platform_warm(p, 0, MANY))                                                      \
+    WRONG(warm_total, 0, platform_warm_total(p, MANY))                                             \
+    WRONG(fits, 0, as_number(platform_fits(p, MANY, 0, 0)))                                        \
+    WRONG(fits, 0, as_number(platform_fits(p, 0, MANY, 0)))                                        \
+    WRONG(fits, 0, as_number(platform_fits(p, 0, 0, MANY)))                                        \
+    WRONG(fits_warm, 0, as_number(platform_fits_warm(p, MANY, 0, 0)))                              \
+    WRONG(fits_warm, 0, as_number(platform_fits_warm(p, 0, MANY, 0)))                              \
+    WRONG(fits_warm, 0, as_number(platform_fits_warm(p, 0, 0, MANY)))                              \
+    WRONG(best_fit, SIM_NONE, platform_best_fit(p, MANY, 0, false))                                \
+    WRONG(best_fit, SIM_NONE, platform_best_fit(p, 0, MANY, true))                                 \
+    WRONG(home, 0, platform_home(p, MANY, 0))                                                      \
+    WRONG(home, 0, platform_home(p, 0, 2))                                                         \
+    WRONG(gpu_count, 0, platform_gpu_count(p, MANY))                                               \
+    WRONG(gpu_free, 0, platform_gpu_free(p, MANY, 0))                                              \
+    WRONG(gpu_free, 0, platform_gpu_free(p, 0, 1))                                                 \
+    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, MANY, 0, 100, 0, 0)))              \
+    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, 0, MANY, 100, 0, 0)))              \
+    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, 0, 0, 0, 0, 0)))                   \
+    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, 0, 0, 101, 0, 0)))                 \
+    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, 0, 0, 100, MANY, 0)))              \
+    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, 0, 0, 100, 0, 1)))                 \
+    WRONG(create, SIM_NONE, platform_create(p, 0, 0, 100, 0, 1))                                   \
+    WRONG(create, SIM_NONE, platform_create(p, 0, 0, 100, MANY, 0))                                \
+    WRONG(instance, SIM_NONE, platform_instance(p, 0).invoker)                                     \
+    WRONG(instance, SIM_NONE, platform_instance(p, SIM_NONE).gpu)                                  \
+    WRONG(buffered_job, 0, buffered_at(p, 0, 0))                                                   \
+    WRONG(prewarm, 0, as_number(platform_prewarm(p, MANY, 0)))                                     \
+    WRONG(prewarm, 0, as_number(platform_prewarm(p, 0, MANY)))                                     \
+    WRONG(evict, 0, as_number(platform_evict(p, MANY, 0)))                                         \
+    WRONG(evict, 0, as_number(platform_evict(p, 0, MANY)))                                         \
+    WRONG(explain, 0, (platform_explain(p, 1, NAN, 0), 0))                                         \
+    WRONG(explain, 0, (platform_explain(p, 1, 0, -1), 0))
+
+enum {
+#define WRONG(name, none, call) +1
+    WRONG_COUNT = 0 WRONG_QUERIES
+#undef WRONG
+};
+
+static const char *const names[] = {
+#define WRONG(name, none, call) #name,
+    WRONG_QUERIES
+#undef WRONG
+};
+
+static int asked; /* which of them the policy asks */
+
+static uint32_t ask(struct platform *p, int which, uint32_t *none)
+{
+    int next = 0;
+#define WRONG(name, nothing, call)                                                                 \
+    if (next++ == which) {                                                                         \
+        *none = (nothing);                                                                         \
+        return call;                                                                               \
+    }
+    WRONG_QUERIES
+#undef WRONG
+    fail_msg("there is no query %d", which);
+    return 0;
+}
+
+static bool wrong_decide(void *state, struct platform *platform)
+{
+    uint32_t none = 1;
+    (void)state;
+    if (platform_queue_length(platform, 0) != 1)
+        return false;
+    const uint32_t answer = ask(platform, asked, &none);
+    if (answer != none)
+        fail_msg("%s answers %u, not %u", names[asked], answer, none);
+    return false;
+}
+
+static const struct policy wrong = {
+    .abi = POLICY_ABI, .name = "wrong", .summary = "asks wrongly", .decide = wrong_decide};
+
+/* `expected` parts of the message, up to NULL. */
+static void assert_breach(struct experiment *experiment, const struct policy *policy,
+                          const char *const *expected)
+{
+    struct simulation_result result;
+    struct error error = {0};
+    assert_false(simulation_run(experiment, policy, NULL, NULL, NULL, &result, &error));
+    assert_int_equal(error.kind, ERROR_RUN);
+    for (; *expected != NULL; expected++)
+        if (strstr(error.message, *expected) == NULL)
+            fail_msg("'%s' lacks '%s'", error.message, *expected);
+}
+
+static void a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known(void **state)
+{
+    struct experiment *experiment = load(diamond);
+    (void)state;
+    assert_true((int)(sizeof names / sizeof *names) == WRONG_COUNT && WRONG_COUNT > 40);
+    for (asked = 0; asked < WRONG_COUNT; asked++) {
+        char query[64];
+        snprintf(query, sizeof query, "rule range: %s ", names[asked]);
+        assert_breach(experiment, &wrong,
+                      (const char *const[]){query, "(decide, at ", " ms, policy wrong, seed 3)",
+                                            "diamond: ", NULL});
+    }
+    experiment_free(experiment);
+}
+
+/* ---- The other callbacks, and charges ---------------------------------------------------------
+ */
+
+static bool sleep_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    (void)platform;
+    return false;
+}
+
+static void ask_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    (void)state;
+    (void)platform_queue_length(platform, queue + MANY);
+}
+
+static bool ask_init(void *state, struct platform *platform, const double *values,
+                     struct error *error)
+{
+    (void)state;
+    (void)values;
+    (void)error;
+    (void)platform_free_vcpus(platform, MANY);
+    return true;
+}
+
+static bool fail_init(void *state, struct platform *platform, const double *values,
+                      struct error *error)
+{
+    (void)state;
+    (void)platform;
+    (void)values;
+    (void)error;
+    return false;
+}
+
+static bool refuse_init(void *state, struct platform *platform, const double *values,
+                        struct error *error)
+{
+    (void)state;
+    (void)platform;
+    (void)values;
+    return error_run(error, "the policy's own words");
+}
+
+static bool charge_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    platform_charge(platform, 3);
+    platform_charge(platform, UINT64_MAX);
+    return false;
+}
+
+static void a_breach_names_the_callback_it_came_from(void **state)
+{
+    struct experiment *experiment = load(diamond);
+    const struct policy on_ready = {
+        .abi = POLICY_ABI, .name = "r", .decide = sleep_decide, .on_ready = ask_ready};
+    const struct policy init = {
+        .abi = POLICY_ABI, .name = "i", .decide = sleep_decide, .init = ask_init};
+    (void)state;
+    assert_breach(
+        experiment, &on_ready,
+        (const char *const[]){"rule range: queue_length names queue", "(on_ready, at ", NULL});
+    assert_breach(experiment, &init,
+                  (const char *const[]){"rule range: free_vcpus names invoker 1000 of 2",
+                                        "(init, at 0.000000 ms, policy i, seed 3)", NULL});
+    experiment_free(experiment);
+}
+
+static void an_init_that_fails_says_why_or_that_it_did_not(void **state)
+{
+    struct experiment *experiment = load(diamond);
+    struct policy policy = {
+        .abi = POLICY_ABI, .name = "i", .decide = sleep_decide, .init = fail_init};
+    (void)state;
+    assert_breach(experiment, &policy,
+                  (const char *const[]){"init returned false without a message", "policy i", NULL});
+    policy.init = refuse_init;
+    assert_breach(experiment, &policy, (const char *const[]){"the policy's own words", NULL});
+    experiment_free(experiment);
+}
+
+static void a_charge_that_overflows_is_refused(void **state)
+{
+    struct experiment *experiment = load(diamond);
+    const struct policy policy = {.abi = POLICY_ABI, .name = "c", .decide = charge_decide};
+    (void)state;
+    assert_breach(experiment, &policy,
+                  (const char *const[]){"rule charge: 18446744073709551615 units after 3",
+                                        "(decide, at ", NULL});
+    experiment_free(experiment);
+}
+
+static void outside_a_simulation_there_is_no_place(void **state)
+{
+    struct simulation_place place;
+    (void)state;
+    assert_false(simulation_where(&place));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known),
+        cmocka_unit_test(a_breach_names_the_callback_it_came_from),
+        cmocka_unit_test(an_init_that_fails_says_why_or_that_it_did_not),
+        cmocka_unit_test(a_charge_that_overflows_is_refused),
+        cmocka_unit_test(outside_a_simulation_there_is_no_place),
+    };
+    return cmocka_run_group_tests_name("queries", tests, NULL, NULL);
+}
