@@ -46,9 +46,11 @@ LINK      = $(CC) $(OPT) $(SANITIZE) $(CFLAGS) $(LDFLAGS) -rdynamic
 # Policies built outside the tree find every symbol of the contract in the program.
 WHOLE     = -Wl,--whole-archive $(BUILD)/libesgsim.a -Wl,--no-whole-archive
 
+# Neither compiler counts a double that an integer cannot hold to undefined behaviour as a whole.
+UNDEFINED := undefined,float-cast-overflow
 SAN_BUILD := $(BUILD)/sanitized
 SAN_FLAGS := BUILD=$(SAN_BUILD) OPT='-O1 -fno-omit-frame-pointer' \
-             SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all'
+             SANITIZE='-fsanitize=address,$(UNDEFINED) -fno-sanitize-recover=all'
 
 # ---- Sources ---------------------------------------------------------------------------------
 
@@ -364,7 +366,7 @@ FUZZ_SECONDS ?= 30
 .PHONY: fuzz
 fuzz: deps-fuzz ## fuzz the readers with libFuzzer, FUZZ_SECONDS each
 	@$(MAKE) CC=clang BUILD=$(BUILD)/fuzz OPT='-O1 -fno-omit-frame-pointer' \
-	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' fuzzers
+	  SANITIZE='-fsanitize=fuzzer-no-link,address,$(UNDEFINED) -fno-sanitize-recover=all' fuzzers
 	@sh tests/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
 .PHONY: fuzzers

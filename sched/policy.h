@@ -132,9 +132,11 @@ bool platform_fits(const struct platform *platform, uint32_t function, uint32_t 
 bool platform_fits_warm(const struct platform *platform, uint32_t function, uint32_t configuration,
                         uint32_t invoker);
 
-/* The invoker that fits with the fewest free units left (then fewest free vCPUs), SIM_NONE where
- * none does; `warm`: only among those that fit warm. From an index over free resources: O(1) but
- * for invokers turned down for memory. */
+/* The invoker that fits with the fewest free units on the GPU on which the batch would run (then
+ * fewest free vCPUs), SIM_NONE where none does; `warm`: only among those that fit warm. A batch
+ * without a GPU counts the units of the invoker's fullest GPU. Of equal invokers the one whose free
+ * units or vCPUs changed last. From an index over free resources: O(1) but for invokers turned down
+ * for memory, and GPUs of invokers that would run the batch on another of theirs. */
 uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_t configuration,
                            bool warm);
 

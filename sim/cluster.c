@@ -105,9 +105,11 @@ static bool cluster_allocate(struct cluster *cluster, size_t gpus)
     cluster->invokers = lines_allocate(n, sizeof *cluster->invokers);
     cluster->gpu_room = gpus;
     cluster->gpus = lines_allocate(gpus, sizeof *cluster->gpus);
+    cluster->fit_slots = warm_index_slots(cluster->workload);
     cluster->mask_words = cluster->function_count / 64 + 1;
     cluster->idle_more = calloc(n * (cluster->mask_words - 1) + 1, sizeof *cluster->idle_more);
-    cluster->cell_stride = row_stride(FIT_FUNCTION + f, sizeof *cluster->cells);
+    cluster->cell_row = row_stride(FIT_FUNCTION + f, sizeof *cluster->cells);
+    cluster->cell_stride = cluster->fit_slots * cluster->cell_row;
     cluster->cells = lines_allocate(n * cluster->cell_stride, sizeof *cluster->cells);
     cluster->rest = lines_allocate(n * f, sizeof *cluster->rest);
     cluster->filed = calloc(cluster->mask_words, sizeof *cluster->filed);
@@ -163,9 +165,9 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
     /* Beyond 255 free vCPUs invokers are filed together: an order, not a limit. */
     vcpus = vcpus < 255 ? vcpus : 255;
     bool ok = cluster_allocate(cluster, gpus) &&
-              fit_index_init(&cluster->fit, &cluster->cells->link, cluster->cell_stride * CELL_STEP,
-                             CELL_STEP, spec->invoker_count, FIT_FUNCTION + cluster->function_count,
-                             units, vcpus);
+              fit_index_init(&cluster->fit, &cluster->cells->link, cluster->cell_row * CELL_STEP,
+                             CELL_STEP, spec->invoker_count * cluster->fit_slots,
+                             FIT_FUNCTION + cluster->function_count, units, vcpus);
     if (!ok)
         return cluster_fail(cluster, error);
     for (uint32_t f = 0; f < cluster->function_count; f++)
@@ -282,14 +284,9 @@ uint32_t gpu_headroom(const struct gpu_state *gpu)
 static void cluster_file(struct cluster *cluster, uint32_t id)
 {
     struct invoker_state *invoker = &cluster->invokers[id];
-    uint32_t best = 0;
-    for (uint32_t g = 0; g < invoker->gpu_count; g++) {
-        uint32_t headroom = gpu_headroom(&cluster->gpus[invoker->first_gpu + g]);
-        best = headroom > best ? headroom : best;
-    }
     uint32_t vcpus =
         invoker->free_vcpus < cluster->fit.vcpus ? invoker->free_vcpus : cluster->fit.vcpus;
-    warm_index_file(cluster, id, best, vcpus);
+    warm_index_file(cluster, id, vcpus);
     invoker->dirty = false;
 }
 
@@ -300,6 +297,21 @@ static void cluster_file_dirty(struct cluster *cluster)
     cluster->dirty_count = 0;
 }
 
+/* A batch ranks an invoker by the GPU on which it would run there: the entry of another GPU is
+ * passed over. */
+static bool entry_places(const struct cluster *cluster, uint32_t entry, uint32_t function,
+                         const struct configuration *configuration, bool warm,
+                         struct placement *placement)
+{
+    const uint32_t slots = cluster->fit_slots;
+    if (slots == 1)
+        return cluster_place(cluster, function, configuration, entry, warm, placement);
+    const uint32_t invoker = entry / slots;
+    return cluster_place(cluster, function, configuration, invoker, warm, placement) &&
+           (placement->gpu == SIM_NONE ||
+            placement->gpu == cluster->invokers[invoker].first_gpu + entry % slots);
+}
+
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm)
 {
@@ -308,19 +320,19 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
         warm_index_file_moved(cluster);
     const uint32_t units = configuration->vgpu, vcpus = configuration->vcpu;
     struct found_fit *found = &cluster->found;
-    uint32_t candidate = SIM_NONE;
+    uint32_t entry = SIM_NONE;
     found->configuration = NULL;
     do {
-        candidate = warm ? warm_index_next(cluster, function, units, vcpus, candidate)
-                         : fit_index_next(&cluster->fit, FIT_ALL, units, vcpus, candidate);
-        if (candidate != SIM_NONE &&
-            cluster_place(cluster, function, configuration, candidate, warm, &found->placement)) {
+        entry = warm ? warm_index_next(cluster, function, units, vcpus, entry)
+                     : fit_index_next(&cluster->fit, FIT_ALL, units, vcpus, entry);
+        if (entry != SIM_NONE &&
+            entry_places(cluster, entry, function, configuration, warm, &found->placement)) {
             found->changes = cluster->changes;
             found->configuration = configuration;
             found->function = function;
-            return candidate;
+            return found->placement.invoker;
         }
-    } while (candidate != SIM_NONE);
+    } while (entry != SIM_NONE);
     return SIM_NONE;
 }
 
@@ -635,13 +647,14 @@ static inline bool find_idle_alike(const struct cluster *cluster, uint32_t funct
     return true;
 }
 
-/* Sets the placement's container and GPU. */
+/* Sets the placement's container and GPU: the GPU with the fewest units left, of its containers the
+ * first in the order of reuse. */
 static inline bool find_idle(const struct cluster *cluster, uint32_t function,
                              const struct warm_list *list, const struct demand *demand,
                              struct placement *placement)
 {
     const bool oldest_first = cluster->reuse == REUSE_LRU;
-    uint32_t found = SIM_NONE;
+    uint32_t found = SIM_NONE, least = 0;
     if (!cluster->by_function[function].always)
         return find_idle_alike(cluster, function, list, demand, placement);
     uint32_t id = list->idle_head;
@@ -652,9 +665,14 @@ static inline bool find_idle(const struct cluster *cluster, uint32_t function,
         const struct container *c = &cluster->containers[id];
         if (!container_fits(cluster, function, c->gpu, true, demand))
             continue;
-        if (found == SIM_NONE || c->serial > cluster->containers[found].serial)
+        const uint32_t headroom = c->gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[c->gpu]);
+        const bool newer = cluster->reuse == REUSE_NEWEST && found != SIM_NONE &&
+                           c->serial > cluster->containers[found].serial;
+        if (found == SIM_NONE || headroom < least || (headroom == least && newer)) {
             found = id;
-        if (cluster->reuse != REUSE_NEWEST)
+            least = headroom;
+        }
+        if (cluster->reuse != REUSE_NEWEST && cluster->fit_slots == 1)
             break;
     }
     if (found == SIM_NONE)

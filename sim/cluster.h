@@ -142,12 +142,16 @@ struct cluster {
     struct invoker_size *sizes; /* of each invoker */
     struct gpu_state *gpus;
     size_t gpu_room;
-    /* A row of an invoker's, by its place in FIT_ALL (whose list is none), then by function. */
-    struct warm_cell *cells; /* [invoker × cell_stride + index] */
-    size_t cell_stride;
-    struct warm_rest *rest;   /* [invoker × function_count + function] */
-    uint32_t *idle_total;     /* per function */
-    uint32_t *starting_total; /* per function: starting and unclaimed */
+    /* In the indices an invoker has `fit_slots` entries, numbered from invoker × fit_slots: one, or
+     * one per GPU where some invoker has several. */
+    uint32_t fit_slots;
+    /* A row per entry: its place in FIT_ALL (whose list is none), then by function. The lists of an
+     * invoker are in the row of its first entry. */
+    struct warm_cell *cells;      /* [entry × cell_row + index] */
+    size_t cell_row, cell_stride; /* cells per entry, per invoker */
+    struct warm_rest *rest;       /* [invoker × function_count + function] */
+    uint32_t *idle_total;         /* per function */
+    uint32_t *starting_total;     /* per function: starting and unclaimed */
     struct container *containers;
     uint32_t container_capacity, containers_used; /* room, and how many were used ever */
     uint32_t container_free;                      /* list of those given back, through `next` */
@@ -257,7 +261,8 @@ void cluster_evict(struct cluster *cluster, uint32_t id);
  * that are idle there). */
 uint32_t cluster_longest_idle(const struct cluster *cluster, uint32_t invoker);
 
-/* Best fit (see platform_best_fit). */
+/* Best fit (see platform_best_fit). O(entries turned down): invokers that lack memory, and GPUs of
+ * invokers where the batch would run on another GPU. */
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm);
 

@@ -239,7 +239,7 @@ void predictor_plan(struct platform *platform, uint32_t function)
     double start = (double)predictor->last_ready + predictor->interval_ns - cold;
     double now = (double)platform->now;
     predictor->pending = true;
-    platform_schedule(platform, start > now ? (sim_time_t)start : platform->now, EVENT_PREWARM,
+    platform_schedule(platform, start > now ? sim_whole(start) : platform->now, EVENT_PREWARM,
                       function);
 }
 

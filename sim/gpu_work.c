@@ -190,27 +190,28 @@ static void work_schedule(struct platform *platform, struct gpu_work *work,
         platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
 }
 
-/* Goes on at `rate` after `passed` ns at its last one. */
+/* Goes on at `rate` after `passed` ns at its last one. Its place among events of one time is after
+ * that of batches that started before it, the last of which has `order`. */
 static inline void execution_update(struct execution *execution, double rate, double passed,
-                                    const struct platform *platform)
+                                    const struct platform *platform, uint64_t order)
 {
+    bool same_finish = false;
     if (execution->finish != SIM_FOREVER) {
         const double left = execution->work - execution->rate * passed;
         execution->work = left > 0 ? left : 0;
-        if (rate == execution->rate)
-            return;
+        same_finish = rate == execution->rate;
     }
-    execution->rate = rate;
-    execution->finish = platform->now + sim_ceil(execution->work / rate);
+    if (same_finish && execution->order > order)
+        return;
+    if (!same_finish) {
+        execution->rate = rate;
+        execution->finish = platform->now + sim_ceil(execution->work / rate);
+    }
     execution->order = calendar_draw_order(platform->calendar) & EXECUTION_ORDERS;
 }
 
-static inline bool execution_before(const struct execution *a, const struct execution *b)
-{
-    return a->finish < b->finish || (a->finish == b->finish && a->order < b->order);
-}
-
-/* Rates on a GPU: speed / slowdown among the batches that execute there. */
+/* Rates on a GPU: speed / slowdown among the batches that execute there. Of those that finish at
+ * one time, the one that started first comes first. */
 static void work_update(struct platform *platform, uint32_t gpu)
 {
     struct gpu_work *work = &platform->gpu_work[gpu];
@@ -219,12 +220,15 @@ static void work_update(struct platform *platform, uint32_t gpu)
     const double passed = (double)(platform->now - work->updated);
     const uint32_t count = work->count;
     struct execution *executions = work->executions, *first = NULL;
+    uint64_t order = 0;
     work->updated = platform->now;
     for (uint32_t i = 0; i < count; i++) {
-        struct execution *execution = &executions[count - 1 - i];
-        execution_update(execution, quota_part(spec->speed, execution->quota) / slowdowns[i],
-                         passed, platform);
-        if (first == NULL || execution_before(execution, first))
+        struct execution *execution = &executions[i];
+        const double slowdown = slowdowns[count - 1 - i];
+        execution_update(execution, quota_part(spec->speed, execution->quota) / slowdown, passed,
+                         platform, order);
+        order = execution->order;
+        if (first == NULL || execution->finish < first->finish)
             first = execution;
     }
     if (first != NULL)

@@ -353,7 +353,9 @@ static inline sim_time_t critical_path(const struct platform *platform, uint32_t
         sim_time_t start = 0;
         for (size_t i = 0; i < stage->after_count; i++)
             start = finish[stage->after[i]] > start ? finish[stage->after[i]] : start;
-        finish[s] = start + (sim_time_t)(alone / fastest->speed);
+        finish[s] = start + sim_whole(alone / fastest->speed);
+        if (finish[s] > SIM_FOREVER)
+            finish[s] = SIM_FOREVER;
         longest = finish[s] > longest ? finish[s] : longest;
     }
     return longest;

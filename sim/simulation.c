@@ -7,6 +7,7 @@
 #include "sim/state.h"
 
 enum { IDLE_ROUNDS_MAX = 10000, IDLE_TIMERS_MAX = 1000000, PROGRESS_INTERVAL = 65536 };
+enum { SAMPLES_MAX = 100000000 };
 
 calendar_handle platform_schedule(struct platform *platform, sim_time_t time, enum event_kind kind,
                                   uint32_t subject)
@@ -231,8 +232,13 @@ static void sample_take(struct platform *platform)
     }
     timeline_record(platform, stranded);
     batches_check_holdings(platform);
-    platform_schedule(platform, platform->now + platform->experiment->platform.sample_interval,
-                      EVENT_SAMPLE, 0);
+    const sim_time_t interval = platform->experiment->platform.sample_interval;
+    if (platform->now / interval >= SAMPLES_MAX)
+        platform_fail(platform,
+                      "platform.sample_interval_s is %g, which gives more than %d samples; give a "
+                      "longer one",
+                      sim_to_s(interval), SAMPLES_MAX);
+    platform_schedule(platform, platform->now + interval, EVENT_SAMPLE, 0);
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
@@ -281,6 +287,36 @@ static void event_handle(struct platform *platform, const struct event *event)
     }
 }
 
+/* What sets the time of an event, for a run whose clock ends before it. */
+static const char *event_cause(enum event_kind kind)
+{
+    switch (kind) {
+    case EVENT_BATCH_START:
+    case EVENT_INSTANCE_READY:
+    case EVENT_CONTAINER_READY:
+        return "platform.transfer, platform.decision_cost or a function's cold_start_ms";
+    case EVENT_BATCH_FINISH:
+        return "a function's latency_ms or service, platform.noise.cv, the interference model or a "
+               "GPU's speed";
+    case EVENT_CONTROLLER_FREE:
+        return "platform.decision_cost";
+    case EVENT_USER:
+        return "arrivals.think_ms";
+    default:
+        return "the policy's parameters";
+    }
+}
+
+static void clock_end(struct platform *platform)
+{
+    struct event event;
+    if (calendar_pop(platform->calendar, &event))
+        platform_fail(platform,
+                      "the next event would come after the clock's end (about 18 years), as set by "
+                      "%s",
+                      event_cause((enum event_kind)event.kind));
+}
+
 /* Moves the clock to the next arrival or event and handles it; what was queued goes before an
  * arrival of the same instant, so that resources are free when it comes. */
 static bool simulation_step(struct platform *platform, struct cursor *cursor)
@@ -301,6 +337,10 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
         batches_finish(platform, ended);
         controller_wake(platform);
         return !platform->failed;
+    }
+    if (time > SIM_CLOCK_END) {
+        clock_end(platform);
+        return false;
     }
     platform->now = time;
     if (event_time <= arrival_time) {

@@ -92,18 +92,30 @@ static void function_sort(const struct function *function, struct warm_function 
     warm->always = with && without;
 }
 
+uint32_t warm_index_slots(const struct workload *workload)
+{
+    uint32_t most = 1;
+    bool mixed = false;
+    for (size_t g = 0; g < workload->cluster.group_count; g++)
+        if (workload->cluster.groups[g].gpu_count > most)
+            most = (uint32_t)workload->cluster.groups[g].gpu_count;
+    for (size_t f = 0; f < workload->function_count; f++) {
+        struct warm_function warm;
+        function_sort(&workload->functions[f], &warm);
+        mixed = mixed || warm.always;
+    }
+    return most + (most > 1 && mixed);
+}
+
 bool warm_index_init(struct cluster *cluster)
 {
-    bool several = false;
-    for (uint32_t i = 0; i < cluster->invoker_count; i++)
-        several = several || cluster->invokers[i].gpu_count > 1;
     cluster->by_function = calloc(cluster->function_count, sizeof *cluster->by_function);
     if (cluster->by_function == NULL)
         return false;
     for (uint32_t f = 0; f < cluster->function_count; f++) {
         struct warm_function *warm = &cluster->by_function[f];
         function_sort(&cluster->workload->functions[f], warm);
-        warm->always = warm->always || several;
+        warm->always = warm->always || cluster->fit_slots > 1;
         function_set_filed(cluster, f, warm->always);
     }
     return true;
@@ -215,7 +227,7 @@ static void member_remove(struct cluster *cluster, uint32_t function, uint32_t i
     warm->count--;
     if (warm->filed) {
         fit_index_remove(&cluster->fit, FIT_FUNCTION + function, invoker);
-        if (!warm->always && warm->count < WARM_WALK_MAX / 4)
+        if (warm->count < WARM_WALK_MAX / 4)
             function_unfile(cluster, function);
         return;
     }
@@ -225,16 +237,43 @@ static void member_remove(struct cluster *cluster, uint32_t function, uint32_t i
     link->position = SIM_NONE;
 }
 
-/* Greatest headroom among the GPUs on which the function has an idle container. */
-static uint32_t warm_headroom(const struct cluster *cluster, const struct warm_list *list)
+/* Files the entries of an invoker on whose GPUs the function idles, and no other. Containers
+ * without a GPU are in the last entry, as on a GPU without headroom. */
+static bool slots_file(struct cluster *cluster, uint32_t function, uint32_t invoker, uint32_t vcpus)
 {
-    uint32_t best = 0;
-    for (uint32_t c = list->idle_head; c != SIM_NONE; c = cluster->containers[c].next) {
-        uint32_t gpu = cluster->containers[c].gpu;
-        uint32_t headroom = gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]);
-        best = headroom > best ? headroom : best;
+    const struct warm_list *list = cluster_warm(cluster, invoker, function);
+    const uint32_t slots = cluster->fit_slots, first_gpu = cluster->invokers[invoker].first_gpu;
+    uint64_t on_gpu = 0;
+    bool on_cpu = false, ok = true;
+    for (uint32_t id = list->idle_head; id != SIM_NONE; id = cluster->containers[id].next) {
+        const uint32_t gpu = cluster->containers[id].gpu;
+        if (gpu == SIM_NONE)
+            on_cpu = true;
+        else
+            on_gpu |= UINT64_C(1) << (gpu - first_gpu);
     }
-    return best;
+    for (uint32_t k = 0; k < slots; k++) {
+        const bool gpu = k < 64 && (on_gpu >> k & 1) != 0;
+        const uint32_t index = FIT_FUNCTION + function, entry = invoker * slots + k;
+        if (gpu || (on_cpu && k == slots - 1))
+            ok = ok && fit_index_file(&cluster->fit, index, entry,
+                                      gpu ? gpu_headroom(&cluster->gpus[first_gpu + k]) : 0, vcpus);
+        else
+            fit_index_remove(&cluster->fit, index, entry);
+    }
+    return ok;
+}
+
+/* In the index of all invokers; one without a GPU is in its first entry. */
+static bool slots_file_all(struct cluster *cluster, uint32_t invoker, uint32_t vcpus)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    const uint32_t first = invoker * cluster->fit_slots;
+    bool ok = state->gpu_count > 0 || fit_index_file(&cluster->fit, FIT_ALL, first, 0, vcpus);
+    for (uint32_t k = 0; ok && k < state->gpu_count; k++)
+        ok = fit_index_file(&cluster->fit, FIT_ALL, first + k,
+                            gpu_headroom(&cluster->gpus[state->first_gpu + k]), vcpus);
+    return ok;
 }
 
 /* The invoker becomes a member of the function if a container of it idles there, else is none. */
@@ -243,6 +282,8 @@ static bool member_change(struct cluster *cluster, uint32_t function, uint32_t i
 {
     const struct fit_link *link = link_of(cluster, invoker, function);
     const bool idle = cluster_warm(cluster, invoker, function)->idle_count > 0;
+    if (cluster->by_function[function].always)
+        return idle || slots_file(cluster, function, invoker, 0);
     const bool member = link->bucket != SIM_NONE || link->position != SIM_NONE;
     if (idle && !member)
         return member_add(cluster, function, invoker, filing);
@@ -278,23 +319,28 @@ static bool filed_move(struct cluster *cluster, uint32_t invoker, uint32_t headr
             ok = ok && fit_index_file_set(fit, first, on_cpu, invoker, 0, vcpus);
         for (uint64_t bits = idle & filed->always; bits != 0; bits &= bits - 1) {
             const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            const uint32_t here = warm_headroom(cluster, cluster_warm(cluster, invoker, f));
-            ok = ok && fit_index_file(fit, FIT_FUNCTION + f, invoker, here, vcpus);
+            ok = ok && slots_file(cluster, f, invoker, vcpus);
         }
     }
     return ok;
 }
 
-void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus)
+void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t vcpus)
 {
     struct invoker_state *state = &cluster->invokers[invoker];
     const uint64_t filing = standing_filing(++cluster->filings);
-    if (standing_move(&state->standing.on_gpu, headroom, vcpus, filing) && !state->moved) {
+    const uint32_t headroom =
+        state->gpu_count > 0 ? gpu_headroom(&cluster->gpus[state->first_gpu]) : 0;
+    bool ok = true;
+    if (cluster->fit_slots > 1)
+        ok = slots_file_all(cluster, invoker, vcpus);
+    else if (standing_move(&state->standing.on_gpu, headroom, vcpus, filing) && !state->moved) {
         state->moved = true;
         cluster->moved[cluster->moved_count++].invoker = invoker;
     }
     (void)standing_move(&state->standing.on_cpu, 0, vcpus, filing);
-    bool ok = state->changed == 0 || members_change(cluster, invoker, filing);
+    if (state->changed != 0)
+        ok = members_change(cluster, invoker, filing) && ok;
     if (cluster->filed_functions > 0)
         ok = ok && filed_move(cluster, invoker, headroom, vcpus);
     if (!ok)

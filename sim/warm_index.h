@@ -9,8 +9,9 @@
  * it stands there, and the later of the two is when an index would have filed it. The place of an
  * entry in its list is kept in the invoker's link for the index in which it is not filed.
  *
- * That needs one headroom to an invoker: a function that runs now with, now without a GPU, and
- * every function in a cluster of invokers with several GPUs, is filed always.
+ * That needs one headroom per invoker: a function with configurations both with and without a GPU,
+ * and every function in a cluster where some invoker has several GPUs, is filed always. In such a
+ * cluster an invoker has an entry per GPU, which is filed by that GPU's headroom.
  */
 #ifndef ESGSIM_SIM_WARM_INDEX_H
 #define ESGSIM_SIM_WARM_INDEX_H
@@ -22,6 +23,7 @@
 #include "sim/fit_index.h"
 
 struct cluster;
+struct workload;
 
 /* Longest list that a query walks. */
 enum { WARM_WALK_MAX = 32 };
@@ -55,22 +57,26 @@ struct warm_function {
 /* Of 64 functions, a bit each: those that are in an index, by the headroom that counts for them. */
 struct warm_filed {
     uint64_t on_gpu, on_cpu;
-    uint64_t always; /* the best of their own idle containers' GPUs */
+    uint64_t always; /* by the GPUs of their own idle containers */
 };
+
+/* Entries that an invoker needs in the indices: 1, or where some invoker has several GPUs their
+ * greatest number, and one more where containers of one function may run with and without a GPU. */
+uint32_t warm_index_slots(const struct workload *workload);
 
 /* For a cluster whose invokers, GPUs and workload are set; false when out of memory. */
 bool warm_index_init(struct cluster *cluster);
 void warm_index_clear(struct cluster *cluster);
 
-/* Files `invoker` for every function idle there. Of the index of all invokers it is only noted that
- * this one has moved: most queries ask for an idle container, and moves come much oftener than one
- * that does not. A failure for want of memory is kept in cluster.out_of_memory. */
-void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t headroom, uint32_t vcpus);
+/* Files `invoker` for every function idle there. Where it has one entry, the index of all invokers
+ * only notes that it has moved: most queries ask for an idle container, and moves come much oftener
+ * than one that does not. A failure for want of memory is kept in cluster.out_of_memory. */
+void warm_index_file(struct cluster *cluster, uint32_t invoker, uint32_t vcpus);
 
 /* Files those that have moved in the index of all invokers. */
 void warm_index_file_moved(struct cluster *cluster);
 
-/* The walk of fit_index_next over the invokers with an idle container of `function`. */
+/* The walk of fit_index_next over the entries of invokers with an idle container of `function`. */
 uint32_t warm_index_next(const struct cluster *cluster, uint32_t function, uint32_t need_units,
                          uint32_t need_vcpus, uint32_t cursor);
 

@@ -86,28 +86,80 @@ static uint32_t draw(struct fixture *fixture, uint32_t below)
     return (uint32_t)gsl_rng_uniform_int(&fixture->random.rng, below);
 }
 
-/* Fewest units left over, then fewest free vCPUs, by looking at every invoker. */
-static bool is_best_fit(struct fixture *fixture, uint32_t f, const struct configuration *c,
+/* Has the function an idle container on the GPU? */
+static bool idles_on(const struct cluster *cluster, uint32_t f, uint32_t invoker, uint32_t gpu)
+{
+    const struct warm_list *list = cluster_warm(cluster, invoker, f);
+    for (uint32_t k = list->idle_head; k != SIM_NONE; k = cluster->containers[k].next)
+        if (cluster->containers[k].gpu == gpu)
+            return true;
+    return false;
+}
+
+/* Of the invoker's GPUs on which a batch in an idle container (`idle`) or a new one fits, the one
+ * with the fewest units; SIM_NONE where none. */
+static uint32_t tightest_gpu(const struct cluster *cluster, uint32_t f,
+                             const struct configuration *c, uint32_t invoker, bool idle)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    uint32_t found = SIM_NONE;
+    for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
+        struct placement placement;
+        if (idle && !idles_on(cluster, f, invoker, g))
+            continue;
+        if (cluster_place_instance(cluster, f, c, UNIT_PARTS, invoker, g, &placement) &&
+            (!idle || placement.container != SIM_NONE) &&
+            (found == SIM_NONE ||
+             gpu_headroom(&cluster->gpus[g]) < gpu_headroom(&cluster->gpus[found])))
+            found = g;
+    }
+    return found;
+}
+
+/* The units that rank the invoker for a batch without a GPU: of its fullest GPU. Among idle
+ * containers none; but where all invokers have one GPU at most, of that GPU, if the function idles
+ * there too. */
+static uint32_t units_ranked_on_cpu(const struct cluster *cluster, uint32_t f, uint32_t invoker,
+                                    bool warm)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    uint32_t fewest = UINT32_MAX;
+    for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
+        const uint32_t here = gpu_headroom(&cluster->gpus[g]);
+        const bool counts = !warm || (cluster->fit_slots == 1 && idles_on(cluster, f, invoker, g));
+        fewest = counts && here < fewest ? here : fewest;
+    }
+    return fewest == UINT32_MAX ? 0 : fewest;
+}
+
+/* For one with a GPU: of the GPU on which it would run. */
+static uint32_t units_ranked(const struct cluster *cluster, uint32_t f,
+                             const struct configuration *c, uint32_t invoker, bool warm)
+{
+    if (c->vgpu == 0)
+        return units_ranked_on_cpu(cluster, f, invoker, warm);
+    uint32_t gpu = tightest_gpu(cluster, f, c, invoker, true);
+    if (gpu == SIM_NONE)
+        gpu = tightest_gpu(cluster, f, c, invoker, false);
+    assert_int_not_equal(gpu, SIM_NONE);
+    return gpu_headroom(&cluster->gpus[gpu]);
+}
+
+/* Fewest units left on the GPU, then fewest free vCPUs, by looking at every GPU of every invoker;
+ * and the batch is placed on that GPU. */
+static bool is_best_fit(const struct fixture *fixture, uint32_t f, const struct configuration *c,
                         bool warm, uint32_t answer)
 {
-    struct cluster *cluster = &fixture->cluster;
+    const struct cluster *cluster = &fixture->cluster;
     uint64_t best = UINT64_MAX, answered = UINT64_MAX;
-    for (uint32_t i = 0; i < INVOKERS; i++) {
+    for (uint32_t i = 0; i < fixture->workload.cluster.invoker_count; i++) {
         struct placement placement;
         if (!cluster_place(cluster, f, c, i, warm, &placement))
             continue;
-        uint64_t headroom = 0;
-        const struct invoker_state *invoker = &cluster->invokers[i];
-        for (uint32_t g = invoker->first_gpu; g < invoker->first_gpu + invoker->gpu_count; g++) {
-            bool idle_here = !warm;
-            const struct warm_list *list = cluster_warm(cluster, i, f);
-            for (uint32_t k = list->idle_head; k != SIM_NONE; k = cluster->containers[k].next)
-                idle_here = idle_here || cluster->containers[k].gpu == g;
-            uint64_t here = gpu_headroom(&cluster->gpus[g]);
-            if (idle_here && here > headroom)
-                headroom = here;
-        }
-        uint64_t rank = headroom << 32 | invoker->free_vcpus;
+        const uint32_t units = units_ranked(cluster, f, c, i, warm);
+        if (c->vgpu > 0 && gpu_headroom(&cluster->gpus[placement.gpu]) != units)
+            return false;
+        const uint64_t rank = (uint64_t)units << 32 | cluster->invokers[i].free_vcpus;
         best = rank < best ? rank : best;
         if (i == answer)
             answered = rank;
@@ -120,13 +172,13 @@ struct held {
     uint8_t slots;
 };
 
-static void random_life(struct fixture *fixture)
+static void random_life(struct fixture *fixture, int steps)
 {
     struct cluster *cluster = &fixture->cluster;
     struct held held[256];
     size_t count = 0;
     struct error error = {0};
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < steps; step++) {
         uint32_t f = draw(fixture, FUNCTIONS), k = draw(fixture, 6);
         const struct configuration *c = &fixture->configurations[f][k];
         uint32_t choice = draw(fixture, 10);
@@ -159,7 +211,7 @@ static void random_life(struct fixture *fixture)
     while (count > 0) {
         struct held h = held[--count];
         cluster_release(cluster, h.container, &fixture->configurations[h.function][h.configuration],
-                        h.slots, STEPS);
+                        h.slots, steps);
     }
     if (!cluster_check(cluster, true, &error))
         fail_msg("%s", error.message);
@@ -172,7 +224,7 @@ static void whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan(voi
     for (size_t i = 0; i < 3; i++) {
         struct fixture fixture;
         assert_int_equal(fixture_make(&fixture, kinds[i]), 0);
-        random_life(&fixture);
+        random_life(&fixture, STEPS);
         for (uint32_t v = 0; v < INVOKERS; v++)
             for (uint32_t id; (id = cluster_longest_idle(&fixture.cluster, v)) != SIM_NONE;)
                 cluster_evict(&fixture.cluster, id);
@@ -182,6 +234,76 @@ static void whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan(voi
         assert_int_equal(fixture.cluster.use.active_unit_parts, 0);
         cluster_clear(&fixture.cluster);
     }
+}
+
+/* Groups of invokers with 0 to 4 GPUs, of unlike memory and sharing; one function runs with and
+ * without a GPU. */
+static void unlike_invokers(struct fixture *fixture, struct gpu_spec (*gpus)[4])
+{
+    for (int g = 0; g < 3; g++) {
+        struct invoker_group *group = &fixture->groups[g];
+        group->vcpus = (uint16_t)(2 + draw(fixture, 20));
+        group->memory_mb = 2048 + draw(fixture, 16384);
+        group->gpus = gpus[g];
+        group->gpu_count = g == 0 ? 1 + draw(fixture, 4) : draw(fixture, 5);
+        for (int k = 0; k < 4; k++)
+            gpus[g][k] = (struct gpu_spec){.model = "A100",
+                                           .sharing = (enum sharing)draw(fixture, 3),
+                                           .units = 7,
+                                           .memory_mb = 1000 + draw(fixture, 8000),
+                                           .speed = 1};
+    }
+    if (draw(fixture, 2) == 0)
+        fixture->configurations[1][0].vgpu = 0;
+}
+
+static void best_fit_equals_a_full_scan_of_random_clusters(void **state)
+{
+    (void)state;
+    for (uint64_t round = 0; round < 24; round++) {
+        struct fixture fixture;
+        struct gpu_spec gpus[3][4];
+        assert_int_equal(fixture_make(&fixture, SHARING_MIG), 0);
+        cluster_clear(&fixture.cluster);
+        random_stream_open(&fixture.random, 12, RANDOM_TEST, round, 0);
+        unlike_invokers(&fixture, gpus);
+        assert_true(
+            cluster_init(&fixture.cluster, &fixture.workload, (enum reuse_order)(round % 3), NULL));
+        random_life(&fixture, STEPS / 8);
+        cluster_clear(&fixture.cluster);
+    }
+}
+
+/* Two GPUs with 1 and 4 units free on invoker 0, one with 2 on invoker 1: one unit fits the first
+ * exactly. */
+static void best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct placement placement;
+    uint8_t slots;
+    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
+    cluster_clear(&fixture.cluster);
+    fixture.groups[0].count = fixture.groups[1].count = 1;
+    fixture.groups[0].gpu_count = 2;
+    fixture.groups[1].gpu_count = 1;
+    fixture.workload.cluster.group_count = 2;
+    fixture.workload.cluster.invoker_count = 2;
+    struct cluster *cluster = &fixture.cluster;
+    assert_true(cluster_init(cluster, &fixture.workload, REUSE_MRU, NULL));
+    struct configuration *held = fixture.configurations[0];
+    held[1].vgpu = 6, held[2].vgpu = 3, held[3].vgpu = 5;
+    static const uint32_t invokers[] = {0, 0, 1}, gpus[] = {0, 1, 2};
+    for (size_t k = 0; k < 3; k++) {
+        assert_true(cluster_place_instance(cluster, 0, &held[1 + k], UNIT_PARTS, invokers[k],
+                                           gpus[k], &placement));
+        assert_int_not_equal(cluster_reserve(cluster, 0, &held[1 + k], &placement, &slots),
+                             SIM_NONE);
+    }
+    assert_int_equal(cluster_best_fit(cluster, 1, &fixture.configurations[1][0], false), 0);
+    assert_true(cluster_place(cluster, 1, &fixture.configurations[1][0], 0, false, &placement));
+    assert_int_equal(placement.gpu, 0);
+    cluster_clear(cluster);
 }
 
 /* NVIDIA's MIG user guide lists the layouts of an A100; these sums of slices it does and does not
@@ -342,24 +464,24 @@ static void home_walks_visit_every_invoker_once(void **state)
 
 /* ---- The walk of warm invokers -------------------------------------------------------------- */
 
-enum { CROWD = 150, CROWD_STEPS = 30000 };
+enum { CROWD = 150, CROWD_STEPS = 30000, SLOTS_MOST = 3 };
 
-/* What the order means, kept the plain way: in every index (one a function, one of all) each
- * invoker's place and since when it has it; every change of an invoker files it, for every function
- * that is idle there. */
+/* What the order means, kept the plain way: in every index (one per function, one of all) the place
+ * of each of an invoker's entries, and since when it has it; every change of an invoker files its
+ * entries, for every function that is idle there. */
 struct plain_order {
     struct plain_place {
         bool filed;
         uint32_t headroom, vcpus;
         uint64_t since;
-    } places[FUNCTIONS + 1][CROWD]; /* the last: of all */
+    } places[FUNCTIONS + 1][CROWD * SLOTS_MOST]; /* the last: of all */
     uint64_t filings;
 };
 
-static void plain_order_file(struct plain_order *plain, uint32_t index, uint32_t invoker,
+static void plain_order_file(struct plain_order *plain, uint32_t index, uint32_t entry,
                              uint32_t headroom, uint32_t vcpus)
 {
-    struct plain_place *place = &plain->places[index][invoker];
+    struct plain_place *place = &plain->places[index][entry];
     if (!place->filed || place->headroom != headroom || place->vcpus != vcpus)
         *place = (struct plain_place){true, headroom, vcpus, ++plain->filings};
 }
@@ -379,7 +501,7 @@ static uint32_t plain_order_next(const struct plain_order *plain, uint32_t index
 {
     const struct plain_place *places = plain->places[index];
     uint32_t best = SIM_NONE;
-    for (uint32_t i = 0; i < CROWD; i++) {
+    for (uint32_t i = 0; i < CROWD * SLOTS_MOST; i++) {
         if (!places[i].filed || places[i].headroom < units || places[i].vcpus < vcpus)
             continue;
         if ((cursor == SIM_NONE || plain_place_before(&places[cursor], &places[i])) &&
@@ -389,43 +511,38 @@ static uint32_t plain_order_next(const struct plain_order *plain, uint32_t index
     return best;
 }
 
-static uint32_t idle_headroom(const struct cluster *cluster, uint32_t invoker, uint32_t function)
-{
-    uint32_t best = 0;
-    const struct warm_list *list = cluster_warm(cluster, invoker, function);
-    for (uint32_t c = list->idle_head; c != SIM_NONE; c = cluster->containers[c].next) {
-        uint32_t gpu = cluster->containers[c].gpu;
-        uint32_t headroom = gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]);
-        best = headroom > best ? headroom : best;
-    }
-    return best;
-}
-
-static uint32_t invoker_headroom(const struct cluster *cluster, uint32_t invoker)
+/* The headroom by which entry `slot` of the invoker is filed for the function, FUNCTIONS: in the
+ * index of all; SIM_NONE: it is not. */
+static uint32_t plain_headroom(const struct cluster *cluster, uint32_t f, uint32_t invoker,
+                               uint32_t slot)
 {
     const struct invoker_state *state = &cluster->invokers[invoker];
-    uint32_t best = 0;
-    for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
-        uint32_t headroom = gpu_headroom(&cluster->gpus[g]);
-        best = headroom > best ? headroom : best;
-    }
-    return best;
+    const uint32_t gpu = state->first_gpu + slot;
+    const bool there = slot < state->gpu_count;
+    if (f == FUNCTIONS && state->gpu_count == 0)
+        return slot == 0 ? 0 : SIM_NONE;
+    if (there && (f == FUNCTIONS || idles_on(cluster, f, invoker, gpu)))
+        return gpu_headroom(&cluster->gpus[gpu]);
+    return f < FUNCTIONS && slot == cluster->fit_slots - 1 &&
+                   idles_on(cluster, f, invoker, SIM_NONE)
+               ? 0
+               : SIM_NONE;
 }
 
 /* To be called before each query, which clears the list of changed invokers. */
 static void plain_order_update(struct plain_order *plain, const struct cluster *cluster)
 {
     for (uint32_t k = 0; k < cluster->dirty_count; k++) {
-        uint32_t i = cluster->dirty[k];
-        plain_order_file(plain, FUNCTIONS, i, invoker_headroom(cluster, i),
-                         cluster->invokers[i].free_vcpus);
-        for (uint32_t f = 0; f < FUNCTIONS; f++) {
-            if (cluster_warm(cluster, i, f)->idle_count == 0)
-                plain->places[f][i].filed = false;
-            else
-                plain_order_file(plain, f, i, idle_headroom(cluster, i, f),
-                                 cluster->invokers[i].free_vcpus);
-        }
+        const uint32_t i = cluster->dirty[k];
+        for (uint32_t f = 0; f <= FUNCTIONS; f++)
+            for (uint32_t slot = 0; slot < cluster->fit_slots; slot++) {
+                const uint32_t entry = i * cluster->fit_slots + slot;
+                const uint32_t headroom = plain_headroom(cluster, f, i, slot);
+                if (headroom == SIM_NONE)
+                    plain->places[f][entry].filed = false;
+                else
+                    plain_order_file(plain, f, entry, headroom, cluster->invokers[i].free_vcpus);
+            }
     }
 }
 
@@ -484,10 +601,12 @@ static void assert_nothing_stale(const struct cluster *cluster, uint32_t f,
 static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
 {
     struct cluster *cluster = &fixture->cluster;
-    struct plain_order plain = {0};
+    static struct plain_order plain;
     struct held held[256];
     size_t count = 0;
     uint32_t found = SIM_NONE, found_f = 0, found_k = 0; /* by the last query */
+    assert_in_range(cluster->fit_slots, 1, SLOTS_MOST);
+    plain = (struct plain_order){0};
     for (int step = 0; step < CROWD_STEPS; step++) {
         uint32_t f = draw(fixture, FUNCTIONS), k = draw(fixture, 6), id;
         const struct configuration *c = &fixture->configurations[f][k];
@@ -548,6 +667,7 @@ static void warm_walks_equal_those_of_an_index_for_every_function(void **state)
         if (i >= 2) /* one function with and without a GPU */
             fixture.configurations[1][0].vgpu = 0;
         assert_true(cluster_init(&fixture.cluster, &fixture.workload, REUSE_MRU, NULL));
+        assert_int_equal(fixture.cluster.fit_slots, i < 2 ? 1 : 3);
         crowd_life(&fixture, &walked, &filed);
         assert_true(filed > 1000);
         assert_true(i < 2 ? walked > 1000 : walked == 0); /* several GPUs: always filed */
@@ -559,6 +679,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan),
+        cmocka_unit_test(best_fit_equals_a_full_scan_of_random_clusters),
+        cmocka_unit_test(best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest),
         cmocka_unit_test(warm_walks_equal_those_of_an_index_for_every_function),
         cmocka_unit_test(mig_places_the_slices_an_a100_offers),
         cmocka_unit_test(a_full_gpu_evicts_the_least_recently_used_idle_container),

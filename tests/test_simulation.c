@@ -141,6 +141,32 @@ static void co_runners_slow_each_other_and_the_remaining_work_is_kept(void **sta
     simulation_result_clear(&result);
 }
 
+/* Batches of equal work that end at one time on one GPU end in the order of their start, also where
+ * a later comer, or one that goes, has set their rates anew. */
+static void equal_batches_on_a_gpu_finish_in_the_order_of_their_start(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    for (size_t users = 2; users <= 4; users++) {
+        char json[4096];
+        snprintf(json, sizeof json,
+                 EXPERIMENT("1", QUIET ",\"initial\":{\"f\":4}",
+                            "\"process\":\"closed\",\"users\":%zu,\"think_ms\":50,"
+                            "\"think\":\"constant\"",
+                            ONE ",\"warmup_requests\":0,\"requests\":40"),
+                 users);
+        run_well(json, &scattered, &log, &result);
+        size_t together = 0;
+        for (size_t i = 0; i < log.batch_count; i++) {
+            assert_int_equal(log.batches[i].first_request, i);
+            together += i > 0 && log.batches[i].finished_ns == log.batches[i - 1].finished_ns;
+        }
+        assert_in_range(together, 1, 39);
+        simulation_result_clear(&result);
+    }
+}
+
 /* CHAIN's f and g, 100 and 50 ms of work, of requests that come 1 ms apart to a GPU that takes them
  * all, computed again without rounding: n of them work at rate 1 / (1 + 0.5 (n - 1)). Fills
  * `latencies`, in ns; returns the most at once. */
@@ -496,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_chain_on_one_invoker_transfers_nothing),
         cmocka_unit_test(a_cold_start_is_waited_for_once_and_again_after_the_keep_alive),
         cmocka_unit_test(co_runners_slow_each_other_and_the_remaining_work_is_kept),
+        cmocka_unit_test(equal_batches_on_a_gpu_finish_in_the_order_of_their_start),
         cmocka_unit_test(any_number_of_co_runners_slow_each_other_as_the_law_says),
         cmocka_unit_test(decisions_take_their_turn_at_one_controller),
         cmocka_unit_test(a_modelled_decision_costs_its_units),

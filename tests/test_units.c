@@ -12,8 +12,16 @@
 
 static void assert_rounds(double value)
 {
-    assert_int_equal(sim_round(value), llround(value));
-    assert_int_equal(sim_ceil(value), (sim_time_t)ceil(value));
+    if (fabs(value) < (double)SIM_FOREVER) {
+        assert_int_equal(sim_round(value), llround(value));
+        assert_int_equal(sim_ceil(value), (sim_time_t)ceil(value));
+        assert_int_equal(sim_whole(value), (sim_time_t)trunc(value));
+        return;
+    }
+    const sim_time_t end = value < 0 ? -SIM_FOREVER : SIM_FOREVER;
+    assert_int_equal(sim_round(value), end);
+    assert_int_equal(sim_ceil(value), end);
+    assert_int_equal(sim_whole(value), end);
 }
 
 static void assert_rounds_about(double value)
@@ -38,6 +46,7 @@ static void halves_wholes_and_their_neighbours_round_as_the_library_rounds_them(
             assert_rounds_about(floor(ldexp(part / 8.0, exponent)) + 0.5);
         }
     assert_rounds_about((double)SIM_FOREVER);
+    assert_rounds_about((double)SIM_CLOCK_END);
 }
 
 static void random_values_of_every_size_round_as_the_library_rounds_them(void **state)
@@ -52,10 +61,23 @@ static void random_values_of_every_size_round_as_the_library_rounds_them(void **
     }
 }
 
+static void what_no_time_can_be_is_never(void **state)
+{
+    (void)state;
+    const double values[] = {INFINITY, -INFINITY, 1e300, -1e300, ldexp(1, 63), -ldexp(1, 63)};
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+        assert_rounds(values[k]);
+    assert_int_equal(sim_round(NAN), SIM_FOREVER);
+    assert_int_equal(sim_ceil(NAN), SIM_FOREVER);
+    assert_int_equal(sim_from_ms(1e300), SIM_FOREVER);
+    assert_int_equal(sim_from_s(-1e300), -SIM_FOREVER);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         cmocka_unit_test(halves_wholes_and_their_neighbours_round_as_the_library_rounds_them),
+        cmocka_unit_test(what_no_time_can_be_is_never),
         cmocka_unit_test(random_values_of_every_size_round_as_the_library_rounds_them),
     };
     return cmocka_run_group_tests_name("units", units, NULL, NULL);

@@ -218,11 +218,11 @@ bool trace_next(struct trace_reader *reader, struct trace_record *record, struct
         reader->view.tally(reader->view.context, raw.label, 1);
     sim_time_t time = raw.time - reader->start;
     if (reader->scale != 1)
-        time = (sim_time_t)llround((double)time / reader->scale);
-    if (time > SIM_FOREVER)
-        return error_input(error,
-                           "%s: time runs out of the clock's range; scale_rate %g is too low",
-                           reader->path, reader->scale);
+        time = sim_round((double)time / reader->scale);
+    if (time > SIM_CLOCK_END)
+        return error_input(
+            error, "%s: a request comes after the clock's end (about 18 years) at scale_rate %g",
+            reader->path, reader->scale);
     record->time = time;
     record->selected = raw.selected;
     record->source = trace_shown_label(reader, raw.label, raw.selected);

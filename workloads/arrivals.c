@@ -51,9 +51,9 @@ static double draw_exponential(struct arrival_stream *stream, double mean)
 /* Moves the clock on; false where it would leave its range. */
 static bool advance(struct arrival_stream *stream, double interval, struct error *error)
 {
-    if (!(interval < (double)(SIM_FOREVER - stream->now)))
+    if (!(interval < (double)(SIM_CLOCK_END - stream->now)))
         return error_input(error,
-                           "arrivals: request %llu would come after the clock's end (about 73 "
+                           "arrivals: request %llu would come after the clock's end (about 18 "
                            "years); raise the rate",
                            (unsigned long long)stream->request);
     stream->now += sim_round(interval);
@@ -80,11 +80,11 @@ static bool enter_state(struct arrival_stream *stream, struct error *error)
     random_stream_open(&random, stream->seed, RANDOM_MMPP, stream->transition++, 0);
     double sojourn = gsl_ran_exponential(
         &random.rng, stream->spec->states[stream->state].mean_sojourn_s * (double)SIM_S);
-    if (!(sojourn < (double)(SIM_FOREVER - stream->now)))
-        stream->state_end = SIM_FOREVER;
+    if (!(sojourn < (double)(SIM_CLOCK_END - stream->now)))
+        stream->state_end = SIM_CLOCK_END;
     else
         stream->state_end = stream->now + sim_round(sojourn);
-    return stream->now < SIM_FOREVER || advance(stream, (double)SIM_FOREVER, error);
+    return stream->now < SIM_CLOCK_END || advance(stream, (double)SIM_CLOCK_END, error);
 }
 
 /* Time-rescaling: the integral of the rate between two arrivals is exponential with mean 1, however

@@ -7,6 +7,8 @@
 
 enum { GROUPS_LIMIT = 4096, GPUS_LIMIT = 64, INVOKERS_LIMIT = 1000000 };
 
+static const double MEMORY_LIMIT_MB = 1e15;
+
 /* Prices of the ESG paper's cluster: a vCPU-hour, and a whole A100 of seven units. */
 static const double DEFAULT_VCPU_HOUR_USD = 0.034;
 static const double DEFAULT_GPU_HOUR_USD = 7 * 0.67;
@@ -33,6 +35,11 @@ static bool check_mig(const struct json_value *value, const struct gpu_spec *gpu
                       struct error *error)
 {
     uint16_t units = gpu_mig_units(gpu->model);
+    if (gpu->model[0] == '\0')
+        return json_fault(
+            value, error,
+            "has no \"model\", which \"mig\" needs; give one of A100, A800, H100, H200, "
+            "H800, A30");
     if (units == 0)
         return json_fault(value, error,
                           "model \"%s\" has no MIG slices here (A100, A800, H100, H200, H800, A30 "
@@ -44,23 +51,33 @@ static bool check_mig(const struct json_value *value, const struct gpu_spec *gpu
     return true;
 }
 
+/* The model may be left out, or be empty. */
+static bool load_model(const struct json_value *value, struct gpu_spec *gpu, struct error *error)
+{
+    struct json_value child;
+    char *model = NULL;
+    if (!json_child(value, "model", &child))
+        return true;
+    const char *text = json_as_string(&child, error);
+    if (text == NULL || (*text != '\0' && !load_name(value, "model", &model, error)))
+        return false;
+    free(model);
+    if (strlen(text) >= sizeof gpu->model)
+        return json_fault(value, error, "\"model\" is longer than 31 characters; shorten it");
+    (void)snprintf(gpu->model, sizeof gpu->model, "%s", text);
+    return true;
+}
+
 static bool load_gpu(const struct json_value *value, struct gpu_spec *gpu, int64_t *count,
                      struct error *error)
 {
     struct json_value child;
-    char *model = NULL;
     int64_t units = 7;
     int sharing = 0;
     *count = 1;
     gpu->speed = 1;
-    if (!json_is_object(value, gpu_keys, error) || !load_name(value, "model", &model, error))
-        return false;
-    bool fits = strlen(model) < sizeof gpu->model;
-    (void)snprintf(gpu->model, sizeof gpu->model, "%.31s", model);
-    free(model);
-    if (!fits)
-        return json_fault(value, error, "\"model\" is longer than 31 characters; shorten it");
-    if (!json_require(value, "sharing", &child, error) ||
+    if (!json_is_object(value, gpu_keys, error) || !load_model(value, gpu, error) ||
+        !json_require(value, "sharing", &child, error) ||
         !json_choice(value, "sharing", sharing_names, &sharing, error) ||
         !json_integer(value, "units", 1, 1000, &units, error) ||
         !json_integer(value, "count", 1, GPUS_LIMIT, count, error) ||
@@ -109,6 +126,24 @@ static bool load_group(const struct json_value *value, struct invoker_group *gro
     group->count = (uint32_t)count;
     group->vcpus = (uint16_t)vcpus;
     return !json_child(value, "gpus", &child) || load_gpus(&child, group, error);
+}
+
+/* Sums over the cluster are whole KiB and must fit 64 bits. */
+static bool check_memory(const struct json_value *invokers, const struct cluster_spec *cluster,
+                         struct error *error)
+{
+    double most = 0;
+    for (size_t g = 0; g < cluster->group_count; g++) {
+        const struct invoker_group *group = &cluster->groups[g];
+        double memory_mb = group->memory_mb;
+        for (size_t i = 0; i < group->gpu_count; i++)
+            memory_mb += group->gpus[i].memory_mb;
+        most += memory_mb * group->count;
+    }
+    return most <= MEMORY_LIMIT_MB ||
+           json_fault(invokers, error,
+                      "%g MiB of host and GPU memory in all, at most %g; lower \"memory_mb\"", most,
+                      MEMORY_LIMIT_MB);
 }
 
 /* Configurations count GPU shares in one unit, so all GPUs must be sliced alike. */
@@ -165,7 +200,7 @@ bool cluster_load(const struct json_value *value, struct cluster_spec *cluster, 
         return json_fault(&invokers, error, "%llu invokers in all, at most %d",
                           (unsigned long long)total, INVOKERS_LIMIT);
     cluster->invoker_count = (uint32_t)total;
-    if (!check_units(&invokers, cluster, &units, error))
+    if (!check_memory(&invokers, cluster, error) || !check_units(&invokers, cluster, &units, error))
         return false;
     cluster->vcpu_hour_usd = DEFAULT_VCPU_HOUR_USD;
     cluster->vgpu_hour_usd = DEFAULT_GPU_HOUR_USD / (units == 0 ? 7 : units);

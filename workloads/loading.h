@@ -18,8 +18,9 @@
 
 enum { NAME_LIMIT = 63 };
 
-/* Durations in files: at most 30 years, so that nanoseconds fit. */
-#define LIMIT_MS 1e12
+/* Durations in files. In ms: at most four months, so that sums and small multiples of several are
+ * far from the end of the clock; in s: at most 30 years, of which nothing is summed. */
+#define LIMIT_MS 1e10
 #define LIMIT_S 1e9
 /* Megabytes: at most 1 PiB. */
 #define LIMIT_MB 1e9

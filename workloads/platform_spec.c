@@ -19,6 +19,9 @@ static const char *const transfer_keys[] = {"latency_ms", "bandwidth_gbps", "not
 static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
 static const char *const slo_keys[] = {"factor", "ms", "note", "evidence", NULL};
 
+/* As many events as a calendar holds: each idle container may have one. */
+enum { INITIAL_LIMIT = 1 << 24 };
+
 static bool load_counts(const struct json_value *value, const struct workload *workload,
                         struct platform_spec *platform, struct error *error)
 {
@@ -37,7 +40,7 @@ static bool load_counts(const struct json_value *value, const struct workload *w
         while (f < workload->function_count && strcmp(names[f], name) != 0)
             f++;
         good = f < workload->function_count
-                   ? json_as_integer(&entry, 0, 1000000000, &count, error)
+                   ? json_as_integer(&entry, 0, INITIAL_LIMIT, &count, error)
                    : load_unknown_name(&entry, "function in use", name, names, (int)f, error);
         if (good)
             platform->initial_counts[f] = (uint32_t)count;
