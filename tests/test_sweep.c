@@ -181,6 +181,72 @@ static void a_path_in_the_matrix_is_relative_to_the_sweep(void **state)
     assert_int_equal(unlink(cluster), 0);
 }
 
+static void assert_refused(const char *matrix, const char *fragment)
+{
+    struct error error = {0};
+    assert_null(load(matrix, NULL, 0, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    if (strstr(error.message, fragment) == NULL)
+        fail_msg("%s: \"%s\" lacks \"%s\"", matrix, error.message, fragment);
+}
+
+static void combinations_of_one_name_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\", \"slo.factor\": 0.8},"
+                   " {\"name\": \"a\", \"slo.factor\": 1.2}]}",
+                   "matrix.setting[1]: is named \"a\", as matrix.setting[0] is");
+    /* A row without a name is called by its number. */
+    assert_refused("\"matrix\": {\"setting\": [{\"slo.factor\": 0.8}, {\"slo.factor\": 1},"
+                   " {\"name\": \"2\", \"slo.factor\": 1.2}]}",
+                   "matrix.setting[2]: is named \"2\", as matrix.setting[1] is");
+    assert_refused("\"matrix\": {\"policy.params.k\": [\"5\", 5]}",
+                   "two combinations of the matrix are both called \"policy.params.k=5\"");
+}
+
+static void names_of_the_matrix_hold_no_control_characters(void **state)
+{
+    (void)state;
+    assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\\u001b[31m\", \"slo.factor\": 1}]}",
+                   "\"a\\x1b[31m\" holds a control character");
+    assert_refused("\"matrix\": {\"policy.params.k\": [\"a\\nb\"]}", "holds a control character");
+}
+
+static void seeds_are_exact_up_to_two_to_the_53(void **state)
+{
+    (void)state;
+    static const uint64_t wanted[] = {9007199254740990U, 9007199254740991U, 9007199254740992U,
+                                      1000000000000001U, 1000000000000002U};
+    struct sweep *sweep = must_load("\"seeds\": [9007199254740990, 9007199254740991,"
+                                    " 9007199254740992, 1000000000000001, 1000000000000002]",
+                                    NULL, 0);
+    char hashes[5][17];
+    assert_int_equal(sweep->run_count, 5);
+    for (size_t r = 0; r < sweep->run_count; r++) {
+        char text[32];
+        struct experiment *e = must_resolve(sweep, r);
+        assert_true(e->seed == wanted[r]);
+        (void)snprintf(text, sizeof text, "\"seed\":%llu,", (unsigned long long)wanted[r]);
+        assert_non_null(strstr(e->resolved_json, text));
+        memcpy(hashes[r], e->hash, sizeof hashes[r]);
+        for (size_t other = 0; other < r; other++)
+            assert_string_not_equal(hashes[other], hashes[r]);
+        experiment_free(e);
+    }
+    sweep_free(sweep);
+    assert_refused("\"seeds\": [1, 9007199254740993]",
+                   "seeds[1]: 9007199254740993 would be rounded to 9007199254740992");
+    assert_refused("\"seeds\": [9007199254740994]", "seeds[0]: is 9007199254740994");
+    assert_refused("\"seeds\": [1.5]", "seeds[0]: is 1.5, must be a whole number");
+    struct override last = {"seed", "9007199254740992"};
+    struct error error = {0};
+    assert_null(load("\"seeds\": 2", &last, 1, &error));
+    assert_non_null(strstr(error.message, "the last of 2 seeds"));
+    struct override beyond = {"seed", "9007199254740993"};
+    assert_null(load("\"seeds\": 1", &beyond, 1, &error));
+    assert_non_null(strstr(error.message, "seed: 9007199254740993 would be rounded"));
+}
+
 static void the_papers_sweep_is_settings_by_policies_by_seeds(void **state)
 {
     (void)state;
@@ -239,6 +305,9 @@ int main(void)
         cmocka_unit_test(a_list_of_objects_under_an_experiments_key_is_its_values),
         cmocka_unit_test(overrides_reach_the_base_and_the_sweep_but_not_the_matrix),
         cmocka_unit_test(a_path_in_the_matrix_is_relative_to_the_sweep),
+        cmocka_unit_test(combinations_of_one_name_are_refused),
+        cmocka_unit_test(names_of_the_matrix_hold_no_control_characters),
+        cmocka_unit_test(seeds_are_exact_up_to_two_to_the_53),
         cmocka_unit_test(the_papers_sweep_is_settings_by_policies_by_seeds),
         cmocka_unit_test(check_tells_what_a_file_is),
     };

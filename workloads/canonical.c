@@ -380,9 +380,9 @@ bool experiment_canonicalize(struct experiment *experiment, struct error *error)
     write_policy(&writer, root, experiment);
     if (experiment->profile != NULL)
         put_digest(&writer, root, "profile", experiment->profile->path, experiment->profile_sha256);
-    put_number(&writer, root, "requests", (double)experiment->requests);
-    put_number(&writer, root, "warmup_requests", (double)experiment->warmup_requests);
-    put_number(&writer, root, "seed", (double)experiment->seed);
+    put(&writer, root, "requests", json_whole(experiment->requests));
+    put(&writer, root, "warmup_requests", json_whole(experiment->warmup_requests));
+    put(&writer, root, "seed", json_whole(experiment->seed));
     experiment->resolved_json = writer.failed ? NULL : json_print_sorted(root);
     cJSON_Delete(root);
     if (experiment->resolved_json == NULL)

@@ -324,6 +324,14 @@ static bool override_set(struct document *document, const struct json_value *pla
     return done || error_input(error, "out of memory");
 }
 
+/* A whole number as JSON writes it, of any length. */
+static bool is_whole(const char *text)
+{
+    const char *digits = text + (*text == '-');
+    const size_t length = strspn(digits, "0123456789");
+    return length > 0 && digits[length] == '\0' && (digits[0] != '0' || length == 1);
+}
+
 static bool override_walk(struct document *document, const char *key, char *name, const char *value,
                           struct error *error)
 {
@@ -334,10 +342,11 @@ static bool override_walk(struct document *document, const char *key, char *name
             return false;
         name = dot + 1;
     }
-    /* What opens like an object or an array is meant as one; all else that is no JSON is text. */
-    bool structured = value[0] == '{' || value[0] == '[';
-    cJSON *node = json_parse(value, key, structured ? error : NULL);
-    if (node == NULL && structured)
+    /* What opens like an object or an array, or is all digits, is meant as JSON; all else that is
+     * no JSON is text. */
+    const bool meant = value[0] == '{' || value[0] == '[' || is_whole(value);
+    cJSON *node = json_parse(value, key, meant ? error : NULL);
+    if (node == NULL && meant)
         return false;
     if (node == NULL)
         node = cJSON_CreateString(value);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/utf8.h"
 #include "traces/profile.h"
 #include "workloads/loading.h"
 
@@ -36,6 +37,8 @@ static bool set_parameter(const struct json_value *value, struct setting *settin
         setting->number = cJSON_IsTrue(value->node) ? 1 : 0;
     else if (!cJSON_IsString(value->node))
         return json_fault(value, error, "must be a number, a string, true or false");
+    else if (json_as_string(value, error) == NULL)
+        return false;
     else if ((setting->text = strdup(value->node->valuestring)) == NULL)
         return error_input(error, "out of memory");
     setting->key = strdup(value->node->string);
@@ -278,8 +281,12 @@ static bool load_names(struct reading *reading, struct error *error)
     if (dot != NULL && dot != experiment->name)
         *dot = '\0';
     struct json_value child;
-    return !json_child(&reading->root, "name", &child) ||
-           load_name(&reading->root, "name", &experiment->name, error);
+    if (!json_child(&reading->root, "name", &child))
+        return utf8_is_name(experiment->name) ||
+               json_fault(&reading->root, error,
+                          "the file's name holds control characters or is not UTF-8, so it names "
+                          "no experiment; give \"name\"");
+    return load_name(&reading->root, "name", &experiment->name, error);
 }
 
 struct experiment *experiment_resolve(struct document *document, struct error *error)
