@@ -247,6 +247,79 @@ static void seeds_are_exact_up_to_two_to_the_53(void **state)
     assert_non_null(strstr(error.message, "seed: 9007199254740993 would be rounded"));
 }
 
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_json_input_is_read_once_for_all_runs(void **state)
+{
+    (void)state;
+    char cluster[96];
+    (void)snprintf(cluster, sizeof cluster, "%s/cluster.json", folder);
+    write_file(cluster, "{\"invokers\": [{\"count\": 9, \"vcpus\": 1, \"memory_mb\": 1}]}");
+    struct sweep *sweep =
+        must_load("\"matrix\": {\"cluster\": [\"cluster.json\"]}, \"seeds\": 2", NULL, 0);
+    struct experiment *first = must_resolve(sweep, 0);
+    write_file(cluster, "{\"invokers\": [{\"count\": 8, \"vcpus\": 1, \"memory_mb\": 1}]}");
+    struct experiment *second = must_resolve(sweep, 1);
+    assert_int_equal(first->workload.cluster.invoker_count, 9);
+    assert_int_equal(second->workload.cluster.invoker_count, 9);
+    experiment_free(first);
+    experiment_free(second);
+    sweep_free(sweep);
+    assert_int_equal(unlink(cluster), 0);
+}
+
+static void a_trace_that_changes_between_two_runs_is_refused_with_both_digests(void **state)
+{
+    (void)state;
+    char trace[96];
+    struct error error = {0};
+    (void)snprintf(trace, sizeof trace, "%s/trace.csv", folder);
+    write_file(trace, "time_ms,application\n1,app\n");
+    struct sweep *sweep =
+        must_load("\"matrix\": {\"arrivals\": [{\"process\": \"trace\", \"file\": \"trace.csv\"}]},"
+                  " \"seeds\": 3",
+                  NULL, 0);
+    struct experiment *first = must_resolve(sweep, 0);
+    assert_true(experiment_inputs_check(first, &error));
+    /* The same contents in another file are the same input. */
+    assert_int_equal(unlink(trace), 0);
+    write_file(trace, "time_ms,application\n1,app\n");
+    experiment_free(must_resolve(sweep, 1));
+    assert_true(experiment_inputs_check(first, &error));
+    write_file(trace, "time_ms,application\n2,app\n");
+    assert_false(experiment_inputs_check(first, &error));
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_non_null(strstr(error.message, "trace.csv: has changed"));
+    assert_non_null(strstr(error.message, first->trace_sha256));
+    assert_null(sweep_experiment(sweep, 2, &error));
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_non_null(strstr(error.message, first->trace_sha256));
+    experiment_free(first);
+    sweep_free(sweep);
+    assert_int_equal(unlink(trace), 0);
+}
+
+static void a_device_is_no_input(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct sweep *sweep = must_load(
+        "\"matrix\": {\"arrivals\": [{\"process\": \"trace\", \"file\": \"/dev/zero\"}]}", NULL, 0);
+    assert_null(sweep_experiment(sweep, 0, &error));
+    assert_non_null(strstr(error.message, "/dev/zero: is not a regular file"));
+    sweep_free(sweep);
+    sweep = must_load("\"matrix\": {\"profile\": [\"/dev/zero\"]}", NULL, 0);
+    assert_null(sweep_experiment(sweep, 0, &error));
+    assert_non_null(strstr(error.message, "/dev/zero: is not a regular file"));
+    sweep_free(sweep);
+}
+
 static void the_papers_sweep_is_settings_by_policies_by_seeds(void **state)
 {
     (void)state;
@@ -308,6 +381,9 @@ int main(void)
         cmocka_unit_test(combinations_of_one_name_are_refused),
         cmocka_unit_test(names_of_the_matrix_hold_no_control_characters),
         cmocka_unit_test(seeds_are_exact_up_to_two_to_the_53),
+        cmocka_unit_test(a_json_input_is_read_once_for_all_runs),
+        cmocka_unit_test(a_trace_that_changes_between_two_runs_is_refused_with_both_digests),
+        cmocka_unit_test(a_device_is_no_input),
         cmocka_unit_test(the_papers_sweep_is_settings_by_policies_by_seeds),
         cmocka_unit_test(check_tells_what_a_file_is),
     };

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "workloads/inputs.h"
+
 #ifndef ESGSIM_DATADIR
 #define ESGSIM_DATADIR "."
 #endif
@@ -165,6 +167,12 @@ bool document_parse(struct document *document, const char *text, const char *nam
 
 bool document_open(struct document *document, const char *path, struct error *error)
 {
+    return document_open_with(document, NULL, path, error);
+}
+
+bool document_open_with(struct document *document, struct inputs *inputs, const char *path,
+                        struct error *error)
+{
     memset(document, 0, sizeof *document);
     char *found = document_find_operand(path);
     if (found == NULL)
@@ -172,8 +180,9 @@ bool document_open(struct document *document, const char *path, struct error *er
                            "%s: does not exist, neither here nor in the data folder \"%s\" "
                            "(ESGSIM_DATA names another)",
                            path, document_data_directory());
-    char *text = json_read_text(found, NULL, error);
+    char *text = inputs_text(inputs, found, NULL, error);
     bool done = text != NULL && document_parse(document, text, found, NULL, error);
+    document->inputs = inputs;
     free(text);
     free(found);
     return done;
@@ -205,7 +214,9 @@ static bool load_reference(struct document *document, cJSON *node, const struct 
     char *path = document_find_file(document, value, error);
     if (path == NULL)
         return false;
-    cJSON *loaded = json_parse_file(path, error);
+    char *text = inputs_text(document->inputs, path, NULL, error);
+    cJSON *loaded = text == NULL ? NULL : json_parse(text, path, error);
+    free(text);
     if (loaded == NULL) {
         free(path);
         return false;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sim/utf8.h"
+#include "workloads/inputs.h"
 #include "workloads/loading.h"
 #include "workloads/sweep_matrix.h"
 
@@ -353,7 +354,7 @@ static bool open_base(const struct sweep *sweep, struct document *base, struct e
 {
     if (sweep->base_text != NULL)
         return document_parse(base, sweep->base_text, sweep->base_path, sweep->directory, error);
-    return document_open(base, sweep->base_path, error);
+    return document_open_with(base, sweep->inputs, sweep->base_path, error);
 }
 
 /* The base's seed once the overrides are applied, which must all be possible. */
@@ -455,7 +456,7 @@ struct sweep *sweep_load(const char *path, const struct override *overrides, siz
         return NULL;
     struct sweep_plan *plan = load_array(1, sizeof *plan, error);
     struct sweep *sweep = load_array(1, sizeof *sweep, error);
-    bool good = plan != NULL && sweep != NULL &&
+    bool good = plan != NULL && sweep != NULL && (sweep->inputs = inputs_create(error)) != NULL &&
                 load_sweep(sweep, &document, plan, overrides, override_count, error);
     if (plan != NULL)
         free(plan->seeds);
@@ -481,6 +482,7 @@ void sweep_free(struct sweep *sweep)
         free(run->label);
         free(run->setting_name);
     }
+    inputs_free(sweep->inputs);
     free(sweep->runs);
     free(sweep->path);
     free(sweep->directory);
@@ -506,9 +508,11 @@ struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struc
     struct error fault = {0};
     struct experiment *experiment =
         sweep->base_text != NULL
-            ? experiment_parse(sweep->base_text, sweep->base_path, sweep->directory,
-                               chosen->overrides, chosen->override_count, &fault)
-            : experiment_load(sweep->base_path, chosen->overrides, chosen->override_count, &fault);
+            ? experiment_parse_with(sweep->inputs, sweep->base_text, sweep->base_path,
+                                    sweep->directory, chosen->overrides, chosen->override_count,
+                                    &fault)
+            : experiment_load_with(sweep->inputs, sweep->base_path, chosen->overrides,
+                                   chosen->override_count, &fault);
     if (experiment == NULL)
         (void)sweep_fault(sweep, run, &fault, error);
     else
