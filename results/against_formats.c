@@ -9,6 +9,7 @@
 
 #include "results/against.h"
 #include "results/csv.h"
+#include "traces/json.h"
 
 static const char *standing_name(enum against_standing standing)
 {
@@ -198,7 +199,7 @@ static void add_run(cJSON *runs, const struct against_run *run)
     (void)cJSON_AddStringToObject(
         object, "setting", run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
     (void)cJSON_AddStringToObject(object, "policy", run->real->policy);
-    (void)cJSON_AddNumberToObject(object, "seed", (double)run->real->seed);
+    (void)cJSON_AddItemToObject(object, "seed", json_whole(run->real->seed));
     (void)cJSON_AddBoolToObject(object, "gpu", run->gpu);
     (void)cJSON_AddStringToObject(object, "backend", run->backend);
     (void)cJSON_AddStringToObject(object, "device", run->device);

@@ -5,6 +5,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "traces/json.h"
+
 struct owned {
     cJSON *configuration;
     uint64_t *mates;
@@ -760,7 +762,7 @@ bool explanation_json(const struct explanation *explanation, FILE *out, struct e
     cJSON_AddNumberToObject(root, "request", (double)request->request);
     cJSON_AddStringToObject(root, "run", explanation->run->hash);
     cJSON_AddStringToObject(root, "policy", explanation->run->policy);
-    cJSON_AddNumberToObject(root, "seed", (double)explanation->run->seed);
+    cJSON_AddItemToObject(root, "seed", json_whole(explanation->run->seed));
     cJSON_AddStringToObject(root, "application", explanation->application);
     cJSON_AddNumberToObject(root, "arrival_ms", sim_to_ms(request->arrival_ns));
     cJSON_AddNumberToObject(root, "finish_ms", sim_to_ms(request->finish_ns));

@@ -6,6 +6,8 @@
 
 #include <hdf5_hl.h>
 
+#include "sim/utf8.h"
+
 enum { DEFLATE_LEVEL = 4 };
 /* Far above any sweep; a damaged count must not become an allocation. */
 enum { TABLE_MAX_ROWS = 50000000 };
@@ -360,6 +362,22 @@ static bool columns_check(hid_t stored, const char *path, const char *name,
     return true;
 }
 
+/* A control character in a name would shift the lines of what is printed. */
+static bool names_check(const char *path, const char *name, const struct layout *layout,
+                        const char *rows, size_t count, struct error *error)
+{
+    for (size_t c = 0; c < layout->count; c++) {
+        const struct column *column = &layout->columns[c];
+        for (size_t row = 0; column->type == COLUMN_TEXT && row < count; row++)
+            if (!utf8_is_name(rows + row * layout->row_bytes + column->offset))
+                return error_input(error,
+                                   "%s: /%s row %zu: '%s' holds control characters or is not "
+                                   "UTF-8; the file is damaged or was not written by esgsim",
+                                   path, name, row, column->name);
+    }
+    return true;
+}
+
 static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char *name,
                       const struct layout *layout, void **rows, size_t *count, struct error *error)
 {
@@ -380,10 +398,12 @@ static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char 
     bool good = H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, transfer, *rows) >= 0;
     (void)H5Pclose(transfer);
     (void)H5Tclose(memory_type);
-    if (good)
+    if (good && names_check(path, name, layout, *rows, *count, error))
         return true;
     free(*rows);
     *rows = NULL;
+    if (good)
+        return false;
     char reason[200];
     hdf5_reason(reason, sizeof reason);
     return error_input(error, "%s: /%s cannot be read, the file is damaged (%s); run it again",

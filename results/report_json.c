@@ -8,6 +8,7 @@
 
 #include "results/verdict.h"
 #include "results/utf8.h"
+#include "traces/json.h"
 
 /* cJSON writes NAN as null, which is what a figure that does not exist should be. */
 static void add_estimate(cJSON *object, const char *key, struct estimate estimate)
@@ -62,7 +63,7 @@ static void add_contender(const struct report *report, const struct report_scena
     cJSON *hashes = cJSON_AddArrayToObject(object, "config_hashes");
     for (size_t i = 0; i < contender->run_count; i++) {
         const struct summary_row *run = &report->results->runs[contender->runs[i]];
-        (void)cJSON_AddItemToArray(seeds, cJSON_CreateNumber((double)run->seed));
+        (void)cJSON_AddItemToArray(seeds, json_whole(run->seed));
         (void)cJSON_AddItemToArray(hashes, cJSON_CreateString(run->hash));
     }
     (void)cJSON_AddItemToObject(object, "overall", figures_object(report, scenario, index, NULL));

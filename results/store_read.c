@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "results/store_hdf5.h"
+#include "sim/utf8.h"
 
 static bool file_check(const char *path, struct error *error)
 {
@@ -99,6 +100,17 @@ static void sweep_read(hid_t file, struct sweep_facts *facts)
     free(identity);
 }
 
+/* The texts that every report prints. */
+static bool origin_check(const struct results *results, struct error *error)
+{
+    return ((results->version == NULL || utf8_is_name(results->version)) &&
+            (results->commit == NULL || utf8_is_name(results->commit))) ||
+           error_input(error,
+                       "%s: attribute 'version' or 'commit' holds control characters; the file is "
+                       "damaged or was not written by esgsim",
+                       results->path);
+}
+
 struct results *results_load(const char *path, struct error *error)
 {
     hdf5_silence();
@@ -111,7 +123,7 @@ struct results *results_load(const char *path, struct error *error)
         results->version = hdf5_get_text(file, "version");
         results->commit = hdf5_get_text(file, "commit");
         sweep_read(file, &results->sweep);
-        good = tables_read(file, results, error);
+        good = origin_check(results, error) && tables_read(file, results, error);
     } else {
         error_run(error, "%s: out of memory", path);
     }

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/utf8.h"
+
 /* One line a policy: its structure is policy_NAME. */
 /* clang-format off */
 #define POLICIES(ROW) \
@@ -59,6 +61,11 @@ static bool plugin_check(const struct policy *policy, const char *path, struct e
                            path, policy->abi, POLICY_ABI);
     if (policy->name == NULL || policy->name[0] == '\0')
         return error_input(error, "%s: esgsim_policy has no name; set .name", path);
+    if (!utf8_is_name(policy->name))
+        return error_input(error,
+                           "%s: the policy's name \"%s\" holds control characters or is not "
+                           "UTF-8; mend .name",
+                           path, policy->name);
     if (policy->decide == NULL)
         return error_input(error, "%s: policy \"%s\" has no decide function; set .decide", path,
                            policy->name);
@@ -67,9 +74,11 @@ static bool plugin_check(const struct policy *policy, const char *path, struct e
                            policy->name, policy->parameter_count);
     for (size_t i = 0; i < policy->parameter_count; i++) {
         const struct parameter *parameter = &policy->parameters[i];
-        if (parameter->name == NULL)
-            return error_input(error, "%s: policy \"%s\": parameter %zu has no name", path,
-                               policy->name, i);
+        if (parameter->name == NULL || !utf8_is_name(parameter->name))
+            return error_input(error,
+                               "%s: policy \"%s\": parameter %zu has no name or one with control "
+                               "characters",
+                               path, policy->name, i);
         if (!(parameter->fallback >= parameter->low && parameter->fallback <= parameter->high))
             return error_input(error,
                                "%s: policy \"%s\": default %g of parameter \"%s\" is outside its "

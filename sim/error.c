@@ -5,16 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/utf8.h"
+
 static void error_fill(struct error *error, enum error_kind kind, const char *format, va_list args)
 {
     if (error == NULL)
         return;
+    /* One line that a terminal shows as it is, whatever bytes the input put into a name. */
+    char raw[sizeof error->message];
     error->kind = kind;
-    (void)vsnprintf(error->message, sizeof error->message, format, args);
-    /* One line, whatever bytes the input put into a name. */
-    for (char *c = error->message; *c != '\0'; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = ' ';
+    (void)vsnprintf(raw, sizeof raw, format, args);
+    utf8_escape(raw, error->message, sizeof error->message);
 }
 
 bool error_input(struct error *error, const char *format, ...)

@@ -21,7 +21,8 @@ struct error {
 };
 
 /* Fill `error` (which may be NULL) with a formatted message, cut at the buffer's length, and return
- * false, so that `return error_input(...)` ends a failing function. */
+ * false, so that `return error_input(...)` ends a failing function. Control characters and bytes
+ * that are not UTF-8 are written as escapes (utf8_escape). */
 bool error_input(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool error_run(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));

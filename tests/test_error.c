@@ -38,11 +38,19 @@ static void no_control_character_of_a_name_breaks_the_line(void **state)
         name[c - 1] = (char)(c < 128 ? c : 1);
     name[128] = '\0';
     error_input(&error, "'%s'", name);
-    assert_int_equal(strlen(error.message), 130);
+    assert_int_equal(strlen(error.message), 2 + 128 + 3 * 1 + 30 * 3);
     for (const char *c = error.message; *c != '\0'; c++)
         assert_true(*c >= ' ' && *c != 127);
     error_input(&error, "key '%s'", "caf\xc3\xa9\n\x1b[31m");
-    assert_string_equal(error.message, "key 'caf\xc3\xa9  [31m'");
+    assert_string_equal(error.message, "key 'caf\xc3\xa9\\n\\x1b[31m'");
+}
+
+static void bytes_that_are_no_text_are_shown_as_escapes(void **state)
+{
+    (void)state;
+    struct error error;
+    error_input(&error, "'%s' '%s' '%s'", "\xc2\x9b", "a\xff", "\xc2\xa0");
+    assert_string_equal(error.message, "'\\xc2\\x9b' 'a\\xff' '\xc2\xa0'");
 }
 
 static void a_message_too_long_is_cut_at_the_end_of_the_buffer(void **state)
@@ -141,6 +149,7 @@ int main(void)
         cmocka_unit_test(both_kinds_return_false_and_keep_the_formatted_message),
         cmocka_unit_test(an_error_nobody_wants_is_allowed),
         cmocka_unit_test(no_control_character_of_a_name_breaks_the_line),
+        cmocka_unit_test(bytes_that_are_no_text_are_shown_as_escapes),
         cmocka_unit_test(a_message_too_long_is_cut_at_the_end_of_the_buffer),
         cmocka_unit_test(a_misspelt_name_finds_the_one_that_was_meant),
         cmocka_unit_test(a_name_far_from_all_finds_nothing),

@@ -437,6 +437,27 @@ static void another_policy_does_not_get_the_files_parameters(void **state)
     experiment_free(e);
 }
 
+static void names_hold_no_control_characters(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"name",
+                                       "applications.0.name",
+                                       "applications.0.stages.0.name",
+                                       "functions.functions.0.name",
+                                       "functions.functions.0.model",
+                                       "policy.name",
+                                       "policy.params.b",
+                                       "cluster.invokers.0.gpus.0.model"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const char *text = strncmp(keys[i], "cluster", 7) == 0 ? profiled : plain;
+        assert_refused(text, keys[i], "a\nb", "\"a\\nb\" holds a control character");
+        assert_refused(text, keys[i], "\"a\\u009bb\"", "\\xc2\\x9bb\" holds a control character");
+    }
+    struct error error = {0};
+    assert_null(experiment_parse(plain, "a\nb.json", ".", NULL, 0, &error));
+    assert_non_null(strstr(error.message, "the file's name holds control characters"));
+}
+
 static void faulty_overrides_are_told(void **state)
 {
     (void)state;
@@ -671,6 +692,7 @@ int main(void)
         cmocka_unit_test(stages_in_any_order_become_the_same_graph_in_topological_order),
         cmocka_unit_test(overrides_reach_into_files_arrays_and_new_objects),
         cmocka_unit_test(another_policy_does_not_get_the_files_parameters),
+        cmocka_unit_test(names_hold_no_control_characters),
         cmocka_unit_test(faulty_overrides_are_told),
         cmocka_unit_test(the_hash_does_not_depend_on_key_order_or_white_space),
         cmocka_unit_test(the_hash_knows_what_decides_a_run_and_nothing_else),

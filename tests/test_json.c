@@ -86,6 +86,41 @@ static void numbers_beyond_a_double_are_refused(void **state)
     assert_accepted("[1.7976931348623157e308]");
 }
 
+static void a_number_that_would_become_another_whole_one_is_refused_by_its_path(void **state)
+{
+    (void)state;
+    assert_refused("{\"x\": [0.5, 3], \"seeds\": [1, 9007199254740993]}",
+                   "f.json: seeds[1]: 9007199254740993 would be rounded to 9007199254740992");
+    assert_refused("[9007199254740991.7]", "f.json: [0]: 9007199254740991.7 would be rounded");
+    assert_refused("[9.007199254740993e15]", "would be rounded to 9007199254740992");
+    assert_refused("[1.00000000000000000001]", "would be rounded to 1;");
+    assert_refused("[-9007199254740993]", "would be rounded to -9007199254740992");
+    assert_accepted(
+        "[9007199254740992, 9007199254740991, 9.007199254740992e15, 1.50, 1e23, 1e300]");
+    assert_accepted("[0, -0, 0.0, 0e5, 10.00, 1e0, 100e-2, 1234567890123456789012]");
+}
+
+static void a_string_that_is_a_name_has_no_control_characters(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    cJSON *root = json_parse("{\"a\":\"x\\ny\",\"b\":\"x\\u009by\",\"c\":\"caf\\u00e9\","
+                             "\"d\":\"\\u007f\"}",
+                             "f.json", &error);
+    struct json_value value = json_root("f.json", root);
+    char *text = NULL;
+    assert_false(json_string(&value, "a", &text, &error));
+    assert_string_equal(error.message, "f.json: a: \"x\\ny\" holds a control character; remove it");
+    assert_false(json_string(&value, "b", &text, &error));
+    assert_false(json_string(&value, "d", &text, &error));
+    assert_true(json_string(&value, "c", &text, &error));
+    struct json_value note;
+    assert_true(json_child(&value, "a", &note));
+    assert_string_equal(json_as_text(&note, &error), "x\ny");
+    free(text);
+    cJSON_Delete(root);
+}
+
 static void text_that_is_not_utf_8_is_refused(void **state)
 {
     (void)state;
@@ -144,7 +179,7 @@ static void numbers_keep_their_range_and_wholeness(void **state)
     (void)state;
     struct error error = {0};
     cJSON *root =
-        json_parse("{\"half\":0.5,\"big\":9007199254740993,\"n\":7,\"s\":\"7\"}", "f.json", &error);
+        json_parse("{\"half\":0.5,\"big\":9007199254740994,\"n\":7,\"s\":\"7\"}", "f.json", &error);
     struct json_value value = json_root("f.json", root);
     double number = -1;
     int64_t whole = -1;
@@ -160,6 +195,9 @@ static void numbers_keep_their_range_and_wholeness(void **state)
     assert_true(json_integer(&value, "n", 7, 7, &whole, &error));
     assert_int_equal(whole, 7);
     assert_false(json_integer(&value, "s", 0, 9, &whole, &error));
+    assert_false(json_integer(&value, "big", 0, INT64_MAX, &whole, &error));
+    assert_string_equal(error.message,
+                        "f.json: big: is 9007199254740994, must be a whole number (at most 2^53)");
     cJSON_Delete(root);
 }
 
@@ -235,6 +273,8 @@ int main(void)
         cmocka_unit_test(what_the_grammar_of_rfc_8259_excludes_is_refused),
         cmocka_unit_test(what_the_grammar_of_rfc_8259_allows_is_read),
         cmocka_unit_test(numbers_beyond_a_double_are_refused),
+        cmocka_unit_test(a_number_that_would_become_another_whole_one_is_refused_by_its_path),
+        cmocka_unit_test(a_string_that_is_a_name_has_no_control_characters),
         cmocka_unit_test(text_that_is_not_utf_8_is_refused),
         cmocka_unit_test(nesting_ends_at_64_levels),
         cmocka_unit_test(a_key_given_twice_is_refused_at_any_depth),

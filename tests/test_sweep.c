@@ -181,6 +181,145 @@ static void a_path_in_the_matrix_is_relative_to_the_sweep(void **state)
     assert_int_equal(unlink(cluster), 0);
 }
 
+static void assert_refused(const char *matrix, const char *fragment)
+{
+    struct error error = {0};
+    assert_null(load(matrix, NULL, 0, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    if (strstr(error.message, fragment) == NULL)
+        fail_msg("%s: \"%s\" lacks \"%s\"", matrix, error.message, fragment);
+}
+
+static void combinations_of_one_name_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\", \"slo.factor\": 0.8},"
+                   " {\"name\": \"a\", \"slo.factor\": 1.2}]}",
+                   "matrix.setting[1]: is named \"a\", as matrix.setting[0] is");
+    /* A row without a name is called by its number. */
+    assert_refused("\"matrix\": {\"setting\": [{\"slo.factor\": 0.8}, {\"slo.factor\": 1},"
+                   " {\"name\": \"2\", \"slo.factor\": 1.2}]}",
+                   "matrix.setting[2]: is named \"2\", as matrix.setting[1] is");
+    assert_refused("\"matrix\": {\"policy.params.k\": [\"5\", 5]}",
+                   "two combinations of the matrix are both called \"policy.params.k=5\"");
+}
+
+static void names_of_the_matrix_hold_no_control_characters(void **state)
+{
+    (void)state;
+    assert_refused("\"matrix\": {\"setting\": [{\"name\": \"a\\u001b[31m\", \"slo.factor\": 1}]}",
+                   "\"a\\x1b[31m\" holds a control character");
+    assert_refused("\"matrix\": {\"policy.params.k\": [\"a\\nb\"]}", "holds a control character");
+}
+
+static void seeds_are_exact_up_to_two_to_the_53(void **state)
+{
+    (void)state;
+    static const uint64_t wanted[] = {9007199254740990U, 9007199254740991U, 9007199254740992U,
+                                      1000000000000001U, 1000000000000002U};
+    struct sweep *sweep = must_load("\"seeds\": [9007199254740990, 9007199254740991,"
+                                    " 9007199254740992, 1000000000000001, 1000000000000002]",
+                                    NULL, 0);
+    char hashes[5][17];
+    assert_int_equal(sweep->run_count, 5);
+    for (size_t r = 0; r < sweep->run_count; r++) {
+        char text[32];
+        struct experiment *e = must_resolve(sweep, r);
+        assert_true(e->seed == wanted[r]);
+        (void)snprintf(text, sizeof text, "\"seed\":%llu,", (unsigned long long)wanted[r]);
+        assert_non_null(strstr(e->resolved_json, text));
+        memcpy(hashes[r], e->hash, sizeof hashes[r]);
+        for (size_t other = 0; other < r; other++)
+            assert_string_not_equal(hashes[other], hashes[r]);
+        experiment_free(e);
+    }
+    sweep_free(sweep);
+    assert_refused("\"seeds\": [1, 9007199254740993]",
+                   "seeds[1]: 9007199254740993 would be rounded to 9007199254740992");
+    assert_refused("\"seeds\": [9007199254740994]", "seeds[0]: is 9007199254740994");
+    assert_refused("\"seeds\": [1.5]", "seeds[0]: is 1.5, must be a whole number");
+    struct override last = {"seed", "9007199254740992"};
+    struct error error = {0};
+    assert_null(load("\"seeds\": 2", &last, 1, &error));
+    assert_non_null(strstr(error.message, "the last of 2 seeds"));
+    struct override beyond = {"seed", "9007199254740993"};
+    assert_null(load("\"seeds\": 1", &beyond, 1, &error));
+    assert_non_null(strstr(error.message, "seed: 9007199254740993 would be rounded"));
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_json_input_is_read_once_for_all_runs(void **state)
+{
+    (void)state;
+    char cluster[96];
+    (void)snprintf(cluster, sizeof cluster, "%s/cluster.json", folder);
+    write_file(cluster, "{\"invokers\": [{\"count\": 9, \"vcpus\": 1, \"memory_mb\": 1}]}");
+    struct sweep *sweep =
+        must_load("\"matrix\": {\"cluster\": [\"cluster.json\"]}, \"seeds\": 2", NULL, 0);
+    struct experiment *first = must_resolve(sweep, 0);
+    write_file(cluster, "{\"invokers\": [{\"count\": 8, \"vcpus\": 1, \"memory_mb\": 1}]}");
+    struct experiment *second = must_resolve(sweep, 1);
+    assert_int_equal(first->workload.cluster.invoker_count, 9);
+    assert_int_equal(second->workload.cluster.invoker_count, 9);
+    experiment_free(first);
+    experiment_free(second);
+    sweep_free(sweep);
+    assert_int_equal(unlink(cluster), 0);
+}
+
+static void a_trace_that_changes_between_two_runs_is_refused_with_both_digests(void **state)
+{
+    (void)state;
+    char trace[96];
+    struct error error = {0};
+    (void)snprintf(trace, sizeof trace, "%s/trace.csv", folder);
+    write_file(trace, "time_ms,application\n1,app\n");
+    struct sweep *sweep =
+        must_load("\"matrix\": {\"arrivals\": [{\"process\": \"trace\", \"file\": \"trace.csv\"}]},"
+                  " \"seeds\": 3",
+                  NULL, 0);
+    struct experiment *first = must_resolve(sweep, 0);
+    assert_true(experiment_inputs_check(first, &error));
+    /* The same contents in another file are the same input. */
+    assert_int_equal(unlink(trace), 0);
+    write_file(trace, "time_ms,application\n1,app\n");
+    experiment_free(must_resolve(sweep, 1));
+    assert_true(experiment_inputs_check(first, &error));
+    write_file(trace, "time_ms,application\n2,app\n");
+    assert_false(experiment_inputs_check(first, &error));
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_non_null(strstr(error.message, "trace.csv: has changed"));
+    assert_non_null(strstr(error.message, first->trace_sha256));
+    assert_null(sweep_experiment(sweep, 2, &error));
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_non_null(strstr(error.message, first->trace_sha256));
+    experiment_free(first);
+    sweep_free(sweep);
+    assert_int_equal(unlink(trace), 0);
+}
+
+static void a_device_is_no_input(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct sweep *sweep = must_load(
+        "\"matrix\": {\"arrivals\": [{\"process\": \"trace\", \"file\": \"/dev/zero\"}]}", NULL, 0);
+    assert_null(sweep_experiment(sweep, 0, &error));
+    assert_non_null(strstr(error.message, "/dev/zero: is not a regular file"));
+    sweep_free(sweep);
+    sweep = must_load("\"matrix\": {\"profile\": [\"/dev/zero\"]}", NULL, 0);
+    assert_null(sweep_experiment(sweep, 0, &error));
+    assert_non_null(strstr(error.message, "/dev/zero: is not a regular file"));
+    sweep_free(sweep);
+}
+
 static void the_papers_sweep_is_settings_by_policies_by_seeds(void **state)
 {
     (void)state;
@@ -239,6 +378,12 @@ int main(void)
         cmocka_unit_test(a_list_of_objects_under_an_experiments_key_is_its_values),
         cmocka_unit_test(overrides_reach_the_base_and_the_sweep_but_not_the_matrix),
         cmocka_unit_test(a_path_in_the_matrix_is_relative_to_the_sweep),
+        cmocka_unit_test(combinations_of_one_name_are_refused),
+        cmocka_unit_test(names_of_the_matrix_hold_no_control_characters),
+        cmocka_unit_test(seeds_are_exact_up_to_two_to_the_53),
+        cmocka_unit_test(a_json_input_is_read_once_for_all_runs),
+        cmocka_unit_test(a_trace_that_changes_between_two_runs_is_refused_with_both_digests),
+        cmocka_unit_test(a_device_is_no_input),
         cmocka_unit_test(the_papers_sweep_is_settings_by_policies_by_seeds),
         cmocka_unit_test(check_tells_what_a_file_is),
     };

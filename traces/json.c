@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH_LIMIT = 64, NAMES_LIMIT = 64 };
+#include "sim/utf8.h"
+#include "traces/json_scan.h"
+
 static const off_t SIZE_LIMIT = (off_t)256 << 20;
-/* Whole numbers beyond 2^53 do not survive the double that cJSON keeps them in. */
-static const double EXACT_LIMIT = 9007199254740992.0;
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
@@ -74,167 +74,6 @@ char *json_read_text(const char *path, size_t *size, struct error *error)
     if (text != NULL && size != NULL)
         *size = length;
     return text;
-}
-
-static bool fault_at(const char *file, const char *text, const char *where, const char *what,
-                     struct error *error)
-{
-    size_t line = 1;
-    size_t column = 1;
-    for (const char *c = text; c < where && *c != '\0'; c++) {
-        if (*c == '\n') {
-            line++;
-            column = 1;
-        } else if (((unsigned char)*c & 0xC0) != 0x80) {
-            column++; /* characters, not bytes */
-        }
-    }
-    return error_input(error, "%s:%zu:%zu: %s", file, line, column, what);
-}
-
-/* Bytes of the UTF-8 character at `c` (RFC 3629, table 3-7 of Unicode); 0 where it is none. */
-static size_t utf8_length(const unsigned char *c)
-{
-    unsigned char low = 0x80;
-    unsigned char high = 0xBF;
-    size_t length = 0;
-    if (c[0] < 0x80)
-        return 1;
-    if (c[0] >= 0xC2 && c[0] <= 0xDF)
-        length = 2;
-    else if (c[0] >= 0xE0 && c[0] <= 0xEF)
-        length = 3;
-    else if (c[0] >= 0xF0 && c[0] <= 0xF4)
-        length = 4;
-    else
-        return 0;
-    if (c[0] == 0xE0)
-        low = 0xA0;
-    if (c[0] == 0xED)
-        high = 0x9F;
-    if (c[0] == 0xF0)
-        low = 0x90;
-    if (c[0] == 0xF4)
-        high = 0x8F;
-    if (c[1] < low || c[1] > high)
-        return 0;
-    for (size_t i = 2; i < length; i++)
-        if ((c[i] & 0xC0) != 0x80)
-            return 0;
-    return length;
-}
-
-/* What cJSON lets pass inside a string: raw control characters, \u0000 (which would end the C
- * string early) and broken UTF-8. Returns the closing quote, NULL with the fault told. */
-static const char *scan_string(const char *file, const char *text, const char *open,
-                               struct error *error)
-{
-    const char *c = open + 1;
-    while (*c != '"') {
-        const char *what = NULL;
-        size_t length = utf8_length((const unsigned char *)c);
-        if (*c == '\0') {
-            c = open;
-            what = "string is not closed; add the quotation mark";
-        } else if ((unsigned char)*c < ' ') {
-            what = "control character or line break inside a string; escape it";
-        } else if (length == 0) {
-            what = "not UTF-8; save the file in that encoding";
-        } else if (strncmp(c, "\\u0000", 6) == 0) {
-            what = "\\u0000 inside a string; remove it";
-        }
-        if (what != NULL) {
-            fault_at(file, text, c, what, error);
-            return NULL;
-        }
-        c += c[0] == '\\' && c[1] != '\0' ? 2 : length;
-    }
-    return c;
-}
-
-static const char *skip_digits(const char *c)
-{
-    while (*c >= '0' && *c <= '9')
-        c++;
-    return c;
-}
-
-/* cJSON hands numbers to strtod, which takes more than JSON's grammar and overflows to infinity. */
-static const char *scan_number(const char *file, const char *text, const char *start,
-                               struct error *error)
-{
-    const char *c = start + (*start == '-');
-    const char *digits = c;
-    c = skip_digits(c);
-    bool good = c > digits && (digits[0] != '0' || c == digits + 1);
-    if (good && *c == '.') {
-        digits = ++c;
-        c = skip_digits(c);
-        good = c > digits;
-    }
-    if (good && (*c == 'e' || *c == 'E')) {
-        c++;
-        digits = c += *c == '+' || *c == '-';
-        c = skip_digits(c);
-        good = c > digits;
-    }
-    if (!good || c - start > 60) {
-        fault_at(file, text, start, "not a JSON number; write it like -12.5 or 1e-3", error);
-        return NULL;
-    }
-    if (!isfinite(strtod(start, NULL))) {
-        fault_at(file, text, start, "number is too large for a double; give a finite one", error);
-        return NULL;
-    }
-    return c;
-}
-
-/* cJSON points one character past a key that is not a string, so this case is told here. */
-static bool scan_key_place(const char *file, const char *text, const char *c, char previous,
-                           struct error *error)
-{
-    if (*c == '"' || (*c == '}' && previous == '{'))
-        return true;
-    return fault_at(file, text, c,
-                    *c == '}' ? "syntax error: no comma before a closing brace"
-                              : "syntax error: a key in quotation marks belongs here",
-                    error);
-}
-
-/* Everything cJSON is lenient or imprecise about, before it sees the text. */
-static bool scan_text(const char *file, const char *text, struct error *error)
-{
-    char open[DEPTH_LIMIT + 1] = {0}; /* brackets around the place, outermost at 1 */
-    size_t depth = 0;
-    char previous = '\0';
-    const char *c = text;
-    while (*c != '\0') {
-        if (*c == ' ' || *c == '\t' || *c == '\n' || *c == '\r') {
-            c++;
-            continue;
-        }
-        if (open[depth] == '{' && (previous == '{' || previous == ',') &&
-            !scan_key_place(file, text, c, previous, error))
-            return false;
-        previous = *c;
-        if (*c == '"') {
-            c = scan_string(file, text, c, error);
-        } else if (*c == '-' || (*c >= '0' && *c <= '9')) {
-            c = scan_number(file, text, c, error);
-            if (c != NULL)
-                c--; /* at the number's last character, as a string's scan is at its quote */
-        } else if (*c == '{' || *c == '[') {
-            if (depth == DEPTH_LIMIT)
-                return fault_at(file, text, c, "nested deeper than 64 levels; flatten it", error);
-            open[++depth] = *c;
-        } else if ((*c == '}' || *c == ']') && depth > 0) {
-            depth--;
-        }
-        if (c == NULL)
-            return false;
-        c++;
-    }
-    return true;
 }
 
 /* ---- Duplicate keys ------------------------------------------------------------------------- */
@@ -306,6 +145,28 @@ static bool refuse_duplicates(const struct json_value *value, struct error *erro
     return true;
 }
 
+/* Refuses the number of the document of which `left` are before it, itself included; true where the
+ * value holds fewer, which are then taken off. */
+static bool refuse_rounded(const struct json_value *value, size_t *left,
+                           const struct json_numbers *numbers, struct error *error)
+{
+    if (cJSON_IsNumber(value->node) && --*left == 0) {
+        const size_t length = strspn(numbers->text, "+-.0123456789eE");
+        return json_fault(value, error,
+                          "%.*s would be rounded to %.0f; a whole number is exact up to 2^53, "
+                          "9007199254740992",
+                          (int)length, numbers->text, value->node->valuedouble);
+    }
+    size_t index = 0;
+    for (const cJSON *node = value->node->child; node != NULL; node = node->next, index++) {
+        struct json_value child =
+            cJSON_IsObject(value->node) ? child_of(value, node) : entry_of(value, node, index);
+        if (!refuse_rounded(&child, left, numbers, error))
+            return false;
+    }
+    return true;
+}
+
 /* ---- Parsing -------------------------------------------------------------------------------- */
 
 static void syntax_fault(const char *file, const char *text, const char *where, struct error *error)
@@ -320,12 +181,13 @@ static void syntax_fault(const char *file, const char *text, const char *where, 
                        "syntax error at '%.12s'; look for a missing or extra comma, colon, quote "
                        "or bracket",
                        where);
-    fault_at(file, text, where, what, error);
+    json_fault_at(file, text, where, what, error);
 }
 
 cJSON *json_parse(const char *text, const char *file, struct error *error)
 {
-    if (!scan_text(file, text, error))
+    struct json_numbers numbers = {0};
+    if (!json_scan(file, text, &numbers, error))
         return NULL;
     const char *end = text;
     cJSON *root = cJSON_ParseWithOpts(text, &end, true);
@@ -334,7 +196,8 @@ cJSON *json_parse(const char *text, const char *file, struct error *error)
         return NULL;
     }
     struct json_value value = json_root(file, root);
-    if (!refuse_duplicates(&value, error)) {
+    if (!refuse_duplicates(&value, error) ||
+        (numbers.rounded > 0 && !refuse_rounded(&value, &numbers.rounded, &numbers, error))) {
         cJSON_Delete(root);
         return NULL;
     }
@@ -512,7 +375,7 @@ bool json_as_integer(const struct json_value *value, int64_t low, int64_t high, 
     if (!cJSON_IsNumber(value->node))
         return json_fault(value, error, "must be a whole number, is %s", kind_name(value->node));
     double number = value->node->valuedouble;
-    if (!isfinite(number) || fabs(number) > EXACT_LIMIT || number != floor(number))
+    if (!isfinite(number) || fabs(number) > JSON_EXACT_LIMIT || number != floor(number))
         return json_fault(value, error, "is %.17g, must be a whole number (at most 2^53)", number);
     int64_t whole = (int64_t)number;
     if (whole < low || whole > high)
@@ -522,13 +385,25 @@ bool json_as_integer(const struct json_value *value, int64_t low, int64_t high, 
     return true;
 }
 
-const char *json_as_string(const struct json_value *value, struct error *error)
+const char *json_as_text(const struct json_value *value, struct error *error)
 {
     if (!cJSON_IsString(value->node)) {
         json_fault(value, error, "must be a string, is %s", kind_name(value->node));
         return NULL;
     }
     return value->node->valuestring;
+}
+
+bool json_is_name(const struct json_value *value, const char *name, struct error *error)
+{
+    return utf8_is_name(name) ||
+           json_fault(value, error, "\"%s\" holds a control character; remove it", name);
+}
+
+const char *json_as_string(const struct json_value *value, struct error *error)
+{
+    const char *text = json_as_text(value, error);
+    return text != NULL && json_is_name(value, text, error) ? text : NULL;
 }
 
 bool json_number(const struct json_value *object, const char *key, double low, double high,
@@ -598,4 +473,11 @@ bool json_choice(const struct json_value *object, const char *key, const char *c
         return json_fault(&child, error, "is \"%s\", must be one of %s; did you mean \"%s\"?", text,
                           list, nearest);
     return json_fault(&child, error, "is \"%s\", must be one of %s", text, list);
+}
+
+cJSON *json_whole(uint64_t number)
+{
+    char text[24];
+    (void)snprintf(text, sizeof text, "%" PRIu64, number);
+    return cJSON_CreateRaw(text);
 }

@@ -32,7 +32,8 @@ char *json_read_text(const char *path, size_t *size, struct error *error);
 
 /* Parse text; NULL with "FILE:LINE:COLUMN: …" on a syntax error (trailing text included), on
  * nesting deeper than 64, on numbers beyond a double, on text that is not UTF-8; and with the JSON
- * path on a key given twice in any object. The caller frees with cJSON_Delete. */
+ * path on a key given twice in any object, and on a number that a double would turn into another
+ * whole number of at most 2^53. The caller frees with cJSON_Delete. */
 cJSON *json_parse(const char *text, const char *file, struct error *error);
 cJSON *json_parse_file(const char *path, struct error *error);
 
@@ -68,7 +69,8 @@ struct json_value json_after(const struct json_value *parent, const struct json_
  * exact up to 2^53, more is refused.
  *
  * Optional members: absent leaves *out untouched and succeeds; wrong type or range is a fault.
- * Numbers must be finite. Strings are strdup'd (an earlier *out is freed). */
+ * Numbers must be finite. Strings are those of json_as_string, strdup'd (an earlier *out is freed).
+ */
 bool json_number(const struct json_value *object, const char *key, double low, double high,
                  double *out, struct error *error);
 bool json_integer(const struct json_value *object, const char *key, int64_t low, int64_t high,
@@ -84,6 +86,17 @@ bool json_as_number(const struct json_value *value, double low, double high, dou
                     struct error *error);
 bool json_as_integer(const struct json_value *value, int64_t low, int64_t high, int64_t *out,
                      struct error *error);
+/* Without control characters: names and paths are strings of that kind. */
 const char *json_as_string(const struct json_value *value, struct error *error);
+/* Any string, such as a note of several lines. */
+const char *json_as_text(const struct json_value *value, struct error *error);
+
+/* Whether `name`, the value's own string or its key, is without control characters. */
+bool json_is_name(const struct json_value *value, const char *name, struct error *error);
+
+/* ---- Writing ---- */
+
+/* A whole number with all its digits, where cJSON_CreateNumber keeps 15. NULL without memory. */
+cJSON *json_whole(uint64_t number);
 
 #endif

@@ -28,7 +28,7 @@ static char *copy_string(const char *text, struct error *error)
 /* Appends "; key: text" to *out. */
 static bool append_note(const struct json_value *note, char **out, struct error *error)
 {
-    const char *text = json_as_string(note, error);
+    const char *text = json_as_text(note, error);
     const char *before = *out == NULL ? "" : *out;
     char *joined = NULL;
     if (text == NULL)
@@ -58,9 +58,11 @@ static bool read_text(const struct json_value *object, const char *key, char **o
             fine = append_note(&v, &joined, error);
         if (fine && joined == NULL)
             joined = copy_string("", error);
-    } else if (json_as_string(&text, error) != NULL) {
+    } else if (json_as_text(&text, error) != NULL) {
         joined = copy_string(text.node->valuestring, error);
     }
+    if (joined != NULL && out != NULL)
+        fine = fine && json_is_name(&text, joined, error); /* shown on one line */
     if (joined == NULL || !fine || out == NULL) {
         fine = fine && joined != NULL;
         free(joined);
@@ -302,6 +304,8 @@ static bool read_function(const struct json_value *value, int unit,
         return false;
     if (function->name[0] == '\0')
         return json_fault(value, error, "is a function without a name; name it");
+    if (!json_is_name(value, function->name, error))
+        return false;
     function->model = copy_string(function->name, error);
     return function->model != NULL && json_string(value, "model", &function->model, error) &&
            read_grid(value, unit, function, error) && read_noise(value, function, error) &&

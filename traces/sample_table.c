@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/utf8.h"
 #include "traces/line_reader.h"
 #include "traces/samples.h"
 
@@ -88,6 +89,11 @@ static bool cell_function(const struct table_reader *reader, int column, uint32_
     if (name[0] == '\0' || strlen(name) >= sizeof reader->name)
         return line_fault(&reader->lines, error, "the function's name is empty or above %zu bytes",
                           sizeof reader->name - 1);
+    if (!utf8_is_name(name))
+        return line_fault(&reader->lines, error,
+                          "the function's name '%s' holds control characters or is not UTF-8; mend "
+                          "it",
+                          name);
     return samples_function(reader->set, name, function, error);
 }
 

@@ -9,6 +9,8 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
+#include "sim/utf8.h"
+
 enum { SAMPLES_MOST = 1 << 22 };
 
 static bool out_of_memory(struct error *error)
@@ -50,6 +52,11 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
                       struct error *error)
 {
     size_t before = set->functions.count;
+    if (!utf8_is_name(name))
+        return error_input(error,
+                           "the function's name '%s' holds control characters or is not UTF-8; "
+                           "mend it",
+                           name);
     int32_t found = labels_add(&set->functions, name);
     if (found == LABELS_NONE)
         return out_of_memory(error);

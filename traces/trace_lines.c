@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/utf8.h"
+
 bool trace_no_memory(const struct trace_reader *reader, struct error *error)
 {
     return error_run(error, "%s: out of memory", reader->path);
@@ -111,6 +113,10 @@ bool trace_check_label(const struct trace_reader *reader, const char *label, con
         return line_fault(&reader->lines, error, "%s is longer than 256 bytes", what);
     if (strchr(label, '"') != NULL)
         return line_fault(&reader->lines, error, "%s is quoted; write it without quotes", what);
+    if (!utf8_is_name(label))
+        return line_fault(&reader->lines, error,
+                          "%s '%.60s' holds control characters or is not UTF-8; mend it", what,
+                          label);
     return true;
 }
 

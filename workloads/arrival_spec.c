@@ -85,7 +85,7 @@ static bool load_mappings(const struct json_value *value, const struct workload 
         uint32_t a = 0;
         while (name != NULL && a < workload->application_count && strcmp(names[a], name) != 0)
             a++;
-        good = name != NULL &&
+        good = name != NULL && json_is_name(&entry, entry.node->string, error) &&
                (a < workload->application_count ||
                 load_unknown_name(&entry, "application", name, names, (int)a, error)) &&
                (mapping->source = strdup(entry.node->string)) != NULL;

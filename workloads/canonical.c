@@ -308,14 +308,10 @@ static void write_platform(struct writer *writer, cJSON *root, const struct expe
 
 static void write_policy(struct writer *writer, cJSON *root, const struct experiment *experiment)
 {
-    const char *name = experiment->policy_name;
-    size_t length = strlen(name);
     cJSON *object = put_object(writer, root, "policy");
-    put_text(writer, object, "name", basename_of(name));
-    /* A policy loaded from a file is what its bytes say. */
-    char sha256[65];
-    if (length > 3 && strcmp(name + length - 3, ".so") == 0 && hash_file(name, sha256, NULL))
-        put_text(writer, object, "sha256", sha256);
+    put_text(writer, object, "name", basename_of(experiment->policy_name));
+    if (experiment->policy_sha256[0] != '\0')
+        put_text(writer, object, "sha256", experiment->policy_sha256);
     cJSON *params = put_object(writer, object, "params");
     for (size_t i = 0; i < experiment->policy_setting_count; i++) {
         const struct setting *setting = &experiment->policy_settings[i];
@@ -380,9 +376,9 @@ bool experiment_canonicalize(struct experiment *experiment, struct error *error)
     write_policy(&writer, root, experiment);
     if (experiment->profile != NULL)
         put_digest(&writer, root, "profile", experiment->profile->path, experiment->profile_sha256);
-    put_number(&writer, root, "requests", (double)experiment->requests);
-    put_number(&writer, root, "warmup_requests", (double)experiment->warmup_requests);
-    put_number(&writer, root, "seed", (double)experiment->seed);
+    put(&writer, root, "requests", json_whole(experiment->requests));
+    put(&writer, root, "warmup_requests", json_whole(experiment->warmup_requests));
+    put(&writer, root, "seed", json_whole(experiment->seed));
     experiment->resolved_json = writer.failed ? NULL : json_print_sorted(root);
     cJSON_Delete(root);
     if (experiment->resolved_json == NULL)

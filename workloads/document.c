@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "workloads/inputs.h"
+
 #ifndef ESGSIM_DATADIR
 #define ESGSIM_DATADIR "."
 #endif
@@ -165,6 +167,12 @@ bool document_parse(struct document *document, const char *text, const char *nam
 
 bool document_open(struct document *document, const char *path, struct error *error)
 {
+    return document_open_with(document, NULL, path, error);
+}
+
+bool document_open_with(struct document *document, struct inputs *inputs, const char *path,
+                        struct error *error)
+{
     memset(document, 0, sizeof *document);
     char *found = document_find_operand(path);
     if (found == NULL)
@@ -172,8 +180,9 @@ bool document_open(struct document *document, const char *path, struct error *er
                            "%s: does not exist, neither here nor in the data folder \"%s\" "
                            "(ESGSIM_DATA names another)",
                            path, document_data_directory());
-    char *text = json_read_text(found, NULL, error);
+    char *text = inputs_text(inputs, found, NULL, error);
     bool done = text != NULL && document_parse(document, text, found, NULL, error);
+    document->inputs = inputs;
     free(text);
     free(found);
     return done;
@@ -205,7 +214,9 @@ static bool load_reference(struct document *document, cJSON *node, const struct 
     char *path = document_find_file(document, value, error);
     if (path == NULL)
         return false;
-    cJSON *loaded = json_parse_file(path, error);
+    char *text = inputs_text(document->inputs, path, NULL, error);
+    cJSON *loaded = text == NULL ? NULL : json_parse(text, path, error);
+    free(text);
     if (loaded == NULL) {
         free(path);
         return false;
@@ -324,6 +335,14 @@ static bool override_set(struct document *document, const struct json_value *pla
     return done || error_input(error, "out of memory");
 }
 
+/* A whole number as JSON writes it, of any length. */
+static bool is_whole(const char *text)
+{
+    const char *digits = text + (*text == '-');
+    const size_t length = strspn(digits, "0123456789");
+    return length > 0 && digits[length] == '\0' && (digits[0] != '0' || length == 1);
+}
+
 static bool override_walk(struct document *document, const char *key, char *name, const char *value,
                           struct error *error)
 {
@@ -334,10 +353,11 @@ static bool override_walk(struct document *document, const char *key, char *name
             return false;
         name = dot + 1;
     }
-    /* What opens like an object or an array is meant as one; all else that is no JSON is text. */
-    bool structured = value[0] == '{' || value[0] == '[';
-    cJSON *node = json_parse(value, key, structured ? error : NULL);
-    if (node == NULL && structured)
+    /* What opens like an object or an array, or is all digits, is meant as JSON; all else that is
+     * no JSON is text. */
+    const bool meant = value[0] == '{' || value[0] == '[' || is_whole(value);
+    cJSON *node = json_parse(value, key, meant ? error : NULL);
+    if (node == NULL && meant)
         return false;
     if (node == NULL)
         node = cJSON_CreateString(value);

@@ -24,14 +24,20 @@ struct document_source {
     char *directory;   /* of that file */
 };
 
+struct inputs; /* workloads/inputs.h */
+
 struct document {
+    struct inputs *inputs; /* that files are read through; NULL: each time anew */
     cJSON *root;
     struct document_source *sources; /* [0]: the document's own file */
     size_t source_count;
 };
 
 /* Opens a file (looked for in the working folder, then in the data folder), or takes text that
- * stands for a file `name` in `directory`. On failure nothing is left to close. */
+ * stands for a file `name` in `directory`. `inputs` may be NULL. On failure nothing is left to
+ * close. */
+bool document_open_with(struct document *document, struct inputs *inputs, const char *path,
+                        struct error *error);
 bool document_open(struct document *document, const char *path, struct error *error);
 bool document_parse(struct document *document, const char *text, const char *name,
                     const char *directory, struct error *error);

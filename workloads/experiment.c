@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "sim/utf8.h"
 #include "traces/profile.h"
+#include "workloads/inputs.h"
 #include "workloads/loading.h"
 
 enum { APPLICATIONS_LIMIT = 1024, SETTINGS_LIMIT = 256 };
@@ -36,6 +39,8 @@ static bool set_parameter(const struct json_value *value, struct setting *settin
         setting->number = cJSON_IsTrue(value->node) ? 1 : 0;
     else if (!cJSON_IsString(value->node))
         return json_fault(value, error, "must be a number, a string, true or false");
+    else if (json_as_string(value, error) == NULL)
+        return false;
     else if ((setting->text = strdup(value->node->valuestring)) == NULL)
         return error_input(error, "out of memory");
     setting->key = strdup(value->node->string);
@@ -113,9 +118,13 @@ static bool load_profile(struct reading *reading, struct error *error)
         free(text);
         return done;
     }
+    size_t size = 0;
     char *path = document_find_file(reading->document, &value, error);
-    bool done = path != NULL && hash_file(path, experiment->profile_sha256, error) &&
-                adopt_profile(experiment, profile_load(path, error));
+    char *text = path == NULL ? NULL : inputs_text(reading->document->inputs, path, &size, error);
+    if (text != NULL)
+        hash_bytes(text, size, experiment->profile_sha256);
+    bool done = text != NULL && adopt_profile(experiment, profile_parse(text, path, error));
+    free(text);
     free(path);
     return done;
 }
@@ -236,6 +245,19 @@ static void apply_noise(struct experiment *experiment)
             workload->functions[f].noise_cv = experiment->platform.noise_cv;
 }
 
+/* A policy loaded from a file is what its bytes say. Where there is no such file, whoever asks for
+ * the policy is told. */
+static bool hash_policy(struct reading *reading, struct error *error)
+{
+    struct experiment *experiment = reading->experiment;
+    const char *name = experiment->policy_name;
+    const size_t length = strlen(name);
+    if (length <= 3 || strcmp(name + length - 3, ".so") != 0 || access(name, R_OK) != 0)
+        return true;
+    return inputs_hash(reading->document->inputs, name, &experiment->policy_identity,
+                       experiment->policy_sha256, error);
+}
+
 static bool load_rest(struct reading *reading, struct error *error)
 {
     struct experiment *experiment = reading->experiment;
@@ -250,7 +272,8 @@ static bool load_rest(struct reading *reading, struct error *error)
                        error))
         return false;
     if (experiment->arrivals.trace_path != NULL &&
-        !hash_file(experiment->arrivals.trace_path, experiment->trace_sha256, error))
+        !inputs_hash(reading->document->inputs, experiment->arrivals.trace_path,
+                     &experiment->trace_identity, experiment->trace_sha256, error))
         return false;
     if (!load_part(reading, "slo", &value, error) ||
         !slo_load(&value, &experiment->workload, error) ||
@@ -259,7 +282,7 @@ static bool load_rest(struct reading *reading, struct error *error)
         return false;
     apply_noise(experiment);
     return load_part(reading, "policy", &value, error) && policy_load(&value, experiment, error) &&
-           load_counters(&reading->root, experiment, error);
+           hash_policy(reading, error) && load_counters(&reading->root, experiment, error);
 }
 
 /* ---- Whole ---------------------------------------------------------------------------------- */
@@ -278,8 +301,12 @@ static bool load_names(struct reading *reading, struct error *error)
     if (dot != NULL && dot != experiment->name)
         *dot = '\0';
     struct json_value child;
-    return !json_child(&reading->root, "name", &child) ||
-           load_name(&reading->root, "name", &experiment->name, error);
+    if (!json_child(&reading->root, "name", &child))
+        return utf8_is_name(experiment->name) ||
+               json_fault(&reading->root, error,
+                          "the file's name holds control characters or is not UTF-8, so it names "
+                          "no experiment; give \"name\"");
+    return load_name(&reading->root, "name", &experiment->name, error);
 }
 
 struct experiment *experiment_resolve(struct document *document, struct error *error)
@@ -337,8 +364,15 @@ static struct experiment *resolve_overridden(struct document *document,
 struct experiment *experiment_load(const char *path, const struct override *overrides,
                                    size_t override_count, struct error *error)
 {
+    return experiment_load_with(NULL, path, overrides, override_count, error);
+}
+
+struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
+                                        const struct override *overrides, size_t override_count,
+                                        struct error *error)
+{
     struct document document;
-    if (!document_open(&document, path, error))
+    if (!document_open_with(&document, inputs, path, error))
         return NULL;
     const struct json_value root = document_root(&document);
     struct json_value base;
@@ -354,10 +388,28 @@ struct experiment *experiment_parse(const char *text, const char *name, const ch
                                     const struct override *overrides, size_t override_count,
                                     struct error *error)
 {
+    return experiment_parse_with(NULL, text, name, directory, overrides, override_count, error);
+}
+
+struct experiment *experiment_parse_with(struct inputs *inputs, const char *text, const char *name,
+                                         const char *directory, const struct override *overrides,
+                                         size_t override_count, struct error *error)
+{
     struct document document;
     if (!document_parse(&document, text, name, directory, error))
         return NULL;
+    document.inputs = inputs;
     return resolve_overridden(&document, overrides, override_count, error);
+}
+
+bool experiment_inputs_check(const struct experiment *experiment, struct error *error)
+{
+    return (experiment->trace_sha256[0] == '\0' ||
+            inputs_unchanged(experiment->arrivals.trace_path, &experiment->trace_identity,
+                             experiment->trace_sha256, error)) &&
+           (experiment->policy_sha256[0] == '\0' ||
+            inputs_unchanged(experiment->policy_name, &experiment->policy_identity,
+                             experiment->policy_sha256, error));
 }
 
 void experiment_free(struct experiment *experiment)

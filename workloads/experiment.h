@@ -17,6 +17,7 @@
 #include "workloads/arrivals.h"
 #include "workloads/workload.h"
 
+struct inputs;     /* workloads/inputs.h */
 struct profile;    /* traces/profile.h */
 struct keep_alive; /* sched/keep_alive.h */
 
@@ -59,6 +60,13 @@ struct setting {
     double number;
 };
 
+/* What the file system says of a file: equal as long as nobody writes to it or replaces it. */
+struct file_identity {
+    uint64_t device, inode;
+    int64_t size;
+    int64_t modified_ns, changed_ns;
+};
+
 struct experiment {
     char *name;
     char *path;      /* the file it came from, for messages */
@@ -78,8 +86,10 @@ struct experiment {
     char hash[17];           /* first 16 hex digits of its SHA-256, NUL-terminated */
     char profile_sha256[65]; /* of the file's bytes; "" where none */
     char trace_sha256[65];
-    char profile_evidence[64]; /* the profile's grade; "" where none */
-    char setting_name[64];     /* name of the sweep's row ("setting"), or "" */
+    char policy_sha256[65]; /* of a policy's module (.so); "" where the policy is registered */
+    struct file_identity trace_identity, policy_identity; /* where they have a digest */
+    char profile_evidence[64];                            /* the profile's grade; "" where none */
+    char setting_name[64]; /* name of the sweep's row ("setting"), or "" */
 };
 
 /* A dotted key and its value as JSON text, or as a bare word taken for a string:
@@ -101,6 +111,11 @@ struct experiment *experiment_parse(const char *text, const char *name, const ch
                                     const struct override *overrides, size_t override_count,
                                     struct error *error);
 void experiment_free(struct experiment *experiment);
+
+/* Whether trace and policy module, which a run reads after they have been hashed, are still what
+ * they were. False: ERROR_RUN that names the file and both digests. O(1) where the file system says
+ * that nothing has changed. */
+bool experiment_inputs_check(const struct experiment *experiment, struct error *error);
 
 /* A sweep: base experiment × every combination of the matrix × seeds (seed base.seed + 0..n−1). */
 struct sweep_run {
@@ -126,7 +141,8 @@ struct sweep {
     char *base_text; /* the base as JSON text where it stands in the sweep file, else NULL */
     struct sweep_run *runs; /* first matrix key varies slowest, the seed fastest */
     size_t run_count;
-    size_t seeds; /* of each combination; with a precision: at most */
+    size_t seeds;          /* of each combination; with a precision: at most */
+    struct inputs *inputs; /* read once for all runs */
     struct sweep_precision precision;
 };
 

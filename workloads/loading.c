@@ -1,11 +1,8 @@
 #include "workloads/loading.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <nettle/sha2.h>
 
 void *load_array(size_t count, size_t size, struct error *error)
 {
@@ -46,7 +43,7 @@ bool load_unknown_name(const struct json_value *value, const char *what, const c
                       count == 0 ? "none" : list);
 }
 
-static void hash_finish(struct sha256_ctx *context, char hex[65])
+void hash_finish(struct sha256_ctx *context, char hex[65])
 {
     uint8_t digest[SHA256_DIGEST_SIZE];
     sha256_digest(context, sizeof digest, digest);
@@ -60,26 +57,4 @@ void hash_bytes(const char *bytes, size_t size, char hex[65])
     sha256_init(&context);
     sha256_update(&context, size, (const uint8_t *)bytes);
     hash_finish(&context, hex);
-}
-
-bool hash_file(const char *path, char hex[65], struct error *error)
-{
-    enum { BLOCK = 65536 };
-    uint8_t *block = load_array(BLOCK, 1, error);
-    FILE *file = block == NULL ? NULL : fopen(path, "rb");
-    if (file == NULL) {
-        free(block);
-        return error_input(error, "%s: cannot be opened: %s", path, strerror(errno));
-    }
-    struct sha256_ctx context;
-    sha256_init(&context);
-    for (size_t n; (n = fread(block, 1, BLOCK, file)) > 0;)
-        sha256_update(&context, n, block);
-    bool done =
-        ferror(file) == 0 || error_input(error, "%s: cannot be read: %s", path, strerror(errno));
-    (void)fclose(file);
-    free(block);
-    if (done)
-        hash_finish(&context, hex);
-    return done;
 }

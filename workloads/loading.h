@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <nettle/sha2.h>
+
 #include "sim/error.h"
 #include "traces/json.h"
 #include "workloads/document.h"
@@ -110,6 +112,15 @@ bool slo_load(const struct json_value *value, struct workload *workload, struct 
 bool policy_load(const struct json_value *value, struct experiment *experiment,
                  struct error *error);
 
+/* experiment_load and experiment_parse with input files that are read once (workloads/inputs.h);
+ * `inputs` may be NULL. */
+struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
+                                        const struct override *overrides, size_t override_count,
+                                        struct error *error);
+struct experiment *experiment_parse_with(struct inputs *inputs, const char *text, const char *name,
+                                         const char *directory, const struct override *overrides,
+                                         size_t override_count, struct error *error);
+
 /* Reads a document whose overrides have been applied. */
 struct experiment *experiment_resolve(struct document *document, struct error *error);
 /* The keys of an experiment file, NULL-terminated. */
@@ -119,9 +130,9 @@ extern const char *const experiment_keys[];
  * NULL when out of memory. */
 char *json_print_sorted(cJSON *root);
 
-/* SHA-256 in hexadecimal, of bytes and of a file. */
+/* SHA-256 in hexadecimal. */
 void hash_bytes(const char *bytes, size_t size, char hex[65]);
-bool hash_file(const char *path, char hex[65], struct error *error);
+void hash_finish(struct sha256_ctx *context, char hex[65]);
 
 /* Fills resolved_json and hash from everything else in the experiment. */
 bool experiment_canonicalize(struct experiment *experiment, struct error *error);

@@ -4,11 +4,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/utf8.h"
+#include "workloads/inputs.h"
 #include "workloads/loading.h"
+#include "workloads/sweep_matrix.h"
 
-enum { RUNS_LIMIT = 1000000, DIMENSIONS_LIMIT = 32, VALUES_LIMIT = 10000 };
 /* An interval of fewer seeds says little of the next ones: the rule would stop by luck. */
 enum { PRECISION_SEEDS = 10 };
+
+/* A double holds every whole number up to here. */
+#define SEED_MOST ((int64_t)1 << 53)
 
 static const char *const sweep_keys[] = {"base", "matrix", "seeds",    "precision", "name",
                                          "note", "source", "evidence", NULL};
@@ -22,115 +27,9 @@ static const char *const metric_names[] = {
 static const char *const file_keys[] = {"cluster", "functions", "profile", "applications", "file",
                                         "ref",     "arrivals",  "slo",     "platform",     NULL};
 
-/* One key of the matrix. */
-struct dimension {
-    struct json_value values; /* an array */
-    const char *key;
-    bool rows; /* each value is an object of several dotted keys */
-    size_t count;
-};
-
-struct plan {
-    struct dimension dimensions[DIMENSIONS_LIMIT];
-    size_t dimension_count;
-    size_t combinations;
-    uint64_t *seeds;
-    size_t seed_count;
-};
-
-static bool is_among(const char *name, size_t length, const char *const *names)
-{
-    for (size_t i = 0; names[i] != NULL; i++)
-        if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
-            return true;
-    return false;
-}
-
-/* ---- Checking the matrix --------------------------------------------------------------------- */
-
-/* A dotted key sets something of an experiment other than its seed. */
-static bool check_key(const struct json_value *place, const char *key, struct error *error)
-{
-    size_t length = strcspn(key, ".");
-    if (strcmp(key, "seed") == 0)
-        return json_fault(place, error, "the seed is no value of the matrix; use \"seeds\"");
-    if (is_among(key, length, experiment_keys))
-        return true;
-    char first[NAME_LIMIT + 1];
-    int count = 0;
-    (void)snprintf(first, sizeof first, "%.*s", (int)(length > NAME_LIMIT ? NAME_LIMIT : length),
-                   key);
-    while (experiment_keys[count] != NULL)
-        count++;
-    return load_unknown_name(place, "key of an experiment", first, experiment_keys, count, error);
-}
-
-static bool check_row(const struct json_value *row, struct error *error)
-{
-    struct json_value name;
-    if (!json_is_object(row, NULL, error))
-        return false;
-    if (json_child(row, "name", &name) && json_as_string(&name, error) == NULL)
-        return false;
-    for (struct json_value value = json_first(row); value.node != NULL;
-         value = json_after(row, &value, 0))
-        if (!check_key(&value, value.node->string, error))
-            return false;
-    return true;
-}
-
-static bool check_dimension(struct dimension *dimension, struct error *error)
-{
-    const struct json_value *values = &dimension->values;
-    if (!json_is_array(values, 1, VALUES_LIMIT, error))
-        return false;
-    dimension->count = json_size(values);
-    size_t length = strcspn(dimension->key, ".");
-    /* What is no key of an experiment names a list of rows. */
-    dimension->rows = dimension->key[length] == '\0' && cJSON_IsObject(values->node->child) &&
-                      !is_among(dimension->key, length, experiment_keys);
-    if (!dimension->rows && !check_key(values, dimension->key, error))
-        return false;
-    size_t i = 0;
-    for (struct json_value value = json_first(values); value.node != NULL;
-         value = json_after(values, &value, ++i)) {
-        if (dimension->rows && !check_row(&value, error))
-            return false;
-        for (const cJSON *other = values->node->child; other != value.node; other = other->next)
-            if (cJSON_Compare(other, value.node, true))
-                return json_fault(&value, error, "is there already; list each value once");
-    }
-    return true;
-}
-
-static bool load_matrix(const struct json_value *root, struct plan *plan, struct error *error)
-{
-    struct json_value matrix;
-    plan->combinations = 1;
-    if (!json_child(root, "matrix", &matrix))
-        return true;
-    if (!json_is_object(&matrix, NULL, error))
-        return false;
-    for (struct json_value value = json_first(&matrix); value.node != NULL;
-         value = json_after(&matrix, &value, 0)) {
-        if (plan->dimension_count == DIMENSIONS_LIMIT)
-            return json_fault(&matrix, error, "has more than %d keys", DIMENSIONS_LIMIT);
-        struct dimension *dimension = &plan->dimensions[plan->dimension_count++];
-        dimension->values = value;
-        dimension->key = value.node->string;
-        if (!check_dimension(dimension, error))
-            return false;
-        plan->combinations *= dimension->count;
-        if (plan->combinations > RUNS_LIMIT)
-            return json_fault(&matrix, error, "has more than %d combinations; split the sweep",
-                              RUNS_LIMIT);
-    }
-    return true;
-}
-
 /* ---- Seeds ----------------------------------------------------------------------------------- */
 
-static bool list_seeds(const struct json_value *array, struct plan *plan, struct error *error)
+static bool list_seeds(const struct json_value *array, struct sweep_plan *plan, struct error *error)
 {
     if (!json_is_array(array, 1, VALUES_LIMIT, error))
         return false;
@@ -142,7 +41,7 @@ static bool list_seeds(const struct json_value *array, struct plan *plan, struct
     for (struct json_value entry = json_first(array); entry.node != NULL;
          entry = json_after(array, &entry, ++i)) {
         int64_t seed = 0;
-        if (!json_as_integer(&entry, 0, (int64_t)1 << 53, &seed, error))
+        if (!json_as_integer(&entry, 0, SEED_MOST, &seed, error))
             return false;
         for (size_t j = 0; j < i; j++)
             if (plan->seeds[j] == (uint64_t)seed)
@@ -152,8 +51,14 @@ static bool list_seeds(const struct json_value *array, struct plan *plan, struct
     return true;
 }
 
-static bool count_seeds(uint64_t base_seed, size_t count, struct plan *plan, struct error *error)
+static bool count_seeds(uint64_t base_seed, size_t count, struct sweep_plan *plan,
+                        struct error *error)
 {
+    if (base_seed + count - 1 > (uint64_t)SEED_MOST)
+        return error_input(error,
+                           "the last of %zu seeds from %" PRIu64 " on is above 2^53; lower the "
+                           "base's \"seed\"",
+                           count, base_seed);
     plan->seed_count = count;
     plan->seeds = load_array(plan->seed_count, sizeof *plan->seeds, error);
     for (size_t i = 0; plan->seeds != NULL && i < plan->seed_count; i++)
@@ -161,7 +66,7 @@ static bool count_seeds(uint64_t base_seed, size_t count, struct plan *plan, str
     return plan->seeds != NULL;
 }
 
-static bool load_seeds(const struct json_value *root, int64_t base_seed, struct plan *plan,
+static bool load_seeds(const struct json_value *root, int64_t base_seed, struct sweep_plan *plan,
                        struct error *error)
 {
     struct json_value value;
@@ -176,8 +81,9 @@ static bool load_seeds(const struct json_value *root, int64_t base_seed, struct 
 }
 
 /* With a precision, "seeds" is how many are run before the interval is looked at. */
-static bool load_precision(const struct json_value *root, int64_t base_seed, struct plan *plan,
-                           struct sweep_precision *precision, struct error *error)
+static bool load_precision(const struct json_value *root, int64_t base_seed,
+                           struct sweep_plan *plan, struct sweep_precision *precision,
+                           struct error *error)
 {
     enum { METRICS = sizeof metric_names / sizeof metric_names[0] };
     struct json_value value, metric, width, limit, seeds;
@@ -226,7 +132,7 @@ static void rebase_paths(cJSON *node, const char *directory, bool is_file)
         rebase_paths(child, directory,
                      cJSON_IsArray(node)
                          ? is_file
-                         : is_among(child->string, strlen(child->string), file_keys));
+                         : sweep_names(child->string, strlen(child->string), file_keys));
 }
 
 static bool add_override(struct sweep_run *run, const char *key, const char *value,
@@ -248,7 +154,7 @@ static bool add_value(struct sweep_run *run, const char *directory, const struct
     const char *dot = strrchr(key, '.');
     const char *last = dot == NULL ? key : dot + 1;
     bool is_file =
-        is_among(last, strlen(last), file_keys) || strncmp(key, "applications.", 13) == 0;
+        sweep_names(last, strlen(last), file_keys) || strncmp(key, "applications.", 13) == 0;
     cJSON *copy = cJSON_Duplicate(value->node, true);
     if (copy != NULL)
         rebase_paths(copy, directory, is_file);
@@ -311,8 +217,8 @@ static bool label_value(struct sweep_run *run, const char *key, const cJSON *val
 }
 
 /* The row's name, in the label and as the name of the setting. */
-static bool label_row(struct sweep_run *run, const struct dimension *dimension, const char *name,
-                      struct error *error)
+static bool label_row(struct sweep_run *run, const struct sweep_dimension *dimension,
+                      const char *name, struct error *error)
 {
     label_pair(run, dimension->key, name);
     run->setting_name = append(
@@ -326,12 +232,10 @@ static bool label_row(struct sweep_run *run, const struct dimension *dimension, 
 }
 
 static bool apply_row(struct sweep_run *run, const char *directory,
-                      const struct dimension *dimension, size_t index, struct error *error)
+                      const struct sweep_dimension *dimension, size_t index, struct error *error)
 {
     struct json_value row = json_entry(&dimension->values, index);
-    struct json_value name;
-    char number[24];
-    (void)snprintf(number, sizeof number, "%zu", index + 1);
+    char number[SWEEP_NUMBER];
     for (struct json_value value = json_first(&row); value.node != NULL;
          value = json_after(&row, &value, 0)) {
         const char *key = value.node->string;
@@ -339,12 +243,12 @@ static bool apply_row(struct sweep_run *run, const char *directory,
             !add_value(run, directory, &value, key, error))
             return false;
     }
-    return label_row(run, dimension,
-                     json_child(&row, "name", &name) ? name.node->valuestring : number, error);
+    return label_row(run, dimension, sweep_row_name(row.node, index, number), error);
 }
 
 static bool apply_dimension(struct sweep_run *run, const char *directory,
-                            const struct dimension *dimension, size_t index, struct error *error)
+                            const struct sweep_dimension *dimension, size_t index,
+                            struct error *error)
 {
     if (dimension->rows)
         return apply_row(run, directory, dimension, index, error);
@@ -354,7 +258,7 @@ static bool apply_dimension(struct sweep_run *run, const char *directory,
     return label_value(run, dimension->key, value.node) || error_input(error, "out of memory");
 }
 
-static bool make_run(const struct sweep *sweep, const struct plan *plan, size_t combination,
+static bool make_run(const struct sweep *sweep, const struct sweep_plan *plan, size_t combination,
                      uint64_t seed, const struct override *overrides, size_t override_count,
                      struct sweep_run *run, struct error *error)
 {
@@ -367,18 +271,48 @@ static bool make_run(const struct sweep *sweep, const struct plan *plan, size_t 
             return false;
     size_t stride = plan->combinations;
     for (size_t d = 0; d < plan->dimension_count; d++) {
-        const struct dimension *dimension = &plan->dimensions[d];
+        const struct sweep_dimension *dimension = &plan->dimensions[d];
         stride /= dimension->count;
         if (!apply_dimension(run, sweep->directory, dimension,
                              combination / stride % dimension->count, error))
             return false;
     }
+    if (!utf8_is_name(run->label))
+        return error_input(error, "%s: matrix: \"%s\" holds a control character; remove it",
+                           sweep->path, run->label);
     (void)snprintf(text, sizeof text, "%" PRIu64, seed);
     return add_override(run, "seed", text, error);
 }
 
-static bool make_runs(struct sweep *sweep, const struct json_value *root, const struct plan *plan,
-                      const struct override *overrides, size_t override_count, struct error *error)
+static int compare_labels(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Runs of one label are taken for seeds of one combination. */
+static bool check_labels(const struct sweep *sweep, const struct json_value *root,
+                         struct error *error)
+{
+    const size_t count = sweep->run_count / sweep->seeds;
+    const char **labels = load_array(count, sizeof *labels, error);
+    bool good = labels != NULL;
+    for (size_t c = 0; good && c < count; c++)
+        labels[c] = sweep->runs[c * sweep->seeds].label;
+    if (good)
+        qsort(labels, count, sizeof *labels, compare_labels);
+    for (size_t c = 1; good && c < count; c++)
+        if (strcmp(labels[c - 1], labels[c]) == 0)
+            good = json_fault(root, error,
+                              "two combinations of the matrix are both called \"%s\"; a number and "
+                              "the same number as text, or names that run together, are alike",
+                              labels[c]);
+    free(labels);
+    return good;
+}
+
+static bool make_runs(struct sweep *sweep, const struct json_value *root,
+                      const struct sweep_plan *plan, const struct override *overrides,
+                      size_t override_count, struct error *error)
 {
     if (plan->combinations * plan->seed_count > RUNS_LIMIT)
         return json_fault(root, error, "has more than %d runs; split the sweep", RUNS_LIMIT);
@@ -391,7 +325,7 @@ static bool make_runs(struct sweep *sweep, const struct json_value *root, const 
             if (!make_run(sweep, plan, c, plan->seeds[s], overrides, override_count,
                           &sweep->runs[sweep->run_count++], error))
                 return false;
-    return true;
+    return check_labels(sweep, root, error);
 }
 
 /* ---- Base ------------------------------------------------------------------------------------ */
@@ -420,7 +354,7 @@ static bool open_base(const struct sweep *sweep, struct document *base, struct e
 {
     if (sweep->base_text != NULL)
         return document_parse(base, sweep->base_text, sweep->base_path, sweep->directory, error);
-    return document_open(base, sweep->base_path, error);
+    return document_open_with(base, sweep->inputs, sweep->base_path, error);
 }
 
 /* The base's seed once the overrides are applied, which must all be possible. */
@@ -434,7 +368,7 @@ static bool read_base_seed(const struct sweep *sweep, const struct override *ove
     bool good = json_is_object(&root, experiment_keys, error);
     for (size_t i = 0; good && i < override_count; i++)
         good = document_override(&base, overrides[i].key, overrides[i].value, error);
-    good = good && json_integer(&root, "seed", 0, (int64_t)1 << 52, seed, error);
+    good = good && json_integer(&root, "seed", 0, SEED_MOST, seed, error);
     document_close(&base);
     return good;
 }
@@ -455,7 +389,7 @@ static bool key_replaces(const char *key, const char *earlier)
 }
 
 /* A row that leaves the key alone gives the override its sense. */
-static bool dimension_undoes(const struct dimension *dimension, const char *key)
+static bool dimension_undoes(const struct sweep_dimension *dimension, const char *key)
 {
     if (!dimension->rows)
         return key_replaces(dimension->key, key);
@@ -471,12 +405,12 @@ static bool dimension_undoes(const struct dimension *dimension, const char *key)
 }
 
 /* The matrix would undo such an override without a word. */
-static bool check_conflicts(const struct plan *plan, const struct override *overrides,
+static bool check_conflicts(const struct sweep_plan *plan, const struct override *overrides,
                             size_t override_count, struct error *error)
 {
     for (size_t i = 0; i < override_count; i++)
         for (size_t d = 0; d < plan->dimension_count; d++) {
-            const struct dimension *dimension = &plan->dimensions[d];
+            const struct sweep_dimension *dimension = &plan->dimensions[d];
             if (dimension_undoes(dimension, overrides[i].key))
                 return json_fault(&dimension->values, error,
                                   "the matrix sets \"%s\" itself; change the matrix or do not "
@@ -486,7 +420,7 @@ static bool check_conflicts(const struct plan *plan, const struct override *over
     return true;
 }
 
-static bool load_sweep(struct sweep *sweep, struct document *document, struct plan *plan,
+static bool load_sweep(struct sweep *sweep, struct document *document, struct sweep_plan *plan,
                        const struct override *overrides, size_t override_count, struct error *error)
 {
     struct json_value root = document_root(document);
@@ -505,7 +439,7 @@ static bool load_sweep(struct sweep *sweep, struct document *document, struct pl
         good = error_input(error, "%s: is an experiment, not a sweep; run it with `esgsim run`",
                            document->sources[0].path);
     good = good && json_is_object(&root, sweep_keys, error) &&
-           load_base(document, &root, sweep, error) && load_matrix(&root, plan, error) &&
+           load_base(document, &root, sweep, error) && sweep_matrix_load(&root, plan, error) &&
            check_conflicts(plan, own, own_count, error) &&
            read_base_seed(sweep, own, own_count, &seed, error) &&
            load_precision(&root, seed, plan, &sweep->precision, error) &&
@@ -520,9 +454,9 @@ struct sweep *sweep_load(const char *path, const struct override *overrides, siz
     struct document document;
     if (!document_open(&document, path, error))
         return NULL;
-    struct plan *plan = load_array(1, sizeof *plan, error);
+    struct sweep_plan *plan = load_array(1, sizeof *plan, error);
     struct sweep *sweep = load_array(1, sizeof *sweep, error);
-    bool good = plan != NULL && sweep != NULL &&
+    bool good = plan != NULL && sweep != NULL && (sweep->inputs = inputs_create(error)) != NULL &&
                 load_sweep(sweep, &document, plan, overrides, override_count, error);
     if (plan != NULL)
         free(plan->seeds);
@@ -548,6 +482,7 @@ void sweep_free(struct sweep *sweep)
         free(run->label);
         free(run->setting_name);
     }
+    inputs_free(sweep->inputs);
     free(sweep->runs);
     free(sweep->path);
     free(sweep->directory);
@@ -573,9 +508,11 @@ struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struc
     struct error fault = {0};
     struct experiment *experiment =
         sweep->base_text != NULL
-            ? experiment_parse(sweep->base_text, sweep->base_path, sweep->directory,
-                               chosen->overrides, chosen->override_count, &fault)
-            : experiment_load(sweep->base_path, chosen->overrides, chosen->override_count, &fault);
+            ? experiment_parse_with(sweep->inputs, sweep->base_text, sweep->base_path,
+                                    sweep->directory, chosen->overrides, chosen->override_count,
+                                    &fault)
+            : experiment_load_with(sweep->inputs, sweep->base_path, chosen->overrides,
+                                   chosen->override_count, &fault);
     if (experiment == NULL)
         (void)sweep_fault(sweep, run, &fault, error);
     else

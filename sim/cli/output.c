@@ -9,6 +9,7 @@
 #include "sched/keep_alive.h"
 #include "sched/registry.h"
 #include "sim/version.h"
+#include "traces/json.h"
 
 /* One figure of metrics.def, read from its structure. */
 struct figure {
@@ -86,7 +87,7 @@ bool output_run_json(FILE *stream, const struct experiment *experiment,
     cJSON_AddStringToObject(root, "name", experiment->name);
     cJSON_AddStringToObject(root, "policy", experiment->policy_name);
     cJSON_AddStringToObject(root, "keep_alive", keep_alive_in_force(experiment));
-    cJSON_AddNumberToObject(root, "seed", (double)experiment->seed);
+    cJSON_AddItemToObject(root, "seed", json_whole(experiment->seed));
     json_add_measures(root, &result->overall);
     json_add_run_measures(root, &result->run);
     cJSON *list = cJSON_AddArrayToObject(root, "applications");

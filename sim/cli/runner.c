@@ -71,7 +71,8 @@ bool runner_replay(const struct experiment *experiment, const struct policy *pol
                     "%s: arrivals: the trace ended within the warm-up of %" PRIu64
                     " requests; lower warmup_requests or take more of the trace",
                     experiment->path, experiment->warmup_requests);
-    else if (runner_fill_bounds(experiment, result, error))
+    else if (experiment_inputs_check(experiment, error) &&
+             runner_fill_bounds(experiment, result, error))
         return true;
     simulation_result_clear(result);
     return false;

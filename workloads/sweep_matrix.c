@@ -1,0 +1,119 @@
+#include "workloads/sweep_matrix.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "workloads/loading.h"
+
+bool sweep_names(const char *name, size_t length, const char *const *names)
+{
+    for (size_t i = 0; names[i] != NULL; i++)
+        if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
+            return true;
+    return false;
+}
+
+/* A dotted key sets something of an experiment other than its seed. */
+static bool check_key(const struct json_value *place, const char *key, struct error *error)
+{
+    size_t length = strcspn(key, ".");
+    if (strcmp(key, "seed") == 0)
+        return json_fault(place, error, "the seed is no value of the matrix; use \"seeds\"");
+    if (sweep_names(key, length, experiment_keys))
+        return true;
+    char first[NAME_LIMIT + 1];
+    int count = 0;
+    (void)snprintf(first, sizeof first, "%.*s", (int)(length > NAME_LIMIT ? NAME_LIMIT : length),
+                   key);
+    while (experiment_keys[count] != NULL)
+        count++;
+    return load_unknown_name(place, "key of an experiment", first, experiment_keys, count, error);
+}
+
+static bool check_row(const struct json_value *row, struct error *error)
+{
+    struct json_value name;
+    if (!json_is_object(row, NULL, error))
+        return false;
+    if (json_child(row, "name", &name) && json_as_string(&name, error) == NULL)
+        return false;
+    for (struct json_value value = json_first(row); value.node != NULL;
+         value = json_after(row, &value, 0))
+        if (!check_key(&value, value.node->string, error))
+            return false;
+    return true;
+}
+
+const char *sweep_row_name(const cJSON *row, size_t index, char number[SWEEP_NUMBER])
+{
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(row, "name");
+    (void)snprintf(number, SWEEP_NUMBER, "%zu", index + 1);
+    return name != NULL ? name->valuestring : number;
+}
+
+/* Runs of one name would be taken for seeds of one setting. */
+static bool check_row_names(const struct sweep_dimension *dimension, size_t index,
+                            const struct json_value *row, struct error *error)
+{
+    char number[SWEEP_NUMBER];
+    char other[SWEEP_NUMBER];
+    const char *name = sweep_row_name(row->node, index, number);
+    const cJSON *earlier = dimension->values.node->child;
+    for (size_t i = 0; i < index; i++, earlier = earlier->next)
+        if (strcmp(sweep_row_name(earlier, i, other), name) == 0)
+            return json_fault(row, error,
+                              "is named \"%s\", as %s[%zu] is; give each a name of its own", name,
+                              dimension->values.path, i);
+    return true;
+}
+
+static bool check_dimension(struct sweep_dimension *dimension, struct error *error)
+{
+    const struct json_value *values = &dimension->values;
+    if (!json_is_array(values, 1, VALUES_LIMIT, error))
+        return false;
+    dimension->count = json_size(values);
+    size_t length = strcspn(dimension->key, ".");
+    /* What is no key of an experiment names a list of rows. */
+    dimension->rows = dimension->key[length] == '\0' && cJSON_IsObject(values->node->child) &&
+                      !sweep_names(dimension->key, length, experiment_keys);
+    if (!dimension->rows && !check_key(values, dimension->key, error))
+        return false;
+    size_t i = 0;
+    for (struct json_value value = json_first(values); value.node != NULL;
+         value = json_after(values, &value, ++i)) {
+        if (dimension->rows && !check_row(&value, error))
+            return false;
+        if (dimension->rows && !check_row_names(dimension, i, &value, error))
+            return false;
+        for (const cJSON *other = values->node->child; other != value.node; other = other->next)
+            if (cJSON_Compare(other, value.node, true))
+                return json_fault(&value, error, "is there already; list each value once");
+    }
+    return true;
+}
+
+bool sweep_matrix_load(const struct json_value *root, struct sweep_plan *plan, struct error *error)
+{
+    struct json_value matrix;
+    plan->combinations = 1;
+    if (!json_child(root, "matrix", &matrix))
+        return true;
+    if (!json_is_object(&matrix, NULL, error))
+        return false;
+    for (struct json_value value = json_first(&matrix); value.node != NULL;
+         value = json_after(&matrix, &value, 0)) {
+        if (plan->dimension_count == DIMENSIONS_LIMIT)
+            return json_fault(&matrix, error, "has more than %d keys", DIMENSIONS_LIMIT);
+        struct sweep_dimension *dimension = &plan->dimensions[plan->dimension_count++];
+        dimension->values = value;
+        dimension->key = value.node->string;
+        if (!check_dimension(dimension, error))
+            return false;
+        plan->combinations *= dimension->count;
+        if (plan->combinations > RUNS_LIMIT)
+            return json_fault(&matrix, error, "has more than %d combinations; split the sweep",
+                              RUNS_LIMIT);
+    }
+    return true;
+}

@@ -1,0 +1,37 @@
+/* The matrix of a sweep file; not for other modules than workloads/sweep.c. */
+#ifndef ESGSIM_WORKLOADS_SWEEP_MATRIX_H
+#define ESGSIM_WORKLOADS_SWEEP_MATRIX_H
+
+#include "traces/json.h"
+#include "workloads/experiment.h"
+
+enum { RUNS_LIMIT = 1000000, DIMENSIONS_LIMIT = 32, VALUES_LIMIT = 10000, SWEEP_NUMBER = 24 };
+
+/* One key of the matrix. */
+struct sweep_dimension {
+    struct json_value values; /* an array */
+    const char *key;
+    bool rows; /* each value is an object of several dotted keys */
+    size_t count;
+};
+
+struct sweep_plan {
+    struct sweep_dimension dimensions[DIMENSIONS_LIMIT];
+    size_t dimension_count;
+    size_t combinations;
+    uint64_t *seeds;
+    size_t seed_count;
+};
+
+/* Reads "matrix" of the sweep file `root` into the plan's dimensions, which point into the
+ * document. Every key is one of an experiment, no value and no row's name is given twice. */
+bool sweep_matrix_load(const struct json_value *root, struct sweep_plan *plan, struct error *error);
+
+/* The name of a row of the matrix: its "name", else its number from 1 on, which is written to
+ * `number`. */
+const char *sweep_row_name(const cJSON *row, size_t index, char number[SWEEP_NUMBER]);
+
+/* Whether the first `length` characters of `name` are one of `names`, which ends in NULL. */
+bool sweep_names(const char *name, size_t length, const char *const *names);
+
+#endif
