@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "sim/cli/campaign.h"
+#include "sim/cli/guard.h"
 
 static const char fixture_base[] =
     "{\"cluster\": {\"invokers\": [{\"vcpus\": 4, \"memory_mb\": 4096}]},"
@@ -52,6 +53,7 @@ static inline pid_t sweep_start(const char *sweep_path, const struct campaign_op
     int out = open(messages != NULL ? messages : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (out < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
         _exit(99);
+    guard_install();
     struct sweep *sweep = sweep_load(sweep_path, NULL, 0, &error);
     bool good = sweep != NULL && campaign_run(sweep, options, &error);
     if (!good)
