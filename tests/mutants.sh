@@ -7,7 +7,7 @@
 # tests/mutants/mutate.c, the COUNT with the least hashes are the set, with tests/mutants/known.txt.
 # A mutant is compiled by $COMPILE, linked into a library of its own, and run under the suites that
 # tests/mutants/suites.txt names for its file, the quickest first. It is killed by the first suite
-# that fails, or that takes 10 s and five times as long as without mutant.
+# that fails, or that takes 10 s and three times as long as without mutant.
 #
 # An interrupted run goes on where it was: a killed mutant is not run again while its file is the
 # same. Survivors always are. `rm -r BUILD/killed` starts afresh. The last line counts, and
@@ -67,7 +67,7 @@ mutant_run() { # mutant_run HASH FILE
             $(tr ' ' '\n' <"$BUILD/objects" | grep -v "/${2%.c}\.o$") $LIBRARIES
         echo survived >"$library/result"
         for name in $(suites_of "$2"); do
-            limit=$((10 + 5 * $(cat "$BUILD/seconds/$name")))
+            limit=$((10 + 3 * $(cat "$BUILD/seconds/$name")))
             status=0
             suite_run "$name" "$limit" || status=$?
             [ "$status" -eq 0 ] && continue
