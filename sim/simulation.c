@@ -13,7 +13,7 @@ calendar_handle platform_schedule(struct platform *platform, sim_time_t time, en
                                   uint32_t subject)
 {
     platform->work_events += kind < EVENT_WORK_KINDS;
-    calendar_handle handle = calendar_push(platform->calendar, time, kind, subject);
+    calendar_handle handle = calendar_push(platform->calendar, time, (uint16_t)kind, subject);
     if (handle == 0)
         platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
     return handle;
