@@ -1,5 +1,4 @@
 /* esgsim run: one simulation. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,14 +137,6 @@ static bool options_parse(int argc, char **argv, struct run_options *options, st
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal)
-{
-    (void)signal;
-    interrupted = 1;
-}
-
 /* A line on a terminal, nothing elsewhere: a single run is short. */
 static bool report_progress(void *context, uint64_t finished, uint64_t total)
 {
@@ -153,14 +144,7 @@ static bool report_progress(void *context, uint64_t finished, uint64_t total)
     if (*show)
         fprintf(stderr, "\r%5.1f %% of %llu requests", 100.0 * (double)finished / (double)total,
                 (unsigned long long)total);
-    return !interrupted;
-}
-
-static void watch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    return true;
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -207,7 +191,6 @@ static bool run_simulate(const struct experiment *experiment, const struct polic
     if (sinks->timeline != NULL)
         pair[1] = timeline_recorder(sinks->timeline);
     struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
-    watch_signals();
     bool ok = run_execute(experiment, policy, values, sinks, &recorder, &progress, result, error);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
@@ -248,21 +231,15 @@ static bool sinks_open(const struct run_options *options, const struct experimen
     return sinks->timeline != NULL;
 }
 
-/* What a run that failed or was interrupted has left: no results, and its timeline up to there. */
-static bool sinks_close(struct sinks *sinks, bool simulated, struct error *error)
+/* A run that failed leaves neither file. */
+static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
 {
-    struct error late = {0};
-    bool ok = simulated;
     rehearsal_destroy(sinks->rehearsal);
-    if (sinks->store != NULL && simulated)
-        ok = store_finish(sinks->store, error);
+    if (sinks->store != NULL && good)
+        good = store_finish(sinks->store, error);
     else
         store_abandon(sinks->store);
-    if (timeline_close(sinks->timeline, &late))
-        return ok;
-    if (ok)
-        *error = late;
-    return false;
+    return timeline_close(sinks->timeline, good, error);
 }
 
 static bool run_experiment(const struct run_options *options, const struct experiment *experiment,
