@@ -219,8 +219,7 @@ static bool setting_figure(const struct against *against, const char *setting,
                     : no_memory(error);
     free(caption);
     good = good && setting_rows(against, setting, details, &sheet, error);
-    struct error ignored;
-    return sheet_end(&sheet, good ? error : &ignored) && good;
+    return sheet_end(&sheet, good, error);
 }
 
 bool plot_against(const struct against *against, struct figure_list *list, struct error *error)

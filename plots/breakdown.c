@@ -121,7 +121,7 @@ static bool draw_costs(const struct source *source, const struct report_scenario
     if (!good)
         return false;
     cost_rows(source, scenario, &sheet);
-    return sheet_end(&sheet, error);
+    return sheet_end(&sheet, true, error);
 }
 
 /* ---- Batch sizes ---------------------------------------------------------------------------- */
@@ -220,8 +220,7 @@ static bool draw_sizes(const struct source *source, const struct report_scenario
     free(caption);
     for (size_t c = 0; good && sheet.out != NULL && c < scenario->contender_count; c++)
         good = size_rows(source, scenario, c, &row, &sheet, error);
-    struct error ignored;
-    return sheet_end(&sheet, good ? error : &ignored) && good;
+    return sheet_end(&sheet, good, error);
 }
 
 /* ---- Across settings ------------------------------------------------------------------------ */
@@ -338,7 +337,7 @@ static bool draw_settings(const struct source *source, struct figure_list *list,
         for (size_t s = 0; s < report->scenario_count; s++)
             for (size_t c = 0; c < report->scenarios[s].contender_count; c++)
                 settings_row(source, &kinds, p, s, c, &sheet);
-    good = good && sheet_end(&sheet, error);
+    good = sheet_end(&sheet, good, error);
     free(caption);
     kinds_clear(&kinds);
     return good;

@@ -1,13 +1,12 @@
 #include "plots/embed.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "plots/plot.h"
 #include "traces/json.h"
+#include "traces/unfinished.h"
 
 /* A page of many more would take long to open. */
 enum { TIMELINES_MOST = 8 };
@@ -53,37 +52,17 @@ static bool pictures_read(const struct figure_list *list, struct embedded *embed
     return true;
 }
 
-static void files_remove(const struct figure_list *list, const char *folder)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->figures[i].csv != NULL)
-            (void)unlink(list->figures[i].csv);
-        if (list->figures[i].picture != NULL)
-            (void)unlink(list->figures[i].picture);
-    }
-    (void)rmdir(folder);
-}
-
 bool embed_figures(const struct report *report, struct embedded *embedded, struct error *error)
 {
-    const char *given = getenv("TMPDIR");
-    char *folder = NULL;
     *embedded = (struct embedded){0};
-    if (asprintf(&folder, "%s/esgsim-figures-XXXXXX",
-                 given != NULL && given[0] != '\0' ? given : P_tmpdir) < 0)
-        return no_memory(error);
-    if (mkdtemp(folder) == NULL) {
-        (void)error_run(error, "%s: no folder for the figures can be made: %s; set TMPDIR", folder,
-                        strerror(errno));
-        free(folder);
+    char *folder = temporary_folder_create("esgsim-figures", error);
+    if (folder == NULL)
         return false;
-    }
     struct figure_list list = {.folder = folder, .timelines_most = TIMELINES_MOST};
     bool good = plot_results(report, &list, error) && plot_draw(&list, "svg", error) &&
                 pictures_read(&list, embedded, error);
-    files_remove(&list, folder);
     figure_list_clear(&list);
-    free(folder);
+    temporary_folder_remove(folder);
     if (!good)
         embedded_clear(embedded);
     return good;

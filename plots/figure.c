@@ -1,7 +1,6 @@
 #include "plots/figure.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -132,15 +131,15 @@ bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *scri
     const struct figure *figure = figure_add(list, script, name, subject, caption);
     if (figure == NULL)
         return no_memory(error);
-    *sheet = (struct sheet){.out = fopen(figure->csv, "w"),
-                            .list = list,
+    *sheet = (struct sheet){.list = list,
                             .path = figure->csv,
                             .subject = figure->subject[0] != '\0' ? figure->subject : "-",
                             .caption = figure->caption,
                             .first_row = true,
                             .first_cell = true};
-    if (sheet->out == NULL)
-        return error_input(error, "%s: cannot be written: %s", figure->csv, strerror(errno));
+    if (!atomic_file_open(&sheet->file, figure->csv, error))
+        return false;
+    sheet->out = sheet->file.stream;
     (void)fprintf(sheet->out, "%s,subject,caption\n", columns);
     return true;
 }
@@ -233,7 +232,7 @@ void sheet_row_end(struct sheet *sheet)
     sheet->first_cell = true;
 }
 
-/* Takes the figure of that CSV, which has no row, from the list and the folder. */
+/* Takes the figure of that CSV, which has no row, from the list. */
 static bool figure_drop(struct figure_list *list, const char *csv, struct error *error)
 {
     size_t at = 0;
@@ -243,21 +242,17 @@ static bool figure_drop(struct figure_list *list, const char *csv, struct error 
     memmove(&list->figures[at], &list->figures[at + 1],
             (list->count - at - 1) * sizeof *list->figures);
     list->count--;
-    (void)remove(dropped.csv);
     bool good =
         figure_list_note(list, error, "%s: not drawn, there is nothing in it", dropped.name);
     figure_clear(&dropped);
     return good;
 }
 
-bool sheet_end(struct sheet *sheet, struct error *error)
+bool sheet_end(struct sheet *sheet, bool good, struct error *error)
 {
     if (sheet->out == NULL)
-        return true;
-    bool good = ferror(sheet->out) == 0;
-    good = fclose(sheet->out) == 0 && good;
+        return good;
+    const bool written = atomic_file_end(&sheet->file, good && !sheet->first_row, error);
     sheet->out = NULL;
-    if (!good)
-        return error_run(error, "%s: cannot be written: %s", sheet->path, strerror(errno));
-    return !sheet->first_row || figure_drop(sheet->list, sheet->path, error);
+    return good && sheet->first_row ? figure_drop(sheet->list, sheet->path, error) : written;
 }

@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "sim/error.h"
+#include "traces/atomic_file.h"
 
 struct figure {
     char *script;  /* of plots/, without .gp: "hit-rate" */
@@ -54,6 +55,7 @@ bool figure_wanted(const struct figure_list *list, const char *script);
 /* A CSV being written. */
 struct sheet {
     FILE *out; /* NULL: this figure is not asked for; every function then does nothing */
+    struct atomic_file file; /* of `out` */
     struct figure_list *list;
     const char *path;
     const char *subject;
@@ -64,8 +66,9 @@ struct sheet {
 
 /* Begin the figure of `script` about `subject` (may be ""): its name is both, in lower case, other
  * characters than letters and digits as dashes, numbered where the list has it already. `columns`
- * is the header without subject's and caption's. All texts are copied. False: ERROR_INPUT where the
- * file cannot be written, ERROR_RUN (memory). */
+ * is the header without subject's and caption's. All texts are copied. A sheet that is begun is
+ * ended. False: ERROR_INPUT where the file cannot be written, ERROR_RUN (memory, or another process
+ * writes there). */
 bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *script,
                  const char *subject, const char *caption, const char *columns,
                  struct error *error);
@@ -77,8 +80,9 @@ void sheet_count(struct sheet *sheet, uint64_t value);
 /* 0xRRGGBB */
 void sheet_colour(struct sheet *sheet, uint32_t colour);
 void sheet_row_end(struct sheet *sheet);
-/* A sheet without a row is no figure: it is taken from the list again, with a note. False:
- * ERROR_RUN, the file could not be written. */
-bool sheet_end(struct sheet *sheet, struct error *error);
+/* If all is `good` so far, gives the file its name; else removes it and leaves `error` as it is. A
+ * sheet without a row is no figure: it is taken from the list again, with a note. Returns `good`,
+ * or false with ERROR_RUN where the file could not be written. */
+bool sheet_end(struct sheet *sheet, bool good, struct error *error);
 
 #endif

@@ -78,7 +78,7 @@ bool families_profile(const char *path, struct figure_list *list, struct error *
                                               SURFACES, error);
     for (size_t f = 0; good && f < profile->function_count; f++)
         profile_rows(profile, f, &sheet);
-    good = good && sheet_end(&sheet, error);
+    good = sheet_end(&sheet, good, error);
     free(caption);
     profile_free(profile);
     return good;
@@ -222,7 +222,7 @@ bool families_arrivals(const char *path, const char *given, struct figure_list *
         rate_rows(&arrivals, &sheet);
         interval_rows(&arrivals, &sheet);
     }
-    good = good && sheet_end(&sheet, error);
+    good = sheet_end(&sheet, good, error);
     free(caption);
     free(arrivals.times);
     return good;
@@ -477,7 +477,6 @@ bool families_calibration(const char *path, struct figure_list *list, struct err
 {
     struct sheet sheet = {0};
     struct points points = {0};
-    struct error ignored;
     char *caption = NULL;
     bool good = points_read(path, &points, error);
     if (good &&
@@ -493,12 +492,12 @@ bool families_calibration(const char *path, struct figure_list *list, struct err
         good = sheet_begin(&sheet, list, "calibration", base_name(path), base_name(path),
                            "function,batch,share,measured_ms,fitted_ms,left_out_ms", error);
         good = good && residual_rows(&points, &sheet, error);
-        good = sheet_end(&sheet, good ? error : &ignored) && good;
+        good = sheet_end(&sheet, good, error);
     }
     if (good && figure_wanted(list, "profile")) {
         good = sheet_begin(&sheet, list, "profile", base_name(path), caption, SURFACES, error);
         good = good && surface_rows(&points, &sheet, error);
-        good = sheet_end(&sheet, good ? error : &ignored) && good;
+        good = sheet_end(&sheet, good, error);
     }
     free(caption);
     points_clear(&points);

@@ -257,9 +257,8 @@ static bool scenario_draw(const struct source *source, const struct report_scena
         }
         free(samples.rows);
     }
-    struct error ignored;
-    good = sheet_end(&sheets[1], good ? error : &ignored) && good;
-    return sheet_end(&sheets[0], good ? error : &ignored) && good;
+    good = sheet_end(&sheets[1], good, error);
+    return sheet_end(&sheets[0], good, error);
 }
 
 static bool scenario_recorded(const struct source *source, const struct report_scenario *scenario,
@@ -370,7 +369,7 @@ static bool contender_timeline(const struct source *source, const struct report_
                        "time_s,gpu,vcpu,gpu_memory,stranded,waiting,running,idle,starting", error);
     if (good && sheet.out != NULL)
         timeline_rows(rows, count, &sheet);
-    good = good && sheet_end(&sheet, error);
+    good = sheet_end(&sheet, good, error);
     free(title);
     free(basis);
     free(caption);

@@ -66,7 +66,7 @@ static bool dots(const struct source *source, const struct report_scenario *scen
     for (size_t p = 0; p < panel_count; p++)
         for (size_t c = 0; c < scenario->contender_count; c++)
             dots_row(source, scenario, &panels[p], p + 1, c, &sheet);
-    return sheet_end(&sheet, error);
+    return sheet_end(&sheet, true, error);
 }
 
 /* A panel an application, then all together where there are several. */
@@ -208,7 +208,7 @@ static bool draw_tradeoff(const struct source *source, const struct report_scena
     free(caption);
     if (good) {
         tradeoff_rows(source, scenario, values, values + scenario->contender_count, &sheet);
-        good = sheet_end(&sheet, error);
+        good = sheet_end(&sheet, true, error);
     }
     free(values);
     return good;
@@ -365,7 +365,7 @@ static bool draw_parameter(const struct series *series, struct figure_list *list
         if (series_values(series->variants, series->count, first, series->parameter) >=
             LEAST_VALUES)
             series_rows(series, first, ++number, &sheet);
-    return good && sheet_end(&sheet, error);
+    return sheet_end(&sheet, good, error);
 }
 
 /* Every numeric parameter of any policy, in the order of appearance, once. */

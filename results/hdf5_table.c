@@ -28,8 +28,15 @@ struct reason {
 static herr_t reason_step(unsigned depth, const H5E_error2_t *entry, void *context)
 {
     const struct reason *reason = context;
-    if (depth == 0 && entry->desc != NULL)
-        (void)snprintf(reason->text, reason->size, "%s", entry->desc);
+    if (depth != 0 || entry->desc == NULL)
+        return 0;
+    /* Of a failed system call HDF5 tells names, sizes and addresses; the system's words are enough.
+     */
+    static const char mark[] = "error message = '";
+    const char *words = strstr(entry->desc, mark);
+    words = words == NULL ? entry->desc : words + sizeof mark - 1;
+    const size_t length = words == entry->desc ? strlen(words) : strcspn(words, "'");
+    (void)snprintf(reason->text, reason->size, "%.*s", (int)length, words);
     return 0;
 }
 

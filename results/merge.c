@@ -1,10 +1,17 @@
 /* Shards of a sweep joined into one file: groups of runs are copied by HDF5 as they are, the rows
  * of the two tables are written again in the order of the sweep. */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "results/store_hdf5.h"
+
+enum { ROOM_SPARE = 1 << 16 }; /* bytes: the tables of the joined file may be cut otherwise */
 
 /* A run of one of the shards. */
 struct piece {
@@ -189,12 +196,8 @@ static bool piece_copy(struct store *store, const struct results *results, size_
     char name[sizeof "runs/" + TEXT_HASH];
     const char *hash = results->runs[run].hash;
     (void)snprintf(name, sizeof name, "runs/%s", hash);
-    if (H5Ocopy(source->file, name, store->runs, hash, H5P_DEFAULT, H5P_DEFAULT) < 0) {
-        char reason[200];
-        hdf5_reason(reason, sizeof reason);
-        return error_run(error, "%s: /%s of %s cannot be copied: %s", store->partial, name,
-                         results->path, reason);
-    }
+    if (H5Ocopy(source->file, name, store->runs, hash, H5P_DEFAULT, H5P_DEFAULT) < 0)
+        return store_fault(store, error, name);
     if (!rows_copy(store, results, run, &source->next_row))
         return store_fault(store, error, "a run's figures");
     store->run_count++;
@@ -223,17 +226,47 @@ static bool pieces_copy(const struct joining *joining, struct store *store, stru
     return good;
 }
 
-static bool joined_write(const struct joining *joining, const char *path, struct error *error)
+/* Zero, or `errno`: reserves room for `size` bytes in the file, whose size stays. */
+static int file_reserve(int file, off_t size)
 {
-    struct store *store = store_create(path, error);
-    if (store == NULL)
-        return false;
+    struct stat status;
+    struct statvfs disk;
+    if (fstat(file, &status) != 0 || fstatvfs(file, &disk) != 0)
+        return errno;
+    /* Once with the size, so that limits and quotas are asked, too. */
+    if (fallocate(file, 0, 0, size) == 0)
+        return ftruncate(file, status.st_size) == 0 &&
+                       fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size) == 0
+                   ? 0
+                   : errno;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+        return errno;
+    return (double)disk.f_bavail * (double)disk.f_frsize < (double)size ? ENOSPC : 0;
+}
+
+/* H5Ocopy of HDF5 1.10 crashes where an attribute finds no room on the disk. So room for all shards
+ * is reserved before the first is copied. store_finish gives back what is left over. */
+static bool room_reserve(const struct joining *joining, const struct store *store,
+                         struct error *error)
+{
+    off_t size = ROOM_SPARE;
+    struct stat status;
+    for (size_t i = 0; i < joining->count; i++)
+        size += stat(joining->paths[i], &status) == 0 ? status.st_size : 0;
+    const int file = open(store->out.beside, O_RDWR | O_CLOEXEC);
+    const int reason = file < 0 ? errno : file_reserve(file, size);
+    if (file >= 0)
+        (void)close(file);
+    return reason == 0 || error_run(error, "%s: no room for %.1f MB: %s", store->out.path,
+                                    (double)size / 1e6, strerror(reason));
+}
+
+static bool joined_write(const struct joining *joining, struct store *store, struct error *error)
+{
     struct sweep_facts facts = joining->shards[0]->sweep;
     facts.shard = facts.shards = 1;
-    if (pieces_copy(joining, store, error) && store_set_sweep(store, &facts, error))
-        return store_finish(store, error);
-    store_abandon(store);
-    return false;
+    return room_reserve(joining, store, error) && pieces_copy(joining, store, error) &&
+           store_set_sweep(store, &facts, error);
 }
 
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error)
@@ -243,8 +276,13 @@ bool store_merge(const char *path, const char *const *shards, size_t count, stru
         (void)error_input(error, "%s: no shards to merge", path);
         return false;
     }
-    bool good = shards_load(&joining, error) && shards_check(&joining, error) &&
-                pieces_read(&joining, error) && joined_write(&joining, path, error);
+    struct store *store = store_create(path, error);
+    bool good = store != NULL && shards_load(&joining, error) && shards_check(&joining, error) &&
+                pieces_read(&joining, error) && joined_write(&joining, store, error);
+    if (good)
+        good = store_finish(store, error);
+    else
+        store_abandon(store);
     for (size_t i = 0; joining.shards != NULL && i < count; i++)
         results_free(joining.shards[i]);
     free(joining.shards);

@@ -13,10 +13,8 @@
  * its table, FIELD_<i>_UNIT and FIELD_<i>_HELP. What depends on the machine or the clock is kept in
  * attributes: tables of the same runs hold the same bytes anywhere.
  *
- * A file is written beside its name (FILE.partial) and takes the name when it is finished: whatever
- * ends the program early, a file of that name is whole. A link stays: both are names where it
- * leads. The file format is that of HDF5 1.10, whose metadata carry checksums, so damage is told
- * and not computed with.
+ * A file is whole, or it does not have its name (traces/atomic_file.h). The file format is that of
+ * HDF5 1.10, whose metadata carry checksums, so damage is told and not computed with.
  */
 #ifndef ESGSIM_RESULTS_STORE_H
 #define ESGSIM_RESULTS_STORE_H
@@ -31,8 +29,8 @@
 
 struct store;
 
-/* Begin `path` (through FILE.partial). NULL: ERROR_INPUT where it cannot be written there. Ends
- * with store_finish or store_abandon. */
+/* Begin `path` and lock it. NULL: ERROR_INPUT where it cannot be written there, ERROR_RUN where
+ * another process writes there. Ends with store_finish or store_abandon. */
 struct store *store_create(const char *path, struct error *error);
 
 /* One run: begin, record rows through the recorder, end. The facts are copied. ERROR_RUN where a
@@ -86,10 +84,10 @@ bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struc
  * whole, or is of another sweep, cut or version. */
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error);
 
-/* Write out, close and give the file its name. On failure the partial file is removed. Frees the
- * store either way. A begun run that has not ended is left out of the tables. */
+/* Write out, close and give the file its name. On failure (ERROR_RUN) an older file stays. Frees
+ * the store either way. A begun run that has not ended is left out of the tables. */
 bool store_finish(struct store *store, struct error *error);
-/* Close and remove the partial file; NULL is allowed. */
+/* Close and remove what was written; an older file stays. NULL is allowed. */
 void store_abandon(struct store *store);
 
 /* ---- Reading ------------------------------------------------------------------------------- */

@@ -4,11 +4,11 @@
 
 #include "results/hdf5_table.h"
 #include "results/store.h"
+#include "traces/atomic_file.h"
 
 struct store {
-    char *path; /* that the finished file takes: no link */
-    char *partial;
-    hid_t file;
+    struct atomic_file out;
+    hid_t file; /* HDF5's, of out.beside */
     hid_t runs; /* group /runs */
     hid_t run;  /* group of the begun run, -1 between runs */
     struct run_facts *facts;

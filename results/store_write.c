@@ -1,7 +1,6 @@
 #include "results/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 
 #include "results/store_hdf5.h"
 #include "sim/version.h"
-#include "traces/atomic_file.h"
 
 /* Blocks are what is handed to HDF5 at once; chunks what is compressed together. */
 enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
@@ -27,17 +25,15 @@ bool store_fault(const struct store *store, struct error *error, const char *wha
     struct statvfs disk;
     hdf5_reason(reason, sizeof reason);
     /* HDF5 forgets its reason as soon as anything else succeeds, such as to close a table. */
-    if (reason[0] == '\0' && statvfs(store->partial, &disk) == 0 && disk.f_bavail == 0)
+    if (reason[0] == '\0' && statvfs(store->out.beside, &disk) == 0 && disk.f_bavail == 0)
         (void)snprintf(reason, sizeof reason, "%s", strerror(ENOSPC));
-    return error_run(error, "%s: cannot write %s: %s", store->partial, what,
+    return error_run(error, "%s: cannot write %s: %s", store->out.path, what,
                      reason[0] == '\0' ? "HDF5 failed" : reason);
 }
 
 static void store_free(struct store *store)
 {
     run_facts_free(store->facts);
-    free(store->path);
-    free(store->partial);
     free(store);
 }
 
@@ -90,44 +86,11 @@ static bool provenance_write(hid_t object)
            hdf5_set_text(object, "host", host) && hdf5_set_text(object, "date", date);
 }
 
-/* A sweep must not find out at its end that its results cannot take their name. Returns that name,
- * to be freed, or NULL. */
-static char *path_resolve(const char *path, struct error *error)
-{
-    struct stat status;
-    if (path[0] == '\0') {
-        (void)error_input(error, "the name of the results file is empty; give --out FILE.h5");
-        return NULL;
-    }
-    char *target = atomic_file_target(path, error);
-    if (target == NULL || lstat(target, &status) != 0 || S_ISREG(status.st_mode))
-        return target;
-    (void)error_input(error, "%s: is not a regular file; name another results file", path);
-    free(target);
-    return NULL;
-}
-
 static bool store_open(struct store *store, struct error *error)
 {
-    /* What an interrupted program left there may still be locked by a child about to die. */
-    struct stat status;
-    if (stat(store->partial, &status) == 0 && S_ISREG(status.st_mode))
-        (void)unlink(store->partial);
-    store->file = file_create(store->partial);
-    if (store->file < 0) {
-        char reason[200];
-        hdf5_reason(reason, sizeof reason);
-        /* HDF5 has no words for a folder that is missing or closed; the system has. */
-        errno = 0;
-        const int descriptor = open(store->partial, O_WRONLY | O_CREAT, 0666);
-        if (descriptor >= 0) {
-            (void)close(descriptor);
-            (void)unlink(store->partial);
-            return error_run(error, "%s: cannot be written: %s", store->partial, reason);
-        }
-        return error_input(error, "%s: cannot be created: %s; name a folder that can be written",
-                           store->path, strerror(errno));
-    }
+    store->file = file_create(store->out.beside);
+    if (store->file < 0)
+        return store_fault(store, error, "the file");
     store->runs = group_create(store->file, "runs");
     if (store->runs >= 0 && provenance_write(store->file) &&
         table_begin(&store->summary, store->file, "summary", NULL, &layout_summary, 1,
@@ -141,21 +104,22 @@ static bool store_open(struct store *store, struct error *error)
 struct store *store_create(const char *path, struct error *error)
 {
     hdf5_silence();
-    char *target = path_resolve(path, error);
-    if (target == NULL)
-        return NULL;
     struct store *store = calloc(1, sizeof *store);
-    char *partial = NULL;
-    if (store == NULL || asprintf(&partial, "%s.partial", target) < 0) {
-        free(store);
-        free(target);
+    if (store == NULL) {
         error_run(error, "%s: out of memory for the results file", path);
         return NULL;
     }
     store->file = store->runs = store->run = -1;
-    store->path = target;
-    store->partial = partial;
-    if (store_open(store, error))
+    if (!atomic_file_begin(&store->out, path, error)) {
+        store_free(store);
+        return NULL;
+    }
+    /* HDF5 goes back and forth in its file. */
+    const bool good =
+        store->out.renames
+            ? store_open(store, error)
+            : error_input(error, "%s: is not a regular file; name another results file", path);
+    if (good)
         return store;
     store_abandon(store);
     return NULL;
@@ -225,10 +189,10 @@ bool store_begin_run(struct store *store, const struct run_facts *facts, struct 
         return error_run(error,
                          "%s: run %s is there already: two runs have the same configuration and "
                          "seed; take one out",
-                         store->path, facts->hash);
+                         store->out.path, facts->hash);
     store->facts = facts_copy(facts);
     if (store->facts == NULL)
-        return error_run(error, "%s: out of memory for a run's description", store->path);
+        return error_run(error, "%s: out of memory for a run's description", store->out.path);
     store->run = group_create(store->runs, facts->hash);
     size_t stages = facts->max_stages;
     stages = stages < 1 ? 1 : stages > RECORD_MAX_STAGES ? RECORD_MAX_STAGES : stages;
@@ -452,31 +416,17 @@ static bool store_close(struct store *store)
     return good;
 }
 
-/* The name must not be taken before the bytes are on the disk. */
-static bool partial_publish(const struct store *store, struct error *error)
-{
-    int fd = open(store->partial, O_RDONLY | O_CLOEXEC);
-    bool synced = fd >= 0 && fsync(fd) == 0;
-    int reason = errno;
-    if (fd >= 0)
-        (void)close(fd);
-    if (!synced)
-        return error_run(error, "%s: cannot be written to disk: %s", store->partial,
-                         strerror(reason));
-    if (rename(store->partial, store->path) != 0)
-        return error_run(error, "%s: cannot be renamed to %s: %s", store->partial, store->path,
-                         strerror(errno));
-    return true;
-}
-
 bool store_finish(struct store *store, struct error *error)
 {
     /* A run without an end is no result: its group goes before the file is closed. */
     (void)store_drop_run(store, NULL);
     bool good = store_close(store) || store_fault(store, error, "the file");
-    good = good && partial_publish(store, error);
-    if (!good)
-        (void)unlink(store->partial);
+    struct stat status;
+    /* Room that store_merge reserved behind the file's end. */
+    if (good && stat(store->out.beside, &status) == 0 &&
+        truncate(store->out.beside, status.st_size) != 0)
+        good = store_fault(store, error, "the file's end");
+    good = atomic_file_end(&store->out, good, error);
     store_free(store);
     return good;
 }
@@ -485,9 +435,7 @@ void store_abandon(struct store *store)
 {
     if (store == NULL)
         return;
-    bool opened = store->file >= 0;
     (void)store_close(store);
-    if (opened)
-        (void)unlink(store->partial);
+    (void)atomic_file_end(&store->out, false, NULL);
     store_free(store);
 }

@@ -1,7 +1,6 @@
 #include "results/timeline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <search.h>
@@ -9,14 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
-enum { BLOCK_BYTES = 1 << 18, EVENT_BYTES = 1 << 14 };
+#include "traces/atomic_file.h"
 
-static const char closing[] = "\n]}\n";
+enum { BLOCK_BYTES = 1 << 18, EVENT_BYTES = 1 << 14 };
 
 /* Processes; invoker i is PID_INVOKERS + i. */
 enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_INVOKERS = 10 };
@@ -50,8 +47,7 @@ struct flight {
 
 struct timeline {
     char *path;
-    int file;
-    off_t written;
+    struct atomic_file file;
     char *block;
     size_t used;
     bool events; /* there is one before */
@@ -74,23 +70,10 @@ struct timeline {
 
 static bool timeline_flush(struct timeline *timeline, struct error *error)
 {
-    memcpy(timeline->block + timeline->used, closing, sizeof closing - 1);
-    size_t left = timeline->used + sizeof closing - 1;
-    const char *at = timeline->block;
-    off_t place = timeline->written;
-    while (left > 0) {
-        const ssize_t count = pwrite(timeline->file, at, left, place);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return error_run(error, "%s: cannot be written: %s", timeline->path, strerror(errno));
-        at += count;
-        place += count;
-        left -= (size_t)count;
-    }
-    timeline->written += (off_t)timeline->used;
+    const bool good =
+        fwrite(timeline->block, 1, timeline->used, timeline->file.stream) == timeline->used;
     timeline->used = 0;
-    return true;
+    return good || error_run(error, "%s: cannot be written: %s", timeline->path, strerror(errno));
 }
 
 static bool emit(struct timeline *timeline, struct error *error, const char *format, ...)
@@ -565,13 +548,12 @@ static struct timeline *timeline_allocate(const char *path, const struct workloa
     if (timeline == NULL)
         return NULL;
     const uint32_t invokers = workload->cluster.invoker_count;
-    timeline->file = -1;
     timeline->workload = workload;
     timeline->next_tid = TID_LANES;
     timeline->last_number = UINT64_MAX;
     timeline->gpu_count = cluster_gpus(&workload->cluster, NULL);
     timeline->path = strdup(path);
-    timeline->block = malloc(BLOCK_BYTES + sizeof closing);
+    timeline->block = malloc(BLOCK_BYTES);
     timeline->first_gpu = calloc(invokers + 1, sizeof *timeline->first_gpu);
     timeline->places = calloc(timeline->gpu_count + invokers, sizeof *timeline->places);
     timeline->applications = calloc(workload->application_count, sizeof *timeline->applications);
@@ -583,8 +565,7 @@ static struct timeline *timeline_allocate(const char *path, const struct workloa
 static void timeline_free(struct timeline *timeline)
 {
     const struct workload *workload = timeline->workload;
-    if (timeline->file >= 0)
-        (void)close(timeline->file);
+    (void)atomic_file_end(&timeline->file, false, NULL);
     for (size_t i = 0; timeline->places != NULL &&
                        i < (size_t)timeline->gpu_count + workload->cluster.invoker_count;
          i++)
@@ -609,14 +590,8 @@ static void timeline_free(struct timeline *timeline)
 static bool timeline_open(struct timeline *timeline, const struct experiment *experiment,
                           struct error *error)
 {
-    struct stat status;
-    if (stat(timeline->path, &status) == 0 && !S_ISREG(status.st_mode))
-        return error_input(error, "%s: is not a regular file; name another for the timeline",
-                           timeline->path);
-    timeline->file = open(timeline->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (timeline->file < 0)
-        return error_input(error, "%s: cannot be created: %s; name a folder that can be written",
-                           timeline->path, strerror(errno));
+    if (!atomic_file_open(&timeline->file, timeline->path, error))
+        return false;
     char *name = quote(experiment->name), *policy = quote(experiment->policy_name);
     if (name != NULL && policy != NULL)
         timeline->used =
@@ -629,10 +604,6 @@ static bool timeline_open(struct timeline *timeline, const struct experiment *ex
     free(policy);
     if (timeline->used == 0 || timeline->used >= EVENT_BYTES)
         return error_run(error, "%s: the experiment's name is too long", timeline->path);
-    timeline->written = (off_t)timeline->used;
-    if (pwrite(timeline->file, timeline->block, timeline->used, 0) != timeline->written)
-        return error_run(error, "%s: cannot be written: %s", timeline->path, strerror(errno));
-    timeline->used = 0;
     return true;
 }
 
@@ -650,7 +621,7 @@ static bool timeline_begin(struct timeline *timeline, struct error *error)
     for (uint32_t q = 0; good && q < workload->queue_count; q++)
         good = name_thread(timeline, PID_QUEUES, TID_LANES + q, timeline->queue_names[q], error);
     timeline->next_tid = TID_LANES + workload->queue_count;
-    return good && timeline_flush(timeline, error);
+    return good;
 }
 
 struct timeline *timeline_create(const char *path, const struct experiment *experiment,
@@ -681,11 +652,15 @@ struct recorder timeline_recorder(struct timeline *timeline)
                              .timeline = add_sample};
 }
 
-bool timeline_close(struct timeline *timeline, struct error *error)
+bool timeline_close(struct timeline *timeline, bool good, struct error *error)
 {
     if (timeline == NULL)
-        return true;
-    const bool good = timeline_flush(timeline, error);
+        return good;
+    if (good) {
+        good = timeline_flush(timeline, error);
+        (void)fputs("\n]}\n", timeline->file.stream);
+    }
+    good = atomic_file_end(&timeline->file, good, error);
     timeline_free(timeline);
     return good;
 }

@@ -13,10 +13,8 @@
  * began. A flow leads from each request's arrival through the executions of its stages to its
  * finish. Times are microseconds with three decimals, so no nanosecond is lost.
  *
- * The file is written as the run goes. Whenever the program ends, by whatever signal, it is a whole
- * JSON object of what happened up to the last block: each block is written together with the
- * closing brackets, which the next one overwrites. Memory: what is in flight, the lanes, and one
- * bit for each container ever made.
+ * The file is written as the run goes and takes its name at the end (traces/atomic_file.h). Memory:
+ * what is in flight, the lanes, and one bit for each container ever made.
  */
 #ifndef ESGSIM_RESULTS_TIMELINE_H
 #define ESGSIM_RESULTS_TIMELINE_H
@@ -29,13 +27,16 @@
 
 struct timeline;
 
-/* Begins `path`, whatever was there before. The experiment must outlive the timeline. NULL:
- * ERROR_INPUT where it cannot be written or is no regular file, ERROR_RUN where memory is short. */
+/* Begins and locks `path`. The experiment must outlive the timeline. NULL: ERROR_INPUT where it
+ * cannot be written, ERROR_RUN where another process writes there or memory
+ * is short. */
 struct timeline *timeline_create(const char *path, const struct experiment *experiment,
                                  struct error *error);
 /* Takes every kind of row; valid until timeline_close. */
 struct recorder timeline_recorder(struct timeline *timeline);
-/* Writes what is left and frees. NULL is allowed. False: ERROR_RUN, the disk. */
-bool timeline_close(struct timeline *timeline, struct error *error);
+/* If the run is `good`, writes what is left and gives the file its name; else removes it. Frees the
+ * timeline, which may be NULL. Returns `good`, or false with ERROR_RUN where it could not be
+ * written. */
+bool timeline_close(struct timeline *timeline, bool good, struct error *error);
 
 #endif

@@ -1,4 +1,6 @@
 /* esgsim: finds the command, runs it, turns its error into an exit status. */
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
 #include "sim/version.h"
+#include "traces/atomic_file.h"
 
 static const struct command *const commands[] = {
     &command_run,    &command_sweep,     &command_merge,    &command_report, &command_plot,
@@ -118,46 +121,74 @@ static void locate_data(void)
     }
 }
 
+static bool program_run(int argc, char **argv, struct error *error)
+{
+    bool help = strcmp(argv[1], "help") == 0, quiet = false;
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("esgsim %s\n", version_number());
+        return true;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (help && argc == 2)) {
+        print_usage(stdout);
+        return true;
+    }
+    if (help) { /* esgsim help COMMAND */
+        argc--;
+        argv++;
+    }
+    const struct command *command = find_command(argv[1], error);
+    if (command == NULL)
+        return false;
+    const int count = take_common_options(argc - 1, argv + 1, &help, &quiet);
+    if (!help)
+        return command->run(count, argv + 1, quiet, error);
+    print_help(command);
+    return true;
+}
+
+/* Output that did not arrive is a failure, whatever the command said of itself. */
+static bool output_close(struct error *error)
+{
+    const bool failed = ferror(stdout) != 0;
+    errno = 0;
+    /* The reason of an earlier failure is lost, so fail once more. */
+    if (failed)
+        (void)putchar('\n');
+    const bool flushed = fflush(stdout) == 0;
+    int reason = errno;
+    const bool closed = fclose(stdout) == 0;
+    if (!failed && flushed && closed)
+        return true;
+    reason = reason != 0 ? reason : errno != 0 ? errno : EIO;
+    return error_run(error, "standard output cannot be written: %s", strerror(reason));
+}
+
+/* A results file must not become standard output where the caller has closed that. */
+static void keep_standard_streams(void)
+{
+    int descriptor;
+    do {
+        descriptor = open("/dev/null", O_RDONLY);
+    } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+    if (descriptor >= 0)
+        (void)close(descriptor);
+}
+
 int main(int argc, char **argv)
 {
     struct error error = {0};
-    /* A file that may grow no further is an error of the write, told as such. */
+    keep_standard_streams();
+    /* A file that may grow no further, and a pipe that nobody reads, are errors of the write. */
     (void)signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
     guard_install();
     locate_data();
     if (argc < 2) {
         print_usage(stderr);
         return 2;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_usage(stdout);
-        return 0;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("esgsim %s\n", version_number());
-        return 0;
-    }
-    bool help = strcmp(argv[1], "help") == 0, quiet = false;
-    if (help && argc == 2) {
-        print_usage(stdout);
-        return 0;
-    }
-    if (help) { /* esgsim help COMMAND */
-        argc--;
-        argv++;
-    }
-    const struct command *command = find_command(argv[1], &error);
-    if (command == NULL)
-        return report_error(&error);
-    int count = take_common_options(argc - 1, argv + 1, &help, &quiet);
-    if (help) {
-        print_help(command);
-        return 0;
-    }
-    bool ok = command->run(count, argv + 1, quiet, &error);
-    if (fflush(stdout) != 0 && ok) {
-        fprintf(stderr, "esgsim: standard output could not be written\n");
-        return 1;
-    }
+    bool ok = program_run(argc, argv, &error);
+    ok = output_close(ok ? &error : NULL) && ok;
+    atomic_file_remove_unfinished(); /* of a command that failed and did not end a file */
     return ok ? 0 : report_error(&error);
 }

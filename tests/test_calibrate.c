@@ -15,6 +15,7 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
+#include "traces/atomic_file.h"
 #include "traces/calibrate.h"
 #include "traces/json.h"
 
@@ -623,11 +624,16 @@ static void write_profile(const struct sample_set *set, int extend, const char *
 {
     struct calibration calibration;
     struct error error = {0};
+    struct atomic_file file;
     const struct profile_options options = {.extend_batch = extend};
     if (!calibration_run(set, NULL, NULL, &calibration, &error) ||
-        !calibration_write_profile(&calibration, &options, in_folder(name), &error) ||
-        !calibration_write_points(&calibration, in_folder("points.csv"), &error))
+        !atomic_file_open(&file, in_folder(name), &error) ||
+        !calibration_write_profile(&calibration, &options, file.stream, &error) ||
+        !atomic_file_end(&file, true, &error) ||
+        !atomic_file_open(&file, in_folder("points.csv"), &error))
         fail_msg("%s", error.message);
+    calibration_write_points(&calibration, file.stream);
+    assert_true(atomic_file_end(&file, true, &error));
     calibration_clear(&calibration);
 }
 
@@ -703,11 +709,14 @@ static void a_share_that_is_not_whole_in_the_unit_is_not_written(void **state)
     struct sample_set set = {0};
     struct calibration calibration;
     struct error error = {0};
+    struct atomic_file file;
     const struct profile_options options = {.unit = 3};
     (void)state;
     make_set(&set);
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
-    assert_true(calibration_write_profile(&calibration, &options, in_folder("three.json"), &error));
+    assert_true(atomic_file_open(&file, in_folder("three.json"), &error));
+    assert_true(calibration_write_profile(&calibration, &options, file.stream, &error));
+    assert_true(atomic_file_end(&file, true, &error));
     struct profile *profile = load(in_folder("three.json"));
     assert_int_equal(profile->functions[0].vgpu.count, 1); /* the whole GPU alone */
     assert_int_equal(profile->functions[0].vgpu.values[0], 3);

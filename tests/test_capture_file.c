@@ -15,6 +15,7 @@
 
 #include "results/capture.h"
 #include "results/hdf5_table.h"
+#include "traces/atomic_file.h"
 #include "traces/calibrate.h"
 
 /* Captures as the capture tool lays them out (traces/capture/layout.h), written here by hand: texts
@@ -390,6 +391,7 @@ static void a_capture_calibrates_and_its_profile_loads(void **state)
     struct sample_set set = {0};
     struct calibration calibration;
     struct error error = {0};
+    struct atomic_file file;
     const struct profile_options options = {.unit = 7};
     char profile_path[96];
     (void)state;
@@ -397,7 +399,9 @@ static void a_capture_calibrates_and_its_profile_loads(void **state)
     samples_reduce(&set);
     (void)snprintf(profile_path, sizeof profile_path, "%s.json", path);
     if (!calibration_run(&set, NULL, NULL, &calibration, &error) ||
-        !calibration_write_profile(&calibration, &options, profile_path, &error))
+        !atomic_file_open(&file, profile_path, &error) ||
+        !calibration_write_profile(&calibration, &options, file.stream, &error) ||
+        !atomic_file_end(&file, true, &error))
         fail_msg("%s", error.message);
     struct profile *profile = profile_load(profile_path, &error);
     if (profile == NULL) {

@@ -18,6 +18,7 @@
 #include "plots/plot.h"
 #include "sched/registry.h"
 #include "tests/fixture_results.h"
+#include "traces/atomic_file.h"
 #include "traces/calibrate.h"
 #include "traces/samples.h"
 
@@ -361,6 +362,7 @@ static const char *points_write(void)
     char table[600];
     struct sample_set set = {0};
     struct calibration calibration = {0};
+    struct atomic_file points;
     struct error error = {0};
     (void)snprintf(table, sizeof table, "%s/samples.csv", folder);
     (void)snprintf(path, sizeof path, "%s/points-of-a-fit.csv", folder);
@@ -377,8 +379,10 @@ static const char *points_write(void)
         fail_msg("%s", error.message);
     samples_reduce(&set);
     if (!calibration_run(&set, NULL, NULL, &calibration, &error) ||
-        !calibration_write_points(&calibration, path, &error))
+        !atomic_file_open(&points, path, &error))
         fail_msg("%s", error.message);
+    calibration_write_points(&calibration, points.stream);
+    assert_true(atomic_file_end(&points, true, &error));
     calibration_clear(&calibration);
     samples_clear(&set);
     return path;

@@ -303,21 +303,18 @@ static void check_all(const struct trace *trace)
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 struct watch {
-    const char *path;
+    const char *path, *older;
     uint64_t stop_after;
     size_t looked;
 };
 
-/* The file, looked at while the run goes on. */
+/* What the file's name leads to while the run goes on. */
 static bool look(void *context, uint64_t finished, uint64_t total)
 {
     struct watch *watch = context;
     (void)total;
     char *text = file_text(watch->path);
-    cJSON *root = cJSON_Parse(text);
-    assert_non_null(root);
-    assert_true(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, "traceEvents")) > 0);
-    cJSON_Delete(root);
+    assert_string_equal(text, watch->older);
     free(text);
     watch->looked++;
     return watch->stop_after == 0 || finished < watch->stop_after;
@@ -356,7 +353,7 @@ static bool run_traced(const char *json, const char *name, const char *path, str
         memset(log, 0, sizeof *log);
     const bool ok = simulation_run(experiment, policy, values, &both,
                                    watch != NULL ? &progress : NULL, result, error);
-    assert_true(timeline_close(timeline, NULL));
+    assert_int_equal(timeline_close(timeline, ok, NULL), ok);
     free(values);
     experiment_free(experiment);
     return ok;
@@ -469,27 +466,30 @@ static void random_worlds_are_told_whole(void **state)
     }
 }
 
-static void the_file_is_whole_json_while_the_run_goes_on_and_after_an_interruption(void **state)
+static void a_run_that_stops_leaves_the_older_timeline(void **state)
 {
     (void)state;
     char path[64], json[sizeof diamond + 64];
     folder_file(path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("an older timeline", file) >= 0);
+    assert_int_equal(fclose(file), 0);
     /* Long enough for a few looks at the file: one every 65,536 events. */
     static const char few[] = "\"requests\":800";
     const char *requests = strstr(diamond, few);
     assert_non_null(requests);
     (void)snprintf(json, sizeof json, "%.*s\"requests\":19000%s", (int)(requests - diamond),
                    diamond, requests + strlen(few));
-    struct watch watch = {.path = path, .stop_after = 8000};
+    struct watch watch = {.path = path, .older = "an older timeline", .stop_after = 8000};
     struct simulation_result result;
     struct error error = {0};
     assert_false(run_traced(json, "min-config", path, &watch, NULL, &result, &error));
     assert_non_null(strstr(error.message, "interrupted"));
     assert_true(watch.looked >= 1);
-    struct trace trace = trace_read(path);
-    check_all(&trace);
-    assert_true(check_flows(&trace) > 4000);
-    trace_free(&trace);
+    char *text = file_text(path);
+    assert_string_equal(text, "an older timeline");
+    free(text);
     unlink(path);
 }
 
@@ -544,7 +544,7 @@ static void what_cannot_be_written_is_refused_by_name(void **state)
 {
     (void)state;
     static struct log log;
-    static const char *const paths[] = {"/no/such/folder/t.json", "/tmp", "/dev/null"};
+    static const char *const paths[] = {"/no/such/folder/t.json", "/tmp"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct simulation_result result;
         struct error error = {0};
@@ -559,7 +559,7 @@ int main(void)
     const struct CMUnitTest timeline[] = {
         cmocka_unit_test(a_diamond_is_told_whole_under_planners_dispatchers_and_scalers),
         cmocka_unit_test(random_worlds_are_told_whole),
-        cmocka_unit_test(the_file_is_whole_json_while_the_run_goes_on_and_after_an_interruption),
+        cmocka_unit_test(a_run_that_stops_leaves_the_older_timeline),
         cmocka_unit_test(two_runs_leave_the_same_events),
         cmocka_unit_test(names_with_quotes_stay_json),
         cmocka_unit_test(what_cannot_be_written_is_refused_by_name),

@@ -1,5 +1,4 @@
 #include "traces/calibrate.h"
-#include "traces/atomic_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -175,17 +174,12 @@ static void print_point(FILE *out, const struct calibration *calibration,
                   surface_is_inner(surface->points, surface->count, i));
 }
 
-bool calibration_write_points(const struct calibration *calibration, const char *path,
-                              struct error *error)
+void calibration_write_points(const struct calibration *calibration, FILE *out)
 {
-    struct atomic_file file;
-    if (!atomic_file_open(&file, path, error))
-        return false;
     (void)fputs("function,predictor,batch,vcpu,share,unit,measured_ms,repeats,fit_ms,law_ms,"
                 "left_out_ms,residual,left_out_residual,inner\n",
-                file.stream);
+                out);
     for (size_t s = 0; s < calibration->surface_count; s++)
         for (size_t i = 0; i < calibration->surfaces[s].count; i++)
-            print_point(file.stream, calibration, &calibration->surfaces[s], i);
-    return atomic_file_end(&file, true, error);
+            print_point(out, calibration, &calibration->surfaces[s], i);
 }

@@ -57,14 +57,15 @@ struct profile_options {
     const struct profile *base; /* what the samples do not tell is taken from here; NULL: nowhere */
 };
 
-/* Writes the profile (traces/README.md) to `path`, whole or not at all. */
+/* Writes the profile (traces/README.md). False: ERROR_INPUT without latencies or with a base that
+ * does not fit, ERROR_RUN without memory. The caller checks the stream. */
 bool calibration_write_profile(const struct calibration *calibration,
-                               const struct profile_options *options, const char *path,
+                               const struct profile_options *options, FILE *out,
                                struct error *error);
 
-/* Measured points, fit, left-out prediction and residuals as CSV, one line a point. */
-bool calibration_write_points(const struct calibration *calibration, const char *path,
-                              struct error *error);
+/* Measured points, fit, left-out prediction and residuals as CSV, one line per point. The caller
+ * checks the stream. */
+void calibration_write_points(const struct calibration *calibration, FILE *out);
 
 /* Noise of a function: median over configurations of the repeats' deviation, else over
  * co-locations; NAN where nothing was repeated. */

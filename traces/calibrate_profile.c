@@ -8,7 +8,6 @@
 #include <cjson/cJSON.h>
 
 #include "traces/calibrate.h"
-#include "traces/atomic_file.h"
 
 /* The surfaces of one function: [first, end) of the calibration's. */
 struct span {
@@ -419,17 +418,8 @@ static void put_origin(const struct sample_set *set, cJSON *profile)
         put_text(derivation, "left_out", "%s", set->left_out);
 }
 
-static bool write_text(const char *path, const char *text, struct error *error)
-{
-    struct atomic_file file;
-    if (!atomic_file_open(&file, path, error))
-        return false;
-    (void)fprintf(file.stream, "%s\n", text);
-    return atomic_file_end(&file, true, error);
-}
-
 bool calibration_write_profile(const struct calibration *calibration,
-                               const struct profile_options *options, const char *path,
+                               const struct profile_options *options, FILE *out,
                                struct error *error)
 {
     const struct writer writer = {calibration, options,
@@ -453,8 +443,9 @@ bool calibration_write_profile(const struct calibration *calibration,
         put_interference(&writer, functions, profile);
     char *text = fine ? cJSON_Print(profile) : NULL;
     if (fine && text == NULL)
-        fine = error_run(error, "%s: out of memory", path);
-    fine = fine && write_text(path, text, error);
+        fine = error_run(error, "out of memory for the profile");
+    if (fine)
+        (void)fprintf(out, "%s\n", text);
     cJSON_free(text);
     cJSON_Delete(profile);
     return fine;

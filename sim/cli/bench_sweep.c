@@ -1,8 +1,10 @@
 /* How much of two workers' time a sweep of short runs turns into simulation. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -12,6 +14,7 @@
 
 #include "sim/cli/bench_runs.h"
 #include "sim/cli/campaign.h"
+#include "traces/unfinished.h"
 
 enum { RUNS = 1000 };
 
@@ -62,6 +65,8 @@ static bool sweep_time(const char *folder, uint64_t jobs, struct times *times, s
     if (pid == 0) {
         int nowhere = open("/dev/null", O_WRONLY);
         struct error fault = {0};
+        /* Its folder goes with the parent. */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         bool good = nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 &&
                     campaign_run(sweep, &options, &fault);
         _exit(good ? 0 : 1);
@@ -118,7 +123,6 @@ static bool bench_in(const char *folder, cJSON *result, struct error *error)
     bool good = sweep_write(path, error);
     for (int round = 0; round < BENCH_ROUNDS && good; round++)
         good = sweep_round(folder, &rounds, round, error);
-    (void)unlink(path);
     if (!good)
         return false;
     cJSON_AddNumberToObject(result, "sweep_efficiency_2_jobs", median(rounds.efficiency));
@@ -132,13 +136,8 @@ static bool bench_in(const char *folder, cJSON *result, struct error *error)
 
 bool bench_sweep(cJSON *result, struct error *error)
 {
-    const char *parent = getenv("TMPDIR");
-    char folder[256];
-    (void)snprintf(folder, sizeof folder, "%.200s/esgsim-bench-XXXXXX",
-                   parent != NULL && parent[0] != '\0' ? parent : "/tmp");
-    if (mkdtemp(folder) == NULL)
-        return error_run(error, "bench: %s cannot be created; set TMPDIR", folder);
-    bool good = bench_in(folder, result, error);
-    (void)rmdir(folder);
+    char *folder = temporary_folder_create("esgsim-bench", error);
+    const bool good = folder != NULL && bench_in(folder, result, error);
+    temporary_folder_remove(folder);
     return good;
 }

@@ -107,16 +107,13 @@ static const struct cli_option calibrate_table[] = {
     {.name = NULL},
 };
 
-/* Found out before minutes of fits, not after. */
 static bool check_outputs(const struct request *request, struct error *error)
 {
     for (size_t i = 0; i < request->file_count; i++)
         if (!cli_check_output("--out", request->out, "a table", request->files[i], error) ||
             !cli_check_output("--points", request->points, "a table", request->files[i], error))
             return false;
-    return cli_check_output("--out", request->out, "--points", request->points, error) &&
-           (request->out == NULL || atomic_file_check(request->out, error)) &&
-           (request->points == NULL || atomic_file_check(request->points, error));
+    return cli_check_output("--out", request->out, "--points", request->points, error);
 }
 
 static bool parse_arguments(int argc, char **argv, struct request *request, struct error *error)
@@ -184,15 +181,29 @@ static int profile_unit(const struct request *request, const struct sample_set *
     return HUNDREDTHS;
 }
 
-static bool write_files(const struct request *request, const struct calibration *calibration,
-                        const struct profile *base, struct error *error)
+/* Not begun where they are not asked for. */
+struct outputs {
+    struct atomic_file profile, points;
+};
+
+/* Before minutes of fits: what cannot be written is found out, and what is written is locked. */
+static bool outputs_open(const struct request *request, struct outputs *outputs,
+                         struct error *error)
+{
+    return (request->out == NULL || atomic_file_open(&outputs->profile, request->out, error)) &&
+           (request->points == NULL || atomic_file_open(&outputs->points, request->points, error));
+}
+
+static bool outputs_write(const struct request *request, struct outputs *outputs,
+                          const struct calibration *calibration, const struct profile *base,
+                          struct error *error)
 {
     const struct profile_options options = {profile_unit(request, calibration->set),
                                             (int)request->extend_batch, base};
-    return (request->points == NULL ||
-            calibration_write_points(calibration, request->points, error)) &&
-           (request->out == NULL ||
-            calibration_write_profile(calibration, &options, request->out, error));
+    if (request->points != NULL)
+        calibration_write_points(calibration, outputs->points.stream);
+    return request->out == NULL ||
+           calibration_write_profile(calibration, &options, outputs->profile.stream, error);
 }
 
 static bool print_calibration(const struct request *request, const struct calibration *calibration,
@@ -207,13 +218,17 @@ static bool run_files(const struct request *request, struct error *error)
 {
     struct sample_set set = {0};
     struct calibration calibration = {0};
+    struct outputs outputs = {0};
     struct profile *base = NULL;
     if (request->base != NULL && (base = profile_load(request->base, error)) == NULL)
         return false;
-    const bool fine = read_files(request, request->files, request->file_count, &set, error) &&
-                      calibrate(request, &set, &calibration, error) &&
-                      print_calibration(request, &calibration, error) &&
-                      write_files(request, &calibration, base, error);
+    bool fine = outputs_open(request, &outputs, error) &&
+                read_files(request, request->files, request->file_count, &set, error) &&
+                calibrate(request, &set, &calibration, error) &&
+                print_calibration(request, &calibration, error) &&
+                outputs_write(request, &outputs, &calibration, base, error);
+    fine = atomic_file_end(&outputs.points, fine, error);
+    fine = atomic_file_end(&outputs.profile, fine, error);
     calibration_clear(&calibration);
     samples_clear(&set);
     profile_free(base);

@@ -8,6 +8,7 @@
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
 #include "sim/cli/cli.h"
+#include "traces/atomic_file.h"
 #include "workloads/document.h"
 
 enum { ONLY_MOST = 64 };
@@ -121,7 +122,9 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     options.file = argv[1];
     struct figure_list list = {
         .folder = options.folder, .only = options.only, .only_count = options.only_count};
-    bool good = figures_write(&options, &list, error);
+    struct atomic_file lock = {0};
+    bool good = atomic_file_hold_folder(&lock, options.folder, error) &&
+                figures_write(&options, &list, error);
     for (size_t i = 0; good && !quiet && i < list.note_count; i++)
         (void)fprintf(stderr, "%s\n", list.notes[i]);
     if (good && list.count == 0)
@@ -133,7 +136,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     for (size_t i = 0; good && i < list.count; i++)
         printf("%s\n", list.figures[i].picture);
     figure_list_clear(&list);
-    return good;
+    return atomic_file_end(&lock, good, error);
 }
 
 const struct command command_plot = {

@@ -116,30 +116,40 @@ static bool print(const struct options *options, const struct subject *subject, 
     return print_html(options, subject->report, subject->reference, out, error);
 }
 
-/* To the file of --out, which is whole or not there, or to standard output. */
-static bool write_report(const struct options *options, const struct subject *subject,
-                         struct error *error)
+/* To the file of --out, or to standard output. */
+static bool print_to(const struct options *options, const struct subject *subject, FILE *out,
+                     struct error *error)
 {
-    struct atomic_file file;
-    if (options->out == NULL)
-        return print(options, subject, stdout, error);
-    if (!atomic_file_open(&file, options->out, error))
-        return false;
     struct error fault = {0};
-    const bool printed = print(options, subject, file.stream, &fault);
-    if (!printed && ferror(file.stream))
+    const bool printed = print(options, subject, out, &fault);
+    if (!printed && out != stdout && ferror(out))
         (void)error_run(error, "%s: %s", options->out, fault.message);
     else if (!printed && error != NULL)
         *error = fault;
-    return atomic_file_end(&file, printed, error);
+    return printed;
 }
 
-static bool run_against(const struct options *options, struct error *error)
+static bool run_against(const struct options *options, FILE *out, struct error *error)
 {
     struct against *against = against_load(options->file, options->against, error);
     const struct subject subject = {.against = against};
-    const bool good = against != NULL && write_report(options, &subject, error);
+    const bool good = against != NULL && print_to(options, &subject, out, error);
     against_free(against);
+    return good;
+}
+
+static bool run_report(const struct options *options, FILE *out, struct error *error)
+{
+    struct reference *reference = NULL;
+    if (options->paper != NULL && (reference = reference_load(options->paper, error)) == NULL)
+        return false;
+    struct results *results = results_load(options->file, error);
+    struct report *report = results == NULL ? NULL : report_build(results, error);
+    const struct subject subject = {.report = report, .reference = reference};
+    const bool good = report != NULL && print_to(options, &subject, out, error);
+    report_free(report);
+    results_free(results);
+    reference_free(reference);
     return good;
 }
 
@@ -157,19 +167,13 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     if (options.against != NULL && (options.paper != NULL || options.command != NULL))
         return cli_usage_error(&command_report, "--against goes with --format and --out alone",
                                error);
-    if (options.against != NULL)
-        return run_against(&options, error);
-    struct reference *reference = NULL;
-    if (options.paper != NULL && (reference = reference_load(options.paper, error)) == NULL)
+    struct atomic_file file = {0};
+    if (options.out != NULL && !atomic_file_open(&file, options.out, error))
         return false;
-    struct results *results = results_load(options.file, error);
-    struct report *report = results == NULL ? NULL : report_build(results, error);
-    const struct subject subject = {.report = report, .reference = reference};
-    bool good = report != NULL && write_report(&options, &subject, error);
-    report_free(report);
-    results_free(results);
-    reference_free(reference);
-    return good;
+    FILE *out = options.out != NULL ? file.stream : stdout;
+    const bool good = options.against != NULL ? run_against(&options, out, error)
+                                              : run_report(&options, out, error);
+    return atomic_file_end(&file, good, error);
 }
 
 const struct command command_report = {

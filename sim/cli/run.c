@@ -235,21 +235,15 @@ static bool sinks_open(const struct run_options *options, const struct experimen
     return sinks->timeline != NULL;
 }
 
-/* What a run that failed or was interrupted has left: no results, and its timeline up to there. */
-static bool sinks_close(struct sinks *sinks, bool simulated, struct error *error)
+/* A run that failed leaves neither file. */
+static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
 {
-    struct error late = {0};
-    bool ok = simulated;
     rehearsal_destroy(sinks->rehearsal);
-    if (sinks->store != NULL && simulated)
-        ok = store_finish(sinks->store, error);
+    if (sinks->store != NULL && good)
+        good = store_finish(sinks->store, error);
     else
         store_abandon(sinks->store);
-    if (timeline_close(sinks->timeline, &late))
-        return ok;
-    if (ok)
-        *error = late;
-    return false;
+    return timeline_close(sinks->timeline, good, error);
 }
 
 static bool run_experiment(const struct run_options *options, const struct experiment *experiment,
