@@ -59,6 +59,8 @@ for set in "$@"; do
         need slurmd slurm-slurmd slurm-llnl - has_daemon slurmd
         need slurm-client slurm slurm-llnl - has_command sbatch
         need munge munge munge - has_daemon munged
+        need librsvg2-bin librsvg2-tools librsvg librsvg has_command rsvg-convert
+        need poppler-utils poppler-utils poppler poppler has_command pdfinfo
         ;;
     lint)
         need clang-tidy clang-tools-extra clang llvm has_command clang-tidy
