@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 SUITE_SECONDS=${SUITE_SECONDS:-600}
-SCRIPTS="capture slurm scale commands figures against release leaks headers derive manual install documents"
+SCRIPTS="capture first_run slurm scale commands figures against release leaks headers derive manual install documents"
 
 # One suite: its output to LOGS/NAME.log, its exit status to LOGS/NAME.status.
 if [ "$1" = --one ]; then
