@@ -161,9 +161,10 @@ derive: $(BUILD)/derive-profiles ## derive traces/profiles/*.json again from the
 deps: ## install what is missing, with the system's package manager
 	@sh .ci/deps.sh build plots test lint
 
-.PHONY: deps-build deps-test deps-lint deps-fuzz
-deps-build:
-	@sh .ci/deps.sh build
+# One call a target: two package managers at once would fight for the lock.
+.PHONY: deps-reproduce deps-test deps-lint deps-fuzz
+deps-reproduce:
+	@sh .ci/deps.sh build $(if $(filter none,$(FIGURES)),,plots)
 deps-test:
 	@sh .ci/deps.sh build plots test
 deps-lint:
@@ -188,7 +189,7 @@ CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture device lane exe
                   executor_weights executor_memory executor_convolution executor_run stopwatch measure_device \
                   self_test kernels replay replay_device)
 JPEG     := $(if $(wildcard /usr/include/jpeglib.h),-DHAVE_JPEG)
-JPEG_LIB := $(if $(JPEG),$(or $(wildcard /usr/lib/$(shell $(CC) -dumpmachine)/libjpeg.a),-ljpeg))
+JPEG_LIB := $(if $(JPEG),$(or $(wildcard /usr/lib/$(shell $(CC) -dumpmachine 2>/dev/null)/libjpeg.a),-ljpeg))
 
 $(CAPTURE_CORE) $(CAPTURE_OBJ): DEFINES := -isystem $(CUDA)/include $(JPEG) -pthread
 $(BUILD)/traces/capture/capture.o: DEFINES += -DESGSIM_VERSION='"$(VERSION)"' \
@@ -248,7 +249,7 @@ $(STAND_IN)/libcuda.so.1: $(STAND_IN_OBJ)
 
 .PHONY: test-capture capture-suite
 test-capture: capture-toolkit ## run the capture tool on a stand-in for the GPU (needs the CUDA toolkit)
-	@$(MAKE) all capture-suite
+	@$(MAKE) all $(PLUGINS) capture-suite
 	@BUILD=$(BUILD) SAN_BUILD=$(SAN_BUILD) sh tests/capture.sh
 
 # Of `make test`, where the toolkit is; elsewhere the suite says that it is skipped.
@@ -264,13 +265,11 @@ PUBLISHED := $(wildcard results/paper/esg-hpdc24.json)
 FIGURES   ?= $(dir $(RESULTS))figures
 PAGE      ?= $(RESULTS:.h5=.html)
 
-# Without gnuplot there are tables all the same.
-.PHONY: deps-plots
-deps-plots:
-	@sh .ci/deps.sh plots || echo 'deps: without gnuplot there will be no figures'
-
+# FIGURES=none: tables alone, for a machine without gnuplot.
 .PHONY: reproduce
-reproduce: deps-build deps-plots ## install, build, run the paper's experiments, print tables, draw figures
+reproduce: deps-reproduce ## install, build, run the paper's experiments, print tables, draw figures
+	@test '$(FIGURES)' = none || command -v gnuplot >/dev/null 2>&1 || { echo "reproduce: there is no" \
+	  "gnuplot, which draws the figures; install it, or run: make reproduce FIGURES=none" >&2; exit 1; }
 	@start=$$(date +%s); set -e; \
 	$(MAKE) all; \
 	built=$$(date +%s); \
@@ -282,7 +281,7 @@ reproduce: deps-build deps-plots ## install, build, run the paper's experiments,
 	$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %) --format html --out $(PAGE) \
 	  --command 'esgsim sweep $(SWEEP) --out $(RESULTS)'; \
 	figures=; \
-	if command -v gnuplot >/dev/null 2>&1; then \
+	if [ '$(FIGURES)' != none ]; then \
 	  echo "$(BUILD)/esgsim plot $(RESULTS) --out $(FIGURES)"; \
 	  $(BUILD)/esgsim plot $(RESULTS) --out $(FIGURES) >/dev/null; \
 	  figures=", figures in $(FIGURES)"; \
@@ -308,13 +307,13 @@ suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS) \
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
-	@$(MAKE) all capture-suite
+	@$(MAKE) all $(PLUGINS) capture-suite
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
 check: deps-lint ## all tests, static analysis and formatting
-	@$(MAKE) all capture-suite lint-findings
+	@$(MAKE) all $(PLUGINS) capture-suite lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Installs what is missing of the named sets (build plots test lint fuzz) with the system's package
-# manager. Touches neither network nor packages when everything is there.
+# manager, all in one transaction. Touches neither network nor packages when everything is there.
+#
+# DEPS_WAIT: the seconds to wait for somebody else's apt-get to end; 300 where it is not set.
 set -eu
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
@@ -59,6 +61,8 @@ for set in "$@"; do
         need slurmd slurm-slurmd slurm-llnl - has_daemon slurmd
         need slurm-client slurm slurm-llnl - has_command sbatch
         need munge munge munge - has_daemon munged
+        need librsvg2-bin librsvg2-tools librsvg librsvg has_command rsvg-convert
+        need poppler-utils poppler-utils poppler poppler has_command pdfinfo
         ;;
     lint)
         need clang-tidy clang-tools-extra clang llvm has_command clang-tidy
@@ -83,39 +87,48 @@ if [ -z "$missing" ]; then
     exit 0
 fi
 
+stop() { # stop REASON: one line, and what is to be installed by hand
+    echo "deps: $1; install by hand and try again: $missing" >&2
+    exit 1
+}
+
 echo "deps ($*): will install: $missing"
+patience=${DEPS_WAIT:-300}
 case $manager in
-apt) command="apt-get install -y -q --no-install-recommends $missing" ;;
+apt) command="apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=$patience $missing" ;;
 dnf) command="dnf install -y $missing" ;;
 pacman) command="pacman -S --needed --noconfirm $missing" ;;
 brew) command="brew install $missing" ;;
-none)
-    echo "deps: no apt-get, dnf, pacman or brew here: install these by hand" >&2
-    exit 1
-    ;;
+none) stop "no apt-get, dnf, pacman or brew here" ;;
 esac
 
 become=""
 if [ "$manager" != brew ] && [ "$(id -u)" -ne 0 ]; then
-    if ! has_command sudo; then
-        [ "$manager" != apt ] || command="apt-get update && $command"
-        echo "deps: neither root nor sudo: have an administrator run: $command" >&2
-        exit 1
-    fi
+    has_command sudo || stop "neither root nor sudo, so $manager cannot be used"
     become=sudo
 fi
+
+# Another apt-get may hold the lock of the package lists, for which apt-get itself does not wait.
+lists_update() {
+    said=$(mktemp)
+    begun=$(date +%s)
+    until $become apt-get update -qq 2>"$said"; do
+        if ! grep -q 'lock' "$said" || [ $(($(date +%s) - begun)) -ge "$patience" ]; then
+            # Stale lists are worth a warning, not a failure: the packages may be cached.
+            echo "deps: apt-get update failed ($(head -n 1 "$said")); going on with the lists at hand" >&2
+            break
+        fi
+        sleep 2
+    done
+    rm -f "$said"
+}
 
 if [ "$manager" = apt ]; then
     # Named on the command line, since sudo drops the environment.
     command="env DEBIAN_FRONTEND=noninteractive $command"
-    # Stale package lists are worth a warning, not a failure: the packages may be cached.
-    $become apt-get update -qq || echo "deps: apt-get update failed; trying with the lists at hand" >&2
+    lists_update
 fi
 echo "deps: ${become:+$become }$command"
 # The words of $command are the arguments.
 # shellcheck disable=SC2086
-$become $command || {
-    echo "deps: the installation failed, for the reason above: without network or package" \
-        "sources, install by hand: $missing" >&2
-    exit 1
-}
+$become $command || stop "the installation failed, for the reason above"

@@ -13,11 +13,11 @@ do for [p=1:panels] { titles[p] = ""; axes[p] = ""; ends[p] = 0; labelled[p] = 0
 do for [r=1:rows] { names[r] = "" }
 do for [k=1:parts] { part_names[k] = ""; paints[k] = 0 }
 longest = 0
-take(p, r, k) = (titles[p] = "".strcol("panel_title"), axes[p] = "".strcol("axis"), names[r] = "".strcol("contender"), \
+take(p, r, k) = (titles[p] = cell("panel_title"), axes[p] = cell("axis"), names[r] = cell("contender"), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, \
-    used[p] = k > used[p] ? k : used[p], part_names[k] = "".strcol("part_title"), paints[k] = int(column("colour")), \
+    used[p] = k > used[p] ? k : used[p], part_names[k] = cell("part_title"), paints[k] = int(column("colour")), \
     ends[p] = column("to") > ends[p] ? column("to") : ends[p], \
-    labelled[p] = strlen(strcol("label")) > labelled[p] ? strlen(strcol("label")) : labelled[p], 0)
+    labelled[p] = strlen(cell("label")) > labelled[p] ? strlen(cell("label")) : labelled[p], 0)
 stats data using (take(int(column("panel")), int(column("row")), int(column("part")))) nooutput
 
 width = 1200.0; left = 20.0 + 6.9 * longest; right = 24.0; between = 30.0
@@ -59,7 +59,7 @@ do for [p=1:panels] {
     }
     plot for [k=1:used[p]] data using (here(k, column("to"))):(column("row")):(column("from")):(column("to")):(column("row") - 0.36):(column("row") + 0.36) \
              with boxxyerror lc rgb paints[k] notitle, \
-         data using (int(column("panel")) == p ? column("to") : NaN):(column("row")):(strcol("label")) \
+         data using (int(column("panel")) == p ? column("to") : NaN):(column("row")):(cell("label")) \
              with labels left offset 0.4, 0 font size(10.5) tc rgb ink notitle
     eval(once); eval(unrow_labels)
     if (p == 1) { do for [k=1:parts] { unset object k; unset label k + 10 } }

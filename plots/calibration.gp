@@ -8,14 +8,14 @@ heading = "Fit of the latency model"
 optional_caption = 1
 load folder."common.gp"
 
-stats data using (column(0) == 0 ? (subject = "".strcol("subject"), 0) : 0) nooutput
+stats data using (column(0) == 0 ? (subject = cell("subject"), 0) : 0) nooutput
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
 error_of(name) = 100 * (number(name) - column("measured_ms")) / column("measured_ms")
 array names[200]; count = 0; longest = 8
 known(n) = sum [i=1:count] (names[i] eq n ? 1 : 0)
 take(n) = known(n) > 0 || count == 200 ? 0 : (count = count + 1, names[count] = n, \
     longest = strlen(n) > longest ? strlen(n) : longest, 0)
-stats data using (take("".strcol("function"))) nooutput
+stats data using (take(cell("function"))) nooutput
 low = 1e300; high = -1e300
 reach(v) = (low = v < low ? v : low, high = v > high ? v : high, 0)
 stats data using (reach(column("measured_ms"))) nooutput
@@ -47,7 +47,7 @@ set xrange [from:to]
 eval(log_ticks)
 set format x "%g"
 set xlabel "measured (ms, logarithmic)" offset 0, xlabel_shift
-in(n, v) = strcol("function") eq names[n] ? v : NaN
+in(n, v) = cell("function") eq names[n] ? v : NaN
 colour(n) = word(colours, 1 + (n - 1) % 8)
 marker(n) = int(word(markers, 1 + (n - 1) % 13))
 do for [p=1:panels] {

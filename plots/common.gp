@@ -19,20 +19,26 @@ set minussign
 
 ink = "#222222"; faint = "#d8d8d8"; middle = "#767676"
 
+# A text of the CSV. An apostrophe at its beginning is not part of it: it keeps spreadsheets from
+# taking the text for a formula.
+cell(name) = (raw = "".strcol(name), raw[1:1] eq "'" ? raw[2:] : raw)
+
 # What the figure is of and its caption stand in the first row. (strcol() of an empty last field
 # would yield that of an earlier row.)
 caption = ""; subject = ""
 if (!exists("optional_caption")) {
-    stats data using (column(0) == 0 ? (subject = "".strcol("subject"), caption = "".strcol("caption"), 0) : 0) nooutput
+    stats data using (column(0) == 0 ? (subject = cell("subject"), caption = cell("caption"), 0) : 0) nooutput
     if (subject eq "-") { subject = "" }
 }
 
-# Text in lines of at most `limit` characters.
+# Text in lines of at most `limit` characters. (Words taken by `for [w in text]` lose their
+# apostrophes.)
 wrapped = ""; wrapped_lines = 0
-wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; do for [w in text] { \
+wrap = 'line = ""; wrapped = ""; wrapped_lines = 1; rest = text." "; while (strlen(rest) > 0) { \
+    w = rest[:strstrt(rest, " ") - 1]; rest = rest[strstrt(rest, " ") + 1:]; \
     if (strlen(line) + strlen(w) + 1 > limit) \
         {wrapped = wrapped.line."\n"; line = w; wrapped_lines = wrapped_lines + 1} \
-    else {line = line.(strlen(line) > 0 ? " " : "").w} }; wrapped = wrapped.line'
+    else {line = line.(strlen(line) > 0 && strlen(w) > 0 ? " " : "").w} }; wrapped = wrapped.line'
 
 # Names of rows 1 to `rows`, left of the panel: a tick's label would be read as a format, and be cut.
 row_labels = 'do for [r=1:rows] { set label 1000 + r "".names[r] at graph 0, first r right offset -0.8, 0 front tc rgb ink }'
@@ -53,7 +59,8 @@ begin = 'text = heading.(strlen(subject) > 0 ? ": ".subject : ""); limit = int(w
 # After the first plot, lest later panels repeat the labels.
 once = 'unset label 1; unset label 2'
 
-extension = strlen(out) > 4 ? out[strlen(out) - 3:] : ""
+# `format` names the picture's format where the name of `out` does not.
+extension = exists("format") ? ".".format : strlen(out) > 4 ? out[strlen(out) - 3:] : ""
 # A font of so many pixels: terminals on cairo count in points.
 size(pixels) = sprintf(",%g", extension eq ".svg" ? pixels : 0.75 * pixels)
 # What the terminals do not agree on: the size of a point, the length of a dash of our own, and how

@@ -15,7 +15,7 @@ do for [r=1:rows] { names[r] = "" }
 number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
 half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
 longest = 0
-take(p, r) = (titles[p] = "".strcol("panel_title"), axes[p] = "".strcol("axis"), names[r] = "".strcol("contender"), \
+take(p, r) = (titles[p] = cell("panel_title"), axes[p] = cell("axis"), names[r] = cell("contender"), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("row")))) nooutput
 if (!exists("use_bound")) { use_bound = 0 }
@@ -93,7 +93,7 @@ do for [p=1:panels] {
         set arrow 1 from bounds[p], graph 0 to bounds[p], graph 1 nohead lc rgb ink dt (6 * dash, 4 * dash) lw 1.2
     }
     plot data using (here(number("value"))):(column("row")):(half("half_width")):(column("colour")) \
-             with xerrorbars ps 0 lw 1.6 lc rgb variable, \
+             with xerrorbars pt -1 lw 1.6 lc rgb variable, \
          data using (here(place(number("value")))):(column("row")):(column("point")):(column("colour")) \
              with points pt variable ps 0.9 * mark lc rgb variable
     eval(once); eval(unrow_labels)

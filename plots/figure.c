@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/csv.h"
 #include "results/utf8.h"
 
 enum { NAME_LENGTH = 80 };
@@ -151,18 +152,21 @@ static void cell_begin(struct sheet *sheet)
     sheet->first_cell = false;
 }
 
-/* gnuplot takes a comma for the end of a field even between quotation marks, so there is none: one
- * between digits becomes a narrow blank, as thousands are written elsewhere, any other the low
- * quotation mark that looks like it.
- */
+/* What gnuplot would take apart is written otherwise (see figure.h). It reads a comma as the end of
+ * a field and a quotation mark as its edge wherever they are, and a backslash as the first of two
+ * characters. */
 static void text_write(FILE *out, char before, char character, char after)
 {
     if (character == ',' && isdigit((unsigned char)before) && isdigit((unsigned char)after))
         (void)fputs("\u202F", out);
     else if (character == ',')
         (void)fputs("\u201A", out);
+    else if (character == '"')
+        (void)fputs("\u201D", out);
+    else if (character == '\\')
+        (void)fputs("\\\\", out);
     else
-        (void)fputc(character == '"' || (unsigned char)character < 0x20 ? ' ' : character, out);
+        (void)fputc((unsigned char)character < 0x20 ? ' ' : character, out);
 }
 
 void sheet_text_cut(struct sheet *sheet, const char *text, size_t limit)
@@ -174,6 +178,8 @@ void sheet_text_cut(struct sheet *sheet, const char *text, size_t limit)
         c += utf8_sequence(c) == 0 ? 1 : utf8_sequence(c);
     const bool cut = characters > limit;
     cell_begin(sheet);
+    if (csv_is_formula(text))
+        (void)fputc('\'', sheet->out);
     characters = 0;
     for (const char *c = text; *c != '\0';) {
         const size_t length = utf8_sequence(c);

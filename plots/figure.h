@@ -5,9 +5,14 @@
  * The CSV stays beside the picture, so a figure can be drawn again, or otherwise, by hand.
  *
  * A CSV has a header line; its last columns, `subject` and `caption`, are filled in the first row
- * alone. Texts have no quotation marks, line breaks (both become blanks) or commas (U+201A, which
- * looks the same; in numbers narrow blanks), so that every reader of CSV agrees on them; a number
- * that does not exist is an empty field.
+ * alone. A number that does not exist is an empty field. So that every reader of CSV agrees on the
+ * texts, some of their characters are written otherwise:
+ *
+ *   quotation mark       U+201D, which looks the same
+ *   comma                U+201A, which looks the same; between digits a narrow blank
+ *   backslash            two, of which gnuplot shows one
+ *   control character    a blank
+ *   a formula's start    an apostrophe before it (results/csv.h), which plots/common.gp takes away
  */
 #ifndef ESGSIM_PLOTS_FIGURE_H
 #define ESGSIM_PLOTS_FIGURE_H

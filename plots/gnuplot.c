@@ -2,16 +2,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "traces/json.h"
+#include "traces/atomic_file.h"
 
-enum { SAID_LENGTH = 600 };
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* Exit statuses of a child that did not become gnuplot, as shells have them. */
+enum { SAID_LENGTH = 600, NOT_RUN = 126, NOT_THERE = 127 };
 
 static bool missing(struct error *error)
 {
@@ -19,62 +24,91 @@ static bool missing(struct error *error)
                             "apt-get install gnuplot-nox) or run `make deps`");
 }
 
-/* The environment, less what would change a picture: its language and the user's own settings. */
+/* The environment, less what would change a picture: language, time zone and the user's own
+ * settings. */
 static char **environment_create(void)
 {
+    static const char *const left_out[] = {"LC_", "LANG", "TZ=", "GNUPLOT_", "GNUTERM="};
     size_t count = 0;
     while (environ[count] != NULL)
         count++;
-    char **plain = calloc(count + 2, sizeof *plain);
+    char **plain = calloc(count + 3, sizeof *plain);
     size_t kept = 0;
-    for (size_t i = 0; plain != NULL && i < count; i++)
-        if (strncmp(environ[i], "LC_", 3) != 0 && strncmp(environ[i], "LANG", 4) != 0 &&
-            strncmp(environ[i], "GNUPLOT_", 8) != 0 && strncmp(environ[i], "GNUTERM=", 8) != 0)
+    for (size_t i = 0; plain != NULL && i < count; i++) {
+        bool keep = true;
+        for (size_t l = 0; l < COUNT(left_out); l++)
+            keep = keep && strncmp(environ[i], left_out[l], strlen(left_out[l])) != 0;
+        if (keep)
             plain[kept++] = environ[i];
-    if (plain != NULL)
-        plain[kept] = (char *)"LC_ALL=C.UTF-8";
+    }
+    if (plain != NULL) {
+        plain[kept++] = (char *)"LC_ALL=C.UTF-8";
+        plain[kept] = (char *)"TZ=UTC0";
+    }
     return plain;
 }
 
-/* Runs it to its end; what it says, on either stream, into `said`. The exit status, 127 where there
- * is no gnuplot, −1 where it could not be run. */
+/* Becomes gnuplot: nothing to read, both streams into `said`. It ends when esgsim does. */
+static _Noreturn void child_run(char *const arguments[], char **plain, int said, pid_t parent)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int nothing = open("/dev/null", O_RDONLY);
+    if (getppid() != parent || nothing < 0 || dup2(nothing, 0) < 0 || dup2(said, 1) < 0 ||
+        dup2(said, 2) < 0)
+        _exit(NOT_RUN);
+    environ = plain;
+    (void)execvp("gnuplot", arguments);
+    const int reason = errno;
+    (void)dprintf(2, "it cannot be run: %s\n", strerror(reason));
+    _exit(reason == ENOENT ? NOT_THERE : NOT_RUN);
+}
+
+/* Reads to the end of `from` and closes it. Keeps the start of what matters: a plot whose values
+ * are all missing is drawn without them, so gnuplot's warning of it does not. */
+static void said_read(int from, char said[SAID_LENGTH])
+{
+    FILE *stream = fdopen(from, "r");
+    char *line = NULL;
+    size_t room = 0, used = 0;
+    said[0] = '\0';
+    if (stream == NULL) {
+        (void)close(from);
+        return;
+    }
+    while (getline(&line, &room, stream) > 0)
+        if (strspn(line, " \r\n") < strlen(line) &&
+            strstr(line, "warning: Skipping data file with no valid points") == NULL &&
+            used < SAID_LENGTH - 1) {
+            const int length = snprintf(said + used, SAID_LENGTH - used, "%s", line);
+            used += length > 0 ? (size_t)length : 0;
+        }
+    free(line);
+    (void)fclose(stream);
+}
+
+/* Runs it to its end. What it says, on either stream, goes into `said`. Returns the exit status,
+ * NOT_THERE where there is no gnuplot, NOT_RUN where it could not be run or was killed. */
 static int gnuplot_run(char *const arguments[], char said[SAID_LENGTH])
 {
     int ends[2];
-    pid_t child = -1;
-    size_t used = 0;
     said[0] = '\0';
     char **plain = environment_create();
     if (plain == NULL || pipe2(ends, O_CLOEXEC) != 0) {
         free(plain);
-        return -1;
+        return NOT_RUN;
     }
-    posix_spawn_file_actions_t actions;
-    bool good = posix_spawn_file_actions_init(&actions) == 0;
-    good = good && posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
-           posix_spawn_file_actions_adddup2(&actions, ends[1], 1) == 0 &&
-           posix_spawn_file_actions_adddup2(&actions, ends[1], 2) == 0;
-    int status = good ? posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, plain) : -1;
-    (void)posix_spawn_file_actions_destroy(&actions);
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child == 0)
+        child_run(arguments, plain, ends[1], parent);
     free(plain);
     (void)close(ends[1]);
-    char block[256];
-    ssize_t got = 0;
-    while (status == 0 && ((got = read(ends[0], block, sizeof block)) > 0 || errno == EINTR)) {
-        size_t room = SAID_LENGTH - 1 - used;
-        size_t taken = got > 0 && (size_t)got < room ? (size_t)got : got > 0 ? room : 0;
-        memcpy(said + used, block, taken);
-        used += taken;
-        said[used] = '\0';
-        errno = 0;
-    }
-    (void)close(ends[0]);
-    if (status != 0)
-        return status == ENOENT ? 127 : -1;
-    while (waitpid(child, &status, 0) < 0)
+    said_read(ends[0], said);
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+            return NOT_RUN;
+    return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : NOT_RUN;
 }
 
 bool gnuplot_check(struct error *error)
@@ -102,19 +136,19 @@ static char *assignment(const char *name, const char *value)
     return text;
 }
 
-static bool ends_with(const char *text, const char *ending)
+/* Takes out every stretch that begins with `from` and ends with `to`. */
+static void cut_all(char *text, const char *from, const char *to)
 {
-    size_t length = strlen(text);
-    return length >= strlen(ending) && strcmp(text + length - strlen(ending), ending) == 0;
-}
-
-/* Removes everything from `from` to the end of `to`, where both are found. */
-static void cut_between(char *text, const char *from, const char *to)
-{
-    char *start = strstr(text, from);
-    char *end = start == NULL ? NULL : strstr(start, to);
-    if (end != NULL)
-        memmove(start, end + strlen(to), strlen(end + strlen(to)) + 1);
+    char *into = text;
+    for (const char *start = strstr(text, from); start != NULL; start = strstr(text, from)) {
+        const char *end = strstr(start, to);
+        if (end == NULL)
+            break;
+        memmove(into, text, (size_t)(start - text));
+        into += start - text;
+        text = (char *)end + strlen(to);
+    }
+    memmove(into, text, strlen(text) + 1);
 }
 
 /* Takes out groups that draw nothing, of which gnuplot writes one for each change of style. */
@@ -134,75 +168,146 @@ static void empty_groups_remove(char *text)
     *to = '\0';
 }
 
-static bool svg_clean(const char *path, struct error *error)
+/* Browsers show a title as a tooltip; gnuplot's are expressions of the script. */
+static size_t svg_clean(char *text, size_t size)
 {
-    size_t size = 0;
-    char *text = json_read_text(path, &size, error); /* any text file */
-    if (text == NULL)
-        return false;
-    cut_between(text, "<title>", "</title>\n");
-    cut_between(text, "<desc>", "</desc>\n");
+    (void)size;
+    cut_all(text, "<title>", "</title>");
+    cut_all(text, "<desc>", "</desc>");
     empty_groups_remove(text);
-    FILE *out = fopen(path, "w");
-    bool good = out != NULL && fputs(text, out) >= 0;
-    good = out != NULL && fclose(out) == 0 && good;
-    free(text);
-    return good || error_run(error, "%s: cannot be written: %s", path, strerror(errno));
+    return strlen(text);
 }
 
-/* Dates become zeros and the library's name blanks, in place: offsets into a PDF stay what they
- * are. */
-static bool pdf_clean(const char *path, struct error *error)
+/* The end of a string of a PDF, where its closing bracket is; NULL where there is none. Pairs of
+ * brackets within it belong to it. */
+static char *pdf_string_end(char *at, const char *end)
 {
-    static const struct {
-        const char *key;
-        char fill;
-    } marks[] = {{"/CreationDate (D:", '0'}, {"/ModDate (D:", '0'}, {"/Producer (", ' '}};
-    FILE *file = fopen(path, "r+");
-    char *bytes = NULL;
+    for (int depth = 1; at < end; at++) {
+        if (*at == '\\')
+            at++;
+        else if (*at == '(')
+            depth++;
+        else if (*at == ')' && --depth == 0)
+            return at;
+    }
+    return NULL;
+}
+
+/* Dates become one date, and the library's name blanks. Both in place: a PDF holds offsets. */
+static size_t pdf_clean(char *bytes, size_t size)
+{
+    static const char *const keys[] = {"/Producer (", "/CreationDate (D:", "/ModDate (D:"};
+    static const char date[] = "19700101000000";
+    for (size_t k = 0; k < COUNT(keys); k++) {
+        char *at = memmem(bytes, size, keys[k], strlen(keys[k]));
+        char *end = at == NULL ? NULL : pdf_string_end(at + strlen(keys[k]), bytes + size);
+        if (end == NULL)
+            continue;
+        at += strlen(keys[k]);
+        if (k == 0)
+            memset(at, ' ', (size_t)(end - at));
+        else
+            memcpy(at, date,
+                   (size_t)(end - at) < sizeof date - 1 ? (size_t)(end - at) : sizeof date - 1);
+    }
+    return size;
+}
+
+/* Pictures by the endings of their names. */
+static const struct picture_format {
+    const char *name;
+    const char *last;                     /* what a whole file ends with */
+    size_t (*clean)(char *bytes, size_t); /* takes out what differs between runs; the new size */
+} formats[] = {{"svg", "</svg>", svg_clean}, {"pdf", "%%EOF", pdf_clean}, {"png", "IEND", NULL}};
+
+static const struct picture_format *format_of(const char *picture)
+{
+    const char *dot = strrchr(picture, '.');
+    for (size_t i = 0; dot != NULL && i < COUNT(formats); i++)
+        if (strcmp(dot + 1, formats[i].name) == 0)
+            return &formats[i];
+    return NULL;
+}
+
+/* The bytes of a file and a zero behind them; NULL with `errno`. */
+static char *bytes_read(const char *path, size_t *size)
+{
+    struct stat status;
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return NULL;
+    char *bytes = fstat(fileno(file), &status) == 0 ? calloc(1, (size_t)status.st_size + 1) : NULL;
+    if (bytes != NULL)
+        *size = fread(bytes, 1, (size_t)status.st_size, file);
+    (void)fclose(file);
+    return bytes;
+}
+
+static bool bytes_write(const char *path, const char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "w");
+    const bool good = file != NULL && fwrite(bytes, 1, size, file) == size;
+    return file != NULL && fclose(file) == 0 && good;
+}
+
+/* Cleans what gnuplot wrote into `drawn`. gnuplot does not say when the disk is full. */
+static bool picture_finish(const struct picture_format *format, const char *drawn,
+                           const char *picture, struct error *error)
+{
     size_t size = 0;
-    if (file != NULL && fseek(file, 0, SEEK_END) == 0) {
-        long end = ftell(file);
-        size = end > 0 ? (size_t)end : 0;
-        rewind(file);
-        bytes = malloc(size + 1);
+    char *bytes = bytes_read(drawn, &size);
+    const size_t tail = size < 16 ? size : 16;
+    if (bytes == NULL)
+        return error_run(error, "%s: cannot be read again: %s", picture, strerror(errno));
+    bool good = memmem(bytes + size - tail, tail, format->last, strlen(format->last)) != NULL;
+    if (!good)
+        (void)error_run(error, "%s: gnuplot did not write it to its end; is the disk full?",
+                        picture);
+    if (good && format->clean != NULL) {
+        size = format->clean(bytes, size);
+        good = bytes_write(drawn, bytes, size) ||
+               error_run(error, "%s: cannot be written: %s", picture, strerror(errno));
     }
-    bool good = bytes != NULL && fread(bytes, 1, size, file) == size;
-    for (size_t m = 0; good && m < sizeof marks / sizeof marks[0]; m++) {
-        char *at = memmem(bytes, size, marks[m].key, strlen(marks[m].key));
-        for (at = at == NULL ? NULL : at + strlen(marks[m].key);
-             at != NULL && at < bytes + size && *at != '\n' && *at != '>'; at++)
-            if (*at != ')' && (marks[m].fill == ' ' || (*at >= '0' && *at <= '9')))
-                *at = marks[m].fill;
-    }
-    good = good && fseek(file, 0, SEEK_SET) == 0 && fwrite(bytes, 1, size, file) == size;
-    if (file != NULL)
-        good = fclose(file) == 0 && good;
     free(bytes);
-    return good || error_run(error, "%s: cannot be written: %s", path, strerror(errno));
+    return good;
+}
+
+/* `drawn` is where the picture is written. */
+static bool script_run(const char *script, const char *csv, const char *drawn,
+                       const struct picture_format *format, struct error *error)
+{
+    char said[SAID_LENGTH] = "";
+    char *data = assignment("data", csv);
+    char *out = assignment("out", drawn);
+    char *kind = assignment("format", format->name);
+    /* -d: without the machine's or the user's settings. */
+    char *const arguments[] = {(char *)"gnuplot", (char *)"-d", (char *)"-e", data,
+                               (char *)"-e",      out,          (char *)"-e", kind,
+                               (char *)script,    NULL};
+    const bool whole = data != NULL && out != NULL && kind != NULL;
+    const int status = whole ? gnuplot_run(arguments, said) : NOT_RUN;
+    free(data);
+    free(out);
+    free(kind);
+    if (status == NOT_THERE)
+        return missing(error);
+    for (char *c = said; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20)
+            *c = ' ';
+    return (status == 0 && said[0] == '\0') ||
+           error_run(error, "%s: gnuplot could not draw %s (status %d): %s", script, csv, status,
+                     said[0] != '\0' ? said : "it said nothing");
 }
 
 bool gnuplot_draw(const char *script, const char *csv, const char *picture, struct error *error)
 {
-    char said[SAID_LENGTH] = "";
-    char *data = assignment("data", csv);
-    char *out = assignment("out", picture);
-    /* -d: without the machine's or the user's settings. */
-    char *const arguments[] = {(char *)"gnuplot", (char *)"-d", (char *)"-e",   data,
-                               (char *)"-e",      out,          (char *)script, NULL};
-    int status = data == NULL || out == NULL ? -1 : gnuplot_run(arguments, said);
-    free(data);
-    free(out);
-    if (status == 127)
-        return missing(error);
-    if (status != 0 || said[0] != '\0') {
-        for (char *c = said; *c != '\0'; c++)
-            if ((unsigned char)*c < 0x20)
-                *c = ' ';
-        return error_run(error, "%s: gnuplot could not draw %s (status %d): %s", script, csv,
-                         status, status < 0 ? "it could not be run" : said);
-    }
-    return ends_with(picture, ".svg")   ? svg_clean(picture, error)
-           : ends_with(picture, ".pdf") ? pdf_clean(picture, error)
-                                        : true;
+    struct atomic_file file;
+    const struct picture_format *format = format_of(picture);
+    if (format == NULL)
+        return error_input(error, "%s: the name of a figure ends in .svg, .png or .pdf", picture);
+    if (!atomic_file_begin(&file, picture, error))
+        return false;
+    const bool good = script_run(script, csv, file.beside, format, error) &&
+                      picture_finish(format, file.beside, picture, error);
+    return atomic_file_end(&file, good, error);
 }

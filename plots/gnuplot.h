@@ -9,9 +9,12 @@
 /* Is there a gnuplot to run? False: ERROR_RUN that says how to get one. */
 bool gnuplot_check(struct error *error);
 
-/* Draw `picture` (its ending names the format: .svg, .png, .pdf) from `csv` by `script`. Whatever
- * gnuplot complains of is an error. What would differ between two runs or two versions of gnuplot
- * (dates, the version's name) is taken out of the picture. False: ERROR_RUN. */
+/* Draws `picture` (its ending names the format: .svg, .png, .pdf) from `csv` by `script`. The
+ * picture takes its name when it is whole; until then an older one stays. Whatever gnuplot
+ * complains of is an error, but for plots without a value, which are drawn empty. What would differ
+ * between two runs or two versions of gnuplot (dates, the version's name) is taken out. gnuplot
+ * ends with this process. False: ERROR_RUN; ERROR_INPUT where the picture's name cannot be written.
+ */
 bool gnuplot_draw(const char *script, const char *csv, const char *picture, struct error *error);
 
 #endif

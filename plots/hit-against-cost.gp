@@ -12,7 +12,7 @@ array names[rows]; array costs[rows]; array hits[rows]; array cost_half[rows]; a
 array colours[rows]; array points[rows]
 longest = 21; bound_cost = NaN; bound_hit = NaN; low = 1e300; high = -1e300
 half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
-take(r) = (names[r] = "".strcol("contender"), costs[r] = column("cost"), hits[r] = column("hit"), \
+take(r) = (names[r] = cell("contender"), costs[r] = column("cost"), hits[r] = column("hit"), \
     cost_half[r] = half("cost_half"), hit_half[r] = half("hit_half"), \
     colours[r] = int(column("colour")), points[r] = int(column("point")), \
     bound_cost = column("bound_cost"), bound_hit = column("bound_hit"), \
@@ -88,7 +88,7 @@ do for [p=1:panels] {
          NaN with lines lc rgb ink dt (6 * dash, 4 * dash) lw 1.2 title "bound", \
          for [r=1:rows] NaN with points pt points[r] ps 1.2 * mark lc rgb colours[r] title names[r], \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]):(cost_half[r]):(hit_half[r]) \
-             with xyerrorbars ps 0 lw 1.4 lc rgb colours[r] notitle, \
+             with xyerrorbars pt -1 lw 1.4 lc rgb colours[r] notitle, \
          for [r=rows:1:-1] data using (int(column("row")) == r ? costs[r] : NaN):(hits[r]) \
              with points pt points[r] ps 1.2 * mark lc rgb colours[r] notitle
     eval(once)

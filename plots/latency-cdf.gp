@@ -9,7 +9,7 @@ load folder."common.gp"
 stats data using "row" nooutput; rows = int(STATS_max)
 array names[rows]; array colours[rows]; array dashes[rows]; array points[rows]
 longest = 12
-take(r) = (names[r] = "".strcol("contender"), colours[r] = int(column("colour")), \
+take(r) = (names[r] = cell("contender"), colours[r] = int(column("colour")), \
     dashes[r] = int(column("dash")), points[r] = int(column("point")), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("row")))) nooutput

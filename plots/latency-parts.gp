@@ -13,7 +13,7 @@ array titles[panels]; array names[rows]; array ends[panels]; array sorted[rows]
 do for [p=1:panels] { titles[p] = "" }
 do for [r=1:rows] { names[r] = "" }
 longest = 0
-take(p, r) = (titles[p] = "".strcol("panel_title"), names[r] = "".strcol("contender"), \
+take(p, r) = (titles[p] = cell("panel_title"), names[r] = cell("contender"), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("row")))) nooutput
 # A panel ends where its bars are told apart: a few that are far longer are cut, their length written.

@@ -16,8 +16,8 @@ known(b) = strstrt(" ".batches." ", " ".b." ") > 0
 add(b) = (batches = batches.(count > 0 ? " " : "").b, count = count + 1, \
     colours[count] = int(column("colour")), points[count] = int(column("point")), 0)
 has(f, b) = strstrt(" ".sizes[f]." ", " ".b." ") > 0
-take(f) = (names[f] = "".strcol("name"), has(f, strcol("batch")) ? 0 : (sizes[f] = sizes[f]." ".strcol("batch"), 0), \
-    known(strcol("batch")) ? 0 : add("".strcol("batch")), 0)
+take(f) = (names[f] = cell("name"), has(f, cell("batch")) ? 0 : (sizes[f] = sizes[f]." ".cell("batch"), 0), \
+    known(cell("batch")) ? 0 : add(cell("batch")), 0)
 stats data using (take(int(column("function")))) nooutput
 
 columns = panels < 3 ? panels : 3
@@ -32,7 +32,7 @@ set logscale y 10
 set yrange [quickest / 1.3:slowest * 1.3]
 set xrange [0:104]; set xtics 25
 set bars 0
-in(f, b, v) = int(column("function")) == f && strcol("batch") eq b ? v : NaN
+in(f, b, v) = int(column("function")) == f && cell("batch") eq b ? v : NaN
 do for [f=1:panels] {
     line = int((f - 1) / columns); place = (f - 1) % columns
     ceiling = floor + 20 + (lines - line) * 270.0 - 26

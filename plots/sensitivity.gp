@@ -12,7 +12,7 @@ stats data using "x" nooutput; first = STATS_min; last = STATS_max
 array axes[panels]; array names[series]; array colours[series]; array points[series]; array dashes[series]
 do for [p=1:panels] { axes[p] = "" }
 longest = 12; parameter = ""
-take(p, s) = (axes[p] = "".strcol("axis"), names[s] = "".strcol("series_title"), parameter = "".strcol("parameter"), \
+take(p, s) = (axes[p] = cell("axis"), names[s] = cell("series_title"), parameter = cell("parameter"), \
     colours[s] = int(column("colour")), points[s] = int(column("point")), dashes[s] = int(column("dash")), \
     longest = strlen(names[s]) > longest ? strlen(names[s]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("series")))) nooutput
@@ -64,7 +64,7 @@ do for [p=1:panels] {
         }
     }
     plot for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")):(half("half_width")) \
-             with yerrorbars ps 0 lw 1.2 lc rgb colours[s] notitle, \
+             with yerrorbars pt -1 lw 1.2 lc rgb colours[s] notitle, \
          for [s=1:series] data using (here(s, beside(s, column("x")))):(column("value")) \
              smooth unique with linespoints lw 1.6 dt dashes[s] pt points[s] ps 0.8 * mark lc rgb colours[s] notitle
     if (p == 1) { eval(once); n = series; eval(unlegend) }

@@ -16,8 +16,8 @@ do for [p=1:panels] { titles[p] = ""; scales[p] = 0; smallest[p] = 1e300; lowest
 do for [r=1:rows] { settings[r] = "" }
 do for [s=1:series] { names[s] = ""; colours[s] = 0; points[s] = 0 }
 longest = 8
-take(p, r, s) = (titles[p] = "".strcol("panel_title"), scales[p] = int(column("logarithmic")), \
-    settings[r] = "".strcol("setting"), names[s] = "".strcol("contender"), \
+take(p, r, s) = (titles[p] = cell("panel_title"), scales[p] = int(column("logarithmic")), \
+    settings[r] = cell("setting"), names[s] = cell("contender"), \
     colours[s] = int(column("colour")), points[s] = int(column("point")), \
     longest = strlen(names[s]) > longest ? strlen(names[s]) : longest, 0)
 stats data using (take(int(column("panel")), int(column("row")), int(column("series")))) nooutput
@@ -80,7 +80,7 @@ do for [p=1:panels] {
     }
     plot for [s=1:series] NaN with points pt points[s] ps 0.9 * mark lc rgb colours[s] title names[s], \
          for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)):(half("half_width")) \
-             with xerrorbars ps 0 lw 1.3 lc rgb colours[s] notitle, \
+             with xerrorbars pt -1 lw 1.3 lc rgb colours[s] notitle, \
          for [s=1:series] data using (here(s, number("value"))):(column("row") + apart(s)) \
              with points pt points[s] ps 0.9 * mark lc rgb colours[s] notitle
     eval(once); eval(unrow_labels)

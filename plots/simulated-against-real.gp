@@ -16,7 +16,7 @@ widen(p, x, y) = p == 1 ? \
     (slowest = x > slowest ? x : slowest, quickest = quickest <= x ? quickest : x) : \
     (most = x > most ? x : most, most = y > most ? y : most, \
      least = least <= x ? least : x, least = least <= y ? least : y)
-take(r) = (names[r] = "".strcol("contender"), colours[r] = int(column("colour")), \
+take(r) = (names[r] = cell("contender"), colours[r] = int(column("colour")), \
     points[r] = int(column("point")), \
     longest = strlen(names[r]) > longest ? strlen(names[r]) : longest, \
     widen(int(column("panel")), column("x"), column("y")), 0)

@@ -149,6 +149,8 @@ static bool draw_resources(const struct source *source, const struct report_scen
 /* Is no other contender both as cheap and as good, and one of the two more so? */
 static bool on_front(const double *costs, const double *hits, size_t count, size_t c)
 {
+    if (isnan(costs[c]) || isnan(hits[c]))
+        return false;
     for (size_t o = 0; o < count; o++)
         if (costs[o] <= costs[c] && hits[o] >= hits[c] &&
             (costs[o] < costs[c] || hits[o] > hits[c]))

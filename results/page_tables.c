@@ -193,10 +193,12 @@ static void words_write(const struct report_comparison *comparison, const char *
         {"%s hits more and costs more", "%s hits more at about the same cost",
          "%s hits more and costs less"}};
     const char *form = forms[sign_of(comparison->hit_points) + 1][sign_of(comparison->saving) + 1];
-    if (comparison->hit_points.n <= 1 || form == NULL) {
+    const bool valued = !isnan(comparison->hit_points.mean) && !isnan(comparison->saving.mean);
+    if (comparison->hit_points.n <= 1 || !valued || form == NULL) {
         (void)snprintf(words, size, "%s",
                        comparison->hit_points.n == 0   ? "no seed in common"
                        : comparison->hit_points.n == 1 ? "one seed: nothing can be told"
+                       : !valued                       ? "not every seed has both figures"
                                                        : "no difference can be told");
         return;
     }
@@ -282,8 +284,8 @@ static void names_write(const struct page *page, const struct report_scenario *s
     size_t count = 0;
     for (size_t c = 0; c < scenario->contender_count; c++) {
         const struct report_comparison comparison = report_compare(page->report, scenario, c, NULL);
-        if (c == scenario->reference || comparison.saving.n < 2 ||
-            sign_of(cost ? comparison.saving : comparison.hit_points) != sign)
+        const struct estimate gain = cost ? comparison.saving : comparison.hit_points;
+        if (c == scenario->reference || gain.n < 2 || isnan(gain.mean) || sign_of(gain) != sign)
             continue;
         (void)fputs(count == 0 ? "<li>" : ", ", out);
         (void)fputs(count == 0 ? lead : "", out);
@@ -301,7 +303,8 @@ static void front_write(const struct page *page, const struct report_scenario *s
             estimate_of(page->report, &scenario->contenders[c], NULL, &main_columns[0]);
         const struct estimate cost =
             estimate_of(page->report, &scenario->contenders[c], NULL, &main_columns[1]);
-        bool beaten = false;
+        /* Without both figures it has no place among the others. */
+        bool beaten = isnan(hit.mean) || isnan(cost.mean);
         for (size_t o = 0; o < scenario->contender_count; o++) {
             const double other_hit =
                 estimate_of(page->report, &scenario->contenders[o], NULL, &main_columns[0]).mean;
@@ -324,16 +327,26 @@ static void front_write(const struct page *page, const struct report_scenario *s
         (void)fputs(".", out);
 }
 
+/* A number in a sentence; a dash where there is none. */
+static void number_write(FILE *out, double value, int decimals)
+{
+    if (isnan(value))
+        (void)fputs("–", out);
+    else
+        (void)fprintf(out, "%.*f", decimals, value);
+}
+
 void page_words(const struct page *page, const struct report_scenario *scenario, FILE *out)
 {
     (void)fputs("<p>", out);
     if (scenario->reference != REPORT_NONE) {
         const struct report_contender *esg = &scenario->contenders[scenario->reference];
         html_element(out, "code", esg->title);
-        (void)fprintf(out, " meets %.1f %% of the SLOs at $%.4f for 1,000 requests.",
-                      estimate_of(page->report, esg, NULL, &main_columns[0]).mean,
-                      estimate_of(page->report, esg, NULL, &main_columns[1]).mean);
-        (void)fputs("</p>\n<ul>\n", out);
+        (void)fputs(" meets ", out);
+        number_write(out, estimate_of(page->report, esg, NULL, &main_columns[0]).mean, 1);
+        (void)fputs(" % of the SLOs at $", out);
+        number_write(out, estimate_of(page->report, esg, NULL, &main_columns[1]).mean, 4);
+        (void)fputs(" for 1,000 requests.</p>\n<ul>\n", out);
         names_write(page, scenario, false, 1, "It meets more SLOs than ", out);
         names_write(page, scenario, false, -1, "It meets fewer SLOs than ", out);
         names_write(page, scenario, false, 0, "Its hit rate cannot be told apart from that of ",

@@ -6,9 +6,9 @@
 esgsim=${BUILD:-build}/esgsim
 here=$(pwd)
 light=$here/workloads/experiments/strict-light.json
-culprit=${ESGSIM_PLUGINS:-${BUILD:-build}/tests/plugins}/culprit.so
-# The program is not sanitized, so the policy must not be either.
-case $culprit in */sanitized/*) culprit=$here/${BUILD:-build}/tests/plugins/culprit.so ;; esac
+# As the program, it is not sanitized: a sanitizer reports faults by itself.
+culprit=$here/${BUILD:-build}/tests/plugins/culprit.so
+case ${BUILD:-} in /*) culprit=$BUILD/tests/plugins/culprit.so ;; esac
 children="ps -o pid= --ppid"
 
 # ---- A policy's mistakes ---------------------------------------------------------------------

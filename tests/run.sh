@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs every suite, a few at a time, shows each suite's own output and ends with one line:
-# "N passed, N failed". Suites are cmocka programs, and scripts that print the same lines.
+# Runs every suite, a few at a time, prints a line as each ends, with the output of those that failed,
+# and closes with "N passed, N failed". Suites are cmocka programs, and scripts that print the same
+# lines.
 #
 #   tests/run.sh BUILD SANITIZED_BUILD [lint]
 #
@@ -9,9 +10,10 @@ set -eu
 cd "$(dirname "$0")/.."
 
 SUITE_SECONDS=${SUITE_SECONDS:-600}
-SCRIPTS="capture slurm scale commands against release leaks headers golden derive manual install documents"
+SCRIPTS="capture first_run slurm scale guard commands figures against release leaks headers golden derive manual install documents"
 
-# One suite: its output to LOGS/NAME.log, its exit status to LOGS/NAME.status.
+# One suite: its output to LOGS/NAME.log, its exit status and seconds to LOGS/NAME.status. Prints its
+# name when it has ended.
 if [ "$1" = --one ]; then
     name=$2
     TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/esgsim-$name.XXXXXX")
@@ -25,6 +27,7 @@ if [ "$1" = --one ]; then
     esac >"$LOGS/$name.log" 2>&1 </dev/null || status=$?
     echo "$status" "$(($(date +%s) - start))" >"$LOGS/$name.status"
     rm -rf "$TMPDIR"
+    echo "$name"
     exit 0
 fi
 
@@ -53,28 +56,25 @@ for source in tests/fuzz/fuzz_*.c tests/test_*.c; do
     esac
 done
 
-# shellcheck disable=SC2086
-printf '%s\n' $suites | xargs -P "${JOBS:-$(nproc)}" -I '{}' sh tests/run.sh --one '{}'
-
-passed=0
-failed=0
-skipped=0
 count() { # count PATTERN LOG: lines that match
     grep -c "$1" "$2" || true
 }
-for name in $suites; do
-    log=$LOGS/$name.log
-    read -r status seconds <"$LOGS/$name.status"
+
+# show NAME: the line of a suite that has ended, after its output where it failed; its counts to
+# LOGS/NAME.counts.
+show() {
+    log=$LOGS/$1.log
+    read -r status seconds <"$LOGS/$1.status"
     ok=$(count '^\[       OK \]' "$log")
     # cmocka lists failures twice, once where they happen and once at the end: count the first.
     bad=$(sed '/^\[==========\].* run\./,$d' "$log" | grep -c '^\[  FAILED  \]' || true)
     skip=$(sed '/^\[==========\].* run\./,$d' "$log" | grep -c '^\[  SKIPPED \]' || true)
+    note=""
     if [ "$status" -ne 0 ] || [ "$bad" -gt 0 ]; then
         cat "$log"
     else
-        grep -E '^\[  (PASSED|SKIPPED) ' "$log" || true
+        grep '^\[  SKIPPED ' "$log" || true
     fi
-    note=""
     if [ "$bad" -eq 0 ] && [ "$status" -ne 0 ]; then
         bad=1
         case $status in
@@ -85,8 +85,24 @@ for name in $suites; do
         bad=1
         note=" (ran no test)"
     fi
-    printf '%-28s %4d passed, %d failed%s%s  %d s\n\n' "$name" "$ok" "$bad" \
+    echo "$ok $bad $skip" >"$LOGS/$1.counts"
+    printf '%-28s %4d passed, %d failed%s%s  %d s\n' "$1" "$ok" "$bad" \
         "$([ "$skip" -eq 0 ] || echo ", $skip skipped")" "$note" "$seconds"
+}
+
+# shellcheck disable=SC2086
+printf '%s\n' $suites | xargs -P "${JOBS:-$(nproc)}" -I '{}' sh tests/run.sh --one '{}' |
+    while read -r name; do show "$name"; done
+
+passed=0
+failed=0
+skipped=0
+for name in $suites; do
+    if ! read -r ok bad skip 2>/dev/null <"$LOGS/$name.counts"; then
+        echo "$name did not end"
+        ok=0 bad=1 skip=0
+    fi
+    [ "$bad" -eq 0 ] || echo "failed: $name ($bad), its output is in $LOGS/$name.log"
     passed=$((passed + ok))
     failed=$((failed + bad))
     skipped=$((skipped + skip))

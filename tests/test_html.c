@@ -242,6 +242,26 @@ static void one_seed_says_nothing(void **state)
     free(page);
 }
 
+static void a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on(void **state)
+{
+    (void)state;
+    struct fixture runs[COUNT(light)];
+    memcpy(runs, light, sizeof runs);
+    runs[0].hit = NAN;
+    char *page = page_of(runs, COUNT(runs), true, NULL);
+    assert_well_formed(page);
+    a_page_holds(page, "<code>esg</code> meets – % of the SLOs at $0.3360 for 1,000 requests.</p>");
+    a_page_holds(page, "or as cheap and better: <code>fifo</code>.");
+    a_page_holds(page, "not every seed has both figures");
+    a_page_holds(page, "It costs less than <code>fifo</code>");
+    assert_null(strstr(page, "It meets"));
+    assert_null(strstr(page, "cannot be told apart"));
+    static const char *const shown[] = {">nan", "\"nan", "-nan", "$nan", " nan "};
+    for (size_t i = 0; i < COUNT(shown); i++)
+        assert_null(strstr(page, shown[i]));
+    free(page);
+}
+
 static void hostile_names_stay_text(void **state)
 {
     (void)state;
@@ -379,6 +399,7 @@ int main(void)
         cmocka_unit_test(the_page_is_well_formed_and_holds_its_parts),
         cmocka_unit_test(the_tables_hold_the_figures_and_the_verdict_in_words),
         cmocka_unit_test(one_seed_says_nothing),
+        cmocka_unit_test(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on),
         cmocka_unit_test(hostile_names_stay_text),
         cmocka_unit_test(nothing_is_fetched_from_elsewhere),
         cmocka_unit_test(figures_keep_their_own_ids),

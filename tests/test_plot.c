@@ -503,7 +503,7 @@ static void a_picture_names_no_version_of_gnuplot_and_no_date(void **state)
     free(svg);
     assert_true(plot_draw(&list, "pdf", &error));
     char *pdf = bytes_of(list.figures[0].picture, &size);
-    assert_non_null(memmem(pdf, size, "/CreationDate (D:00000000000000", 31));
+    assert_non_null(memmem(pdf, size, "/CreationDate (D:19700101000000", 31));
     free(pdf);
     figure_list_clear(&list);
 }
@@ -511,7 +511,7 @@ static void a_picture_names_no_version_of_gnuplot_and_no_date(void **state)
 static void hostile_names_are_only_text(void **state)
 {
     (void)state;
-    static const char setting[] = "a,\"b\" <c> & `touch x`'; system('false'); {^_@}\xff\n";
+    static const char setting[] = "a,\"b\" <c> & \\n`touch x`'; system('false'); {^_@}\xff\n";
     static const struct fixture hostile[] = {
         {setting, "no,\"such\"<policy>", "policy.name=x", 1, 0.5, 0.0002, RECORD_REQUESTS}};
     struct figure_list list = drawn(results_write(hostile, 1, 300));
@@ -523,6 +523,8 @@ static void hostile_names_are_only_text(void **state)
         char *svg = bytes_of(list.figures[i].picture, &size);
         assert_non_null(strstr(svg, "&lt;c"));
         assert_null(strstr(svg, "<c>"));
+        if (strstr(svg, "a\u201A\u201Db\u201D &lt;c> &amp; \\n`touch") == NULL)
+            fail_msg("%s does not show the name as it is", list.figures[i].name);
         free(svg);
         char *csv = bytes_of(list.figures[i].csv, &size);
         size_t columns = 0;
@@ -537,6 +539,46 @@ static void hostile_names_are_only_text(void **state)
     }
     assert_true(list.count >= 5);
     figure_list_clear(&list);
+}
+
+static void a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone(void **state)
+{
+    (void)state;
+    static const struct fixture run = {"=1+1", "'esg", "policy.name='esg", 1,
+                                       0.5,    0.0002, RECORD_SUMMARY};
+    struct figure_list list = drawn(results_write(&run, 1, 0));
+    struct error error = {0};
+    size_t size;
+    char *csv = csv_of("hit-rate-1-1");
+    a_row_is(csv, "1,classification,SLO hit rate (%),1,''esg,50,,100,");
+    a_row_is(csv, ",'=1+1,Requests that finished");
+    free(csv);
+    if (!plot_draw(&list, "svg", &error))
+        fail_msg("%s", error.message);
+    char *svg = bytes_of(path_in("hit-rate-1-1.svg"), &size);
+    assert_non_null(strstr(svg, ": =1+1</text>"));
+    assert_non_null(strstr(svg, "<text>'esg</text>"));
+    free(svg);
+    figure_list_clear(&list);
+}
+
+/* A figure that no request, or no run, gave a value has a NAN in the file. */
+static void what_has_no_value_leaves_its_place_empty(void **state)
+{
+    (void)state;
+    struct fixture runs[COUNT(light)];
+    struct error error = {0};
+    for (size_t missing = 0; missing <= COUNT(runs); missing++) {
+        memcpy(runs, light, sizeof runs);
+        for (size_t i = 0; i < COUNT(runs); i++)
+            if (missing == i || missing == COUNT(runs))
+                runs[i].hit = runs[i].cost = NAN;
+        struct figure_list list = drawn(results_write(runs, COUNT(runs), 0));
+        if (!plot_draw(&list, "svg", &error))
+            fail_msg("%s", error.message);
+        assert_int_equal(list.count, 6);
+        figure_list_clear(&list);
+    }
 }
 
 /* ---- Choice, refusals, palette -------------------------------------------------------------- */
@@ -677,6 +719,8 @@ int main(void)
         TEST(png_and_pdf_are_the_same_bytes_twice_too),
         TEST(a_picture_names_no_version_of_gnuplot_and_no_date),
         TEST(hostile_names_are_only_text),
+        TEST(a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone),
+        TEST(what_has_no_value_leaves_its_place_empty),
         TEST(only_what_is_asked_for_is_made),
         TEST(what_is_no_input_is_refused_in_one_line_that_names_it),
         TEST(without_gnuplot_one_line_says_so),

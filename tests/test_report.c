@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "results/csv.h"
 #include "results/report.h"
 #include "results/table.h"
 #include "tests/fixture_results.h"
@@ -312,6 +313,51 @@ static void csv_holds_every_figure(void **state)
     report_close(&opened);
 }
 
+static void a_text_that_could_be_a_formula_begins_with_an_apostrophe(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"=1+1", "'=1+1"},         {"+cmd", "'+cmd"}, {"-x", "'-x"},
+        {"@SUM(A1)", "'@SUM(A1)"}, {"\t=1", "'\t=1"}, {"=\"a\",1", "\"'=\"\"a\"\",1\""},
+        {"'quoted", "''quoted"},   {"", ""},          {"-", "-"},
+        {"-1.5e3", "-1.5e3"},      {"a=1", "a=1"}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char *cell = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&cell, &size);
+        csv_text(out, texts[i][0]);
+        assert_int_equal(fclose(out), 0);
+        assert_string_equal(cell, texts[i][1]);
+        free(cell);
+    }
+}
+
+static void a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null(void **state)
+{
+    (void)state;
+    struct fixture runs[LIGHT];
+    memcpy(runs, light, sizeof runs);
+    runs[0].hit = runs[0].cost = NAN;
+    struct opened opened = report_open(runs, LIGHT);
+    char *text = printed(&opened, NULL, report_text);
+    char *csv = printed(&opened, NULL, report_csv);
+    char *json = printed(&opened, NULL, report_json);
+    assert_null(strstr(text, "nan"));
+    assert_null(strstr(csv, "nan,"));
+    assert_null(strstr(json, "nan"));
+    assert_non_null(strstr(csv, "\nmade-up,light,,esg,,classification,slo_hit_rate,1,,3,,,,"));
+    cJSON *root = cJSON_Parse(json);
+    const cJSON *scenario = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 0);
+    const cJSON *esg = cJSON_GetArrayItem(cJSON_GetObjectItem(scenario, "policies"), 0);
+    const cJSON *hit = cJSON_GetObjectItem(cJSON_GetObjectItem(esg, "overall"), "slo_hit_rate");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(hit, "mean")));
+    cJSON_Delete(root);
+    free(text);
+    free(csv);
+    free(json);
+    report_close(&opened);
+}
+
 static void json_holds_the_same_figures(void **state)
 {
     (void)state;
@@ -391,6 +437,8 @@ int main(void)
         cmocka_unit_test(without_esg_the_first_policy_is_compared_with_the_others),
         cmocka_unit_test(comparisons_are_paired_by_seed),
         cmocka_unit_test(csv_holds_every_figure),
+        cmocka_unit_test(a_text_that_could_be_a_formula_begins_with_an_apostrophe),
+        cmocka_unit_test(a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null),
         cmocka_unit_test(json_holds_the_same_figures),
         cmocka_unit_test(an_empty_file_is_told_so),
         cmocka_unit_test(columns_line_up_whatever_their_characters),

@@ -1,0 +1,187 @@
+#!/bin/sh
+# Figures as other programs read them. Draws every kind from small sweeps, a profile, a trace and a
+# calibration, in all three formats: librsvg and poppler must not say a word. Also what a figure's
+# folder holds after a drawing that failed.
+. tests/shell.sh
+
+esgsim=${SAN_BUILD:-build/sanitized}/esgsim
+here=$(pwd)
+
+# ---- What is drawn ---------------------------------------------------------------------------
+
+cat >"$folder/policies.json" <<EOF
+{"base": "$here/workloads/experiments/strict-light.json", "seeds": 2,
+ "matrix": {
+   "setting": [{"name": "plain", "slo.factor": 0.8},
+               {"name": "=b\\\\n 'two words' %s {a}^_@ \`ls\`", "slo.factor": 1.2}],
+   "policy": [{"name": "esg"}, {"name": "esg", "params": {"k": 1}}, {"name": "fifo"},
+              {"name": "edf"}]}}
+EOF
+cat >"$folder/one-seed.json" <<EOF
+{"base": "$here/workloads/experiments/relaxed-heavy.json", "seeds": 1,
+ "matrix": {"policy": [{"name": "esg", "params": {"k": 1}}, {"name": "esg", "params": {"k": 2}},
+                       {"name": "esg", "params": {"k": 20}}]}}
+EOF
+short="--set requests=60 --set warmup_requests=5 --set record=all --quiet"
+for sweep in policies one-seed; do
+    # shellcheck disable=SC2086
+    run "$esgsim" sweep "$folder/$sweep.json" $short --out "$folder/$sweep.h5"
+    expect "the sweep $sweep runs" 0
+done
+# What a replay can execute: everything warm and kept.
+kept="--set platform.prewarm=none --set platform.keep_alive=infinite"
+# shellcheck disable=SC2086
+run "$esgsim" run workloads/experiments/strict-light.json $short $kept --out "$folder/simulated.h5"
+# shellcheck disable=SC2086
+run "$esgsim" run workloads/experiments/strict-light.json $short $kept \
+    --rehearse factor=1.1,cv=0.05 --out "$folder/real.h5"
+expect "a run and its rehearsal end" 0
+run "$esgsim" calibrate traces/profiles/raw/igniter/solo.csv --points "$folder/points.csv"
+expect "a calibration writes its points" 0
+
+# draw FORMAT: everything above into $folder/FORMAT.
+draw() {
+    for file in "$folder/policies.h5" "$folder/one-seed.h5" "$folder/points.csv" \
+        traces/profiles/a100-mig-parvagpu.json traces/arrivals/AzureLLMInferenceTrace_code.csv.gz; do
+        run "$esgsim" plot "$file" --out "$folder/$1" --format "$1"
+        expect "plot draws $(basename "$file") as $1" 0
+    done
+    run "$esgsim" plot "$folder/simulated.h5" --against "$folder/real.h5" --out "$folder/$1" \
+        --format "$1"
+    expect "plot draws a simulation against a replay as $1" 0
+}
+for format in svg pdf png; do
+    draw $format
+done
+for figure in results/paper/*.svg; do
+    cp "$figure" "$folder/svg/shipped-$(basename "$figure")"
+done
+
+for script in plots/*.gp; do
+    kind=$(basename "$script" .gp)
+    case $kind in common | bars | dots) continue ;; esac # loaded by others
+    for format in svg pdf png; do
+        found=$(find "$folder/$format" -name "$kind*.$format" | head -n 1)
+        [ -n "$found" ] || fail "a figure of plots/$kind.gp is drawn as $format" "none there"
+    done
+done
+
+# ---- How others read it ----------------------------------------------------------------------
+
+# reads NAME FORMAT COMMAND...: the command, given each figure, succeeds and says nothing on standard
+# error.
+reads() {
+    name=$1
+    format=$2
+    shift 2
+    count=0
+    : >"$folder/said"
+    for figure in "$folder/$format"/*."$format"; do
+        count=$((count + 1))
+        status=0
+        "$@" "$figure" >"$folder/out" 2>"$folder/err" || status=$?
+        if [ "$status" -ne 0 ] || [ -s "$folder/err" ]; then
+            echo "$(basename "$figure"): status $status: $(head -n 1 "$folder/err")" >>"$folder/said"
+        fi
+    done
+    if [ "$count" -ge 30 ] && [ ! -s "$folder/said" ]; then
+        pass "$name ($count figures)"
+    else
+        fail "$name" "$count figures; complaints:" "$(head -n 20 "$folder/said")"
+    fi
+}
+reads "librsvg draws every SVG and says nothing" svg rsvg-convert -o "$folder/drawn.png"
+reads "poppler reads every PDF and says nothing" pdf pdfinfo
+# shellcheck disable=SC2317
+png_check() { head -c 8 "$1" | od -An -tx1 | grep -q '89 50 4e 47 0d 0a 1a 0a'; }
+reads "every PNG is one" png png_check
+
+grep -l '<title>' "$folder"/svg/*.svg >"$folder/titled"
+if [ ! -s "$folder/titled" ]; then
+    pass "no SVG has a title, which browsers show as a tooltip"
+else
+    fail "no SVG has a title, which browsers show as a tooltip" "$(cat "$folder/titled")"
+fi
+if grep -qF ">SLO hit rate by application: =b\\n 'two words' %s {a}^_@ \`ls\`<" \
+    "$folder"/svg/hit-rate-b-n-*.svg; then
+    pass "a name is in the figure as it is in the sweep"
+else
+    fail "a name is in the figure as it is in the sweep" \
+        "$(grep -h 'SLO hit rate by' "$folder"/svg/hit-rate-b-n-*.svg)"
+fi
+
+# ---- A drawing that fails --------------------------------------------------------------------
+
+# A gnuplot in the real one's place: it cuts its picture short, or waits.
+mkdir "$folder/broken" "$folder/waiting"
+cat >"$folder/broken/gnuplot" <<'EOF'
+#!/bin/sh
+for argument; do
+    case $argument in out=*) out=${argument#out=} ;; --version) exit 0 ;; esac
+done
+eval "echo '<svg' >$out"
+exit "$STATUS"
+EOF
+cat >"$folder/waiting/gnuplot" <<EOF
+#!/bin/sh
+case \$* in *--version*) exit 0 ;; esac
+echo \$\$ >"$folder/waiting/pid"
+exec sleep 600
+EOF
+chmod +x "$folder/broken/gnuplot" "$folder/waiting/gnuplot"
+
+mkdir "$folder/kept"
+run "$esgsim" plot traces/profiles/a100-mig-parvagpu.json --out "$folder/kept"
+cp "$folder"/kept/*.svg "$folder/before.svg"
+# kept NAME: the figure is the one before, and nothing lies beside it.
+kept() {
+    if cmp -s "$folder"/kept/*.svg "$folder/before.svg" &&
+        [ "$(find "$folder/kept" -type f | wc -l)" -eq 2 ]; then
+        pass "$1"
+    else
+        explain "$1" "$(ls "$folder/kept")"
+    fi
+}
+for status_of_it in 0 1; do
+    run env PATH="$folder/broken:$PATH" STATUS=$status_of_it "$esgsim" plot \
+        traces/profiles/a100-mig-parvagpu.json --out "$folder/kept"
+    if [ "$status" -eq 1 ] && [ "$(wc -l <"$folder/err")" -eq 1 ]; then
+        pass "a cut picture of a gnuplot that ends in $status_of_it is refused in one line"
+    else
+        explain "a cut picture of a gnuplot that ends in $status_of_it is refused in one line" \
+            "status 1, one line"
+    fi
+    kept "and the older figure stays"
+done
+run sh -c "ulimit -f 8 && exec '$esgsim' plot traces/profiles/a100-mig-parvagpu.json \
+    --out '$folder/kept'"
+if [ "$status" -eq 1 ]; then
+    pass "a full disk fails"
+else
+    explain "a full disk fails" "status 1"
+fi
+kept "and the older figure stays"
+
+PATH="$folder/waiting:$PATH" "$esgsim" plot traces/profiles/a100-mig-parvagpu.json \
+    --out "$folder/killed" >/dev/null 2>&1 &
+parent=$!
+tries=0
+while [ ! -s "$folder/waiting/pid" ] && [ $tries -lt 600 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+child=$(cat "$folder/waiting/pid")
+kill -9 $parent
+wait $parent 2>/dev/null
+tries=0
+while kill -0 "$child" 2>/dev/null && [ $tries -lt 600 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+if [ -n "$child" ] && ! kill -0 "$child" 2>/dev/null; then
+    pass "gnuplot ends when esgsim is killed"
+else
+    fail "gnuplot ends when esgsim is killed" "process '$child' is still there"
+    [ -z "$child" ] || kill "$child"
+fi
+finish
