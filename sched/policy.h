@@ -11,10 +11,15 @@
  * scalers of long-lived instances (INFless, FaST-GShare, Dilu), dispatchers (FIFO, EDF, Clockwork).
  * A policy overrides only what it cares for: every function but `decide` may be NULL.
  *
- * A minimal complete policy is tests/plugins/shortest_queue.c. Rules, each enforced: reserve
- * nothing that is not free, dispatch no job that is not waiting, dispatch and drop only within
- * `decide`, say "more to do" only with progress. Breaking one ends the run with a message that
- * names the policy and the rule.
+ * A minimal complete policy is tests/plugins/shortest_queue.c. Rules, each enforced:
+ *   - Arguments name what exists. A query that breaks this answers 0, false or SIM_NONE.
+ *   - Reserve nothing that is not free, dispatch no job that is not waiting.
+ *   - Dispatch and drop only within `decide`.
+ *   - Say "more to do" only with progress.
+ *   - Return from every function within the program's --decision-timeout.
+ *   - Do not call exit() or fork(), raise no signal, cause no fault.
+ * Breaking one ends the run with a message that names the rule, the function, the simulated time,
+ * the policy and the seed. The last two rules are enforced by the program, not by the library.
  */
 #ifndef ESGSIM_SCHED_POLICY_H
 #define ESGSIM_SCHED_POLICY_H
