@@ -1,7 +1,9 @@
 /* How benchmarks of whole runs are measured: in turn, each run in a process of its own. */
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,6 +84,7 @@ bool bench_experiment(const char *path, const struct override *overrides, size_t
         return error_run(error, "bench: no pipe to a process of its own");
     pid_t pid = fork();
     if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         answer.ok = experiment_run(path, overrides, count, &answer.run, &answer.error);
         _exit(write(ends[1], &answer, sizeof answer) == (ssize_t)sizeof answer ? 0 : 1);
     }
