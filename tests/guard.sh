@@ -52,6 +52,12 @@ else
 fi
 run "$esgsim" run "$light" --quiet --set requests=50 --policy "$culprit" --decision-timeout 0
 expect "a policy without a fault runs, and 0 means no limit" 0
+run "$esgsim" run "$light" --quiet --set requests=50 --policy "$culprit" --set policy.params.fault=print --json
+if [ "$status" -eq 0 ] && [ "$(head -c 1 "$folder/out")" = "{" ] && grep -q 'own words' "$folder/err"; then
+    pass "what a policy prints goes to standard error, and the results stay one JSON object"
+else
+    explain "what a policy prints goes to standard error" "JSON alone on standard output"
+fi
 run "$esgsim" run "$light" --decision-timeout -1
 expect_refusal "a negative limit is refused" 'decision-timeout'
 

@@ -1,11 +1,13 @@
 #include "sim/cli/guard.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -42,7 +44,8 @@ static int64_t clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* ---- Text, without the C library's streams: handlers of signals may not use these ------------- */
+/* ---- Text, without the C library's streams: handlers of signals may not use these -------------
+ */
 
 struct text {
     char bytes[1000];
@@ -77,7 +80,8 @@ static void text_add_ms(struct text *text, uint64_t ns)
     text_add(text, " ms");
 }
 
-/* ---- The end ----------------------------------------------------------------------------------- */
+/* ---- The end -----------------------------------------------------------------------------------
+ */
 
 static _Noreturn void end_process(const char *message)
 {
@@ -120,7 +124,8 @@ static bool in_policy(struct simulation_place *place)
     return simulation_where(place) && place->callback != NULL;
 }
 
-/* ---- A policy's mistakes ------------------------------------------------------------------------ */
+/* ---- A policy's mistakes ------------------------------------------------------------------------
+ */
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
@@ -168,7 +173,8 @@ static void check_callback(int64_t now)
     end_in_policy(&place, "rule decision time: the policy has not returned within ", text.bytes);
 }
 
-/* ---- Signals ------------------------------------------------------------------------------------ */
+/* ---- Signals ------------------------------------------------------------------------------------
+ */
 
 static void on_tick(int number)
 {
@@ -253,8 +259,28 @@ void guard_watch_callbacks(double seconds)
         start_ticks(tick >= TICK_MS ? TICK_MS : tick >= 1 ? (long)tick : 1);
 }
 
+int guard_divert_output(void)
+{
+    (void)fflush(stdout);
+    const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (kept >= 0)
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    return kept;
+}
+
+void guard_restore_output(int kept)
+{
+    (void)fflush(stdout);
+    if (kept < 0)
+        return;
+    (void)dup2(kept, STDOUT_FILENO);
+    (void)close(kept);
+}
+
 void guard_enter_worker(void (*to)(const char *message))
 {
+    if (report == NULL)
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
     report = to;
     (void)signal(SIGINT, SIG_IGN);
     handle_stop(SIGTERM);

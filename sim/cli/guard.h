@@ -38,8 +38,14 @@ enum { GUARD_STOP_MS = 700 };
 /* Ends the process where one callback of a policy takes longer than `seconds`; 0: never. */
 void guard_watch_callbacks(double seconds);
 
+/* Standard output carries results alone: between these two, a policy's own prints go to standard
+ * error. `kept` is what the first returned. */
+int guard_divert_output(void);
+void guard_restore_output(int kept);
+
 /* In a worker process: faults of a policy go to `report`, which does not return (farm_fail). Both
- * SIGINT, which a terminal sends to all, and SIGTERM from outside are left to the parent. */
+ * SIGINT, which a terminal sends to all, and SIGTERM from outside are left to the parent. What a
+ * policy prints goes to standard error. */
 void guard_enter_worker(void (*report)(const char *message));
 
 #endif

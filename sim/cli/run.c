@@ -195,7 +195,9 @@ static bool run_simulate(const struct experiment *experiment, const struct polic
     if (sinks->timeline != NULL)
         pair[1] = timeline_recorder(sinks->timeline);
     struct recorder recorder = sinks->timeline != NULL ? recorder_join(pair) : pair[0];
+    const int output = guard_divert_output();
     bool ok = run_execute(experiment, policy, values, sinks, &recorder, &progress, result, error);
+    guard_restore_output(output);
     if (show)
         fprintf(stderr, "\r%40s\r", "");
     if (ok && store != NULL && !store_end_run(store, result, error)) {

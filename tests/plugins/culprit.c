@@ -1,5 +1,6 @@
 /* Does what a policy must not do: the fault that its parameter names, in its first decision. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,12 +18,13 @@ enum fault {
     FAULT_RAISE,
     FAULT_INIT,
     FAULT_CHARGE,
-    FAULT_CHARGE_TWICE
+    FAULT_CHARGE_TWICE,
+    FAULT_PRINT
 };
 
 static const struct parameter parameters[] = {
     {.name = "fault",
-     .choices = "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice",
+     .choices = "none|loop|segv|stack|fpe|abort|exit|fork|raise|init|charge|charge-twice|print",
      .help = "what it does"},
 };
 
@@ -78,6 +80,9 @@ static bool culprit_decide(void *state, struct platform *platform)
         break;
     case FAULT_CHARGE:
         platform_charge(platform, UINT64_MAX);
+        break;
+    case FAULT_PRINT:
+        (void)puts("a policy's own words");
         break;
     case FAULT_NONE:
     case FAULT_INIT:
