@@ -14,8 +14,7 @@ cat >"$folder/policies.json" <<EOF
  "matrix": {
    "setting": [{"name": "plain", "slo.factor": 0.8},
                {"name": "=b\\\\n 'two words' %s {a}^_@ \`ls\`", "slo.factor": 1.2}],
-   "policy": [{"name": "esg"}, {"name": "esg", "params": {"k": 1}}, {"name": "fifo"},
-              {"name": "edf"}]}}
+   "policy": [{"name": "esg"}, {"name": "esg", "params": {"k": 1}}, {"name": "fifo"}]}}
 EOF
 cat >"$folder/one-seed.json" <<EOF
 {"base": "$here/workloads/experiments/relaxed-heavy.json", "seeds": 1,
