@@ -262,13 +262,27 @@ static void a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on(void **sta
     free(page);
 }
 
+static void what_is_no_text_of_a_page_is_replaced(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    html_text(out, "a\x01"
+                   "b\xc3"
+                   "c\xff");
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "a\uFFFDb\uFFFDc\uFFFD");
+    free(text);
+}
+
 static void hostile_names_stay_text(void **state)
 {
     (void)state;
     static const struct fixture hostile[] = {
-        {"</h2><script>alert(1)</script>", "esg", "policy.name=esg a=<b>&\"'\x01\xc3", 1, 0.5,
-         0.001, RECORD_SUMMARY},
-        {"</h2><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "x=\xff]]>", 1, 0.5,
+        {"</h2><script>alert(1)</script>", "esg", "policy.name=esg a=<b>&\"'\u00e9", 1, 0.5, 0.001,
+         RECORD_SUMMARY},
+        {"</h2><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "x=]]>", 1, 0.5,
          0.001, RECORD_SUMMARY}};
     char *page = page_of(hostile, COUNT(hostile), true, "</code><script>x()</script>");
     assert_well_formed(page);
@@ -400,6 +414,7 @@ int main(void)
         cmocka_unit_test(the_tables_hold_the_figures_and_the_verdict_in_words),
         cmocka_unit_test(one_seed_says_nothing),
         cmocka_unit_test(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on),
+        cmocka_unit_test(what_is_no_text_of_a_page_is_replaced),
         cmocka_unit_test(hostile_names_stay_text),
         cmocka_unit_test(nothing_is_fetched_from_elsewhere),
         cmocka_unit_test(figures_keep_their_own_ids),
