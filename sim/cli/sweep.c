@@ -57,6 +57,10 @@ static const struct cli_option sweep_table[] = {
              "again; without any, begins",
      .kind = OPTION_FLAG,
      .place = offsetof(struct options, campaign.resume)},
+    {.name = "--restart",
+     .help = "begin anew, and discard the finished runs that F.h5.journal holds",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, campaign.restart)},
     GUARD_OPTION(struct options, campaign.decision_timeout),
     {.name = "--set",
      .value = "KEY=VALUE",
@@ -79,6 +83,9 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_sweep, &argc, argv, &options, error) ||
         !cli_check_output("--out", options.campaign.out, "the sweep", argv[1], error))
         return false;
+    if (options.campaign.resume && options.campaign.restart)
+        return cli_usage_error(&command_sweep, "--resume keeps what --restart discards; give one",
+                               error);
     struct sweep *sweep = sweep_load(argv[1], options.settings.list, options.settings.count, error);
     const bool good = sweep != NULL && campaign_run(sweep, &options.campaign, error);
     if (sweep != NULL)
