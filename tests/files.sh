@@ -195,7 +195,7 @@ for each in run sweep merge convert report plot; do
         prefix="sh $folder/limited $((largest * part / 2560))"
         status=0
         act $each new || status=$?
-        [ $status -eq 1 ] && [ "$(wc -l <"$folder/err")" -ge 1 ] && grep -q 'File too large' "$folder/err" ||
+        [ $status -eq 1 ] && [ "$(wc -l <"$folder/err")" -ge 1 ] && grep -qE 'File too large|is the disk full' "$folder/err" ||
             faults="$faults; with room for $part fifths status $status: $(tail -n 1 "$folder/err")"
         check $each "room for $part fifths" nothing
         points=$((points + 1))
