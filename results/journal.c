@@ -5,22 +5,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <zlib.h>
 
-static const char magic[16] = "esgsim journal1";
+/* The last character is the format's version. */
+static const char magic[16] = "esgsim journal2";
+enum { MAGIC_NAME = 14 };
 
 struct head {
     char magic[sizeof magic];
     char identity[JOURNAL_IDENTITY];
 };
 
+/* Unlike any text, and any small number. */
+static const unsigned char mark[8] = {0xA7, 'r', 'u', 'n', 0x1C, 0x9E, 0xF3, 0x85};
+
 struct record {
+    unsigned char mark[sizeof mark];
     uint64_t run;
     uint64_t size;
-    uint64_t checksum; /* CRC-32 of run, size and what follows */
+    uint32_t checksum;      /* CRC-32 of the bytes that follow */
+    uint32_t head_checksum; /* CRC-32 of all before */
 };
 
 struct entry {
@@ -36,12 +45,13 @@ struct journal {
     size_t count;
     off_t end; /* behind the last whole record */
     size_t discarded;
+    bool dirty;
+    time_t synced; /* CLOCK_MONOTONIC */
 };
 
-static uint64_t record_checksum(const struct record *record, const void *bytes)
+static uint32_t checksum_of(const void *bytes, size_t size)
 {
-    uLong crc = crc32_z(0, (const unsigned char *)record, offsetof(struct record, checksum));
-    return crc32_z(crc, bytes, (z_size_t)record->size);
+    return (uint32_t)crc32_z(0, bytes, size);
 }
 
 static bool write_at(const struct journal *journal, const void *bytes, size_t size, off_t offset)
@@ -76,59 +86,97 @@ static bool read_at(const struct journal *journal, void *bytes, size_t size, off
     return true;
 }
 
-/* The record at the journal's end, if it is whole. */
-static bool record_take(struct journal *journal, off_t file_size, struct blob *buffer)
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+/* The whole record that begins at `at`, of `left` bytes; false where none does. */
+static bool record_check(const struct journal *journal, const unsigned char *at, size_t left,
+                         struct record *record)
 {
-    struct record record;
-    off_t body = journal->end + (off_t)sizeof record;
-    if (body > file_size || !read_at(journal, &record, sizeof record, journal->end) ||
-        record.run >= journal->runs || record.size > (uint64_t)(file_size - body) ||
-        journal->entries[record.run].offset != 0)
+    if (left < sizeof *record)
         return false;
-    if (record.size > buffer->capacity) {
-        unsigned char *grown = realloc(buffer->bytes, (size_t)record.size);
-        if (grown == NULL)
-            return false;
-        buffer->bytes = grown;
-        buffer->capacity = (size_t)record.size;
+    memcpy(record, at, sizeof *record);
+    return memcmp(record->mark, mark, sizeof mark) == 0 &&
+           record->head_checksum == checksum_of(record, offsetof(struct record, head_checksum)) &&
+           record->size <= left - sizeof *record && record->run < journal->runs &&
+           record->checksum == checksum_of(at + sizeof *record, (size_t)record->size) &&
+           journal->entries[record->run].offset == 0;
+}
+
+/* Notes all whole records of the file's bytes. */
+static void records_scan(struct journal *journal, const unsigned char *bytes, size_t size)
+{
+    const unsigned char *at = bytes + sizeof(struct head), *end = bytes + size;
+    size_t whole = sizeof(struct head);
+    while (at != NULL && at < end) {
+        struct record record;
+        if (!record_check(journal, at, (size_t)(end - at), &record)) {
+            at = memmem(at + 1, (size_t)(end - at) - 1, mark, sizeof mark);
+            continue;
+        }
+        at += sizeof record;
+        journal->entries[record.run] = (struct entry){at - bytes, (size_t)record.size};
+        journal->count++;
+        at += record.size;
+        whole += sizeof record + (size_t)record.size;
+        journal->end = at - bytes;
     }
-    if (!read_at(journal, buffer->bytes, (size_t)record.size, body) ||
-        record.checksum != record_checksum(&record, buffer->bytes))
-        return false;
-    journal->entries[record.run] = (struct entry){body, (size_t)record.size};
-    journal->count++;
-    journal->end = body + (off_t)record.size;
+    journal->discarded = size - whole;
+}
+
+static bool records_read(struct journal *journal, size_t size, struct error *error)
+{
+    journal->end = (off_t)sizeof(struct head);
+    if (size == sizeof(struct head))
+        return true;
+    unsigned char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, journal->fd, 0);
+    if (bytes == MAP_FAILED)
+        return error_run(error, "%s: cannot be read: %s", journal->path, strerror(errno));
+    records_scan(journal, bytes, size);
+    (void)munmap(bytes, size);
     return true;
 }
 
+static bool runs_refuse(const struct journal *journal, bool other, struct error *error)
+{
+    if (other)
+        return error_input(error,
+                           "%s: holds finished runs of another sweep, shard or version of esgsim; "
+                           "give another --out, or discard them with --restart (--resume would go "
+                           "on with that sweep alone)",
+                           journal->path);
+    return error_input(error,
+                       "%s: holds %zu finished runs of this sweep; go on with --resume, or discard "
+                       "them with --restart",
+                       journal->path, journal->count);
+}
+
 /* A file shorter than a head was cut short before any run could be added. */
-static bool journal_scan(struct journal *journal, const char *identity, struct error *error)
+static bool journal_scan(struct journal *journal, const char *identity, enum journal_start start,
+                         struct error *error)
 {
     struct stat status;
     struct head head;
     if (fstat(journal->fd, &status) != 0)
         return error_input(error, "%s: cannot be read: %s", journal->path, strerror(errno));
-    if (status.st_size < (off_t)sizeof head)
+    if (status.st_size == 0)
         return true;
-    if (!read_at(journal, &head, sizeof head, 0))
+    const bool whole = status.st_size >= (off_t)sizeof head;
+    const size_t length = whole ? sizeof head : (size_t)status.st_size;
+    if (!read_at(journal, &head, length, 0))
         return error_input(error, "%s: cannot be read: %s", journal->path, strerror(errno));
-    if (memcmp(head.magic, magic, sizeof magic) != 0)
+    if (memcmp(head.magic, magic, length < MAGIC_NAME ? length : MAGIC_NAME) != 0)
         return error_input(error,
-                           "%s: is not the journal of a sweep; remove it, or leave out "
-                           "--resume to begin anew",
+                           "%s: is not the journal of a sweep; move it away or give another "
+                           "--out",
                            journal->path);
-    if (memcmp(head.identity, identity, JOURNAL_IDENTITY) != 0)
-        return error_input(error,
-                           "%s: is the journal of another sweep, shard or version of esgsim; give "
-                           "another --out, or leave out --resume to begin anew",
-                           journal->path);
-    journal->end = (off_t)sizeof head;
-    struct blob buffer = {0};
-    while (record_take(journal, status.st_size, &buffer)) {
-    }
-    blob_clear(&buffer);
-    journal->discarded = (size_t)(status.st_size - journal->end);
-    return true;
+    if (!whole || start == JOURNAL_RESTART || status.st_size == (off_t)sizeof head)
+        return true;
+    if (memcmp(head.magic, magic, sizeof magic) != 0 ||
+        memcmp(head.identity, identity, JOURNAL_IDENTITY) != 0)
+        return runs_refuse(journal, true, error);
+    if (!records_read(journal, (size_t)status.st_size, error))
+        return false;
+    return start == JOURNAL_RESUME || journal->count == 0 || runs_refuse(journal, false, error);
 }
 
 /* Behind the last whole record there is nothing; an empty journal gets its head. */
@@ -137,6 +185,8 @@ static bool journal_trim(struct journal *journal, const char *identity, struct e
     struct head head;
     memcpy(head.magic, magic, sizeof magic);
     memcpy(head.identity, identity, JOURNAL_IDENTITY);
+    if (journal->count == 0)
+        journal->end = 0;
     if (ftruncate(journal->fd, journal->end) == 0 &&
         (journal->end > 0 || write_at(journal, &head, sizeof head, 0))) {
         if (journal->end == 0)
@@ -146,25 +196,8 @@ static bool journal_trim(struct journal *journal, const char *identity, struct e
     return error_run(error, "%s: cannot be written: %s", journal->path, strerror(errno));
 }
 
-/* The lock is the process's own: its children neither hold nor keep it. */
-static bool journal_lock(const struct journal *journal, struct error *error)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    struct stat status;
-    if (fcntl(journal->fd, F_SETLK, &lock) == 0)
-        return (fstat(journal->fd, &status) == 0 && status.st_nlink > 0) ||
-               error_input(error, "%s: a sweep has ended there this moment; run again",
-                           journal->path);
-    if (errno == EACCES || errno == EAGAIN)
-        return error_input(error,
-                           "%s: another sweep is writing there; wait for it, or give "
-                           "another --out",
-                           journal->path);
-    return error_input(error, "%s: cannot be locked: %s", journal->path, strerror(errno));
-}
-
-struct journal *journal_open(const char *path, const char *identity, size_t runs, bool resume,
-                             struct error *error)
+struct journal *journal_open(const char *path, const char *identity, size_t runs,
+                             enum journal_start start, struct error *error)
 {
     struct journal *journal = calloc(1, sizeof *journal);
     if (journal == NULL) {
@@ -182,34 +215,58 @@ struct journal *journal_open(const char *path, const char *identity, size_t runs
     if (good && journal->fd < 0)
         good = error_input(error, "%s: cannot be created: %s; name a folder that can be written",
                            path, strerror(errno));
-    good = good && journal_lock(journal, error) &&
-           (!resume || journal_scan(journal, identity, error)) &&
+    good = good && journal_scan(journal, identity, start, error) &&
            journal_trim(journal, identity, error);
     if (good)
         return journal;
-    journal_close(journal, false);
+    struct stat status;
+    const bool empty = journal->fd >= 0 && fstat(journal->fd, &status) == 0 && status.st_size == 0;
+    (void)journal_close(journal, empty, NULL);
     return NULL;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static bool sync_now(struct journal *journal, time_t now, struct error *error)
+{
+    if (!journal->dirty)
+        return true;
+    if (fdatasync(journal->fd) != 0)
+        return error_run(error, "%s: cannot be synced to the disk: %s", journal->path,
+                         strerror(errno));
+    journal->dirty = false;
+    journal->synced = now;
+    return true;
+}
+
+bool journal_sync(struct journal *journal, struct error *error)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec - journal->synced < JOURNAL_SYNC_S || sync_now(journal, now.tv_sec, error);
 }
 
 bool journal_append(struct journal *journal, size_t run, const void *bytes, size_t size,
                     struct error *error)
 {
-    struct record record = {.run = run, .size = size};
-    record.checksum = record_checksum(&record, bytes);
+    struct record record = {.run = run, .size = size, .checksum = checksum_of(bytes, size)};
+    memcpy(record.mark, mark, sizeof mark);
+    record.head_checksum = checksum_of(&record, offsetof(struct record, head_checksum));
     off_t body = journal->end + (off_t)sizeof record;
     if (!write_at(journal, &record, sizeof record, journal->end) ||
         !write_at(journal, bytes, size, body)) {
         int reason = errno;
-        /* Failing that as well, the torn record is told by its length. */
+        /* Where that fails as well, the torn record is no whole one. */
         if (ftruncate(journal->fd, journal->end) != 0)
             reason = errno;
-        return error_run(error, "%s: cannot be written: %s; make room and go on with --resume",
-                         journal->path, strerror(reason));
+        return error_run(error, "%s: cannot be written: %s; make room", journal->path,
+                         strerror(reason));
     }
     journal->entries[run] = (struct entry){body, size};
     journal->end = body + (off_t)size;
     journal->count++;
-    return true;
+    journal->dirty = true;
+    return journal_sync(journal, error);
 }
 
 bool journal_has(const struct journal *journal, size_t run)
@@ -242,16 +299,17 @@ size_t journal_discarded(const struct journal *journal)
     return journal->discarded;
 }
 
-void journal_close(struct journal *journal, bool remove)
+bool journal_close(struct journal *journal, bool remove, struct error *error)
 {
     if (journal == NULL)
-        return;
-    /* Removed while the lock is held: no other sweep can have begun on it. */
+        return true;
     if (remove)
         (void)unlink(journal->path);
+    const bool good = remove || journal->fd < 0 || sync_now(journal, 0, error);
     if (journal->fd >= 0)
         (void)close(journal->fd);
     free(journal->path);
     free(journal->entries);
     free(journal);
+    return good;
 }

@@ -186,16 +186,49 @@ else
     pass "the parts are removed once they are merged"
 fi
 
-# A sweep all of whose runs fail is given up, and says where to look.
+# A shard of the same sweep with other settings is in the way.
+mkdir "$folder/stale.h5.parts"
+cat >"$folder/small.json" <<EOF
+{"base": "$here/workloads/experiments/theory/mm1.json", "seeds": 2}
+EOF
+run "$esgsim" sweep "$folder/small.json" --set requests=20000 --shard 1/2 --quiet --out "$folder/stale.h5.parts/shard-1.h5"
+expect "a shard of other settings is run" 0
+run env ESGSIM="$esgsim" POLL=1 sh results/slurm/sweep.sh "$folder/small.json" "$folder/stale.h5" 2 --set requests=40000
+if [ "$status" -eq 1 ] && grep -q 'shard 1 of 2 is refused: .*another sweep' "$folder/err" &&
+    [ ! -e "$folder/stale.h5" ]; then
+    pass "a shard of another sweep is refused and not merged"
+else
+    explain "a shard of another sweep is refused and not merged" "status 1, the shard and why"
+fi
+rm "$folder/stale.h5.parts/shard-1.h5"
+run env ESGSIM="$esgsim" POLL=1 sh results/slurm/sweep.sh "$folder/small.json" "$folder/stale.h5" 2 --set requests=40000
+expect "without it the sweep goes on" 0 '2 shards are joined'
+
+# Input that is wrong is told at once.
 cat >"$folder/failing.json" <<EOF
 {"base": "$here/workloads/experiments/theory/mm1.json", "matrix": {"policy.name": ["$folder/gone.so"]}}
 EOF
-run env ESGSIM="$esgsim" POLL=1 ATTEMPTS=2 sh results/slurm/sweep.sh "$folder/failing.json" "$folder/failing.h5" 1
+run env ESGSIM="$esgsim" POLL=1 sh results/slurm/sweep.sh "$folder/failing.json" "$folder/failing.h5" 1
+if [ "$status" -eq 1 ] && grep -q 'shard 1 of 1 is refused: .*gone\.so' "$folder/err"; then
+    pass "a shard whose input is wrong is told at once with the reason"
+else
+    explain "a shard whose input is wrong is told at once with the reason" "status 1 and the reason"
+fi
+
+# A shard to which another process writes is given up, and it says where to look.
+mkdir "$folder/held.h5.parts"
+"$esgsim" run "$here/workloads/experiments/theory/mm1.json" --set requests=2000000000 --quiet \
+    --out "$folder/held.h5.parts/shard-1.h5" >"$folder/holder.out" 2>&1 &
+holder=$!
+wait_until 20 test -e "$folder/held.h5.parts/.shard-1.h5.lock"
+run env ESGSIM="$esgsim" POLL=1 ATTEMPTS=2 sh results/slurm/sweep.sh "$folder/small.json" "$folder/held.h5" 1
 if [ "$status" -eq 1 ] && grep -q 'not whole after 2 attempts' "$folder/err"; then
     pass "a shard that fails again and again is given up with its log named"
 else
     explain "a shard that fails again and again is given up with its log named" "status 1 and the attempts"
 fi
+kill "$holder"
+wait "$holder"
 run env ESGSIM="$esgsim" sh results/slurm/sweep.sh "$folder/sweep.json" "$folder/x.h5" zero
 expect_refusal "a number of shards that is none is refused" 'usage'
 finish

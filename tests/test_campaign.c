@@ -2,6 +2,7 @@
  * on with is refused. */
 #include "tests/fixture_sweep.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "results/journal.h"
 #include "results/statistics.h"
 #include "results/store.h"
+#include "traces/atomic_file.h"
 
 static const char plain[] = "\"matrix\": {\"arrivals.rate_per_s\": [100, 300, 350], "
                             "\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 3";
@@ -17,11 +19,15 @@ static const char precise[] =
     "\"matrix\": {\"arrivals.rate_per_s\": [50, 150, 320]}, \"seeds\": 3,"
     " \"precision\": {\"metric\": \"latency_ms_mean\", \"half_width\": 1.1, \"max_seeds\": 24}";
 
+/* 8 runs, whose records in the journal are longer than in the results, where they are compressed.
+ */
+static const char recorded[] = "\"matrix\": {\"record\": [\"all\"], \"requests\": [600],"
+                               " \"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 4";
+
 static char folder[] = "/tmp/esgsim-campaign-XXXXXX";
-static const char *const names[] = {"sweep.json",   "a.h5",    "b.h5",           "c.h5",
-                                    "d.h5",         "e.h5",    "f.h5",           "g.h5",
-                                    "all.h5",       "out",     "a.h5.journal",   "b.h5.journal",
-                                    "a.h5.partial", "link.h5", "link.h5.journal"};
+static const char *const names[] = {
+    "sweep.json", "a.h5",   "b.h5", "c.h5",         "d.h5",         "e.h5",    "f.h5",
+    "g.h5",       "all.h5", "out",  "a.h5.journal", "b.h5.journal", "link.h5", "link.h5.journal"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* Valid to the end; `name` is one of `names`. */
@@ -76,6 +82,17 @@ static bool was_said(const char *text)
         return true;
     print_message("not \"%s\" but: %s", text, said);
     return false;
+}
+
+/* Neither a lock nor a temporary file is left. */
+static void nothing_unfinished(void)
+{
+    DIR *listing = opendir(folder);
+    assert_non_null(listing);
+    for (const struct dirent *file; (file = readdir(listing)) != NULL;)
+        if (strstr(file->d_name, ".lock") != NULL || strstr(file->d_name, ".partial-") != NULL)
+            fail_msg("%s is left", file->d_name);
+    (void)closedir(listing);
 }
 
 static void run_shard(const char *out, uint64_t shard, uint64_t shards)
@@ -322,7 +339,7 @@ static void a_full_disk_keeps_what_had_finished_and_resuming_completes_it(void *
             (void)was_said("?");
         assert_true(status == 0 || status == 1);
         failures += status == 1;
-        assert_int_equal(access(in_folder("a.h5.partial"), F_OK), -1);
+        nothing_unfinished();
         if (status == 0)
             break;
     }
@@ -374,6 +391,133 @@ static void an_interrupted_sweep_leaves_a_readable_file_and_goes_on(void **state
     free(expected.bytes);
 }
 
+/* Runs the sweep with room for files of that many bytes, so that the journal has none after some
+ * runs, on machines of any speed. */
+static int run_with_room(const struct campaign_options *options, rlim_t room)
+{
+    struct rlimit old, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = room;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const int status = run(options);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    (void)signal(SIGXFSZ, handler);
+    return status;
+}
+
+static size_t runs_in(const char *name)
+{
+    struct error error = {0};
+    struct results *results = results_load(in_folder(name), &error);
+    assert_non_null(results);
+    const size_t count = results->run_count;
+    results_free(results);
+    return count;
+}
+
+enum { RECORDED_RUNS = 8, ROOM_FOR_SOME = 700000, ROOM_FOR_MORE = 1100000 };
+
+static void a_sweep_that_fails_leaves_the_older_whole_results(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), recorded);
+    struct campaign_options options = options_of("a.h5", 1);
+    assert_int_equal(run(&options), 0);
+    struct table_bytes expected = tables_read(in_folder("a.h5"));
+    options.quiet = true;
+    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+    assert_true(was_said("a.h5 is as it was; go on with --resume"));
+    assert_tables(in_folder("a.h5"), &expected);
+    nothing_unfinished();
+    /* What had finished is not discarded by mistake, not in silence either. */
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("go on with --resume, or discard them with --restart"));
+    sweep_write(in_folder("sweep.json"), "\"seeds\": 2");
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("of another sweep"));
+    assert_true(was_said("--restart (--resume would"));
+    sweep_write(in_folder("sweep.json"), recorded);
+    assert_tables(in_folder("a.h5"), &expected);
+    options.resume = true;
+    options.quiet = false;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("going on: "));
+    assert_tables(in_folder("a.h5"), &expected);
+    assert_int_equal(access(in_folder("a.h5.journal"), F_OK), -1);
+    free(expected.bytes);
+}
+
+static void incomplete_results_are_replaced_by_those_of_no_fewer_runs(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), recorded);
+    struct campaign_options options = options_of("a.h5", 1);
+    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+    const size_t some = runs_in("a.h5");
+    assert_in_range(some, 1, RECORDED_RUNS - 2);
+    assert_true(was_said("a.h5.journal and "));
+    options.restart = true;
+    assert_int_equal(run_with_room(&options, ROOM_FOR_MORE), 1);
+    const size_t more = runs_in("a.h5");
+    assert_in_range(more, some + 1, RECORDED_RUNS - 1);
+    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+    assert_int_equal(runs_in("a.h5"), more);
+    options.restart = false;
+    options.resume = true;
+    assert_int_equal(run(&options), 0);
+    assert_int_equal(runs_in("a.h5"), RECORDED_RUNS);
+}
+
+static void a_second_sweep_is_refused_while_the_first_holds_the_results(void **state)
+{
+    (void)state;
+    struct atomic_file file;
+    struct error error = {0};
+    char wanted[64];
+    sweep_write(in_folder("sweep.json"), plain);
+    (void)snprintf(wanted, sizeof wanted, "process %ld is writing there", (long)getpid());
+    assert_true(atomic_file_begin(&file, in_folder("a.h5"), &error));
+    struct campaign_options options = options_of("a.h5", 1);
+    for (int resume = 0; resume <= 1; resume++) {
+        options.resume = resume != 0;
+        options.restart = !options.resume;
+        assert_int_equal(run(&options), 1);
+        assert_true(was_said(wanted));
+        assert_int_equal(access(in_folder("a.h5.journal"), F_OK), -1);
+    }
+    assert_false(atomic_file_end(&file, false, &error));
+    assert_int_equal(run(&options), 0);
+}
+
+static void damage_in_the_journal_is_told_and_costs_the_runs_it_hits(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), recorded);
+    struct campaign_options options = options_of("all.h5", 1);
+    assert_int_equal(run(&options), 0);
+    struct table_bytes expected = tables_read(in_folder("all.h5"));
+    options = options_of("a.h5", 1);
+    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+    const size_t some = runs_in("a.h5");
+    FILE *journal = fopen(in_folder("a.h5.journal"), "r+");
+    assert_non_null(journal);
+    assert_int_equal(fseek(journal, 200, SEEK_SET), 0); /* in the first record */
+    const int byte = fgetc(journal);
+    assert_int_equal(fseek(journal, 200, SEEK_SET), 0);
+    assert_int_not_equal(fputc(byte ^ 1, journal), EOF);
+    assert_int_equal(fclose(journal), 0);
+    options.resume = true;
+    assert_int_equal(run(&options), 0);
+    char wanted[64];
+    (void)snprintf(wanted, sizeof wanted, "going on: %zu runs had finished", some - 1);
+    assert_true(was_said(wanted));
+    assert_true(was_said("bytes are damaged or cut short; the runs in them are done again"));
+    assert_tables(in_folder("a.h5"), &expected);
+    free(expected.bytes);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, remove_files)
@@ -388,6 +532,10 @@ int main(void)
         TEST(no_seeds_and_senseless_precisions_are_refused),
         TEST(a_full_disk_keeps_what_had_finished_and_resuming_completes_it),
         TEST(an_interrupted_sweep_leaves_a_readable_file_and_goes_on),
+        TEST(a_sweep_that_fails_leaves_the_older_whole_results),
+        TEST(incomplete_results_are_replaced_by_those_of_no_fewer_runs),
+        TEST(a_second_sweep_is_refused_while_the_first_holds_the_results),
+        TEST(damage_in_the_journal_is_told_and_costs_the_runs_it_hits),
     };
     return cmocka_run_group_tests_name("campaign", tests, make_folder, remove_folder);
 }

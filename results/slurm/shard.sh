@@ -1,13 +1,17 @@
 #!/bin/sh
 # One task of the job array that results/slurm/sweep.sh submits: one shard of a sweep. It goes on where
-# an earlier attempt of the same shard was interrupted, on whatever node that was.
+# an earlier attempt of the same shard was interrupted, on whatever node that was. A shard that is whole
+# is not run again, and one of another sweep is refused. The exit status is written to shard-I.status.
 #
 # From the environment: ESGSIM the program, SWEEP the sweep file, SHARDS their number, PARTS the folder
 # on the shared file system in which shard I becomes shard-I.h5, SETS more arguments.
 set -eu
 shard=$SLURM_ARRAY_TASK_ID
 echo "shard $shard/$SHARDS of $SWEEP on $(hostname), attempt ${SLURM_RESTART_COUNT:-0} of the job"
+status=0
 # SETS holds words of `--set KEY=VALUE`, which have no blanks.
 # shellcheck disable=SC2086
-exec "$ESGSIM" sweep "$SWEEP" --shard "$shard/$SHARDS" --resume --quiet \
-    --jobs "${SLURM_CPUS_PER_TASK:-1}" --out "$PARTS/shard-$shard.h5" ${SETS:-}
+"$ESGSIM" sweep "$SWEEP" --shard "$shard/$SHARDS" --resume --quiet \
+    --jobs "${SLURM_CPUS_PER_TASK:-1}" --out "$PARTS/shard-$shard.h5" ${SETS:-} || status=$?
+echo "$status" >"$PARTS/shard-$shard.status"
+exit "$status"

@@ -7,7 +7,7 @@
 # e.g.  results/slurm/sweep.sh workloads/experiments/paper.json paper.h5 16 -- --partition=short
 #
 # OUT.h5.parts/, which all nodes must see, holds the shards and the tasks' logs; it is removed once they
-# are merged. From the environment: ESGSIM the program (default build/esgsim, else the installed one), ATTEMPTS how often the
+# are merged. Shards of another sweep, of other settings or of another version that are there are refused. From the environment: ESGSIM the program (default build/esgsim, else the installed one), ATTEMPTS how often the
 # array is submitted at most (5), POLL seconds between looks at the queue (5). Exit status: 0 merged,
 # 1 shards failed, 2 bad usage.
 set -eu
@@ -46,14 +46,22 @@ SWEEP=$(readlink -f "$SWEEP")
 PARTS=$(readlink -f "$PARTS")
 export ESGSIM SWEEP SHARDS PARTS SETS
 
-# A shard whose journal is gone has all its runs in its file.
+# A shard is finished once its task, which checks what is there, has ended well since this began.
+rm -f "$PARTS"/shard-*.status
 unfinished() {
     list=""
     shard=1
     while [ "$shard" -le "$SHARDS" ]; do
-        if [ ! -e "$PARTS/shard-$shard.h5" ] || [ -e "$PARTS/shard-$shard.h5.journal" ]; then
-            list="$list${list:+,}$shard"
-        fi
+        status=$(cat "$PARTS/shard-$shard.status" 2>/dev/null || echo none)
+        case $status in
+        0) ;;
+        2) # bad input, which another attempt does not mend
+            echo "slurm: shard $shard of $SHARDS is refused: $(tail -n 1 "$PARTS/shard-$shard.log");" \
+                "remove $PARTS or give another OUT.h5 where it holds another sweep" >&2
+            exit 1
+            ;;
+        *) list="$list${list:+,}$shard" ;;
+        esac
         shard=$((shard + 1))
     done
 }

@@ -1,10 +1,10 @@
 #include "sim/cli/campaign.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "results/journal.h"
@@ -181,6 +181,8 @@ static bool collect(void *context, size_t job, const void *bytes, size_t size,
 static void progress(void *context, size_t ended, size_t jobs)
 {
     struct campaign *campaign = context;
+    /* A sync that fails here fails again with the next run, which tells it. */
+    (void)journal_sync(campaign->journal, NULL);
     meter_update(&campaign->meter, campaign->ended_before + ended, campaign->ended_before + jobs);
 }
 
@@ -347,7 +349,7 @@ static bool campaign_prepare(struct campaign *campaign, struct error *error)
     return true;
 }
 
-/* Another shard of the same sweep has another journal. */
+/* The shard is part of the journal's identity. */
 static struct journal *shard_journal(const struct campaign *campaign, const char *path,
                                      struct error *error)
 {
@@ -357,11 +359,16 @@ static struct journal *shard_journal(const struct campaign *campaign, const char
     int length = snprintf(text, sizeof text, "%s %" PRIu64 "/%" PRIu64, campaign->identity,
                           options->shard, options->shards);
     hash_bytes(text, (size_t)length, identity);
-    struct stat status;
-    if (!options->resume && !options->quiet && stat(path, &status) == 0)
-        (void)fprintf(stderr, "%s of an interrupted sweep is begun anew; --resume would go on\n",
-                      path);
-    return journal_open(path, identity, campaign->sweep->run_count, options->resume, error);
+    struct journal *journal = journal_open(path, identity, campaign->sweep->run_count,
+                                           options->resume    ? JOURNAL_RESUME
+                                           : options->restart ? JOURNAL_RESTART
+                                                              : JOURNAL_NEW,
+                                           error);
+    if (journal != NULL && journal_discarded(journal) > 0)
+        (void)fprintf(stderr,
+                      "%s: %zu bytes are damaged or cut short; the runs in them are done again\n",
+                      path, journal_discarded(journal));
+    return journal;
 }
 
 /* What the journal holds of the figure that must become precise. */
@@ -399,8 +406,60 @@ static bool sweep_note(struct campaign *campaign, size_t missing, struct error *
     return store_set_sweep(campaign->store, &facts, error);
 }
 
-/* What has finished is kept, whatever ended the rest; the first error is the one to tell. */
-static bool campaign_finish(struct campaign *campaign, bool farmed, bool *whole,
+/* Whether the results file is of this sweep and shard. */
+static bool is_of_sweep(const struct campaign *campaign, const struct sweep_facts *facts)
+{
+    return strcmp(facts->identity, campaign->identity) == 0 &&
+           facts->shard == campaign->options->shard && facts->shards == campaign->options->shards;
+}
+
+/* Whether results that lack `missing` runs may have the name. */
+static bool may_replace(const struct campaign *campaign, size_t missing)
+{
+    const char *out = campaign->options->out;
+    if (missing == 0 || access(out, F_OK) != 0)
+        return true;
+    struct results *older = results_load(out, NULL);
+    const bool may = older != NULL && is_of_sweep(campaign, &older->sweep) &&
+                     older->sweep.missing > 0 && older->sweep.missing >= missing;
+    results_free(older);
+    return may;
+}
+
+/* Adds to the error where the finished runs are. */
+static void error_complete(const struct campaign *campaign, const char *journal_path, bool written,
+                           struct error *error)
+{
+    const struct error first = *error;
+    const size_t finished = journal_count(campaign->journal);
+    const char *out = campaign->options->out;
+    char note[PATH_MAX + 64] = "";
+    if (written)
+        (void)snprintf(note, sizeof note, " and %s", out);
+    else if (access(out, F_OK) == 0)
+        (void)snprintf(note, sizeof note, ", and %s is as it was", out);
+    if (finished > 0)
+        (void)error_run(error, "%s; %zu finished runs are in %s%s; go on with --resume",
+                        first.message, finished, journal_path, note);
+}
+
+/* How a sweep ended that ran to its end but is not whole. */
+static bool failures_tell(const struct campaign *campaign, size_t expected, struct error *error)
+{
+    if (campaign->failures == 0)
+        return error_input(error, "%s: no run falls to shard %" PRIu64 "/%" PRIu64,
+                           campaign->sweep->path, campaign->options->shard,
+                           campaign->options->shards);
+    if (journal_count(campaign->journal) == 0)
+        return error_run(error, "all %zu runs failed; the first: %s", campaign->failures,
+                         campaign->first_failure.message);
+    return error_run(error, "%zu of %zu runs failed; the first: %s", campaign->failures, expected,
+                     campaign->first_failure.message);
+}
+
+/* What has finished is kept, whatever ended the rest; the first error is the one to tell. Returns
+ * whether the sweep is whole; `*written`: the results file is. */
+static bool campaign_finish(struct campaign *campaign, bool farmed, bool *written,
                             struct error *error)
 {
     const size_t expected = runs_expected(campaign);
@@ -408,27 +467,21 @@ static bool campaign_finish(struct campaign *campaign, bool farmed, bool *whole,
     struct error *fault = farmed ? error : &closing;
     bool good = !campaign->store_broken && assemble(campaign, true, fault);
     const size_t kept = store_run_count(campaign->store);
-    const size_t missing = expected > kept ? expected - kept : 0;
-    good = good && kept > 0 && sweep_note(campaign, missing == 0 && !farmed ? 1 : missing, fault);
-    if (good) {
-        good = store_finish(campaign->store, fault);
+    size_t missing = expected > kept ? expected - kept : 0;
+    if (missing == 0 && !farmed)
+        missing = 1;
+    const bool writes = good && kept > 0 && may_replace(campaign, missing);
+    if (writes)
+        good = sweep_note(campaign, missing, fault);
+    if (writes && good) {
+        *written = good = store_finish(campaign->store, fault);
         campaign->store = NULL;
     }
-    if (good)
+    if (*written)
         (void)printf("%zu of %zu runs are in %s\n", kept, expected, campaign->options->out);
-    *whole = good && farmed && missing == 0;
-    if (!farmed || *whole)
-        return *whole;
-    if (campaign->failures == 0)
-        return expected > 0 ? false
-                            : error_input(error, "%s: no run falls to shard %" PRIu64 "/%" PRIu64,
-                                          campaign->sweep->path, campaign->options->shard,
-                                          campaign->options->shards);
-    if (kept == 0)
-        return error_run(error, "all %zu runs failed; the first: %s", campaign->failures,
-                         campaign->first_failure.message);
-    return error_run(error, "%zu of %zu runs failed; the first: %s", campaign->failures, expected,
-                     campaign->first_failure.message);
+    if (!farmed || !good)
+        return false;
+    return expected > 0 && missing == 0 ? true : failures_tell(campaign, expected, error);
 }
 
 /* Whether an earlier call wrote everything: 1; 0: not; -1: an error. */
@@ -443,9 +496,9 @@ static int results_there(const struct campaign *campaign, const char *journal_pa
         return -1;
     const struct sweep_facts facts = results->sweep;
     const size_t runs = results->run_count;
+    const bool ours = is_of_sweep(campaign, &facts);
     results_free(results);
-    if (strcmp(facts.identity, campaign->identity) != 0 || facts.shard != options->shard ||
-        facts.shards != options->shards) {
+    if (!ours) {
         (void)error_input(error,
                           "%s: holds the results of another sweep, shard or version of esgsim; "
                           "give another --out, or leave out --resume to write it anew",
@@ -458,31 +511,39 @@ static int results_there(const struct campaign *campaign, const char *journal_pa
     return 1;
 }
 
+/* With the journal open. */
+static bool campaign_farm(struct campaign *campaign, const char *journal_path, struct error *error)
+{
+    const size_t before = journal_count(campaign->journal);
+    bool written = false;
+    if (before > 0 && !campaign->options->quiet)
+        (void)fprintf(stderr, "going on: %zu runs had finished\n", before);
+    bool farmed = values_recall(campaign, error) && assemble(campaign, false, error);
+    meter_start(&campaign->meter, "runs", campaign->options->quiet);
+    farmed = farmed && rounds_run(campaign, error);
+    meter_end(&campaign->meter);
+    const bool whole = campaign_finish(campaign, farmed, &written, error);
+    if (!whole && error != NULL)
+        error_complete(campaign, journal_path, written, error);
+    const bool closed = journal_close(
+        campaign->journal, whole || journal_count(campaign->journal) == 0, whole ? error : NULL);
+    return whole && closed;
+}
+
+/* The results file is locked all the while, and its journal with it. */
 static bool campaign_work(struct campaign *campaign, const char *journal_path, struct error *error)
 {
-    const struct campaign_options *options = campaign->options;
-    const int there = options->resume ? results_there(campaign, journal_path, error) : 0;
-    if (there != 0)
-        return there > 0;
-    /* Once the journal is locked, the results file's partial form is ours as well. */
-    campaign->journal = shard_journal(campaign, journal_path, error);
-    if (campaign->journal == NULL)
+    campaign->store = store_create(campaign->options->out, error);
+    if (campaign->store == NULL)
         return false;
-    const size_t before = journal_count(campaign->journal);
-    if (before > 0 && !options->quiet)
-        (void)fprintf(stderr, "going on: %zu runs had finished\n", before);
-    bool whole = false;
-    campaign->store = store_create(options->out, error);
-    if (campaign->store != NULL) {
-        bool farmed = values_recall(campaign, error) && assemble(campaign, false, error);
-        meter_start(&campaign->meter, "runs", options->quiet);
-        farmed = farmed && rounds_run(campaign, error);
-        meter_end(&campaign->meter);
-        (void)campaign_finish(campaign, farmed, &whole, error);
+    const int there = campaign->options->resume ? results_there(campaign, journal_path, error) : 0;
+    bool good = there > 0;
+    if (there == 0) {
+        campaign->journal = shard_journal(campaign, journal_path, error);
+        good = campaign->journal != NULL && campaign_farm(campaign, journal_path, error);
     }
     store_abandon(campaign->store);
-    journal_close(campaign->journal, whole || journal_count(campaign->journal) == 0);
-    return whole;
+    return good;
 }
 
 bool campaign_run(const struct sweep *sweep, const struct campaign_options *options,

@@ -57,6 +57,10 @@ static const struct cli_option sweep_table[] = {
              "again; without any, begins",
      .kind = OPTION_FLAG,
      .place = offsetof(struct options, campaign.resume)},
+    {.name = "--restart",
+     .help = "begin anew, and discard the finished runs that F.h5.journal holds",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, campaign.restart)},
     GUARD_OPTION(struct options, campaign.decision_timeout),
     {.name = "--set",
      .value = "KEY=VALUE",
@@ -79,6 +83,9 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_sweep, &argc, argv, &options, error) ||
         !cli_check_output("--out", options.campaign.out, "the sweep", argv[1], error))
         return false;
+    if (options.campaign.resume && options.campaign.restart)
+        return cli_usage_error(&command_sweep, "--resume keeps what --restart discards; give one",
+                               error);
     struct sweep *sweep = sweep_load(argv[1], options.settings.list, options.settings.count, error);
     const bool good = sweep != NULL && campaign_run(sweep, &options.campaign, error);
     if (sweep != NULL)
@@ -93,7 +100,11 @@ const struct command command_sweep = {
         "The tables are the same, byte for byte, for any number of jobs, shards and interruptions. "
         "A\n"
         "run that fails is told and left out, and --resume runs it again; Ctrl-C keeps what is\n"
-        "finished. Until all is done, F.h5.journal holds the finished runs: keep it to go on.\n"
+        "finished. Until all is done, F.h5.journal holds the finished runs; a sweep that finds "
+        "some\n"
+        "there wants --resume or --restart. An older F.h5 is replaced by whole results alone, or "
+        "by\n"
+        "more runs of the same sweep.\n"
         "\n"
         "With \"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 0.01, \"max_seeds\": "
         "50} "
