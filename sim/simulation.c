@@ -287,7 +287,7 @@ static void event_handle(struct platform *platform, const struct event *event)
     }
 }
 
-/* What sets the time of an event, for a run whose clock ends before it. */
+/* The keys that set the time of an event; NULL: none does alone. */
 static const char *event_cause(enum event_kind kind)
 {
     switch (kind) {
@@ -303,18 +303,21 @@ static const char *event_cause(enum event_kind kind)
     case EVENT_USER:
         return "arrivals.think_ms";
     default:
-        return "the policy's parameters";
+        return NULL;
     }
 }
 
+/* The next event lies beyond the clock: fails the run, named after the first that a key set. */
 static void clock_end(struct platform *platform)
 {
     struct event event;
-    if (calendar_pop(platform->calendar, &event))
-        platform_fail(platform,
-                      "the next event would come after the clock's end (about 18 years), as set by "
-                      "%s",
-                      event_cause((enum event_kind)event.kind));
+    const char *cause = NULL;
+    while (cause == NULL && calendar_pop(platform->calendar, &event))
+        cause = event_cause((enum event_kind)event.kind);
+    platform_fail(platform,
+                  "the next event would come after the clock's end (about 18 years), as set by "
+                  "%s",
+                  cause != NULL ? cause : "the policy's parameters");
 }
 
 /* Moves the clock to the next arrival or event and handles it; what was queued goes before an

@@ -239,7 +239,6 @@ static void fill_step(struct script *script, struct platform *platform)
         }
         assert_false(platform_instance_fits(platform, 0, whole, 1, 0, SIM_NONE));
         assert_int_equal(platform_create(platform, 0, whole, 25, 0, SIM_NONE), SIM_NONE);
-        assert_int_equal(platform_create(platform, 0, whole, 25, 0, 1), SIM_NONE);
         assert_true(platform_kill(platform, script->made[3]));
         assert_int_equal(platform_gpu_free(platform, 0, 0), 100);
         assert_true(platform_instance_fits(platform, 0, whole, 25, 0, 0));

@@ -5,9 +5,6 @@
 
 #include "sched/common/turns.h"
 
-/* How long a server waits that has jobs and no room, should nothing on its invoker end before. */
-#define RETRY (100 * SIM_MS)
-
 enum server_state { SERVER_ASLEEP, SERVER_RUNNABLE, SERVER_BUSY, SERVER_BLOCKED };
 
 struct server {
@@ -432,7 +429,8 @@ bool rounds_decide(struct rounds *rounds, struct platform *platform)
         dispatched = server_serve(rounds, platform, runnable_take(rounds));
     if (rounds->blocked > 0 && !rounds->retry_set) {
         rounds->retry_set = true;
-        platform_set_timer(platform, platform_now(platform) + RETRY, rounds->rule.retry_timer);
+        platform_set_timer(platform, platform_now(platform) + rounds->rule.retry,
+                           rounds->rule.retry_timer);
     }
     return dispatched && rounds->runnable_count > 0;
 }

@@ -38,6 +38,9 @@ struct rounds_rule {
      * deadline it cannot meet, rest[queue] being what follows the stage; NULL: never. */
     const sim_time_t *rest;
     uint32_t retry_timer; /* id of the timer that rings for rounds_wake */
+    /* How long a server waits that has jobs and no room, should nothing on its invoker end before;
+     * positive. */
+    sim_time_t retry;
 };
 
 /* NULL when out of memory. Without a plan there are no servers. */

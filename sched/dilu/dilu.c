@@ -48,7 +48,6 @@
 #include "sched/dilu/scaler.h"
 
 #define TICK SIM_NONE
-#define SAMPLE_EVERY SIM_S /* [code] */
 
 enum parameter_index {
     PARAMETER_BOUND,
@@ -67,6 +66,8 @@ enum parameter_index {
     PARAMETER_VERTICAL,
     PARAMETER_ROUTING,
     PARAMETER_BACKLOG,
+    PARAMETER_SAMPLE,
+    PARAMETER_ACTIVE,
     PARAMETER_COUNT
 };
 
@@ -91,7 +92,7 @@ static const struct parameter dilu_parameters[PARAMETER_COUNT] = {
                          "weight of shares in the score; the rest is memory's (code)"},
     [PARAMETER_COUNTED] = {"counted", COUNTED_NOMINAL, 0, 1, "nominal|grid",
                            "to gamma: limit × request, or the profile's share above (derived)"},
-    [PARAMETER_WINDOW] = {"window", 40, 1, 3600, NULL, "samples of a second, at most (code)"},
+    [PARAMETER_WINDOW] = {"window", 40, 1, 3600, NULL, "samples, at most (code)"},
     [PARAMETER_OUT] = {"out", 20, 1, 3600, NULL,
                        "samples above capacity that make one instance more (code)"},
     [PARAMETER_IN] = {"in", 30, 1, 3600, NULL,
@@ -104,6 +105,9 @@ static const struct parameter dilu_parameters[PARAMETER_COUNT] = {
                            "jobs wait for an idle instance (derived), or take turns (code)"},
     [PARAMETER_BACKLOG] = {"backlog", ON, 0, 1, "on|off",
                            "jobs that wait count to the rate (derived; code: off)"},
+    [PARAMETER_SAMPLE] = {"sample_s", 1, 0.001, 3600, NULL, "between samples (code)"},
+    [PARAMETER_ACTIVE] = {"active_ms", 50, 0, 60000, NULL,
+                          "after a batch, for which an instance counts as active (code)"},
 };
 
 /* A function, and all that serves it. */
@@ -277,7 +281,8 @@ static void dilu_on_ready(void *state, struct platform *platform, uint32_t queue
     struct dilu *self = state;
     if (!self->ticking) {
         self->ticking = true;
-        platform_set_timer(platform, platform_now(platform) + SAMPLE_EVERY, TICK);
+        platform_set_timer(
+            platform, platform_now(platform) + sim_from_s(self->values[PARAMETER_SAMPLE]), TICK);
     }
     const uint32_t index = self->slots[queue].owner;
     self->deployments[index].arrivals++;
@@ -307,7 +312,7 @@ static void dilu_on_finish(void *state, struct platform *platform,
     struct dilu *self = state;
     struct dilu_instance *instance = &self->hosts.instances[batch->instance];
     instance->busy = false;
-    instance->active_until = platform_now(platform) + DILU_ACTIVE_FOR;
+    instance->active_until = platform_now(platform) + sim_from_ms(self->values[PARAMETER_ACTIVE]);
     dilu_hosts_touch(&self->hosts, instance->host);
     if (instance->host != SIM_NONE && self->hosts.gpus[instance->host].instances > 1)
         platform_set_timer(platform, instance->active_until, instance->host);
@@ -330,7 +335,8 @@ static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
         return;
     }
     self->sampling = self->deployment_count;
-    platform_set_timer(platform, platform_now(platform) + SAMPLE_EVERY, TICK);
+    platform_set_timer(platform,
+                       platform_now(platform) + sim_from_s(self->values[PARAMETER_SAMPLE]), TICK);
 }
 
 /* ---- Instances ------------------------------------------------------------------------------- */
@@ -433,8 +439,9 @@ static double rate_of(const struct dilu *self, const struct platform *platform,
         for (uint32_t i = 0; i < deployment->instance_count; i++)
             waiting += platform_instance(platform, deployment->instances[i]).buffered;
     }
-    return (double)deployment->arrivals / sim_to_s(SAMPLE_EVERY) +
-           waiting / ((double)self->lazy.window * sim_to_s(SAMPLE_EVERY));
+    const double sample_s = self->values[PARAMETER_SAMPLE];
+    return (double)deployment->arrivals / sample_s +
+           waiting / ((double)self->lazy.window * sample_s);
 }
 
 static void scale_in(struct dilu *self, struct platform *platform, struct deployment *deployment,

@@ -49,9 +49,6 @@ struct dilu_hosts {
     struct dilu_share_counters counters;
 };
 
-/* How long after a batch an instance counts as active: 10 ticks of 5 ms [code]. */
-#define DILU_ACTIVE_FOR (50 * SIM_MS)
-
 /* False with ERROR_RUN when out of memory; clear is then still to be called. */
 bool dilu_hosts_init(struct dilu_hosts *hosts, const struct workload *workload,
                      const struct dilu_rule *rule, bool nominal, struct error *error);

@@ -25,9 +25,9 @@
  *   `margin` [code: 1.1].
  * - A batch starts on whichever of its task's gpu-lets is free first; theirs are fed by weights
  *   [derived].
- * - Until the first plan, one second after the first job, and for a task without a gpu-let, any
- *   free GPU or partition serves the queue, planned ones at the end of a round; plans are then made
- *   after 2, 4, … seconds [derived: theirs is told the rates].
+ * - Until the first plan, a twentieth of `epoch_s` after the first job (1 s), and for a task
+ * without a gpu-let, any free GPU or partition serves the queue, planned ones at the end of a
+ * round; plans are then made after 2, 4, … times that [derived: theirs is told the rates].
  * - Where a plan leaves a task with less than 85 % of its rate, which they report as a failure, all
  *   rates are scaled down by one factor until none is; gpu-lets that stay empty then serve what of
  *   all tasks they can in time, and Nexus's early drop sheds what is too much [derived]. Theirs
@@ -334,7 +334,8 @@ static bool set_up(struct gpulets *self, struct error *error)
     const struct rounds_rule rule = {.orphan = gpulet_orphan,
                                      .context = self,
                                      .rest = self->values[PARAMETER_DROP] > 0 ? NULL : self->rest,
-                                     .retry_timer = TIMER_RETRY};
+                                     .retry_timer = TIMER_RETRY,
+                                     .retry = sim_from_s(self->values[PARAMETER_EPOCH]) / 200};
     self->rounds = rounds_create(workload, rule, error);
     if (self->rounds == NULL)
         return false;
@@ -525,7 +526,7 @@ static void gpulet_on_ready(void *state, struct platform *platform, uint32_t que
     struct gpulets *self = state;
     if (self->interval == 0) {
         const sim_time_t epoch = sim_from_s(self->values[PARAMETER_EPOCH]);
-        self->interval = SIM_S < epoch ? SIM_S : epoch;
+        self->interval = epoch / 20;
         self->since = platform_now(platform);
         platform_set_timer(platform, self->since + self->interval, TIMER_PLAN);
     }

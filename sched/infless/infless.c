@@ -42,7 +42,7 @@
  *   shortage is counted, and the next tick tries again.
  * - LSTH rules the containers that ended instances leave behind: kept until the last invocation
  *   plus the keep-alive window; where there is a prewarm window they go at once, and a container is
- *   started when it ends. Before ten gaps are known they are kept for 600 s.
+ *   started when it ends. Before ten gaps are known they are kept for `keep_alive_s`.
  * - One unit of decision time is one candidate for which a slot was sought, one set of instances
  *   looked at, or one job routed.
  */
@@ -54,7 +54,6 @@
 
 #include "sched/infless/pool.h"
 
-static const sim_time_t UNKNOWN_KEEP_ALIVE = 600 * SIM_S;
 static const double VCPU_GFLOPS = 64, GPU_GFLOPS = 14200;
 
 enum { TIMER_TICK = 0 };
@@ -76,6 +75,7 @@ enum parameter_index {
     PARAMETER_BIN,
     PARAMETER_WINDOW,
     PARAMETER_GAMMA,
+    PARAMETER_UNKNOWN,
     PARAMETER_COUNT
 };
 
@@ -107,11 +107,13 @@ static const struct parameter infless_parameters[PARAMETER_COUNT] = {
     [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "warm|fullest",
                              "slots with an idle container first (derived), or the fullest (code)"},
     [PARAMETER_KEEP_ALIVE] = {"keep_alive", 0, 0, 1, "lsth|fixed",
-                              "of containers without an instance: LSTH (notes), or 600 s"},
+                              "of containers without an instance: LSTH (notes), or keep_alive_s"},
     [PARAMETER_BIN] = {"lsth_bin_s", 60, 0.001, 86400, NULL, "bin of its histograms (recall)"},
     [PARAMETER_WINDOW] = {"lsth_window_s", 86400, 1, 1e8, NULL,
                           "its long window; the short one is 1/24 of it (assumed)"},
     [PARAMETER_GAMMA] = {"lsth_gamma", 0.5, 0, 1, NULL, "weight of its long window (notes)"},
+    [PARAMETER_UNKNOWN] = {"keep_alive_s", 600, 0, 1e9, NULL,
+                           "where LSTH knows fewer than ten gaps, or is not asked (assumed)"},
 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -300,6 +302,7 @@ static bool infless_init(void *state, struct platform *platform, const double *v
     self->limits = (int)values[PARAMETER_LIMITS];
     self->backlog = (int)values[PARAMETER_LOAD] == 0;
     self->tick = sim_from_s(values[PARAMETER_TICK]);
+    self->unknown_keep_alive = sim_from_s(values[PARAMETER_UNKNOWN]);
     self->inactive_ticks = (uint32_t)values[PARAMETER_INACTIVE];
     self->prefer_warm = (int)values[PARAMETER_PLACEMENT] == 0;
     self->use_lsth = (int)values[PARAMETER_KEEP_ALIVE] == 0;
@@ -399,7 +402,7 @@ static sim_time_t infless_keep_alive(void *state, struct platform *platform, uin
     sim_time_t keep_alive = 0;
     (void)invoker;
     if (!self->use_lsth || !lsth_windows(&self->lsth[function], now, &before, &keep_alive))
-        return UNKNOWN_KEEP_ALIVE;
+        return self->unknown_keep_alive;
     const sim_time_t last = self->lsth[function].last;
     if (now < last + before || now > last + keep_alive)
         return 0;

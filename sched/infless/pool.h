@@ -63,6 +63,7 @@ struct infless {
     sim_time_t tick;
     uint32_t inactive_ticks;
     int limits;
+    sim_time_t unknown_keep_alive; /* where LSTH says nothing */
     bool prefer_warm, use_lsth, backlog, ticking;
     struct infless_pool *pools;
     size_t pool_count;

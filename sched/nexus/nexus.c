@@ -20,10 +20,10 @@
  *   invoker's other nodes theirs [derived].
  * - A batch starts on whichever of its session's nodes is free first; Nexus's frontends send
  *   requests to nodes by fixed weights, which balances no better [derived].
- * - A stage's rate is measured where its jobs become ready. Until the first plan, one second after
- *   the first job, and for a session that no node has room for, any free node serves the queue in
- *   batches of at most B, planned nodes at the end of a round; plans are then made after 2, 4 and 8
- *   seconds [derived: Nexus is told expected rates].
+ * - A stage's rate is measured where its jobs become ready. Until the first plan, a tenth of
+ *   `min_epoch_s` after the first job (1 s), and for a session that no node has room for, any free
+ *   node serves the queue in batches of at most B, planned nodes at the end of a round; plans are
+ *   then made after 2, 4 and 8 times that [derived: Nexus is told expected rates].
  * - The cluster does not grow: where a plan needs more nodes than there are, all rates are scaled
  *   down by one factor until it fits, and early drop sheds what is too much [derived].
  * - A job is given up where its request's deadline could not be met by the fastest way through the
@@ -291,7 +291,8 @@ static bool set_up(struct nexus *nexus, struct error *error)
     const struct rounds_rule rule = {.orphan = nexus_orphan,
                                      .context = nexus,
                                      .rest = nexus->values[PARAMETER_DROP] > 0 ? NULL : nexus->rest,
-                                     .retry_timer = TIMER_RETRY};
+                                     .retry_timer = TIMER_RETRY,
+                                     .retry = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]) / 100};
     nexus->rounds = rounds_create(workload, rule, error);
     if (nexus->rounds == NULL)
         return false;
@@ -558,7 +559,7 @@ static void nexus_on_ready(void *state, struct platform *platform, uint32_t queu
     struct nexus *nexus = state;
     if (nexus->interval == 0) {
         const sim_time_t least = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]);
-        nexus->interval = SIM_S < least ? SIM_S : least;
+        nexus->interval = least / 10;
         nexus->since = platform_now(platform);
         platform_set_timer(platform, nexus->since + nexus->interval, TIMER_PLAN);
     }

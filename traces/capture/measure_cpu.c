@@ -183,7 +183,7 @@ static void paint(unsigned char *pixels)
         for (int x = 0; x < MEASURE_CPU_WIDTH; x++)
             for (int c = 0; c < CHANNELS; c++) {
                 grain = grain * 1664525U + 1013904223U;
-                const double wave = 100 + 60 * sin(x / (17.0 + c)) + 60 * cos(y / (23.0 - c));
+                const double wave = 110 + 50 * sin(x / (17.0 + c)) + 50 * cos(y / (23.0 - c));
                 pixels[(y * MEASURE_CPU_WIDTH + x) * CHANNELS + c] =
                     (unsigned char)(wave + (double)(grain >> 29));
             }
