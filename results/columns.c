@@ -23,10 +23,12 @@ const struct metric run_metrics[] = {
 const size_t run_metric_count = sizeof run_metrics / sizeof run_metrics[0];
 
 /* A column is named as the field of its row. */
-#define ENTRIES(row, type, field, length, unit, help)                                              \
+#define ENTRY(row, type, field, length, unit, help, later)                                         \
     {                                                                                              \
-#field, unit, help, COLUMN_##type, offsetof(struct row, field), length                     \
+#field, unit, help, COLUMN_##type, offsetof(struct row, field), length, later              \
     }
+#define ENTRIES(row, type, field, length, unit, help)                                              \
+    ENTRY(row, type, field, length, unit, help, false)
 #define COLUMN(row, type, field, unit, help) ENTRIES(row, type, field, 1, unit, help)
 #define TEXT(row, field, length, help) ENTRIES(row, TEXT, field, length, "", help)
 
@@ -42,12 +44,20 @@ static const struct column summary_columns[] = {
            "of the random streams: equal seeds meet equal arrivals and noise"),
     COLUMN(summary_row, U64, warmup_requests, "1", "simulated before the measured ones"),
     TEXT(summary_row, evidence, TEXT_NAME, "grade of the latency profile"),
+    ENTRY(summary_row, TEXT, policy_label, TEXT_NAME, "",
+          "display name that the sweep gives the policy; empty: none", true),
+    ENTRY(summary_row, TEXT, setting_label, TEXT_NAME, "",
+          "display name that the sweep gives the setting; empty: none", true),
+    ENTRY(summary_row, TEXT, policy_sha256, TEXT_SHA256, "",
+          "of the policy's module (.so); empty: the policy is esgsim's own", true),
+    ENTRY(summary_row, U32, notices, 1, "1",
+          "warnings and notes about the run: lines of the attribute 'notices' of its group", true),
     COLUMN(summary_row, U8, exact_quantiles, "1",
            "1: percentiles over all samples; 0: within 0.05 %"),
 #define MEASURE(type, name, unit, help)                                                            \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, measures.name), 1},
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, measures.name), 1, false},
 #define RUN_MEASURE(type, name, unit, help)                                                        \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, run.name), 1},
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, run.name), 1, false},
 #include "sim/metrics.def"
 };
 
@@ -58,7 +68,8 @@ static const struct column application_columns[] = {
     TEXT(application_row, policy, TEXT_NAME, "scheduling policy"),
     COLUMN(application_row, U64, seed, "1", "of the random streams"),
 #define MEASURE(type, name, unit, help)                                                            \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct application_row, measures.name), 1},
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct application_row, measures.name),      \
+     1,     false},
 #include "sim/metrics.def"
 };
 

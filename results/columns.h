@@ -7,6 +7,7 @@
 #ifndef ESGSIM_RESULTS_COLUMNS_H
 #define ESGSIM_RESULTS_COLUMNS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ struct column {
     enum column_type type;
     size_t offset; /* in the row's structure */
     size_t length; /* text: characters in the file (one less than in memory); others: entries */
+    bool later;    /* not in the files of earlier versions, where it is read as 0 or "" */
 };
 
 struct layout {
@@ -38,7 +40,7 @@ struct layout {
     size_t row_bytes;
 };
 
-enum { TEXT_HASH = 16, TEXT_NAME = 64, TEXT_LABEL = 512 };
+enum { TEXT_HASH = 16, TEXT_NAME = 64, TEXT_LABEL = 512, TEXT_SHA256 = 64 };
 
 /* A row of /summary: one run. */
 struct summary_row {
@@ -50,6 +52,10 @@ struct summary_row {
     uint64_t seed;
     uint64_t warmup_requests;
     char evidence[TEXT_NAME + 1];
+    char policy_label[TEXT_NAME + 1];
+    char setting_label[TEXT_NAME + 1];
+    char policy_sha256[TEXT_SHA256 + 1];
+    uint32_t notices; /* lines of the run's attribute `notices` */
     uint8_t exact_quantiles;
     struct measures measures;
     struct run_measures run;

@@ -16,7 +16,7 @@ struct details {
 /* A part of layout_requests: HDF5 reads members by name, so the others are passed over. */
 #define REQUEST(type, field)                                                                       \
     {                                                                                              \
-#field, "", "", type, offsetof(struct detail_request, field), 1                            \
+#field, "", "", type, offsetof(struct detail_request, field), 1, false                     \
     }
 static const struct column request_part[] = {
     REQUEST(COLUMN_U8, measured),     REQUEST(COLUMN_U8, dropped),  REQUEST(COLUMN_I64, arrival_ns),

@@ -354,6 +354,8 @@ static bool columns_check(hid_t stored, const char *path, const char *name,
                            path, name);
     for (size_t i = 0; i < layout->count; i++) {
         const struct column *column = &layout->columns[i];
+        if (H5Tget_member_index(stored, column->name) < 0 && column->later)
+            continue;
         if (H5Tget_member_index(stored, column->name) < 0)
             return error_input(error,
                                "%s: /%s has no column '%s'; write the file again with this "

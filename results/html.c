@@ -123,6 +123,9 @@ void html_cell_estimate(FILE *out, struct estimate estimate, int decimals)
     (void)fprintf(out, "<td data-v=\"%.9g\">%.*f", estimate.mean, decimals, estimate.mean);
     if (!isnan(estimate.half_width))
         (void)fprintf(out, "<small> ± %.*f</small>", decimals, estimate.half_width);
+    if (estimate.without > 0)
+        (void)fprintf(out, "<small> (%zu of %zu seeds)</small>", estimate.n,
+                      estimate.n + estimate.without);
     (void)fputs("</td>", out);
 }
 

@@ -53,6 +53,20 @@ static char *applications_text(const struct workload *workload)
     return text;
 }
 
+bool notices_next(const char **at, bool *warning, char *text, size_t capacity)
+{
+    const char *line = *at;
+    const size_t length = strcspn(line, "\n");
+    if (length == 0)
+        return false;
+    *at = line + length + (line[length] == '\n');
+    *warning = strncmp(line, "warning: ", strlen("warning: ")) == 0;
+    const char *colon = memmem(line, length, ": ", 2);
+    const char *begin = colon == NULL ? line : colon + 2;
+    (void)snprintf(text, capacity, "%.*s", (int)(line + length - begin), begin);
+    return true;
+}
+
 static bool facts_whole(const struct run_facts *facts)
 {
 #define FACT(field)                                                                                \
@@ -78,6 +92,9 @@ struct run_facts *run_facts_create(const struct experiment *experiment, const st
         facts->evidence = copy_text(experiment->profile_evidence);
         facts->profile_sha256 = copy_text(experiment->profile_sha256);
         facts->trace_sha256 = copy_text(experiment->trace_sha256);
+        facts->policy_sha256 = copy_text(experiment->policy_sha256);
+        facts->policy_label = copy_text(NULL);
+        facts->setting_label = copy_text(experiment->setting_label);
         facts->applications = applications_text(&experiment->workload);
         facts->seed = experiment->seed;
         facts->warmup_requests = experiment->warmup_requests;
@@ -183,6 +200,7 @@ bool run_pack(struct blob *blob, const struct run_facts *facts,
            blob_put(blob, &result->run, sizeof result->run) &&
            blob_put(blob, &result->wall_s, sizeof result->wall_s) &&
            blob_put_u64(blob, result->exact_quantiles ? 1 : 0) &&
+           blob_put_text(blob, result->notices == NULL ? "" : result->notices) &&
            blob_put_u64(blob, result->application_count) &&
            blob_put(blob, result->applications,
                     result->application_count * sizeof *result->applications);
@@ -199,8 +217,8 @@ static bool take_result(struct blob_cursor *cursor, struct simulation_result *re
     if (!blob_take(cursor, &result->overall, sizeof result->overall) ||
         !blob_take(cursor, &result->run, sizeof result->run) ||
         !blob_take(cursor, &result->wall_s, sizeof result->wall_s) ||
-        !blob_take_u64(cursor, &exact) || !blob_take_u64(cursor, &count) ||
-        count > cursor->left / sizeof *result->applications)
+        !blob_take_u64(cursor, &exact) || !blob_take_text(cursor, &result->notices) ||
+        !blob_take_u64(cursor, &count) || count > cursor->left / sizeof *result->applications)
         return false;
     result->exact_quantiles = exact != 0;
     result->application_count = (size_t)count;
@@ -246,8 +264,7 @@ bool run_unpack(const void *bytes, size_t size, struct run_facts **facts,
         return true;
     }
     run_facts_free(read);
-    free(result->applications);
-    result->applications = NULL;
+    simulation_result_clear(result);
     run_rows_clear(rows);
     return error_run(error, "the results that a worker process handed back are not whole");
 }

@@ -25,6 +25,9 @@
     FACT(evidence)                                                                                 \
     FACT(profile_sha256)                                                                           \
     FACT(trace_sha256)                                                                             \
+    FACT(policy_sha256) /* of the policy's module; "" where it is registered */                    \
+    FACT(policy_label)  /* display name that the sweep gives it, or "" */                          \
+    FACT(setting_label)                                                                            \
     FACT(applications) /* names, one a line, in the order of their index */
 
 struct run_facts {
@@ -37,6 +40,12 @@ struct run_facts {
     uint64_t record;     /* enum record_level */
     uint64_t max_stages; /* entries of the noise column */
 };
+
+enum { NOTICE_LENGTH = 1024 };
+
+/* The next line of a run's notices from *at on, which moves behind it: its text, without "warning:
+ * " or "note: ", to `text`. False at the end. `warning` tells which of the two it was. */
+bool notices_next(const char **at, bool *warning, char *text, size_t capacity);
 
 /* Facts of `experiment` under `policy` with `values`; `label` may be NULL (a single run). NULL with
  * ERROR_RUN where memory is short. Free with run_facts_free. */
@@ -57,8 +66,8 @@ void run_rows_clear(struct run_rows *rows);
 bool run_pack(struct blob *blob, const struct run_facts *facts,
               const struct simulation_result *result, const struct run_rows *rows,
               struct error *error);
-/* The reverse. On success the caller frees facts, result (simulation_result_clear is not needed:
- * free result->applications) and rows. False: ERROR_RUN, nothing to free. */
+/* The reverse. On success the caller frees facts, result (simulation_result_clear) and rows. False:
+ * ERROR_RUN, nothing to free. */
 bool run_unpack(const void *bytes, size_t size, struct run_facts **facts,
                 struct simulation_result *result, struct run_rows *rows, struct error *error);
 /* A recorder that hands every row to each of `pair`, in that order; one may be all zeroes. `pair`

@@ -30,6 +30,7 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
         struct report_scenario *scenario = &report->scenarios[s];
         if (strcmp(scenario->name, run->name) == 0 &&
             strcmp(scenario->setting, run->setting) == 0 &&
+            strcmp(scenario->label, run->setting_label) == 0 &&
             strcmp(scenario->evidence, run->evidence) == 0 &&
             strcmp(scenario->conditions, conditions) == 0) {
             free(conditions);
@@ -39,21 +40,43 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
     struct report_scenario *scenario = &report->scenarios[report->scenario_count++];
     scenario->name = run->name;
     scenario->setting = run->setting;
+    scenario->label = run->setting_label;
     scenario->evidence = run->evidence;
     scenario->conditions = conditions;
     scenario->reference = REPORT_NONE;
     return scenario;
 }
 
-static struct report_contender *contender_of(struct report_scenario *scenario,
-                                             const struct summary_row *run)
+/* Policies of one name from different modules are told apart by a pair "sha256=1a2b3c4d" before
+ * their parameters. To be freed; NULL without memory. */
+static char *variant_of(const struct results *results, const struct summary_row *run)
 {
     char *variant = run_label_of_policy(run->label);
+    bool several = false;
+    for (size_t i = 0; run->policy_sha256[0] != '\0' && !several && i < results->run_count; i++)
+        several = strcmp(results->runs[i].policy, run->policy) == 0 &&
+                  strcmp(results->runs[i].policy_sha256, run->policy_sha256) != 0;
+    if (!several || variant == NULL)
+        return variant;
+    char *longer = NULL;
+    const char *between = variant[0] == '\0' ? "" : " ";
+    if (asprintf(&longer, "sha256=%.8s%s%s", run->policy_sha256, between, variant) < 0)
+        longer = NULL;
+    free(variant);
+    return longer;
+}
+
+static struct report_contender *contender_of(const struct results *results,
+                                             struct report_scenario *scenario,
+                                             const struct summary_row *run)
+{
+    char *variant = variant_of(results, run);
     if (variant == NULL)
         return NULL;
     for (size_t c = 0; c < scenario->contender_count; c++) {
         struct report_contender *contender = &scenario->contenders[c];
         if (strcmp(contender->policy, run->policy) == 0 &&
+            strcmp(contender->label, run->policy_label) == 0 &&
             strcmp(contender->variant, variant) == 0) {
             free(variant);
             return contender;
@@ -67,7 +90,8 @@ static struct report_contender *contender_of(struct report_scenario *scenario,
     }
     scenario->contenders = contenders;
     struct report_contender *contender = &contenders[scenario->contender_count++];
-    *contender = (struct report_contender){.policy = run->policy, .variant = variant};
+    *contender = (struct report_contender){
+        .policy = run->policy, .label = run->policy_label, .variant = variant};
     return contender;
 }
 
@@ -174,14 +198,32 @@ static bool constants_find(struct report *report)
     return report->constants != NULL;
 }
 
+/* The label, with what is not the same in all contenders of that label. */
+static char *labelled_title(const struct report_scenario *scenario,
+                            const struct report_contender *contender)
+{
+    char *common = strdup(contender->variant);
+    for (size_t c = 0; common != NULL && c < scenario->contender_count; c++)
+        if (strcmp(scenario->contenders[c].label, contender->label) == 0)
+            run_label_keep_common(common, scenario->contenders[c].variant);
+    char *rest = common == NULL ? NULL : run_label_without(contender->variant, common);
+    char *title = rest == NULL ? NULL : joined(contender->label, rest);
+    free(common);
+    free(rest);
+    return title;
+}
+
 static bool contender_name(const struct report *report, const struct report_scenario *scenario,
                            struct report_contender *contender)
 {
     size_t same = 0;
     for (size_t other = 0; other < scenario->contender_count; other++)
-        same += strcmp(scenario->contenders[other].policy, contender->policy) == 0;
+        same += strcmp(scenario->contenders[other].policy, contender->policy) == 0 &&
+                scenario->contenders[other].label[0] == '\0';
     contender->distinction = run_label_without(contender->variant, report->constants);
-    if (contender->distinction != NULL)
+    if (contender->distinction != NULL && contender->label[0] != '\0')
+        contender->title = labelled_title(scenario, contender);
+    else if (contender->distinction != NULL)
         contender->title = joined(contender->policy, same == 1 ? "" : contender->distinction);
     return contender->title != NULL;
 }
@@ -198,7 +240,9 @@ static bool scenario_finish(const struct report *report, struct report_scenario 
     }
     if (scenario->reference == REPORT_NONE && scenario->contender_count > 0)
         scenario->reference = 0;
-    const char *head = scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
+    const char *head = scenario->label[0] != '\0'     ? scenario->label
+                       : scenario->setting[0] != '\0' ? scenario->setting
+                                                      : scenario->name;
     char *conditions = run_label_without(scenario->conditions, report->constants);
     if (conditions != NULL)
         scenario->title = joined(head, conditions);
@@ -238,7 +282,7 @@ static bool build(struct report *report)
         struct report_scenario *scenario = scenario_of(report, &results->runs[i]);
         if (scenario == NULL)
             return false;
-        struct report_contender *contender = contender_of(scenario, &results->runs[i]);
+        struct report_contender *contender = contender_of(results, scenario, &results->runs[i]);
         if (contender == NULL || !contender_add(report, contender, i))
             return false;
         if (!scenario_name_applications(report, scenario, i))
@@ -249,7 +293,7 @@ static bool build(struct report *report)
     for (size_t s = 0; s < report->scenario_count; s++)
         if (!scenario_finish(report, &report->scenarios[s]))
             return false;
-    return titles_part(report);
+    return titles_part(report) && report_notices_find(report);
 }
 
 struct report *report_build(const struct results *results, struct error *error)
@@ -283,6 +327,11 @@ void report_free(struct report *report)
         free(scenario->title);
     }
     free(report->scenarios);
+    for (size_t n = 0; n < report->notice_count; n++) {
+        free(report->notices[n].text);
+        free(report->notices[n].in);
+    }
+    free(report->notices);
     free(report->constants);
     free(report->first_row);
     free(report->next_row);
@@ -321,7 +370,14 @@ struct estimate report_estimate(const struct report *report,
         if (block != NULL)
             values[count++] = metric_value(metric, block);
     }
-    struct estimate result = statistics_estimate(values, count);
+    /* Seeds without a value, such as the latency of a run whose requests were all dropped, are left
+     * out and counted. */
+    size_t valued = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(values[i]))
+            values[valued++] = values[i];
+    struct estimate result = statistics_estimate(values, valued == 0 ? count : valued);
+    result.without = valued == 0 ? 0 : count - valued;
     free(values);
     return result;
 }
@@ -349,7 +405,7 @@ static size_t pairs(const struct report *report, const struct report_contender *
         if (left == right) {
             const struct measures *a = measures_of(report, reference->runs[i], application);
             const struct measures *b = measures_of(report, other->runs[j], application);
-            if (a != NULL && b != NULL) {
+            if (a != NULL && b != NULL && a->requests > 0 && b->requests > 0) {
                 hit[0][count] = a->slo_hit_rate;
                 hit[1][count] = b->slo_hit_rate;
                 cost[0][count] = a->cost_per_request_usd;

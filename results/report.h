@@ -21,6 +21,7 @@
 
 struct report_contender {
     const char *policy;
+    const char *label; /* display name that the sweep gives it, or "" */
     char *variant;     /* parameters that the sweep set: "k=10 group_size=2", or "" */
     char *distinction; /* of these, what is not the same in all runs */
     char *title; /* the policy, with its distinction where the scenario has several of one policy */
@@ -31,6 +32,7 @@ struct report_contender {
 struct report_scenario {
     const char *name;     /* of the experiment */
     const char *setting;  /* of the sweep, or "" */
+    const char *label;    /* display name that the sweep gives the setting, or "" */
     const char *evidence; /* of the latency profile: "measured", "reconstructed: …"; "": none */
     char *conditions;     /* what else the sweep set, policy aside: "slo.factor=0.8", or "" */
     char *title;          /* setting, led by the name where several experiments have it; and of the
@@ -42,14 +44,30 @@ struct report_scenario {
     size_t reference; /* contender that the others are compared with; REPORT_NONE: no contender */
 };
 
+/* A warning or note that runs carry. */
+struct report_notice {
+    bool warning;
+    char *text;
+    size_t runs; /* that carry it */
+    bool *in;    /* per scenario: whether one of its runs does */
+};
+
 struct report {
     const struct results *results;
     struct report_scenario *scenarios; /* in order of appearance */
     size_t scenario_count;
-    char *constants;   /* what the sweep set alike in all runs: "requests=1500 k=5", or "" */
+    char *constants; /* what the sweep set alike in all runs: "requests=1500 k=5", or "" */
+    struct report_notice *notices; /* each once, in order of appearance */
+    size_t notice_count;
     size_t *first_row; /* per run: its first row in results.applications */
     size_t *next_row;  /* per row: the next of the same run */
 };
+
+/* Fills notices from the runs, once scenarios are there. False without memory. */
+bool report_notices_find(struct report *report);
+/* "all 36 runs", "the run" or "12 of 36 runs, in TITLE, TITLE". To be freed; NULL without memory.
+ */
+char *report_notice_where(const struct report *report, const struct report_notice *notice);
 
 /* NULL: ERROR_RUN, memory. `results` must outlive the report. */
 struct report *report_build(const struct results *results, struct error *error);

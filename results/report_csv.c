@@ -41,8 +41,11 @@ static void print_judged(FILE *out, const struct line *line, const char *metric,
     print_number(out, estimate.half_width);
     (void)fputc(',', out);
     csv_text(out, line->scenario->evidence == NULL ? "" : line->scenario->evidence);
-    (void)fputc(',', out);
-    csv_text(out, verdict);
+    const char *const last[] = {verdict, line->scenario->label, line->contender->label};
+    for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
+        (void)fputc(',', out);
+        csv_text(out, last[i] == NULL ? "" : last[i]);
+    }
     (void)fputs("\r\n", out);
 }
 
@@ -137,7 +140,7 @@ bool report_csv(const struct report *report, const struct reference *reference, 
                 struct error *error)
 {
     (void)fputs("name,setting,conditions,policy,variant,application,metric,unit,against,seeds,mean,"
-                "sd,half_width_95,profile_evidence,verdict\r\n",
+                "sd,half_width_95,profile_evidence,verdict,setting_label,policy_label\r\n",
                 out);
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];

@@ -130,6 +130,20 @@ static void distinct_write(const struct results *results, size_t offset, FILE *o
         (void)fputs("none", out);
 }
 
+static void notices_write(const struct report *report, FILE *out)
+{
+    for (size_t n = 0; n < report->notice_count; n++) {
+        const struct report_notice *notice = &report->notices[n];
+        char *where = report_notice_where(report, notice);
+        term_begin(out, notice->warning ? "Warning" : "Note");
+        html_text(out, notice->text);
+        (void)fputs(" (", out);
+        html_text(out, where == NULL ? "" : where);
+        (void)fputs(")</dd>\n", out);
+        free(where);
+    }
+}
+
 static void what_was_run(const struct page *page, FILE *out)
 {
     const struct results *results = page->report->results;
@@ -161,7 +175,9 @@ static void what_was_run(const struct page *page, FILE *out)
     (void)fputs("</dd>\n", out);
     term_begin(out, "Evidence of the latency profile");
     distinct_write(results, offsetof(struct summary_row, evidence), out);
-    (void)fputs("</dd>\n</dl>\n", out);
+    (void)fputs("</dd>\n", out);
+    notices_write(page->report, out);
+    (void)fputs("</dl>\n", out);
 }
 
 static void repeat_write(const struct page *page, FILE *out)

@@ -15,6 +15,8 @@ static void add_estimate(cJSON *object, const char *key, struct estimate estimat
 {
     cJSON *value = cJSON_AddObjectToObject(object, key);
     (void)cJSON_AddNumberToObject(value, "seeds", (double)estimate.n);
+    if (estimate.without > 0)
+        (void)cJSON_AddNumberToObject(value, "seeds_without", (double)estimate.without);
     (void)cJSON_AddNumberToObject(value, "mean", estimate.mean);
     (void)cJSON_AddNumberToObject(value, "sd", estimate.sd);
     (void)cJSON_AddNumberToObject(value, "half_width_95", estimate.half_width);
@@ -59,6 +61,9 @@ static void add_contender(const struct report *report, const struct report_scena
     (void)cJSON_AddItemToArray(contenders, object);
     (void)cJSON_AddStringToObject(object, "policy", contender->policy);
     (void)cJSON_AddStringToObject(object, "variant", contender->variant);
+    (void)cJSON_AddStringToObject(object, "label", contender->label);
+    (void)cJSON_AddStringToObject(object, "policy_sha256",
+                                  report->results->runs[contender->runs[0]].policy_sha256);
     cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
     cJSON *hashes = cJSON_AddArrayToObject(object, "config_hashes");
     for (size_t i = 0; i < contender->run_count; i++) {
@@ -80,11 +85,30 @@ static void add_scenario(const struct report *report, const struct report_scenar
     (void)cJSON_AddItemToArray(scenarios, object);
     (void)cJSON_AddStringToObject(object, "name", scenario->name);
     (void)cJSON_AddStringToObject(object, "setting", scenario->setting);
+    (void)cJSON_AddStringToObject(object, "label", scenario->label);
     (void)cJSON_AddStringToObject(object, "conditions", scenario->conditions);
     (void)cJSON_AddStringToObject(object, "profile_evidence", scenario->evidence);
     cJSON *contenders = cJSON_AddArrayToObject(object, "policies");
     for (size_t c = 0; c < scenario->contender_count; c++)
         add_contender(report, scenario, c, contenders);
+}
+
+static void add_notices(const struct report *report, cJSON *root)
+{
+    cJSON *lists[] = {cJSON_AddArrayToObject(root, "notes"),
+                      cJSON_AddArrayToObject(root, "warnings")};
+    for (size_t n = 0; n < report->notice_count; n++) {
+        const struct report_notice *notice = &report->notices[n];
+        cJSON *item = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(lists[notice->warning], item);
+        (void)cJSON_AddStringToObject(item, "text", notice->text);
+        (void)cJSON_AddNumberToObject(item, "runs", (double)notice->runs);
+        cJSON *settings = cJSON_AddArrayToObject(item, "scenarios");
+        for (size_t s = 0; s < report->scenario_count; s++)
+            if (notice->in[s])
+                (void)cJSON_AddItemToArray(settings,
+                                           cJSON_CreateString(report->scenarios[s].title));
+    }
 }
 
 /* A count of each standing, and the pairs themselves. */
@@ -154,6 +178,7 @@ bool report_json(const struct report *report, const struct reference *reference,
                                   results->version == NULL ? "" : results->version);
     (void)cJSON_AddStringToObject(root, "commit", results->commit == NULL ? "" : results->commit);
     (void)cJSON_AddNumberToObject(root, "runs", (double)results->run_count);
+    add_notices(report, root);
     cJSON *scenarios = cJSON_AddArrayToObject(root, "scenarios");
     for (size_t s = 0; s < report->scenario_count; s++)
         add_scenario(report, &report->scenarios[s], scenarios);

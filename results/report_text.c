@@ -161,6 +161,21 @@ static void print_header(const struct report *report, FILE *out)
     print_evidence(results, out);
 }
 
+/* What the figures assume, before any of them. */
+static bool print_notices(const struct report *report, FILE *out)
+{
+    for (size_t n = 0; n < report->notice_count; n++) {
+        const struct report_notice *notice = &report->notices[n];
+        char *where = report_notice_where(report, notice);
+        if (where == NULL)
+            return false;
+        (void)fprintf(out, "  %-10s %s (%s)\n", notice->warning ? "WARNING" : "note", notice->text,
+                      where);
+        free(where);
+    }
+    return true;
+}
+
 static void print_legend(FILE *out)
 {
     (void)fputs(
@@ -541,6 +556,8 @@ bool report_text(const struct report *report, const struct reference *reference,
         return true;
     }
     print_header(report, out);
+    if (!print_notices(report, out))
+        return error_run(error, "out of memory for the report");
     print_legend(out);
     bool good = true;
     for (size_t s = 0; good && s < report->scenario_count; s++) {

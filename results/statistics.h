@@ -16,6 +16,7 @@ struct estimate {
     double mean;
     double sd;         /* of one value, n − 1 in the denominator; NAN for n < 2 */
     double half_width; /* of the 95 % interval of the mean; NAN for n < 2 */
+    size_t without;    /* seeds that have no such figure, where others have one; not in n */
 };
 
 /* n = 0: mean is NAN too. A value that is NAN makes the figures NAN. */

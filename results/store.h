@@ -100,6 +100,7 @@ struct results {
     size_t run_count;
     struct application_row *applications; /* each belongs to one of runs, by hash */
     size_t application_count;
+    char **notices;           /* per run: lines as record.h's notices_next reads them; NULL: none */
     struct sweep_facts sweep; /* .shards = 0: not written by a sweep */
 };
 

@@ -100,6 +100,37 @@ static void sweep_read(hid_t file, struct sweep_facts *facts)
     free(identity);
 }
 
+/* Of the runs that have some; each line is printed as it is. */
+static bool notices_read(hid_t file, struct results *results, struct error *error)
+{
+    results->notices = calloc(results->run_count + 1, sizeof *results->notices);
+    if (results->notices == NULL)
+        return error_run(error, "%s: out of memory", results->path);
+    for (size_t run = 0; run < results->run_count; run++) {
+        if (results->runs[run].notices == 0)
+            continue;
+        char name[sizeof "runs/" + TEXT_HASH];
+        (void)snprintf(name, sizeof name, "runs/%s", results->runs[run].hash);
+        const hid_t group =
+            H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
+        char *lines = group < 0 ? NULL : hdf5_get_text(group, "notices");
+        if (group >= 0)
+            (void)H5Gclose(group);
+        results->notices[run] = lines;
+        char text[NOTICE_LENGTH];
+        bool warning = false;
+        bool printable = lines != NULL;
+        for (const char *at = lines; printable && notices_next(&at, &warning, text, sizeof text);)
+            printable = utf8_is_name(text);
+        if (!printable)
+            return error_input(error,
+                               "%s: attribute 'notices' of /%s is not there or no text; run "
+                               "it again",
+                               results->path, name);
+    }
+    return true;
+}
+
 /* The texts that every report prints. */
 static bool origin_check(const struct results *results, struct error *error)
 {
@@ -123,7 +154,8 @@ struct results *results_load(const char *path, struct error *error)
         results->version = hdf5_get_text(file, "version");
         results->commit = hdf5_get_text(file, "commit");
         sweep_read(file, &results->sweep);
-        good = origin_check(results, error) && tables_read(file, results, error);
+        good = origin_check(results, error) && tables_read(file, results, error) &&
+               notices_read(file, results, error);
     } else {
         error_run(error, "%s: out of memory", path);
     }
@@ -230,6 +262,9 @@ void results_free(struct results *results)
     if (results == NULL)
         return;
     free(results->path);
+    for (size_t run = 0; results->notices != NULL && run < results->run_count; run++)
+        free(results->notices[run]);
+    free(results->notices);
     free(results->version);
     free(results->commit);
     free(results->runs);

@@ -264,6 +264,14 @@ struct recorder store_recorder(struct store *store)
     return recorder;
 }
 
+static uint32_t lines_count(const char *text)
+{
+    uint32_t count = text != NULL && text[0] != '\0' ? 1 : 0;
+    for (const char *c = text; count > 0 && *c != '\0'; c++)
+        count += *c == '\n';
+    return count;
+}
+
 static bool summary_append(struct store *store, const struct simulation_result *result)
 {
     const struct run_facts *facts = store->facts;
@@ -275,6 +283,10 @@ static bool summary_append(struct store *store, const struct simulation_result *
     column_copy_text(row.policy, sizeof row.policy, facts->policy);
     column_copy_text(row.label, sizeof row.label, facts->label);
     column_copy_text(row.evidence, sizeof row.evidence, facts->evidence);
+    column_copy_text(row.policy_label, sizeof row.policy_label, facts->policy_label);
+    column_copy_text(row.setting_label, sizeof row.setting_label, facts->setting_label);
+    column_copy_text(row.policy_sha256, sizeof row.policy_sha256, facts->policy_sha256);
+    row.notices = lines_count(result->notices);
     row.seed = facts->seed;
     row.warmup_requests = facts->warmup_requests;
     row.exact_quantiles = result->exact_quantiles ? 1 : 0;
@@ -333,8 +345,10 @@ static bool run_close(struct store *store)
 
 bool store_end_run(struct store *store, const struct simulation_result *result, struct error *error)
 {
-    bool good = summary_append(store, result) && applications_append(store, result) &&
-                hdf5_set_f64(store->run, "wall_s", result->wall_s);
+    bool good =
+        summary_append(store, result) && applications_append(store, result) &&
+        hdf5_set_f64(store->run, "wall_s", result->wall_s) &&
+        hdf5_set_text(store->run, "notices", result->notices == NULL ? "" : result->notices);
     good = run_close(store) && good;
     if (!good)
         return store_fault(store, error, "a run's figures");
@@ -356,7 +370,7 @@ bool store_add_packed(struct store *store, const void *bytes, size_t size, struc
     }
     run_facts_free(facts);
     run_rows_clear(&rows);
-    free(result.applications);
+    simulation_result_clear(&result);
     return good;
 }
 

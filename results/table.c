@@ -95,13 +95,17 @@ void text_table_cell(struct text_table *table, size_t column, const char *format
 void text_table_estimate(struct text_table *table, size_t column, struct estimate estimate,
                          int decimals)
 {
+    char of[64] = "";
+    if (estimate.without > 0)
+        (void)snprintf(of, sizeof of, " (%zu of %zu seeds)", estimate.n,
+                       estimate.n + estimate.without);
     if (isnan(estimate.mean))
         text_table_cell(table, column, "-");
     else if (isnan(estimate.half_width))
-        text_table_cell(table, column, "%.*f", decimals, estimate.mean);
+        text_table_cell(table, column, "%.*f%s", decimals, estimate.mean, of);
     else
-        text_table_cell(table, column, "%.*f" PLUS_MINUS "%.*f", decimals, estimate.mean, decimals,
-                        estimate.half_width);
+        text_table_cell(table, column, "%.*f" PLUS_MINUS "%.*f%s", decimals, estimate.mean,
+                        decimals, estimate.half_width, of);
 }
 
 static struct width *table_measure(const struct text_table *table)

@@ -23,7 +23,8 @@ void text_table_group(struct text_table *table, const char *text);
 void text_table_row(struct text_table *table);
 void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* "mean ± half-width" with `decimals`; without the latter for n < 2; "-" for NAN. */
+/* "mean ± half-width" with `decimals`; without the latter for n < 2; "-" for NAN. Where some seeds
+ * have no figure: of how many it is the mean. */
 void text_table_estimate(struct text_table *table, size_t column, struct estimate estimate,
                          int decimals);
 /* Writes header, rule and rows, each line led by `indent` blanks. False where memory had run out.

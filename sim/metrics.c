@@ -60,32 +60,45 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : 0.0;
 }
 
+/* Of requests; a share of none is no number. */
+static double share(double part, double requests)
+{
+    return requests > 0 ? part / requests : NAN;
+}
+
+/* Where no request finished there is no latency; 0 ms would look like the best of all. */
+static void latencies_fill(struct measures *out, struct quantile *latency)
+{
+    const bool any = quantile_count(latency) > 0;
+    out->latency_ms_mean = any ? quantile_mean(latency) / 1e6 : NAN;
+    out->latency_ms_p50 = any ? quantile_value(latency, 0.5) / 1e6 : NAN;
+    out->latency_ms_p95 = any ? quantile_value(latency, 0.95) / 1e6 : NAN;
+    out->latency_ms_p99 = any ? quantile_value(latency, 0.99) / 1e6 : NAN;
+    out->latency_ms_p999 = any ? quantile_value(latency, 0.999) / 1e6 : NAN;
+    out->latency_ms_max = any ? sim_to_ms(quantile_max(latency)) : NAN;
+}
+
 static void measures_fill(struct measures *out, const struct tally *tally)
 {
     double n = (double)tally->requests;
     out->requests = tally->requests;
     out->dropped = tally->dropped;
-    out->slo_hit_rate = ratio((double)tally->hits, n);
+    out->slo_hit_rate = share((double)tally->hits, n);
     out->cost_usd = tally->cost;
-    out->cost_per_request_usd = ratio(tally->cost, n);
+    out->cost_per_request_usd = share(tally->cost, n);
     out->cost_hold_usd = tally->hold_cost;
-    out->latency_ms_mean = quantile_mean(tally->latency) / 1e6;
-    out->latency_ms_p50 = quantile_value(tally->latency, 0.5) / 1e6;
-    out->latency_ms_p95 = quantile_value(tally->latency, 0.95) / 1e6;
-    out->latency_ms_p99 = quantile_value(tally->latency, 0.99) / 1e6;
-    out->latency_ms_p999 = quantile_value(tally->latency, 0.999) / 1e6;
-    out->latency_ms_max = sim_to_ms(quantile_max(tally->latency));
-    out->queue_ms_mean = ratio(tally->queue_ns, n) / 1e6;
-    out->transfer_ms_mean = ratio(tally->transfer_ns, n) / 1e6;
-    out->cold_ms_mean = ratio(tally->cold_ns, n) / 1e6;
-    out->exec_ms_mean = ratio(tally->exec_ns, n) / 1e6;
+    latencies_fill(out, tally->latency);
+    out->queue_ms_mean = share(tally->queue_ns, n) / 1e6;
+    out->transfer_ms_mean = share(tally->transfer_ns, n) / 1e6;
+    out->cold_ms_mean = share(tally->cold_ns, n) / 1e6;
+    out->exec_ms_mean = share(tally->exec_ns, n) / 1e6;
     out->cold_start_rate = ratio((double)tally->cold_jobs, (double)tally->jobs);
     out->mean_batch = ratio((double)tally->batched_jobs, (double)tally->batches);
     out->preplanned_batches = tally->planned_batches;
     out->preplanned_miss_rate = tally->planned_batches > 0 ? ratio((double)tally->planned_misses,
                                                                    (double)tally->planned_batches)
                                                            : NAN;
-    out->bound_slo_hit_rate = ratio((double)tally->bound_hits, n);
+    out->bound_slo_hit_rate = share((double)tally->bound_hits, n);
     out->bound_cost_per_request_usd = NAN; /* filled by whoever knows the frontier */
 }
 
@@ -149,5 +162,6 @@ bool metrics_report(struct metrics *metrics, const struct workload *workload,
 void simulation_result_clear(struct simulation_result *result)
 {
     free(result->applications);
+    free(result->notices);
     *result = (struct simulation_result){0};
 }

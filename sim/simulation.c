@@ -565,6 +565,8 @@ bool simulation_replay(const struct experiment *experiment, const struct policy 
         simulation_loop(&platform, &cursor, progress);
     bool done = ready && !platform.failed && simulation_close(&platform, result);
     const double end = wall_seconds();
+    if (done && cursor.stream != NULL)
+        result->arrivals = arrival_stream_tally(cursor.stream);
     if (cursor.stream != NULL)
         arrival_stream_close(cursor.stream);
     platform_clear(&platform, policy_started && platform.policy_state != NULL);

@@ -34,6 +34,8 @@ struct simulation_result {
     struct measures *applications; /* workload.application_count of them */
     size_t application_count;
     struct run_measures run;
+    struct arrival_tally arrivals; /* of a trace; zero for other processes */
+    char *notices;  /* what the run assumes, a line each (sim/cli/notices.h); NULL: not asked */
     double wall_s;  /* not deterministic: kept out of tables */
     double setup_s; /* of wall_s: cluster and first containers made, and taken down in the end */
     bool exact_quantiles; /* false: more samples than kept, percentiles within 0.05 % */

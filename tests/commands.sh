@@ -451,4 +451,91 @@ expect_refusal "a batch of 0 to extend to is refused" 'extend-batch'
 run "$esgsim" calibrate README.md
 expect_refusal "a file that is no table is refused" 'README\.md'
 
+# ---- What is assumed, and which policy is which ----------------------------------------------
+
+# Policies built here; one of them takes the name of a policy that ships.
+plugin() { # plugin SOURCE NAME OUTPUT
+    sed "s/\\.name = \"[a-z-]*\"/.name = \"$2\"/" "$1" >"$folder/plugin.c"
+    ${CC:-cc} -shared -fPIC -I. -o "$3" "$folder/plugin.c"
+}
+plugin tests/plugins/shortest_queue.c fifo "$folder/twin.so"
+plugin tests/plugins/drop_all.c drop-all "$folder/drop.so"
+cp "$folder/twin.so" "$folder/copy.so"
+small="--set requests=40 --set warmup_requests=0"
+
+# sweep_of REST: the sweep file $folder/modules.json and its results.
+sweep_of() {
+    echo "{\"base\": \"$here/$strict\", \"seeds\": 2, $1}" >"$folder/modules.json"
+    # shellcheck disable=SC2086
+    run "$esgsim" sweep "$folder/modules.json" $small --jobs 1 --quiet --out "$folder/modules.h5"
+}
+sweep_of "\"matrix\": {\"policy.name\": [\"fifo\", \"$folder/twin.so\"]}"
+expect_refusal "two policies of one name are refused, with the label that would tell them apart" \
+    'twin.so" both call themselves "fifo"; .*"labels": .*twin.so": "fifo, other"'
+sweep_of "\"matrix\": {\"policy.name\": [\"$folder/twin.so\", \"$folder/copy.so\"]}"
+expect_refusal "and so is a copy of a module" 'copy.so" both call themselves "fifo"'
+sweep_of "\"labels\": {\"$folder/twin.so\": \"edf\"}, \"matrix\": {\"policy.name\": [\"edf\", \"$folder/twin.so\"]}"
+expect_refusal "a label that is another policy's name is refused" 'both displayed as "edf"'
+sweep_of '"labels": {"fifi": "x"}, "matrix": {"policy.name": ["fifo"]}'
+expect_refusal "a label of no policy and no setting is refused" 'labels.fifi: is no policy'
+sweep_of "\"labels\": {\"$folder/twin.so\": \"shortest\"}, \"matrix\": {\"policy.name\": [\"fifo\", \"$folder/twin.so\"]}"
+expect "labelled apart, they run" 0 '4 of 4 runs'
+run "$esgsim" report "$folder/modules.h5" --format csv
+if [ "$(grep -cE ',fifo,sha256=[0-9a-f]{8},,requests,1,,2,.*,shortest' "$folder/out")" -eq 1 ] &&
+    [ "$(grep -c ',fifo,,,requests,1,,2,' "$folder/out")" -eq 1 ]; then
+    pass "and are reported apart, by their label"
+else
+    explain "and are reported apart, by their label" "two lines of requests, one of them labelled"
+fi
+run h5dump -d /summary "$folder/modules.h5"
+expect "the module's digest is in the results" 0 "$(sha256sum "$folder/twin.so" | cut -c1-64)"
+
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $small --policy "$folder/drop.so" --json --out "$folder/drop.h5"
+expect "where every request was dropped, latencies are null" 0 '"p95":.null'
+run "$esgsim" report "$folder/drop.h5" --format csv
+expect "and empty in CSV" 0 ',latency_ms_p95,ms,,1,,,,'
+run "$esgsim" report "$folder/drop.h5" --format html --out "$folder/drop.html"
+expect "and no obstacle to a page" 0
+run "$esgsim" report "$folder/drop.h5"
+expect "and a dash in text" 0 'drop-all +40 +0.0 +0.0+ +- +- +-'
+
+sed '/^\t"interference":/,/^\t}/c\\t"interference": {"model": "none"}' traces/profiles/esg-reconstructed.json >"$folder/none.json"
+sed '/"interference"/d' "$folder/none.json" | sed ':a;N;$!ba;s/,\n}/\n}/' >"$folder/silent.json"
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $small --set "profile=$folder/silent.json" --out "$folder/silent.h5"
+expect "an MPS cluster without an interference model is warned of" 0 '^warning: the profile has no interference model'
+if grep -q '^esgsim: warning: the profile has no interference model' "$folder/err"; then
+    pass "on standard error, too"
+else
+    explain "on standard error, too" "esgsim: warning: ..."
+fi
+run "$esgsim" report "$folder/silent.h5"
+expect "and the report says so" 0 'WARNING +the profile has no interference model'
+run "$esgsim" report "$folder/silent.h5" --format html
+expect "and the page" 0 '<dt>Warning</dt><dd>the profile has no interference model'
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $small --set "profile=$folder/none.json" --json
+expect "a profile that states that it has none is noted and not warned of" 0 '"warnings":.\[\],'
+run "$esgsim" check "$folder/none.json"
+expect "and is a valid profile" 0 'ok \(profile\)'
+
+{
+    echo time_ms,application
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        echo "$((i * 100)),image-classification"
+        echo "$((i * 100 + 50)),image-clasification"
+    done
+} >"$folder/typo.csv"
+run "$esgsim" run "$strict" --set warmup_requests=0 --json \
+    --set "arrivals={\"process\":\"trace\",\"file\":\"$folder/typo.csv\"}"
+expect "labels of a trace that name no application are counted" 0 \
+    '1 label of trace typo.csv names no application: 50 % of the requests \(10 of 20\)'
+expect "and times that are the same for every seed are noted" 0 'every seed replays the arrival times'
+
+for input in profile=/dev/zero 'arrivals={"process":"trace","file":"/dev/zero"}'; do
+    run timeout 60 "$esgsim" run "$strict" --set "$input"
+    expect_refusal "a device is refused as an input: $input" '/dev/zero: is not a regular file'
+done
+
 finish

@@ -63,7 +63,10 @@ static inline struct run_facts fixture_facts(const struct fixture *fixture,
         mix = mix * 33 + (unsigned char)*c;
     (void)snprintf(texts->hash, sizeof texts->hash, "%012lx%04x", mix & 0xffffffffffffUL,
                    (unsigned)fixture->seed & 0xffffU);
-    return (struct run_facts){.hash = texts->hash,
+    return (struct run_facts){.policy_sha256 = (char *)"",
+                              .policy_label = (char *)"",
+                              .setting_label = (char *)"",
+                              .hash = texts->hash,
                               .name = (char *)"made-up",
                               .setting = (char *)fixture->setting,
                               .label = (char *)fixture->label,

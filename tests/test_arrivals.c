@@ -676,6 +676,11 @@ static void labels_that_are_applications_go_there_and_others_are_drawn(void **st
     assert_int_equal(arrival[3].application, 0);
     assert_int_equal(arrival[4].application, drawn_application(9, 4));
     assert_int_equal(arrival[1].slo, 20 * SIM_MS);
+    const struct arrival_tally tally = arrival_stream_tally(stream);
+    assert_int_equal(tally.requests, 5);
+    assert_int_equal(tally.drawn, 2);
+    assert_true(tally.drawn_labels >= 1 && tally.drawn_labels <= 2);
+    assert_true(tally.fixed_times);
     arrival_stream_close(stream);
 }
 

@@ -98,6 +98,122 @@ static void the_text_is_exactly_as_expected(void **state)
     report_close(&opened);
 }
 
+/* The runs as a report sees them once `change` has been at them. */
+static struct opened report_open_changed(void (*change)(struct results *))
+{
+    struct error error = {0};
+    struct opened opened = {.results = fixture_results(light, LIGHT)};
+    assert_non_null(opened.results);
+    change(opened.results);
+    opened.report = report_build(opened.results, &error);
+    assert_non_null(opened.report);
+    return opened;
+}
+
+/* FIFO of seed 3 from one module, of seed 1 from another, of seed 2 the program's own. */
+static void give_modules(struct results *results)
+{
+    (void)snprintf(results->runs[3].policy_sha256, sizeof results->runs[3].policy_sha256,
+                   "aaaaaaaa11");
+    (void)snprintf(results->runs[4].policy_sha256, sizeof results->runs[4].policy_sha256,
+                   "bbbbbbbb22");
+}
+
+static void policies_of_one_name_from_several_modules_are_not_pooled(void **state)
+{
+    (void)state;
+    struct opened opened = report_open_changed(give_modules);
+    const struct report_scenario *scenario = &opened.report->scenarios[0];
+    assert_int_equal(scenario->contender_count, 4);
+    assert_string_equal(scenario->contenders[1].title, "fifo sha256=aaaaaaaa");
+    assert_string_equal(scenario->contenders[2].title, "fifo sha256=bbbbbbbb");
+    assert_string_equal(scenario->contenders[3].title, "fifo");
+    for (size_t c = 1; c < 4; c++)
+        assert_int_equal(scenario->contenders[c].run_count, 1);
+    report_close(&opened);
+}
+
+static void give_labels(struct results *results)
+{
+    for (size_t i = 0; i < results->run_count; i++) {
+        struct summary_row *run = &results->runs[i];
+        const bool esg = strcmp(run->policy, "esg") == 0;
+        (void)snprintf(run->policy_label, sizeof run->policy_label, "%s", esg ? "ESG" : "");
+        (void)snprintf(run->setting_label, sizeof run->setting_label, "%s",
+                       strcmp(run->setting, "light") == 0 ? "Light load" : "");
+    }
+}
+
+static void labels_are_what_is_shown(void **state)
+{
+    (void)state;
+    struct opened opened = report_open_changed(give_labels);
+    const struct report_scenario *first = &opened.report->scenarios[0];
+    const struct report_scenario *second = &opened.report->scenarios[1];
+    assert_string_equal(first->title, "Light load");
+    assert_string_equal(first->contenders[0].title, "ESG");
+    assert_string_equal(first->contenders[1].title, "fifo");
+    /* One label for two sets of parameters: what differs follows it. */
+    assert_string_equal(second->title, "heavy");
+    assert_string_equal(second->contenders[0].title, "ESG k=5");
+    assert_string_equal(second->contenders[1].title, "ESG k=10");
+    char *csv = printed(&opened, NULL, report_csv);
+    assert_non_null(strstr(csv, ",assumed,,Light load,ESG\r\n"));
+    free(csv);
+    report_close(&opened);
+}
+
+static void take_a_latency(struct results *results)
+{
+    results->runs[1].measures.latency_ms_p95 = NAN;
+}
+
+static void a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure(void **state)
+{
+    (void)state;
+    struct opened opened = report_open_changed(take_a_latency);
+    const struct report_scenario *scenario = &opened.report->scenarios[0];
+    const struct estimate estimate = report_estimate(opened.report, &scenario->contenders[0], NULL,
+                                                     metric_find("latency_ms_p95"), false);
+    assert_int_equal(estimate.n, 2);
+    assert_int_equal(estimate.without, 1);
+    assert_true(fabs(estimate.mean - 200) < 1e-9);
+    char *text = printed(&opened, NULL, report_text);
+    assert_non_null(strstr(text, "(2 of 3 seeds)"));
+    free(text);
+    text = printed(&opened, NULL, report_json);
+    assert_non_null(strstr(text, "\"seeds_without\":\t1"));
+    free(text);
+    report_close(&opened);
+}
+
+static void give_notices(struct results *results)
+{
+    results->notices[0] = strdup("warning: no model");
+    results->notices[1] = strdup("warning: no model\nnote: fixed times");
+    results->notices[6] = strdup("note: fixed times");
+}
+
+static void a_notice_of_many_runs_is_told_once_with_their_number(void **state)
+{
+    (void)state;
+    struct opened opened = report_open_changed(give_notices);
+    assert_int_equal(opened.report->notice_count, 2);
+    char *text = printed(&opened, NULL, report_text);
+    assert_non_null(strstr(text, "WARNING    no model (2 of 8 runs, in light)\n"));
+    assert_non_null(strstr(text, "note       fixed times (2 of 8 runs, in light, heavy)\n"));
+    free(text);
+    text = printed(&opened, NULL, report_json);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *warnings = cJSON_GetObjectItemCaseSensitive(root, "warnings");
+    assert_int_equal(cJSON_GetArraySize(warnings), 1);
+    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(
+                    cJSON_GetArrayItem(warnings, 0), "runs")) == 2);
+    cJSON_Delete(root);
+    free(text);
+    report_close(&opened);
+}
+
 static void published_figures_stand_beside_ours(void **state)
 {
     (void)state;
@@ -403,14 +519,14 @@ static void columns_line_up_whatever_their_characters(void **state)
     struct text_table *table = text_table_create(headers, 3);
     text_table_row(table);
     text_table_cell(table, 0, "%s", "\xC3\xA9t\xC3\xA9");
-    text_table_estimate(table, 1, (struct estimate){3, 10.25, 1, 12.5}, 1);
+    text_table_estimate(table, 1, (struct estimate){3, 10.25, 1, 12.5, 0}, 1);
     text_table_cell(table, 2, "%d", 7);
     text_table_row(table);
     text_table_cell(table, 0, "%s", "longer");
-    text_table_estimate(table, 1, (struct estimate){3, 123.5, 1, 0.25}, 1);
+    text_table_estimate(table, 1, (struct estimate){3, 123.5, 1, 0.25, 0}, 1);
     text_table_row(table);
     text_table_cell(table, 0, "%s", "one");
-    text_table_estimate(table, 1, (struct estimate){1, 5, NAN, NAN}, 1);
+    text_table_estimate(table, 1, (struct estimate){1, 5, NAN, NAN, 0}, 1);
     text_table_cell(table, 2, "%d", 12345);
     FILE *out = open_memstream(&text, &size);
     assert_true(text_table_print(table, 0, out));
@@ -428,6 +544,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_text_is_exactly_as_expected),
+        cmocka_unit_test(policies_of_one_name_from_several_modules_are_not_pooled),
+        cmocka_unit_test(labels_are_what_is_shown),
+        cmocka_unit_test(a_mean_tells_over_how_many_seeds_it_is_where_some_have_no_figure),
+        cmocka_unit_test(a_notice_of_many_runs_is_told_once_with_their_number),
         cmocka_unit_test(published_figures_stand_beside_ours),
         cmocka_unit_test(the_published_figures_that_ship_can_be_read),
         cmocka_unit_test(bad_reference_files_are_refused),

@@ -339,6 +339,61 @@ static void a_run_without_an_end_is_left_out(void **state)
     (void)H5Fclose(file);
 }
 
+static void a_run_keeps_what_it_assumes(void **state)
+{
+    char path[512];
+    struct error error = {0};
+    struct fixture_texts texts = {{0}};
+    struct measures applications[FIXTURE_APPLICATIONS];
+    struct run_facts facts = fixture_facts(&run_summary, &texts);
+    struct simulation_result result = fixture_result(&run_summary, applications);
+    struct run_rows rows = {0};
+    struct blob blob = {0};
+    result.notices = (char *)"warning: one thing: and its reason\nnote: another";
+    facts.policy_label = (char *)"ESG, spread";
+    facts.setting_label = (char *)"light";
+    facts.policy_sha256 = (char *)"0123456789abcdef";
+    assert_true(run_pack(&blob, &facts, &result, &rows, &error));
+    struct store *store = store_create(path_in(state, "a.h5", path), &error);
+    assert_true(store_add_packed(store, blob.bytes, blob.size, &error));
+    assert_true(fixture_store(store, &run_all, 0, &error));
+    assert_true(store_finish(store, &error));
+    blob_clear(&blob);
+    struct results *results = results_load(path, &error);
+    assert_non_null(results);
+    assert_string_equal(results->runs[0].policy_label, "ESG, spread");
+    assert_string_equal(results->runs[0].setting_label, "light");
+    assert_string_equal(results->runs[0].policy_sha256, "0123456789abcdef");
+    assert_int_equal(results->runs[0].notices, 2);
+    assert_int_equal(results->runs[1].notices, 0);
+    assert_null(results->notices[1]);
+    const char *at = results->notices[0];
+    bool warning = false;
+    char text[64];
+    assert_true(notices_next(&at, &warning, text, sizeof text));
+    assert_true(warning);
+    assert_string_equal(text, "one thing: and its reason");
+    assert_true(notices_next(&at, &warning, text, sizeof text));
+    assert_false(warning);
+    assert_string_equal(text, "another");
+    assert_false(notices_next(&at, &warning, text, sizeof text));
+    results_free(results);
+}
+
+static void a_name_with_a_control_character_is_refused_when_it_is_read(void **state)
+{
+    char path[512];
+    struct error error = {0};
+    struct fixture odd = run_summary;
+    odd.policy = "es\x1b[31mg";
+    struct store *store = store_create(path_in(state, "a.h5", path), &error);
+    assert_true(fixture_store(store, &odd, 0, &error));
+    assert_true(store_finish(store, &error));
+    assert_null(results_load(path, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "/summary row 0: 'policy' holds control characters"));
+}
+
 static hsize_t chunk_of(hid_t file, const struct fixture *run, const char *table, hsize_t *rows)
 {
     char name[128];
@@ -684,6 +739,8 @@ int main(void)
         WITH_FOLDER(an_interrupted_write_leaves_the_earlier_file_alone),
         WITH_FOLDER(a_run_without_an_end_is_left_out),
         WITH_FOLDER(a_table_has_no_chunk_longer_than_itself),
+        WITH_FOLDER(a_run_keeps_what_it_assumes),
+        WITH_FOLDER(a_name_with_a_control_character_is_refused_when_it_is_read),
         WITH_FOLDER(a_link_stays_and_what_it_names_is_written),
         WITH_FOLDER(places_that_cannot_be_written_are_refused_at_once),
         cmocka_unit_test(long_names_are_cut_and_stay_distinct),

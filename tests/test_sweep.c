@@ -204,6 +204,30 @@ static void combinations_of_one_name_are_refused(void **state)
                    "two combinations of the matrix are both called \"policy.params.k=5\"");
 }
 
+static void labels_name_settings_and_are_given_once(void **state)
+{
+    (void)state;
+    struct sweep *sweep =
+        must_load("\"labels\": {\"light\": \"Light load\"}, \"matrix\": {\"setting\":"
+                  " [{\"name\": \"light\"}, {\"name\": \"heavy\", \"slo.factor\": 2}]}",
+                  NULL, 0);
+    struct experiment *light = must_resolve(sweep, 0);
+    struct experiment *heavy = must_resolve(sweep, 1);
+    assert_string_equal(light->setting_label, "Light load");
+    assert_string_equal(heavy->setting_label, "");
+    experiment_free(light);
+    experiment_free(heavy);
+    sweep_free(sweep);
+    assert_refused("\"labels\": {\"a\": \"x\", \"b\": \"x\"}",
+                   "labels.b: \"x\" is the label of \"a\" already");
+    assert_refused("\"labels\": {\"a\": \"x\\ny\"}",
+                   "labels.a: \"x\\ny\" holds a control character");
+    assert_refused("\"labels\": {\"a\": \"\"}", "labels.a: has 0 characters");
+    assert_refused("\"labels\": {\"light\": \"heavy\"}, \"matrix\": {\"setting\":"
+                   " [{\"name\": \"light\"}, {\"name\": \"heavy\", \"slo.factor\": 2}]}",
+                   "labels.light: \"heavy\" is the name of another setting");
+}
+
 static void names_of_the_matrix_hold_no_control_characters(void **state)
 {
     (void)state;
@@ -379,6 +403,7 @@ int main(void)
         cmocka_unit_test(overrides_reach_the_base_and_the_sweep_but_not_the_matrix),
         cmocka_unit_test(a_path_in_the_matrix_is_relative_to_the_sweep),
         cmocka_unit_test(combinations_of_one_name_are_refused),
+        cmocka_unit_test(labels_name_settings_and_are_given_once),
         cmocka_unit_test(names_of_the_matrix_hold_no_control_characters),
         cmocka_unit_test(seeds_are_exact_up_to_two_to_the_53),
         cmocka_unit_test(a_json_input_is_read_once_for_all_runs),

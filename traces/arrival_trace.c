@@ -20,6 +20,11 @@ const char *trace_format(const struct trace_reader *reader)
     return reader->layout->name;
 }
 
+bool trace_has_times(const struct trace_reader *reader)
+{
+    return reader->layout->bin == 0;
+}
+
 /* ---- The header ------------------------------------------------------------------------------ */
 
 static bool is_header_of(const struct trace_layout *layout, const char *line)

@@ -91,6 +91,9 @@ struct trace_reader *trace_open_view(const char *path, const char *format, uint6
 /* The format in use, a name of the table. */
 const char *trace_format(const struct trace_reader *reader);
 
+/* Whether every seed gets the same times: the file's own, not drawn within bins. */
+bool trace_has_times(const struct trace_reader *reader);
+
 /* The next record in order of time; false at the end (error untouched) or on a malformed line
  * (error filled: file, line, fault, remedy). */
 bool trace_next(struct trace_reader *reader, struct trace_record *record, struct error *error);

@@ -429,6 +429,8 @@ static bool read_pairs(const struct json_value *value, const struct profile *pro
 }
 
 /* What each law takes; a key of another law is an unknown key. */
+static const char *const none_keys[] = {"model",      "note",        "evidence", "source",
+                                        "derivation", "calibration", NULL};
 static const char *const constant_keys[] = {"model",      "constant",    "evidence", "source",
                                             "derivation", "calibration", NULL};
 static const char *const pairs_keys[] = {"model",      "constant",    "functions",
@@ -464,7 +466,8 @@ static bool read_law(const struct json_value *value, const struct profile *profi
 static bool read_interference(const struct json_value *root, struct profile *profile,
                               struct error *error)
 {
-    static const char *const kinds[] = {"constant", "pairs", "bandwidth", NULL};
+    enum { NONE = INTERFERENCE_BANDWIDTH + 1 };
+    static const char *const kinds[] = {"constant", "pairs", "bandwidth", "none", NULL};
     struct json_value value;
     struct json_value kind;
     int choice = 0;
@@ -473,6 +476,9 @@ static bool read_interference(const struct json_value *root, struct profile *pro
     if (!json_is_object(&value, NULL, error) || !json_require(&value, "model", &kind, error) ||
         !json_choice(&value, "model", kinds, &choice, error))
         return false;
+    profile->states_no_interference = choice == NONE;
+    if (choice == NONE)
+        return json_is_object(&value, none_keys, error);
     profile->interference = calloc(1, sizeof *profile->interference);
     if (profile->interference == NULL)
         return error_run(error, "out of memory while reading a profile");

@@ -73,6 +73,7 @@ struct profile {
     struct profile_function *functions;
     size_t function_count;
     struct interference *interference; /* NULL where the file gives none */
+    bool states_no_interference;       /* "interference": {"model": "none"}: on purpose */
 };
 
 /* Loads and checks a profile. NULL with ERROR_INPUT naming file, JSON path, fault and remedy. */

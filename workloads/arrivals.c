@@ -8,6 +8,7 @@
 
 #include "sim/random.h"
 #include "traces/arrival_trace.h"
+#include "traces/labels.h"
 #include "workloads/application_draw.h"
 #include "workloads/workload.h"
 
@@ -29,6 +30,10 @@ struct arrival_stream {
     uint32_t *applications; /* of each label */
     size_t label_count;
     uint32_t other; /* application of "*"; SIM_NONE: drawn */
+
+    const char *source;   /* the last record's own label */
+    struct labels strays; /* labels that name no application */
+    uint64_t drawn;       /* requests whose application was drawn */
 };
 
 /* What the next request draws for the interval before it, in [0, 1). */
@@ -105,6 +110,15 @@ static bool next_mmpp(struct arrival_stream *stream, struct error *error)
     }
 }
 
+/* The application of a request whose label names none. */
+static uint32_t draw_stray(struct arrival_stream *stream)
+{
+    stream->drawn++;
+    if (stream->source != NULL && stream->source[0] != '\0')
+        (void)labels_add(&stream->strays, stream->source);
+    return application_draw_next(stream->draw, stream->request);
+}
+
 static bool next_trace(struct arrival_stream *stream, struct arrival *arrival, struct error *error)
 {
     struct trace_record record;
@@ -126,7 +140,7 @@ static bool next_trace(struct arrival_stream *stream, struct arrival *arrival, s
     else if (stream->other != SIM_NONE)
         arrival->application = stream->other;
     else
-        arrival->application = application_draw_next(stream->draw, stream->request);
+        arrival->application = draw_stray(stream);
     stream->now = record.time;
     stream->request++;
     return true;
@@ -250,17 +264,49 @@ static bool take_mappings(struct arrival_stream *stream, enum trace_others *othe
     return true;
 }
 
+/* Told of a record's label before the record is given; where a trace is read whole, of every label
+ * while it is opened. */
+static void take_label(void *context, const char *label, uint64_t requests)
+{
+    struct arrival_stream *stream = context;
+    stream->source = label;
+    if (stream->trace != NULL || requests == 0)
+        return;
+    for (size_t i = 0; i < stream->label_count; i++)
+        if (strcmp(stream->labels[i], label) == 0)
+            return;
+    if (label[0] != '\0')
+        (void)labels_add(&stream->strays, label);
+}
+
+struct arrival_tally arrival_stream_tally(const struct arrival_stream *stream)
+{
+    struct arrival_tally tally = {0};
+    if (stream->trace == NULL)
+        return tally;
+    tally.requests = stream->request;
+    tally.drawn = stream->drawn;
+    tally.drawn_labels = stream->drawn > 0 ? stream->strays.count : 0;
+    tally.fixed_times = trace_has_times(stream->trace);
+    return tally;
+}
+
 static bool open_trace(struct arrival_stream *stream, struct error *error)
 {
     const struct arrival_spec *spec = stream->spec;
     struct trace_view view = {
         .start_s = spec->start_s, .duration_s = spec->duration_s, .scale_rate = spec->scale_rate};
+    if (spec->mapping_count == 0) { /* with mappings no application is drawn */
+        view.tally = take_label;
+        view.context = stream;
+    }
     if (!take_mappings(stream, &view.others, error))
         return false;
     view.labels = stream->labels;
     view.label_count = stream->label_count;
     stream->trace =
         trace_open_view(spec->trace_path, spec->trace_format, stream->seed, &view, error);
+    stream->source = NULL; /* where the trace was read whole, no record's label is told */
     return stream->trace != NULL;
 }
 
@@ -300,6 +346,7 @@ void arrival_stream_close(struct arrival_stream *stream)
     if (stream == NULL)
         return;
     trace_close(stream->trace);
+    labels_clear(&stream->strays);
     application_draw_destroy(stream->draw);
     free(stream->labels);
     free(stream->applications);

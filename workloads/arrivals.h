@@ -70,6 +70,16 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
 bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
                          struct error *error);
 
+/* What a trace has given so far. Zero for other processes. */
+struct arrival_tally {
+    uint64_t requests;
+    uint64_t drawn;      /* of these, given to an application at random, by weight */
+    size_t drawn_labels; /* labels of the trace that name no application; 0: it has no labels */
+    bool fixed_times;    /* the same for every seed */
+};
+
+struct arrival_tally arrival_stream_tally(const struct arrival_stream *stream);
+
 void arrival_stream_close(struct arrival_stream *stream);
 
 #endif

@@ -89,7 +89,8 @@ struct experiment {
     char policy_sha256[65]; /* of a policy's module (.so); "" where the policy is registered */
     struct file_identity trace_identity, policy_identity; /* where they have a digest */
     char profile_evidence[64];                            /* the profile's grade; "" where none */
-    char setting_name[64]; /* name of the sweep's row ("setting"), or "" */
+    char setting_name[64];  /* name of the sweep's row ("setting"), or "" */
+    char setting_label[64]; /* display name that the sweep gives it, or "" */
 };
 
 /* A dotted key and its value as JSON text, or as a bare word taken for a string:
@@ -134,6 +135,12 @@ struct sweep_precision {
     size_t first_seeds; /* run at least; at least 2 */
 };
 
+/* A display name: of a setting, or of a policy with any of its parameters ("esg k=5"). */
+struct sweep_label {
+    char *name;
+    char *label;
+};
+
 struct sweep {
     char *path;      /* of the sweep file */
     char *directory; /* of that file */
@@ -141,8 +148,10 @@ struct sweep {
     char *base_text; /* the base as JSON text where it stands in the sweep file, else NULL */
     struct sweep_run *runs; /* first matrix key varies slowest, the seed fastest */
     size_t run_count;
-    size_t seeds;          /* of each combination; with a precision: at most */
-    struct inputs *inputs; /* read once for all runs */
+    size_t seeds;               /* of each combination; with a precision: at most */
+    struct inputs *inputs;      /* read once for all runs */
+    struct sweep_label *labels; /* no label twice */
+    size_t label_count;
     struct sweep_precision precision;
 };
 

@@ -16,7 +16,7 @@ enum { PRECISION_SEEDS = 10 };
 #define SEED_MOST ((int64_t)1 << 53)
 
 static const char *const sweep_keys[] = {"base", "matrix", "seeds",    "precision", "name",
-                                         "note", "source", "evidence", NULL};
+                                         "note", "source", "evidence", "labels",    NULL};
 static const char *const precision_keys[] = {"metric", "half_width", "max_seeds", NULL};
 static const char *const metric_names[] = {
 #define MEASURE(type, name, unit, help) #name,
@@ -310,6 +310,65 @@ static bool check_labels(const struct sweep *sweep, const struct json_value *roo
     return good;
 }
 
+static bool add_label(struct sweep *sweep, const struct json_value *value, struct error *error)
+{
+    const char *label = json_as_string(value, error);
+    if (label == NULL || !json_is_name(value, value->node->string, error))
+        return false;
+    if (label[0] == '\0' || strlen(label) > NAME_LIMIT)
+        return json_fault(value, error, "has %zu characters, a label has 1..%d", strlen(label),
+                          NAME_LIMIT);
+    for (size_t i = 0; i < sweep->label_count; i++)
+        if (strcmp(sweep->labels[i].label, label) == 0)
+            return json_fault(value, error, "\"%s\" is the label of \"%s\" already; choose another",
+                              label, sweep->labels[i].name);
+    struct sweep_label *added = &sweep->labels[sweep->label_count++];
+    added->name = strdup(value->node->string);
+    added->label = strdup(label);
+    return (added->name != NULL && added->label != NULL) || error_input(error, "out of memory");
+}
+
+static bool load_labels(const struct json_value *root, struct sweep *sweep, struct error *error)
+{
+    struct json_value labels;
+    if (!json_child(root, "labels", &labels))
+        return true;
+    if (!json_is_object(&labels, NULL, error))
+        return false;
+    if (json_size(&labels) > VALUES_LIMIT)
+        return json_fault(&labels, error, "has more than %d entries", VALUES_LIMIT);
+    sweep->labels = load_array(json_size(&labels), sizeof *sweep->labels, error);
+    bool good = sweep->labels != NULL;
+    for (struct json_value value = json_first(&labels); good && value.node != NULL;
+         value = json_after(&labels, &value, 0))
+        good = add_label(sweep, &value, error);
+    return good;
+}
+
+/* The label of a setting; NULL where it has none. */
+static const char *setting_label(const struct sweep *sweep, const char *setting)
+{
+    for (size_t i = 0; i < sweep->label_count; i++)
+        if (strcmp(sweep->labels[i].name, setting) == 0)
+            return sweep->labels[i].label;
+    return NULL;
+}
+
+/* No setting is displayed by the name of another one. */
+static bool check_setting_labels(const struct sweep *sweep, const struct json_value *root,
+                                 struct error *error)
+{
+    for (size_t r = 0; r < sweep->run_count; r += sweep->seeds) {
+        const char *setting = sweep->runs[r].setting_name;
+        for (size_t i = 0; setting_label(sweep, setting) == NULL && i < sweep->label_count; i++)
+            if (strcmp(sweep->labels[i].label, setting) == 0)
+                return json_fault(
+                    root, error, "labels.%s: \"%s\" is the name of another setting; choose another",
+                    sweep->labels[i].name, setting);
+    }
+    return true;
+}
+
 static bool make_runs(struct sweep *sweep, const struct json_value *root,
                       const struct sweep_plan *plan, const struct override *overrides,
                       size_t override_count, struct error *error)
@@ -325,7 +384,7 @@ static bool make_runs(struct sweep *sweep, const struct json_value *root,
             if (!make_run(sweep, plan, c, plan->seeds[s], overrides, override_count,
                           &sweep->runs[sweep->run_count++], error))
                 return false;
-    return check_labels(sweep, root, error);
+    return check_labels(sweep, root, error) && check_setting_labels(sweep, root, error);
 }
 
 /* ---- Base ------------------------------------------------------------------------------------ */
@@ -439,8 +498,8 @@ static bool load_sweep(struct sweep *sweep, struct document *document, struct sw
         good = error_input(error, "%s: is an experiment, not a sweep; run it with `esgsim run`",
                            document->sources[0].path);
     good = good && json_is_object(&root, sweep_keys, error) &&
-           load_base(document, &root, sweep, error) && sweep_matrix_load(&root, plan, error) &&
-           check_conflicts(plan, own, own_count, error) &&
+           load_base(document, &root, sweep, error) && load_labels(&root, sweep, error) &&
+           sweep_matrix_load(&root, plan, error) && check_conflicts(plan, own, own_count, error) &&
            read_base_seed(sweep, own, own_count, &seed, error) &&
            load_precision(&root, seed, plan, &sweep->precision, error) &&
            make_runs(sweep, &root, plan, own, own_count, error);
@@ -483,6 +542,11 @@ void sweep_free(struct sweep *sweep)
         free(run->setting_name);
     }
     inputs_free(sweep->inputs);
+    for (size_t i = 0; i < sweep->label_count; i++) {
+        free(sweep->labels[i].name);
+        free(sweep->labels[i].label);
+    }
+    free(sweep->labels);
     free(sweep->runs);
     free(sweep->path);
     free(sweep->directory);
@@ -515,8 +579,12 @@ struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struc
                                    chosen->override_count, &fault);
     if (experiment == NULL)
         (void)sweep_fault(sweep, run, &fault, error);
-    else
+    else {
+        const char *label = setting_label(sweep, chosen->setting_name);
         (void)snprintf(experiment->setting_name, sizeof experiment->setting_name, "%s",
                        chosen->setting_name);
+        (void)snprintf(experiment->setting_label, sizeof experiment->setting_label, "%s",
+                       label == NULL ? "" : label);
+    }
     return experiment;
 }

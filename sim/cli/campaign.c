@@ -12,6 +12,7 @@
 #include "results/store.h"
 #include "sim/cli/guard.h"
 #include "sim/cli/meter.h"
+#include "sim/cli/modules.h"
 #include "sim/cli/runner.h"
 #include "sim/farm.h"
 #include "sim/version.h"
@@ -67,6 +68,16 @@ static bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, 
     return false;
 }
 
+static bool label_run(const struct sweep *sweep, const struct plan *plan, struct run_facts *facts,
+                      struct error *error)
+{
+    char label[POLICY_LABEL];
+    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
+    free(facts->policy_label);
+    facts->policy_label = strdup(label);
+    return facts->policy_label != NULL || error_run(error, "out of memory for a run's label");
+}
+
 /* In the worker process. */
 static bool work(void *context, size_t job, struct blob *blob, struct error *error)
 {
@@ -82,8 +93,9 @@ static bool work(void *context, size_t job, struct blob *blob, struct error *err
     struct simulation_result result;
     struct run_facts *facts = run_facts_create(plan.experiment, plan.policy, plan.values,
                                                campaign->sweep->runs[run].label, error);
-    bool good = facts != NULL && runner_execute(plan.experiment, plan.policy, plan.values,
-                                                &recorder, NULL, &result, error);
+    bool good =
+        facts != NULL && label_run(campaign->sweep, &plan, facts, error) &&
+        runner_execute(plan.experiment, plan.policy, plan.values, &recorder, NULL, &result, error);
     if (good) {
         facts->position = run;
         good = run_pack(blob, facts, &result, &rows, error);
@@ -154,7 +166,7 @@ static bool value_note(struct campaign *campaign, size_t run, const void *bytes,
         campaign->values[run] = metric_value(run_metric, &result.run);
     run_facts_free(facts);
     run_rows_clear(&rows);
-    free(result.applications);
+    simulation_result_clear(&result);
     return true;
 }
 
@@ -293,6 +305,19 @@ static bool identity_begin(const struct sweep *sweep, struct blob *text)
     return good;
 }
 
+/* What the run is displayed as belongs to the sweep's identity: merged shards are labelled alike.
+ */
+static bool plan_name(const struct sweep *sweep, const struct plan *plan, struct modules *modules,
+                      struct blob *text, struct error *error)
+{
+    char label[POLICY_LABEL];
+    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
+    if (!modules_note(modules, plan->experiment, plan->policy, plan->values, label, error))
+        return false;
+    return (blob_put_text(text, label) && blob_put_text(text, plan->experiment->setting_label)) ||
+           error_run(error, "out of memory for the sweep");
+}
+
 /* Loads one run of each combination, so that a mistake in the last one is told at once and not
  * after the others have run; and no two may be the same, or the results would hold one run twice.
  */
@@ -300,8 +325,11 @@ static bool sweep_check(struct campaign *campaign, struct error *error)
 {
     const struct sweep *sweep = campaign->sweep;
     struct row *rows = calloc(campaign->combinations + 1, sizeof *rows);
+    struct modules *modules = modules_create(sweep, error);
     struct blob text = {0};
-    if (rows == NULL) {
+    if (rows == NULL || modules == NULL) {
+        free(rows);
+        modules_free(modules);
         (void)error_run(error, "out of memory for the sweep");
         return false;
     }
@@ -318,8 +346,11 @@ static bool sweep_check(struct campaign *campaign, struct error *error)
             (blob_put_text(&text, rows[c].hash) && blob_put_text(&text, sweep->runs[run].label) &&
              blob_put_text(&text, sweep->runs[run].setting_name)) ||
             error_run(error, "out of memory for the sweep");
+        good = good && plan_name(sweep, &plan, modules, &text, error);
         plan_clear(&plan);
     }
+    good = good && modules_check_labels(modules, error);
+    modules_free(modules);
     good = good && rows_check(sweep, rows, campaign->combinations, error);
     if (good)
         hash_bytes((const char *)text.bytes, text.size, campaign->identity);

@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "sched/keep_alive.h"
+#include "results/record.h"
 #include "sched/registry.h"
 #include "sim/version.h"
 #include "traces/json.h"
@@ -64,6 +65,26 @@ static void json_add_run_measures(cJSON *object, const struct run_measures *run)
         json_add_figure(object, &figures[i]);
 }
 
+static void json_add_notices(cJSON *root, const char *notices)
+{
+    cJSON *lists[] = {cJSON_AddArrayToObject(root, "notes"),
+                      cJSON_AddArrayToObject(root, "warnings")};
+    bool warning = false;
+    char text[NOTICE_LENGTH];
+    for (const char *at = notices; at != NULL && notices_next(&at, &warning, text, sizeof text);)
+        cJSON_AddItemToArray(lists[warning], cJSON_CreateString(text));
+}
+
+void output_warnings(const struct simulation_result *result)
+{
+    bool warning = false;
+    char text[NOTICE_LENGTH];
+    for (const char *at = result->notices;
+         at != NULL && notices_next(&at, &warning, text, sizeof text);)
+        if (warning)
+            (void)fprintf(stderr, "esgsim: warning: %s\n", text);
+}
+
 /* Of this process so far, KiB. */
 static long peak_memory_kb(void)
 {
@@ -103,6 +124,7 @@ bool output_run_json(FILE *stream, const struct experiment *experiment,
     cJSON_AddStringToObject(root, "profile_evidence", experiment->profile_evidence);
     cJSON_AddBoolToObject(root, "deterministic",
                           experiment->platform.decision_cost != DECISION_MEASURED);
+    json_add_notices(root, result->notices);
     cJSON_AddNumberToObject(root, "wall_s", result->wall_s);
     cJSON_AddNumberToObject(root, "peak_memory_kb", (double)peak_memory_kb());
     cJSON_AddStringToObject(root, "config_hash", experiment->hash);
@@ -123,9 +145,15 @@ static void text_row(FILE *stream, const char *name, const struct measures *m)
         fprintf(stream, "%-30s %8d %8s\n", name, 0, "-"); /* a share of nothing is not 0 % */
         return;
     }
-    fprintf(stream, "%-30s %8" PRIu64 " %8.2f %10.4f %9.1f %9.1f %9.1f %8.2f %6.2f | %8.2f", name,
-            m->requests, 100 * m->slo_hit_rate, 1000 * m->cost_per_request_usd, m->latency_ms_p50,
-            m->latency_ms_p95, m->latency_ms_p99, 100 * m->cold_start_rate, m->mean_batch,
+    const double latencies[] = {m->latency_ms_p50, m->latency_ms_p95, m->latency_ms_p99};
+    fprintf(stream, "%-30s %8" PRIu64 " %8.2f %10.4f", name, m->requests, 100 * m->slo_hit_rate,
+            1000 * m->cost_per_request_usd);
+    for (size_t i = 0; i < sizeof latencies / sizeof *latencies; i++)
+        if (isnan(latencies[i]))
+            fprintf(stream, " %9s", "-"); /* no request has finished */
+        else
+            fprintf(stream, " %9.1f", latencies[i]);
+    fprintf(stream, " %8.2f %6.2f | %8.2f", 100 * m->cold_start_rate, m->mean_batch,
             100 * m->bound_slo_hit_rate);
     if (isfinite(m->bound_cost_per_request_usd))
         fprintf(stream, " %10.4f\n", 1000 * m->bound_cost_per_request_usd);
@@ -168,6 +196,11 @@ void output_run_text(FILE *stream, const struct experiment *experiment,
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
             result->wall_s, (double)run->events / result->wall_s,
             (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);
+    bool warning = false;
+    char text[NOTICE_LENGTH];
+    for (const char *at = result->notices;
+         at != NULL && notices_next(&at, &warning, text, sizeof text);)
+        fprintf(stream, "%s: %s\n", warning ? "warning" : "note", text);
     if (experiment->platform.decision_cost == DECISION_MEASURED)
         fprintf(stream, "decision times were measured: this result is not deterministic\n");
     if (!result->exact_quantiles)

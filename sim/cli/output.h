@@ -10,6 +10,9 @@
 bool output_run_json(FILE *stream, const struct experiment *experiment,
                      const struct simulation_result *result, struct error *error);
 
+/* The run's warnings, on standard error. */
+void output_warnings(const struct simulation_result *result);
+
 void output_run_text(FILE *stream, const struct experiment *experiment,
                      const struct simulation_result *result);
 

@@ -259,6 +259,8 @@ static bool run_experiment(const struct run_options *options, const struct exper
     bool ok = policy != NULL && sinks_open(options, experiment, &sinks, error);
     bool simulated = ok && run_simulate(experiment, policy, values, &sinks, quiet, &result, error);
     ok = sinks_close(&sinks, simulated, error);
+    if (ok && !quiet)
+        output_warnings(&result);
     if (ok)
         ok = run_print(options, experiment, &result, error);
     if (simulated)

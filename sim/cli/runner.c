@@ -6,6 +6,7 @@
 
 #include "sched/common/bound.h"
 #include "sched/registry.h"
+#include "sim/cli/notices.h"
 
 const struct policy *runner_policy(const struct experiment *experiment, double **values,
                                    struct error *error)
@@ -72,7 +73,9 @@ bool runner_replay(const struct experiment *experiment, const struct policy *pol
                     " requests; lower warmup_requests or take more of the trace",
                     experiment->path, experiment->warmup_requests);
     else if (experiment_inputs_check(experiment, error) &&
-             runner_fill_bounds(experiment, result, error))
+             runner_fill_bounds(experiment, result, error) &&
+             ((result->notices = notices_text(experiment, result)) != NULL ||
+              error_run(error, "out of memory for the run's notices")))
         return true;
     simulation_result_clear(result);
     return false;

@@ -1,0 +1,196 @@
+#include "sim/cli/modules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A policy that has been met, under one display name. */
+struct module {
+    char *name; /* that it gives itself */
+    char *path; /* as the sweep names it */
+    char display[POLICY_LABEL];
+};
+
+struct modules {
+    const struct sweep *sweep;
+    struct module *entries;
+    size_t count;
+    bool *used; /* by label */
+};
+
+/* ---- Labels --------------------------------------------------------------------------------- */
+
+/* Whether `text` of `length` characters is the parameter's value. */
+static bool value_equals(const struct parameter *parameter, double value, const char *text,
+                         size_t length)
+{
+    if (parameter->choices == NULL) {
+        char *end = NULL;
+        const double given = strtod(text, &end);
+        return end == text + length && given == value;
+    }
+    const char *word = parameter->choices;
+    for (double skip = value; skip > 0 && word != NULL; skip--) {
+        word = strchr(word, '|');
+        word = word == NULL ? NULL : word + 1;
+    }
+    return word != NULL && strcspn(word, "|") == length && strncmp(word, text, length) == 0;
+}
+
+/* How many parameters " k=5 placement=spread" names; -1 where one is not the policy's value. */
+static int pairs_match(const char *pairs, const struct policy *policy, const double *values)
+{
+    int count = 0;
+    while (*pairs == ' ') {
+        const char *key = pairs + 1;
+        const size_t key_length = strcspn(key, "= ");
+        if (key[key_length] != '=')
+            return -1;
+        const char *value = key + key_length + 1;
+        const size_t length = strcspn(value, " ");
+        bool found = false;
+        for (size_t i = 0; !found && i < policy->parameter_count; i++)
+            found = strlen(policy->parameters[i].name) == key_length &&
+                    strncmp(policy->parameters[i].name, key, key_length) == 0 &&
+                    value_equals(&policy->parameters[i], values[i], value, length);
+        if (!found)
+            return -1;
+        pairs = value + length;
+        count++;
+    }
+    return *pairs == '\0' ? count : -1;
+}
+
+/* How many parameters the label's key names where it is of this policy; -1: it is not. */
+static int label_match(const char *key, const char *name, const struct policy *policy,
+                       const double *values)
+{
+    const size_t length = strlen(name);
+    return strncmp(key, name, length) == 0 ? pairs_match(key + length, policy, values) : -1;
+}
+
+/* The index of the label that fits best; the number of labels where none does. */
+static size_t label_find(const struct sweep *sweep, const struct experiment *experiment,
+                         const struct policy *policy, const double *values)
+{
+    size_t found = sweep->label_count;
+    int most = -1;
+    for (size_t i = 0; i < sweep->label_count; i++) {
+        const char *key = sweep->labels[i].name;
+        const int by_path = label_match(key, experiment->policy_name, policy, values);
+        const int by_name = label_match(key, policy->name, policy, values);
+        /* A path says more than a name, which several modules may have. */
+        const int match = by_path >= 0 ? 2 * by_path + 1 : 2 * by_name;
+        if (match > most && (by_path >= 0 || by_name >= 0)) {
+            most = match;
+            found = i;
+        }
+    }
+    return found;
+}
+
+void modules_label(const struct sweep *sweep, const struct experiment *experiment,
+                   const struct policy *policy, const double *values, char label[POLICY_LABEL])
+{
+    const size_t found = label_find(sweep, experiment, policy, values);
+    (void)snprintf(label, POLICY_LABEL, "%s",
+                   found < sweep->label_count ? sweep->labels[found].label : "");
+}
+
+/* ---- Modules -------------------------------------------------------------------------------- */
+
+struct modules *modules_create(const struct sweep *sweep, struct error *error)
+{
+    struct modules *modules = calloc(1, sizeof *modules);
+    if (modules != NULL) {
+        modules->sweep = sweep;
+        modules->used = calloc(sweep->label_count + 1, sizeof *modules->used);
+        if (modules->used != NULL)
+            return modules;
+    }
+    free(modules);
+    (void)error_run(error, "out of memory for the sweep's policies");
+    return NULL;
+}
+
+void modules_free(struct modules *modules)
+{
+    for (size_t i = 0; modules != NULL && i < modules->count; i++) {
+        free(modules->entries[i].name);
+        free(modules->entries[i].path);
+    }
+    if (modules != NULL) {
+        free(modules->entries);
+        free(modules->used);
+    }
+    free(modules);
+}
+
+static bool module_add(struct modules *modules, const struct module *module, struct error *error)
+{
+    struct module *entries =
+        realloc(modules->entries, (modules->count + 1) * sizeof *modules->entries);
+    if (entries != NULL) {
+        modules->entries = entries;
+        entries[modules->count] = *module;
+        entries[modules->count].name = strdup(module->name);
+        entries[modules->count].path = strdup(module->path);
+        const struct module *added = &entries[modules->count++];
+        if (added->name != NULL && added->path != NULL)
+            return true;
+    }
+    return error_run(error, "out of memory for the sweep's policies");
+}
+
+/* Two policies displayed by one name: their runs would be averaged as seeds of one. */
+static bool clash(const struct modules *modules, const struct module *one,
+                  const struct module *other, struct error *error)
+{
+    const char *path = modules->sweep->path;
+    if (strcmp(one->name, other->name) == 0 && strcmp(one->display, one->name) == 0)
+        return error_input(error,
+                           "%s: policies \"%s\" and \"%s\" both call themselves \"%s\"; tell them "
+                           "apart by \"labels\": {\"%s\": \"%s, other\"} in the sweep",
+                           path, one->path, other->path, one->name, other->path, other->name);
+    return error_input(error,
+                       "%s: policies \"%s\" and \"%s\" are both displayed as \"%s\"; give "
+                       "them different \"labels\"",
+                       path, one->path, other->path, other->display);
+}
+
+bool modules_note(struct modules *modules, const struct experiment *experiment,
+                  const struct policy *policy, const double *values, const char label[POLICY_LABEL],
+                  struct error *error)
+{
+    struct module module = {.name = (char *)(uintptr_t)policy->name,
+                            .path = experiment->policy_name};
+    (void)snprintf(module.display, sizeof module.display, "%s",
+                   label[0] != '\0' ? label : policy->name);
+    modules->used[label_find(modules->sweep, experiment, policy, values)] = true;
+    for (size_t i = 0; i < modules->count; i++) {
+        const struct module *other = &modules->entries[i];
+        if (strcmp(other->display, module.display) != 0)
+            continue;
+        if (strcmp(other->path, module.path) == 0)
+            return true;
+        return clash(modules, other, &module, error);
+    }
+    return module_add(modules, &module, error);
+}
+
+bool modules_check_labels(const struct modules *modules, struct error *error)
+{
+    const struct sweep *sweep = modules->sweep;
+    for (size_t i = 0; i < sweep->label_count; i++) {
+        bool used = modules->used[i];
+        for (size_t r = 0; !used && r < sweep->run_count; r += sweep->seeds)
+            used = strcmp(sweep->runs[r].setting_name, sweep->labels[i].name) == 0;
+        if (!used)
+            return error_input(error,
+                               "%s: labels.%s: is no policy and no setting of this sweep; a key is "
+                               "a setting's name, or a policy's with any of its parameters, such "
+                               "as \"esg k=5\"",
+                               sweep->path, sweep->labels[i].name);
+    }
+    return true;
+}
