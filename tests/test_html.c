@@ -247,7 +247,8 @@ static void a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on(void **sta
     (void)state;
     struct fixture runs[COUNT(light)];
     memcpy(runs, light, sizeof runs);
-    runs[0].hit = NAN;
+    for (size_t i = 0; i < 3; i++) /* ESG's seeds */
+        runs[i].hit = NAN;
     char *page = page_of(runs, COUNT(runs), true, NULL);
     assert_well_formed(page);
     a_page_holds(page, "<code>esg</code> meets – % of the SLOs at $0.3360 for 1,000 requests.</p>");
