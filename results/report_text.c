@@ -92,12 +92,19 @@ static void print_range(FILE *out, uint64_t low, uint64_t high)
         (void)fprintf(out, " to %s", grouped(high, text));
 }
 
+/* Two modules may call themselves by one name. */
+static bool is_one_policy(const struct summary_row *one, const struct summary_row *other)
+{
+    return strcmp(one->policy, other->policy) == 0 &&
+           strcmp(one->policy_sha256, other->policy_sha256) == 0;
+}
+
 static size_t distinct_policies(const struct results *results)
 {
     size_t count = 0;
     for (size_t i = 0; i < results->run_count; i++) {
         size_t earlier = 0;
-        while (earlier < i && strcmp(results->runs[earlier].policy, results->runs[i].policy) != 0)
+        while (earlier < i && !is_one_policy(&results->runs[earlier], &results->runs[i]))
             earlier++;
         count += earlier == i;
     }
