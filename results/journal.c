@@ -303,7 +303,7 @@ bool journal_close(struct journal *journal, bool remove, struct error *error)
 {
     if (journal == NULL)
         return true;
-    if (remove)
+    if (remove && journal->path != NULL)
         (void)unlink(journal->path);
     const bool good = remove || journal->fd < 0 || sync_now(journal, 0, error);
     if (journal->fd >= 0)

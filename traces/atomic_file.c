@@ -443,12 +443,12 @@ bool atomic_file_hold_folder(struct atomic_file *file, const char *folder, struc
     file->path = strdup(folder);
     if (asprintf(&file->target, "%s/", folder) < 0)
         file->target = NULL;
-    if ((file->path != NULL && file->target != NULL && file_lock(file, error)))
-        return true;
-    if (file->path == NULL || file->target == NULL)
-        (void)error_run(error, "%s: out of memory", folder);
-    file_clear(file);
-    return false;
+    const bool good = file->path != NULL && file->target != NULL
+                          ? file_lock(file, error)
+                          : error_run(error, "%s: out of memory", folder);
+    if (!good)
+        file_clear(file);
+    return good;
 }
 
 void atomic_file_remove_unfinished(void)
