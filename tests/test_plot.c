@@ -507,7 +507,7 @@ static void a_picture_names_no_version_of_gnuplot_and_no_date(void **state)
 static void hostile_names_are_only_text(void **state)
 {
     (void)state;
-    static const char setting[] = "a,\"b\" <c> & `touch x`'; system('false'); {^_@}\xff\n";
+    static const char setting[] = "a,\"b\" <c> & `touch x`'; system('false'); {^_@}\\n";
     static const struct fixture hostile[] = {
         {setting, "no,\"such\"<policy>", "policy.name=x", 1, 0.5, 0.0002, RECORD_REQUESTS}};
     struct figure_list list = drawn(results_write(hostile, 1, 300));
