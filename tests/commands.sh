@@ -533,6 +533,24 @@ expect "labels of a trace that name no application are counted" 0 \
     '1 label of trace typo.csv names no application: 50 % of the requests \(10 of 20\)'
 expect "and times that are the same for every seed are noted" 0 'every seed replays the arrival times'
 
+printf '{"figures": [{"metric": "slo_hit_rate", "evidence": "recalled", "policy": "es\\u001bg", "low": 1}], "title": "t", "source": "s"}' \
+    >"$folder/odd.json"
+run "$esgsim" check "$folder/odd.json"
+expect_refusal "check refuses a control character in reference figures" 'figures\[0\].policy: "es\\x1bg" holds a control'
+run "$esgsim" report "$folder/drop.h5" --paper "$folder/odd.json"
+expect_refusal "and so does report" 'figures\[0\].policy: "es\\x1bg" holds a control'
+printf 'model,batch,mps_pct,latency_ms\nne\033[31mt,1,50,9\n' >"$folder/odd.csv"
+run "$esgsim" calibrate "$folder/odd.csv" --out "$folder/odd-profile.json"
+expect_refusal "calibrate refuses one in a function's name" "'ne.x1b.31mt' holds control characters"
+printf 'time_ms,application\n1,a\033[31m\n' >"$folder/odd.csv"
+run "$esgsim" check "$folder/odd.csv"
+expect_refusal "check refuses one in a label of a trace" "'a.x1b.31m' holds control characters"
+if grep -q "$(printf '\033')" "$folder/err"; then
+    fail "no escape character reaches the terminal" "$(od -c "$folder/err" | head -n 4)"
+else
+    pass "no escape character reaches the terminal"
+fi
+
 for input in profile=/dev/zero 'arrivals={"process":"trace","file":"/dev/zero"}'; do
     run timeout 60 "$esgsim" run "$strict" --set "$input"
     expect_refusal "a device is refused as an input: $input" '/dev/zero: is not a regular file'

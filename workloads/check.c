@@ -101,12 +101,27 @@ static bool check_profile(const char *path, struct error *error)
     return profile != NULL;
 }
 
+/* No string below has a control character. */
+static bool check_names(const struct json_value *value, struct error *error)
+{
+    size_t i = 0;
+    if (cJSON_IsString(value->node))
+        return json_as_string(value, error) != NULL;
+    for (struct json_value child = json_first(value); child.node != NULL;
+         child = json_after(value, &child, ++i))
+        if (!check_names(&child, error))
+            return false;
+    return true;
+}
+
 /* Told apart from the others by what only results/ can read. */
 static bool check_figures(const char *path, struct error *error)
 {
     cJSON *root = json_parse_file(path, error);
+    const struct json_value value = json_root(path, root);
+    const bool good = root != NULL && check_names(&value, error);
     cJSON_Delete(root);
-    return root != NULL;
+    return good;
 }
 
 static bool check_network(const char *path, struct error *error)

@@ -290,10 +290,9 @@ static int compare_labels(const void *a, const void *b)
 }
 
 /* Runs of one label are taken for seeds of one combination. */
-static bool check_labels(const struct sweep *sweep, const struct json_value *root,
+static bool check_labels(const struct sweep *sweep, size_t count, const struct json_value *root,
                          struct error *error)
 {
-    const size_t count = sweep->run_count / sweep->seeds;
     const char **labels = load_array(count, sizeof *labels, error);
     bool good = labels != NULL;
     for (size_t c = 0; good && c < count; c++)
@@ -384,7 +383,8 @@ static bool make_runs(struct sweep *sweep, const struct json_value *root,
             if (!make_run(sweep, plan, c, plan->seeds[s], overrides, override_count,
                           &sweep->runs[sweep->run_count++], error))
                 return false;
-    return check_labels(sweep, root, error) && check_setting_labels(sweep, root, error);
+    return check_labels(sweep, plan->combinations, root, error) &&
+           check_setting_labels(sweep, root, error);
 }
 
 /* ---- Base ------------------------------------------------------------------------------------ */
