@@ -1009,6 +1009,32 @@ static void vgpus_are_stranded_where_nothing_that_waits_would_fit(void **state)
     simulation_result_clear(&result);
 }
 
+static void a_planner_serves_a_function_of_a_single_configuration(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const char *const planners[] = {"esg", "orion", "aquatope"};
+    for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++) {
+        struct simulation_result result;
+        char json[4096];
+        snprintf(json, sizeof json,
+                 WORLD(INVOKERS("1", "1", MPS4),
+                       PROFILE("4", "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[4]},"
+                                    "\"latency_ms\":[[[100]]],\"noise\":{\"cv\":0},"
+                                    "\"cold_start_ms\":{\"mean\":1000,\"cv\":0},"
+                                    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},"
+                                    "\"host_memory_mb\":100,\"bandwidth_share\":0.5}"),
+                       ",\"decision_cost\":{\"model\":\"zero\"}", EVERY("1000"),
+                       ONE COUNT("0", "3") ",\"policy\":{\"name\":\"%s\"}"),
+                 planners[i]);
+        run_well(json, NULL, &log, &result);
+        assert_int_equal(log.batch_count, 3);
+        assert_close(result.overall.latency_ms_mean, 100);
+        assert_close(result.overall.cost_usd, 3 * 0.1 * 0.041);
+        simulation_result_clear(&result);
+    }
+}
+
 static void rows_and_totals_agree_under_every_policy(void **state)
 {
     (void)state;
@@ -1083,6 +1109,7 @@ int main(void)
         cmocka_unit_test(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs),
         cmocka_unit_test(utilisation_and_idle_cost_are_integrals_over_the_measured_time),
         cmocka_unit_test(vgpus_are_stranded_where_nothing_that_waits_would_fit),
+        cmocka_unit_test(a_planner_serves_a_function_of_a_single_configuration),
         cmocka_unit_test(rows_and_totals_agree_under_every_policy),
     };
     return cmocka_run_group_tests_name("platform", tests, NULL, NULL);
