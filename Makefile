@@ -135,13 +135,13 @@ $(PLUGINS): $(BUILD)/%.so: %.c
 
 # The fuzz targets with a main of our own that replays the corpus.
 $(REPLAYS): $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/input.o \
-            $(BUILD)/tests/fuzz/replay.o $(BUILD)/libesgsim.a
+            $(BUILD)/tests/fuzz/replay.o $(CLI_OBJ) $(BUILD)/libesgsim.a
 	$(SAY) link $@
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
 
 # The same with libFuzzer's main.
 $(FUZZERS): $(BUILD)/tests/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/input.o \
-            $(BUILD)/libesgsim.a
+            $(CLI_OBJ) $(BUILD)/libesgsim.a
 	$(SAY) link $@
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
 

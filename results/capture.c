@@ -1,5 +1,6 @@
 #include "results/capture.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,9 @@ static bool read_rows(const struct capture *capture, hid_t dataset, const char *
     bool fine = check_fields(capture, name, stored, fields, field_count, error);
     if (fine && (length < 0 || length > ROWS_MOST))
         fine = error_input(error, "%s: /%s has more than %d rows", capture->path, name, ROWS_MOST);
+    if (fine && !hdf5_rows_are_held(dataset, stored, length))
+        fine = error_input(error, "%s: /%s should have %lld rows but holds fewer; capture it again",
+                           capture->path, name, (long long)length);
     if (fine) {
         hid_t type = row_type(fields, field_count, row_bytes, stored);
         *count = (size_t)length;
@@ -505,13 +509,11 @@ static bool take_memory(struct capture *capture, struct error *error)
 
 static bool read_integer(hid_t file, const char *name, int *value)
 {
-    if (H5Aexists(file, name) <= 0)
+    uint64_t number = 0;
+    if (!hdf5_get_u64(file, name, &number) || number > INT_MAX)
         return false;
-    hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
-    bool fine = attribute >= 0 && H5Aread(attribute, H5T_NATIVE_INT, value) >= 0;
-    if (attribute >= 0)
-        (void)H5Aclose(attribute);
-    return fine;
+    *value = (int)number;
+    return true;
 }
 
 static bool check_format(const struct capture *capture, struct error *error)

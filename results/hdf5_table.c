@@ -10,7 +10,9 @@
 
 enum { DEFLATE_LEVEL = 4 };
 /* Far above any sweep; a damaged count must not become an allocation. */
-enum { TABLE_MAX_ROWS = 50000000 };
+enum { TABLE_MAX_ROWS = 50000000, TEXT_MAX_BYTES = 1 << 26 };
+/* Bytes that one byte of deflate's output may stand for, at most; and as many as do no harm. */
+enum { DEFLATE_MOST = 1032, SMALL_BYTES = 1 << 20 };
 
 void hdf5_silence(void)
 {
@@ -90,7 +92,8 @@ char *hdf5_get_text(hid_t object, const char *name)
     hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
     hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
     bool plain = stored >= 0 && space >= 0 && H5Tget_class(stored) == H5T_STRING &&
-                 H5Tis_variable_str(stored) == 0 && H5Sget_simple_extent_npoints(space) == 1;
+                 H5Tis_variable_str(stored) == 0 && H5Sget_simple_extent_npoints(space) == 1 &&
+                 H5Tget_size(stored) <= TEXT_MAX_BYTES;
     if (plain)
         text = calloc(1, H5Tget_size(stored) + 1);
     if (text != NULL && H5Aread(attribute, stored, text) < 0) {
@@ -387,6 +390,12 @@ static bool names_check(const char *path, const char *name, const struct layout 
     return true;
 }
 
+bool hdf5_rows_are_held(hid_t dataset, hid_t stored_type, hssize_t rows)
+{
+    const double bytes = (double)rows * (double)H5Tget_size(stored_type);
+    return bytes <= SMALL_BYTES + DEFLATE_MOST * (double)H5Dget_storage_size(dataset);
+}
+
 static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char *name,
                       const struct layout *layout, void **rows, size_t *count, struct error *error)
 {
@@ -398,6 +407,9 @@ static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char 
     if (rank != 1 || points < 0 || points > TABLE_MAX_ROWS)
         return error_input(error, "%s: /%s should be a list of 0 to %d rows", path, name,
                            TABLE_MAX_ROWS);
+    if (!hdf5_rows_are_held(dataset, stored, points))
+        return error_input(error, "%s: /%s should have %lld rows but holds fewer; run it again",
+                           path, name, (long long)points);
     *count = (size_t)points;
     *rows = calloc(*count + 1, layout->row_bytes);
     if (*rows == NULL)

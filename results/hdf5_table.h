@@ -28,6 +28,10 @@ bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value);
 /* False where absent or no number. */
 bool hdf5_get_f64(hid_t object, const char *name, double *value);
 
+/* Can the file hold so many rows? A dataset of a damaged file may claim any number of them, and
+ * HDF5 makes up the rows that are not there: gigabytes of a file of two kilobytes. */
+bool hdf5_rows_are_held(hid_t dataset, hid_t stored_type, hssize_t rows);
+
 /* Rows appended in blocks. The dataset comes to be with the first of them. */
 struct table_writer {
     hid_t group;

@@ -24,7 +24,7 @@ suite_run() { # suite_run NAME SECONDS
     golden) set -- "$2" sh tests/golden.sh ;;
     *) set -- "$2" "$BUILD/tests/test_$1" ;;
     esac
-    LD_LIBRARY_PATH=$library timeout -k 5 "$@" >"$TMPDIR/log" 2>&1 </dev/null || status=$?
+    LD_LIBRARY_PATH=$library timeout -s KILL "$@" >"$TMPDIR/log" 2>&1 </dev/null || status=$?
     rm -rf "$TMPDIR"
     return "$status"
 }
@@ -71,7 +71,7 @@ mutant_run() { # mutant_run HASH FILE
             status=0
             suite_run "$name" "$limit" || status=$?
             [ "$status" -eq 0 ] && continue
-            [ "$status" -ne 124 ] || name="$name (time)"
+            [ "$status" -ne 137 ] || name="$name (time)"
             echo "killed $name" >"$library/result"
             cp "$library/result" "$killed"
             break

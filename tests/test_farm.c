@@ -225,15 +225,18 @@ static void a_job_that_ends_its_worker_with_a_message_fails_alone(void **state)
 
 static void a_collector_that_fails_ends_the_farm_with_its_error(void **state)
 {
-    struct log log = {.refuse_after = 4};
-    struct farm farm = farm_of(&log, 3, plain_work);
-    struct error error = {0};
     (void)state;
-    assert_false(farm_run(&farm, &error));
-    assert_string_equal(error.message, "the collector has had enough");
-    assert_int_equal(log.count, 4);
-    log_clear(&log);
-    assert_no_children();
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct log log = {.refuse_after = 4};
+        struct farm farm = farm_of(&log, 3, plain_work);
+        struct error error = {0};
+        farm.unordered = unordered;
+        assert_false(farm_run(&farm, &error));
+        assert_string_equal(error.message, "the collector has had enough");
+        assert_int_equal(log.count, 4);
+        log_clear(&log);
+        assert_no_children();
+    }
 }
 
 /* What a service of several jobs by one process leaves in memory. */

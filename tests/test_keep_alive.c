@@ -445,6 +445,36 @@ static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **sta
     free(log);
 }
 
+/* As above, eight requests 20 s apart, and then none until 200 s. The container that comes back at
+ * 155.3 s for the request that is not there has its window until 140.1 + 22 = 162.1 s and goes: 6.8
+ * s that nobody used. The request at 200 s is cold. */
+static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window(void **state)
+{
+    (void)state;
+    struct log *log = calloc(1, sizeof *log);
+    assert_non_null(log);
+    char path[] = "/tmp/esgsim-trace-XXXXXX", json[WORLD_BYTES], arrivals[128];
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    static const char text[] = "time_ms,application\n0,a\n20000,a\n40000,a\n60000,a\n80000,a\n"
+                               "100000,a\n120000,a\n140000,a\n200000,a\n";
+    assert_int_equal(write(file, text, sizeof text - 1), (ssize_t)sizeof text - 1);
+    close(file);
+    struct simulation_result result;
+    snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
+    single_world(json, 100, 1000, arrivals, 9);
+    run_kept(json, "hybrid-histogram", "fifo", log, &result);
+    unlink(path);
+    assert_int_equal(result.run.prewarms, 3);
+    assert_int_equal(result.run.cold_starts, 2);
+    assert_int_equal(log->batches[8].cold, 1);
+    assert_int_equal(result.run.evictions, 5); /* after requests 6 to 9, and at 162.1 s */
+    const double idle_s = 18.9 + 4 * 19.9 + 2 * 4.7 + 6.8;
+    assert_true(fabs(result.run.cost_idle_usd - 0.001 * idle_s) < 1e-9);
+    simulation_result_clear(&result);
+    free(log);
+}
+
 /* After eight such requests one comes 10 s later, while its container is away: cold, and the plan
  * to start one at 155.3 s is void. The window then opens at 9 × 0.9 - 1 = 7.1 s: the tenth, at 157
  * s, 5.9 s after the ninth has ended, is cold too. */
@@ -914,6 +944,7 @@ int main(void)
         cmocka_unit_test(without_keep_alive_every_job_is_cold),
         cmocka_unit_test(kept_for_ever_only_more_concurrency_starts_cold),
         cmocka_unit_test(a_container_goes_and_comes_back_ahead_of_the_next_request),
+        cmocka_unit_test(a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window),
         cmocka_unit_test(a_request_in_between_voids_the_plan),
         cmocka_unit_test(an_instance_given_up_at_once_does_not_count_as_working),
         cmocka_unit_test(evictions_are_those_of_a_naive_cache),

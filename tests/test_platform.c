@@ -980,6 +980,61 @@ static void utilisation_and_idle_cost_are_integrals_over_the_measured_time(void 
     simulation_result_clear(&result);
 }
 
+static void vgpus_are_stranded_where_nothing_that_waits_would_fit(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    /* The request of 0 ms has the one vCPU of invoker 0 and one of its 4 vGPUs, until 100. The one
+     * of 10 ms waits for it, at the samples of 30, 60 and 90: it would fit on invoker 1. So 3 of 7
+     * free vGPUs are stranded. From 100 on nothing waits and nothing is sampled. */
+    run_trace(WORLD(INVOKERS("2", "1", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
+                    ONE COUNT("0", "2")),
+              "0,app\n10,app\n", &simple, &log, &result);
+    assert_int_equal(log.batches[1].started_ns, 100 * SIM_MS);
+    assert_close(result.run.stranded_vgpu, 3.0 / 7);
+    simulation_result_clear(&result);
+    /* Two vCPUs each: nothing waits, nothing is stranded. */
+    run_trace(WORLD(INVOKERS("2", "2", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
+                    ONE COUNT("0", "2")),
+              "0,app\n10,app\n", &simple, &log, &result);
+    assert_int_equal(log.batches[1].dispatched_ns, 10 * SIM_MS);
+    assert_close(result.run.stranded_vgpu, 0);
+    simulation_result_clear(&result);
+    /* No invoker but the busy one: all that are free are stranded. */
+    run_trace(WORLD(INVOKERS("1", "1", MPS4), QUARTERS, ",\"sample_interval_s\":0.03", TRACE,
+                    ONE COUNT("0", "2")),
+              "0,app\n10,app\n", &simple, &log, &result);
+    assert_close(result.run.stranded_vgpu, 1);
+    simulation_result_clear(&result);
+}
+
+static void a_planner_serves_a_function_of_a_single_configuration(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const char *const planners[] = {"esg", "orion", "aquatope"};
+    for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++) {
+        struct simulation_result result;
+        char json[4096];
+        snprintf(json, sizeof json,
+                 WORLD(INVOKERS("1", "1", MPS4),
+                       PROFILE("4", "\"f\":{\"grid\":{\"batch\":[1],\"vcpu\":[1],\"vgpu\":[4]},"
+                                    "\"latency_ms\":[[[100]]],\"noise\":{\"cv\":0},"
+                                    "\"cold_start_ms\":{\"mean\":1000,\"cv\":0},"
+                                    "\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},"
+                                    "\"host_memory_mb\":100,\"bandwidth_share\":0.5}"),
+                       ",\"decision_cost\":{\"model\":\"zero\"}", EVERY("1000"),
+                       ONE COUNT("0", "3") ",\"policy\":{\"name\":\"%s\"}"),
+                 planners[i]);
+        run_well(json, NULL, &log, &result);
+        assert_int_equal(log.batch_count, 3);
+        assert_close(result.overall.latency_ms_mean, 100);
+        assert_close(result.overall.cost_usd, 3 * 0.1 * 0.041);
+        simulation_result_clear(&result);
+    }
+}
+
 static void rows_and_totals_agree_under_every_policy(void **state)
 {
     (void)state;
@@ -1053,6 +1108,8 @@ int main(void)
         cmocka_unit_test(two_users_of_one_server_take_turns),
         cmocka_unit_test(a_batch_across_the_warm_up_boundary_counts_for_its_measured_jobs),
         cmocka_unit_test(utilisation_and_idle_cost_are_integrals_over_the_measured_time),
+        cmocka_unit_test(vgpus_are_stranded_where_nothing_that_waits_would_fit),
+        cmocka_unit_test(a_planner_serves_a_function_of_a_single_configuration),
         cmocka_unit_test(rows_and_totals_agree_under_every_policy),
     };
     return cmocka_run_group_tests_name("platform", tests, NULL, NULL);

@@ -466,10 +466,51 @@ static void a_full_open_list_turns_to_depth_first_and_stays_exact(void **unused)
         search_table_destroy(tables[s]);
 }
 
+static void the_order_of_paths_is_total(void **unused)
+{
+    (void)unused;
+    static const struct search_path paths[] = {
+        {1, 5, {0, 0}}, {1, 5, {0, 1}}, {1, 5, {1, 0}}, {1, 6, {0, 0}}, {2, 4, {0, 0}}};
+    const int count = sizeof paths / sizeof paths[0];
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++)
+            assert_int_equal(search_path_compare(&paths[i], &paths[j], 2), (i > j) - (i < j));
+}
+
+/* Of one stage: what the time blade cuts are the configurations that are too slow, less those that
+ * the queue is too short for, which no blade needs to cut. */
+static void the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill(void **unused)
+{
+    (void)unused;
+    static struct search_result found;
+    uint64_t state = 8;
+    struct search_workspace *workspace = search_workspace_create();
+    assert_non_null(workspace);
+    for (int n = 0; n < 200; n++) {
+        struct search_table *table = random_table(&state, 1 + test_below(&state, 30), n % 2 == 0);
+        const struct search_problem problem = {.stages = as_const(&table),
+                                               .stage_count = 1,
+                                               .budget = table->time[table->count / 2],
+                                               .queue_length = 4,
+                                               .k = 3,
+                                               .time_blade = true};
+        uint64_t slow = 0;
+        for (size_t i = 0; i < table->count; i++)
+            slow += table->batch[i] <= 4 && table->time[i] > problem.budget;
+        assert_true(search_astar(&problem, workspace, &found));
+        assert_int_equal(found.pruned_time, slow);
+        assert_int_equal(found.pruned_cost, 0);
+        search_table_destroy(table);
+    }
+    search_workspace_destroy(workspace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exhaustive_search_lists_all_feasible_paths_in_their_order),
+        cmocka_unit_test(the_order_of_paths_is_total),
+        cmocka_unit_test(the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill),
         cmocka_unit_test(astar_equals_exhaustive_search_with_either_blade_on_or_off),
         cmocka_unit_test(a_full_open_list_turns_to_depth_first_and_stays_exact),
         cmocka_unit_test(frontier_completes_every_first_configuration_as_exhaustive_search_does),

@@ -245,6 +245,24 @@ static void a_nested_fork_is_split_from_the_inside_out(void **unused)
     slo_plan_destroy(plan);
 }
 
+/* 0 -> {1 -> {2, 3 -> 4} -> 5, 6 -> 7} -> 8: the inner super node is max(8, 1 + 2) = 8, of which 3
+ * and 4 have one and two thirds; the outer one is max(1 + 8 + 1, 2 + 3) = 10; the chain 2, 10, 2.
+ */
+static void a_shorter_branch_within_a_branch_fills_the_time_of_the_longer(void **unused)
+{
+    (void)unused;
+    static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {1, 3}, {3, 4}, {2, 5},
+                                        {4, 5}, {0, 6}, {6, 7}, {5, 8}, {7, 8}};
+    static const double mean[9] = {2, 1, 8, 1, 2, 1, 2, 3, 2};
+    static const double of_14[9] = {2, 1, 8, 8.0 / 3, 16.0 / 3, 1, 4, 6, 2};
+    struct test_dag dag;
+    test_dag_edges(&dag, 9, edges, sizeof edges / sizeof edges[0]);
+    struct slo_plan *plan = slo_plan_create(&dag.application, mean, 3, SLO_DOMINATOR);
+    for (size_t s = 0; s < 9; s++)
+        assert_near(plan->stages[s].quota, of_14[s] / 14);
+    slo_plan_destroy(plan);
+}
+
 /* 0 -> 1 -> 2 and 0 -> 2: equal sums force 1 to have no quota, but not to have no time. */
 static void a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline(void **unused)
 {
@@ -447,6 +465,7 @@ int main(void)
         cmocka_unit_test(the_three_stage_applications_are_one_group_each),
         cmocka_unit_test(a_diamond_gives_each_branch_the_super_node_of_the_longest),
         cmocka_unit_test(a_nested_fork_is_split_from_the_inside_out),
+        cmocka_unit_test(a_shorter_branch_within_a_branch_fills_the_time_of_the_longer),
         cmocka_unit_test(a_short_cut_forces_a_quota_of_0_and_leaves_a_sensible_deadline),
         cmocka_unit_test(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes),
         cmocka_unit_test(in_series_parallel_dags_quotas_lead_to_the_deadlines),

@@ -214,6 +214,30 @@ static void pool_equals_a_brute_force_simulation(void **state)
     }
 }
 
+/* A formula in milliseconds and the same in seconds: times are 1,000 times as long, probabilities
+ * the same. */
+static void another_unit_of_time_changes_times_and_no_probability(void **state)
+{
+    (void)state;
+    const double s = 1000;
+    const double rate = 0.4;
+    const double mean = 1.5;
+    assert_close(theory_mg1_wait(rate, mean, 1), 2.25, 1e-12); /* 0.6 × 1.5 / 0.4 */
+    assert_close(theory_mg1_wait(rate / s, mean * s, 0.5), s * theory_mg1_wait(rate, mean, 0.5),
+                 1e-12);
+    assert_close(theory_mmc_wait(rate / s, mean * s, 2), s * theory_mmc_wait(rate, mean, 2), 1e-12);
+    assert_close(theory_mm1_sojourn_quantile(rate / s, mean * s, 0.9),
+                 s * theory_mm1_sojourn_quantile(rate, mean, 0.9), 1e-12);
+    assert_close(theory_mmck_loss(rate / s, mean * s, 2, 5), theory_mmck_loss(rate, mean, 2, 5),
+                 1e-12);
+    assert_close(theory_mmck_wait(rate / s, mean * s, 2, 5), s * theory_mmck_wait(rate, mean, 2, 5),
+                 1e-12);
+    assert_close(theory_closed_response(7, 4 * s, mean * s, 2),
+                 s * theory_closed_response(7, 4, mean, 2), 1e-12);
+    assert_close(theory_pool_cold_probability(rate / s, mean * s, 3 * s),
+                 theory_pool_cold_probability(rate, mean, 3), 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +254,7 @@ int main(void)
         cmocka_unit_test(pool_is_never_cold_when_kept_for_ever_and_always_when_not_kept),
         cmocka_unit_test(pool_of_short_services_is_cold_as_often_as_gaps_are_long),
         cmocka_unit_test(pool_equals_a_brute_force_simulation),
+        cmocka_unit_test(another_unit_of_time_changes_times_and_no_probability),
     };
     return cmocka_run_group_tests_name("theory", tests, NULL, NULL);
 }

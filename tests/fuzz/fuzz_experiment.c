@@ -1,15 +1,8 @@
 /* Experiments, sweeps and whatever `esgsim check` takes a file for. */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "tests/fuzz/input.h"
 #include "workloads/experiment.h"
-
-static void require_refusal(const struct error *error)
-{
-    if (error->kind == ERROR_NONE || error->message[0] == '\0')
-        abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -20,18 +13,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error error = {0};
     struct experiment *experiment = experiment_load(path, NULL, 0, &error);
     if (experiment == NULL)
-        require_refusal(&error);
+        input_require_refusal(&error);
     experiment_free(experiment);
 
     error = (struct error){0};
     struct sweep *sweep = sweep_load(path, NULL, 0, &error);
     if (sweep == NULL)
-        require_refusal(&error);
+        input_require_refusal(&error);
     sweep_free(sweep);
 
     error = (struct error){0};
     if (!input_check(path, &kind, &error))
-        require_refusal(&error);
+        input_require_refusal(&error);
 
     (void)close(file);
     return 0;

@@ -52,7 +52,7 @@ static const char *const quiet[] = {
 
 struct source {
     char *text;
-    const char *lines[LINES_MAX];
+    size_t starts[LINES_MAX]; /* of the lines in the text */
     size_t line_count;
 };
 
@@ -90,10 +90,15 @@ static void source_read(struct source *source, const char *path)
     for (const char *at = source->text; *at != '\0';) {
         if (source->line_count == LINES_MAX)
             give_up("has too many lines", path);
-        source->lines[source->line_count++] = at;
+        source->starts[source->line_count++] = (size_t)(at - source->text);
         const char *end = strchr(at, '\n');
         at = end == NULL ? at + strlen(at) : end + 1;
     }
+}
+
+static const char *source_line(const struct source *source, size_t line)
+{
+    return source->text + source->starts[line];
 }
 
 /* The line without its indentation; `at` in the text gives place to `change`. */
@@ -111,8 +116,9 @@ static void line_copy(char out[LINE_BYTES], const char *line, const char *at,
 
 static bool line_has(const struct source *source, size_t line, const char *word)
 {
-    const char *found = line < source->line_count ? strstr(source->lines[line], word) : NULL;
-    return found != NULL && found < source->lines[line] + strcspn(source->lines[line], "\n");
+    const char *found = line < source->line_count ? strstr(source_line(source, line), word) : NULL;
+    return found != NULL &&
+           found < source_line(source, line) + strcspn(source_line(source, line), "\n");
 }
 
 /* Does the line test whether memory was there, or read the clock? */
@@ -146,7 +152,7 @@ static uint64_t candidate_hash(const struct source *source, const char *path,
     uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), path);
     hash = hash_text(hash_text(hash, candidate->before), candidate->after);
     for (size_t above = 0; above < candidate->line; above++) {
-        line_copy(line, source->lines[above], NULL, NULL);
+        line_copy(line, source_line(source, above), NULL, NULL);
         hash += strcmp(line, candidate->before) == 0;
     }
     hash = (hash ^ (hash >> 30)) * UINT64_C(0xbf58476d1ce4e5b9); /* the finish of splitmix64 */
@@ -217,9 +223,9 @@ static bool source_walk(const struct source *source, const char *path, candidate
     int quiet_above = 0; /* parentheses deeper than this belong to a quiet call; 0: to none */
     size_t line = 0;
     for (const char *at = source->text; *at != '\0';) {
-        while (line + 1 < source->line_count && at >= source->lines[line + 1])
+        while (line + 1 < source->line_count && at >= source_line(source, line + 1))
             line++;
-        if (at == source->lines[line]) {
+        if (at == source_line(source, line)) {
             inside = *at == '{' || (inside && *at != '}');
             if (*at == '#') {
                 at += strcspn(at, "\n");
@@ -243,8 +249,8 @@ static bool source_walk(const struct source *source, const char *path, candidate
             candidate.change = change;
             candidate.line = line;
             candidate.offset = (size_t)(at - source->text);
-            line_copy(candidate.before, source->lines[line], NULL, NULL);
-            line_copy(candidate.after, source->lines[line], at, change);
+            line_copy(candidate.before, source_line(source, line), NULL, NULL);
+            line_copy(candidate.after, source_line(source, line), at, change);
             candidate.hash = candidate_hash(source, path, &candidate);
             if (visit(source, path, &candidate, wanted))
                 return true;
@@ -281,7 +287,7 @@ static bool source_swap(const struct source *source, const char *before, const c
     bool found = false;
     for (size_t i = 0; i < source->line_count; i++) {
         char line[LINE_BYTES];
-        line_copy(line, source->lines[i], NULL, NULL);
+        line_copy(line, source_line(source, i), NULL, NULL);
         const bool here = !found && strcmp(line, before) == 0;
         found = found || here;
         (void)printf("%s\n", here ? after : line);

@@ -1,0 +1,20 @@
+/* Published figures: the loader, and the questions that a report asks of each figure. */
+#include <unistd.h>
+
+#include "results/reference.h"
+#include "tests/fuzz/input.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct error error = {0};
+    char path[64];
+    int file = input_open(data, size, path);
+    struct reference *reference = reference_load(path, &error);
+    if (reference == NULL)
+        input_require_refusal(&error);
+    for (size_t i = 0; reference != NULL && i < reference->figure_count; i++)
+        (void)reference_is_comparison(&reference->figures[i]);
+    reference_free(reference);
+    (void)close(file);
+    return 0;
+}
