@@ -273,8 +273,8 @@ reproduce: deps-reproduce ## install, build, run the paper's experiments, print 
 	@start=$$(date +%s); set -e; \
 	$(MAKE) all; \
 	built=$$(date +%s); \
-	echo "$(BUILD)/esgsim sweep $(SWEEP) --jobs $(JOBS) --out $(RESULTS)"; \
-	$(BUILD)/esgsim sweep $(SWEEP) --jobs $(JOBS) --out $(RESULTS); \
+	echo "$(BUILD)/esgsim sweep $(SWEEP) --jobs $(JOBS) --restart --out $(RESULTS)"; \
+	$(BUILD)/esgsim sweep $(SWEEP) --jobs $(JOBS) --restart --out $(RESULTS); \
 	echo "$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %)"; \
 	$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %); \
 	echo "$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %) --format html --out $(PAGE)"; \

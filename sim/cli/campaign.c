@@ -239,9 +239,12 @@ static bool round_next(struct campaign *campaign)
     return more;
 }
 
-static bool rounds_run(struct campaign *campaign, struct error *error)
+static bool rounds_run(struct campaign *campaign, const char *journal_path, struct error *error)
 {
-    const int stop = guard_defer_stop();
+    char late[PATH_MAX + 128];
+    (void)snprintf(late, sizeof late, "interrupted; finished runs are in %s; go on with --resume",
+                   journal_path);
+    const int stop = guard_defer_stop(late);
     do {
         round_plan(campaign);
         const size_t jobs = campaign->pending_count;
@@ -551,7 +554,7 @@ static bool campaign_farm(struct campaign *campaign, const char *journal_path, s
         (void)fprintf(stderr, "going on: %zu runs had finished\n", before);
     bool farmed = values_recall(campaign, error) && assemble(campaign, false, error);
     meter_start(&campaign->meter, "runs", campaign->options->quiet);
-    farmed = farmed && rounds_run(campaign, error);
+    farmed = farmed && rounds_run(campaign, journal_path, error);
     meter_end(&campaign->meter);
     const bool whole = campaign_finish(campaign, farmed, &written, error);
     if (!whole && error != NULL)

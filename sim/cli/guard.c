@@ -31,6 +31,7 @@ enum { FAULTS = sizeof faults / sizeof *faults, TICK_MS = 100, STACK = 65536 };
 static void (*report)(const char *message); /* NULL: to standard error */
 static struct sigaction before[FAULTS];     /* who handled these faults */
 static int stop_event = -1;
+static char stop_late[sizeof((struct error *)NULL)->message];
 static volatile sig_atomic_t stopping;
 static volatile int64_t stop_deadline; /* ns; 0: none */
 static int64_t callback_limit;         /* ns; 0: none */
@@ -182,7 +183,7 @@ static void on_tick(int number)
     const int64_t now = clock_ns();
     (void)number;
     if (stop_deadline != 0 && now >= stop_deadline)
-        end_process("interrupted before all that had finished was written");
+        end_process(stop_late);
     check_callback(now);
     errno = kept;
 }
@@ -209,7 +210,7 @@ static void on_stop(int number, siginfo_t *info, void *context)
         return;
     }
     if (stop_event < 0 || stopping)
-        end_process("interrupted");
+        end_process(stopping ? stop_late : "interrupted");
     const uint64_t one = 1;
     const int kept = errno;
     stopping = 1;
@@ -243,8 +244,9 @@ void guard_install(void)
     (void)pthread_atfork(on_fork_in_policy, NULL, NULL);
 }
 
-int guard_defer_stop(void)
+int guard_defer_stop(const char *late)
 {
+    (void)snprintf(stop_late, sizeof stop_late, "%s", late);
     if (stop_event < 0)
         stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return stop_event;

@@ -29,10 +29,10 @@
 void guard_install(void);
 
 /* The first SIGINT or SIGTERM after this makes the descriptor returned readable and starts a
- * deadline of GUARD_STOP_MS, after which the process ends all the same; a second one ends it at
- * once. Returns −1 where there is no descriptor to be had: signals then end the process as before.
- */
-int guard_defer_stop(void);
+ * deadline of GUARD_STOP_MS. At the deadline, or with a second signal, the process ends all the
+ * same, with the message `late` (copied). Returns -1 where there is no descriptor to be had:
+ * signals then end the process as before. */
+int guard_defer_stop(const char *late);
 enum { GUARD_STOP_MS = 700 };
 
 /* Ends the process where one callback of a policy takes longer than `seconds`; 0: never. */
