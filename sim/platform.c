@@ -121,7 +121,11 @@ static inline bool is_gpu(const struct platform *platform, const char *caller, u
  *
  * A query with a wrong argument breaks a rule: it answers 0, false or SIM_NONE, and the run ends
  * when the policy returns. Short ones are inline so that link-time optimisation puts them into
- * policies. */
+ * policies. sched/policy.h declares them without `inline`, so these are external definitions, which
+ * may use static functions; clang warns all the same. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wstatic-in-inline"
+#endif
 
 sim_time_t platform_now(const struct platform *platform)
 {
@@ -408,7 +412,8 @@ void platform_charge(struct platform *platform, uint64_t units)
     const struct platform_spec *spec = &platform->experiment->platform;
     const double ns = spec->decision_cost == DECISION_MODELLED ? spec->decision_ns_per_unit : 1;
     const uint64_t charged = platform->metrics.decision_units + controller->units;
-    if (units > CHARGE_MOST - charged || (double)(controller->units + units) * ns > SIM_FOREVER)
+    if (units > CHARGE_MOST - charged ||
+        (double)(controller->units + units) * ns > (double)SIM_FOREVER)
         platform_fail(platform,
                       "rule charge: %" PRIu64 " units after %" PRIu64
                       "; a run takes 2^53 units, and a decision what the clock holds",

@@ -279,11 +279,11 @@ void guard_restore_output(int kept)
     (void)close(kept);
 }
 
-void guard_enter_worker(void (*to)(const char *message))
+void guard_enter_worker(void (*tell)(const char *message))
 {
     if (report == NULL)
         (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-    report = to;
+    report = tell;
     (void)signal(SIGINT, SIG_IGN);
     handle_stop(SIGTERM);
 }

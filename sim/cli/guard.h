@@ -43,9 +43,9 @@ void guard_watch_callbacks(double seconds);
 int guard_divert_output(void);
 void guard_restore_output(int kept);
 
-/* In a worker process: faults of a policy go to `report`, which does not return (farm_fail). Both
+/* In a worker process: faults of a policy go to `tell`, which does not return (farm_fail). Both
  * SIGINT, which a terminal sends to all, and SIGTERM from outside are left to the parent. What a
  * policy prints goes to standard error. */
-void guard_enter_worker(void (*report)(const char *message));
+void guard_enter_worker(void (*tell)(const char *message));
 
 #endif

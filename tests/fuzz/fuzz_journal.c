@@ -40,7 +40,7 @@ static void unpack(const void *bytes, size_t size)
 static void journal_fill(const char *path, struct appended runs[RUNS], struct input_cursor *cursor)
 {
     struct error error = {0};
-    struct journal *journal = journal_open(path, identity, RUNS, false, &error);
+    struct journal *journal = journal_open(path, identity, RUNS, JOURNAL_NEW, &error);
     const size_t count = input_byte(cursor) % (RUNS + 1);
     if (journal == NULL)
         abort();
@@ -54,7 +54,7 @@ static void journal_fill(const char *path, struct appended runs[RUNS], struct in
         if (!journal_append(journal, run, runs[run].bytes, runs[run].size, &error))
             abort();
     }
-    journal_close(journal, false);
+    (void)journal_close(journal, false, NULL);
 }
 
 /* Bytes changed and, at last, the end cut off. False: nothing is changed. */
@@ -86,7 +86,7 @@ static bool damage(const char *path, struct input_cursor *cursor)
 static void journal_check(const char *path, const struct appended runs[RUNS], bool damaged)
 {
     struct error error = {0};
-    struct journal *journal = journal_open(path, identity, RUNS, true, &error);
+    struct journal *journal = journal_open(path, identity, RUNS, JOURNAL_RESUME, &error);
     if (journal == NULL) {
         if (!damaged)
             abort();
@@ -109,7 +109,7 @@ static void journal_check(const char *path, const struct appended runs[RUNS], bo
     }
     if (count != journal_count(journal))
         abort();
-    journal_close(journal, true);
+    (void)journal_close(journal, true, NULL);
 }
 
 /* Records that are whole by themselves: whatever they hold is read back. */
@@ -118,7 +118,7 @@ static void journal_read_raw(const char *path, const uint8_t *data)
     char named[JOURNAL_IDENTITY + 1] = "";
     struct error error = {0};
     memcpy(named, data + MAGIC, JOURNAL_IDENTITY);
-    struct journal *journal = journal_open(path, named, RUNS, true, &error);
+    struct journal *journal = journal_open(path, named, RUNS, JOURNAL_RESUME, &error);
     if (journal == NULL) {
         input_require_refusal(&error);
         return;
@@ -132,7 +132,7 @@ static void journal_read_raw(const char *path, const uint8_t *data)
         unpack(blob.bytes, blob.size);
         blob_clear(&blob);
     }
-    journal_close(journal, true);
+    (void)journal_close(journal, true, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
