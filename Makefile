@@ -383,7 +383,7 @@ mutants: deps-test ## change single tokens of the simulator and count which chan
 
 .PHONY: mutants-build
 mutants-build: $(BUILD)/libesgsim.so $(BUILD)/mutate
-	@$(MAKE) suites
+	@$(MAKE) $(BUILD)/esgsim $(TESTS) $(PLUGINS)
 	@echo '$(LIB_OBJ)' >$(BUILD)/objects
 
 $(BUILD)/libesgsim.so: $(LIB_OBJ)

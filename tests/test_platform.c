@@ -1,5 +1,8 @@
 /* Small worlds whose every instant and cent is worked out by hand in the comments, run by policies
  * that follow a script. */
+#include <time.h>
+
+#include "sched/common/placement.h"
 #include "sched/registry.h"
 #include "sim/cli/output.h"
 #include "tests/fixture_simulation.h"
@@ -1035,6 +1038,61 @@ static void a_planner_serves_a_function_of_a_single_configuration(void **state)
     }
 }
 
+/* Seven jobs, each on the next home of f. From the fifth on, after HOME_PROBES homes
+ * that are full, ESG's placement must fall back to the best fit, wherever the next home is. */
+static uint32_t walk_placed, walk_apart;
+
+static bool walk_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    if (platform_queue_length(platform, 0) == 0)
+        return false;
+    const uint32_t configuration = configuration_of(platform, 0, 1, 1);
+    const uint32_t home = platform_home(platform, 0, walk_placed);
+    const uint32_t best = platform_best_fit(platform, 0, configuration, false);
+    const uint32_t chosen = placement_esg(platform, 0, configuration, PLACEMENT_NEAR, NULL, false);
+    assert_int_equal(chosen, walk_placed < 4 ? home : best);
+    walk_apart += walk_placed >= 4 && home != best;
+    walk_placed++;
+    assert_true(platform_dispatch(platform, 0, 1, configuration, home));
+    return true;
+}
+
+static void esg_asks_four_homes_and_then_takes_the_best_fit(void **state)
+{
+    (void)state;
+    static struct log log;
+    static const struct policy walk = {.abi = POLICY_ABI, .name = "walk", .decide = walk_decide};
+    struct simulation_result result;
+    walk_placed = walk_apart = 0;
+    /* One vCPU each, so that a home that has its job is full: for 1.1 s, cold. */
+    run_well(WORLD(INVOKERS("8", "1", MPS4), QUARTERS, ",\"initial\":\"cold\"", EVERY("1"),
+                   ONE COUNT("0", "7")),
+             &walk, &log, &result);
+    assert_int_equal(walk_placed, 7);
+    assert_true(walk_apart > 0);
+    simulation_result_clear(&result);
+}
+
+static double clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void wall_time_is_that_of_the_run(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    const double before = clock_seconds();
+    run_well(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", EVERY("1000"), ONE COUNT("0", "5")),
+             &simple, &log, &result);
+    assert_true(result.wall_s > 0 && result.wall_s <= clock_seconds() - before);
+    simulation_result_clear(&result);
+}
+
 static void rows_and_totals_agree_under_every_policy(void **state)
 {
     (void)state;
@@ -1110,6 +1168,8 @@ int main(void)
         cmocka_unit_test(utilisation_and_idle_cost_are_integrals_over_the_measured_time),
         cmocka_unit_test(vgpus_are_stranded_where_nothing_that_waits_would_fit),
         cmocka_unit_test(a_planner_serves_a_function_of_a_single_configuration),
+        cmocka_unit_test(esg_asks_four_homes_and_then_takes_the_best_fit),
+        cmocka_unit_test(wall_time_is_that_of_the_run),
         cmocka_unit_test(rows_and_totals_agree_under_every_policy),
     };
     return cmocka_run_group_tests_name("platform", tests, NULL, NULL);
