@@ -475,6 +475,39 @@ static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window
     free(log);
 }
 
+static struct keep_windows back_for_ever(void *state, const struct kept_container *container,
+                                         bool used, sim_time_t now)
+{
+    (void)state;
+    (void)container;
+    (void)used;
+    (void)now;
+    return (struct keep_windows){.prewarm_after = 2 * SIM_S, .keep_for = SIM_FOREVER};
+}
+
+/* The container goes at once, comes back 2 s later and stays: the request 100 s on is warm. */
+static void a_container_may_come_back_for_ever(void **state)
+{
+    (void)state;
+    static const struct keep_alive keeper = {.name = "back-for-ever", .on_idle = back_for_ever};
+    char json[WORLD_BYTES];
+    struct simulation_result result;
+    struct error error = {0};
+    single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":100000,\"high_ms\":100000}",
+                 3);
+    struct experiment *experiment = load_kept(json, "infinite");
+    experiment->platform.keeper = &keeper;
+    const struct policy *fifo = policy_find("fifo", NULL);
+    double *values = policy_values(fifo, NULL, 0);
+    if (!simulation_run(experiment, fifo, values, NULL, NULL, &result, &error))
+        fail_msg("%s", error.message);
+    free(values);
+    assert_int_equal(result.run.cold_starts, 1);
+    assert_int_equal(result.run.prewarms, 2);
+    simulation_result_clear(&result);
+    experiment_free(experiment);
+}
+
 /* After eight such requests one comes 10 s later, while its container is away: cold, and the plan
  * to start one at 155.3 s is void. The window then opens at 9 × 0.9 - 1 = 7.1 s: the tenth, at 157
  * s, 5.9 s after the ninth has ended, is cold too. */
@@ -945,6 +978,7 @@ int main(void)
         cmocka_unit_test(kept_for_ever_only_more_concurrency_starts_cold),
         cmocka_unit_test(a_container_goes_and_comes_back_ahead_of_the_next_request),
         cmocka_unit_test(a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window),
+        cmocka_unit_test(a_container_may_come_back_for_ever),
         cmocka_unit_test(a_request_in_between_voids_the_plan),
         cmocka_unit_test(an_instance_given_up_at_once_does_not_count_as_working),
         cmocka_unit_test(evictions_are_those_of_a_naive_cache),
