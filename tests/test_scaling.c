@@ -177,7 +177,7 @@ static void twice_the_times_give_twice_the_results_under_every_keep_alive(void *
     static const char *const fifo[] = {"{\"name\":\"fifo\"}", "{\"name\":\"fifo\"}"};
     for (size_t i = 0; keep_alive_at(i) != NULL; i++) {
         const struct keep_alive *keeper = keep_alive_at(i);
-        char params[2][1024], platform[2][1100];
+        char params[2][1024], platform[2][4096];
         for (int k = 0; k < 2; k++) {
             params_write(params[k], sizeof params[k], keeper->name, keeper->parameters,
                          keeper->parameter_count, k + 1);
