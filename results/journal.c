@@ -105,20 +105,20 @@ static bool record_check(const struct journal *journal, const unsigned char *at,
 /* Notes all whole records of the file's bytes. */
 static void records_scan(struct journal *journal, const unsigned char *bytes, size_t size)
 {
-    const unsigned char *at = bytes + sizeof(struct head), *end = bytes + size;
-    size_t whole = sizeof(struct head);
-    while (at != NULL && at < end) {
+    size_t at = sizeof(struct head), whole = at;
+    while (at < size) {
         struct record record;
-        if (!record_check(journal, at, (size_t)(end - at), &record)) {
-            at = memmem(at + 1, (size_t)(end - at) - 1, mark, sizeof mark);
+        if (!record_check(journal, bytes + at, size - at, &record)) {
+            const unsigned char *next = memmem(bytes + at + 1, size - at - 1, mark, sizeof mark);
+            at = next == NULL ? size : (size_t)(next - bytes);
             continue;
         }
         at += sizeof record;
-        journal->entries[record.run] = (struct entry){at - bytes, (size_t)record.size};
+        journal->entries[record.run] = (struct entry){(off_t)at, (size_t)record.size};
         journal->count++;
-        at += record.size;
+        at += (size_t)record.size;
         whole += sizeof record + (size_t)record.size;
-        journal->end = at - bytes;
+        journal->end = (off_t)at;
     }
     journal->discarded = size - whole;
 }

@@ -35,7 +35,7 @@ struct yard {
     struct job *jobs;
     struct worker *workers;
     struct pollfd *polls; /* one per worker, then farm.stop */
-    size_t *ready; /* jobs that ended since the last collection */
+    size_t *ready;        /* jobs that ended since the last collection */
     size_t ready_count;
     size_t next;    /* first job not started */
     size_t collect; /* first job not collected */

@@ -622,9 +622,9 @@ static struct profile *load(const char *path)
 
 static void write_profile(const struct sample_set *set, int extend, const char *name)
 {
-    struct calibration calibration;
+    struct calibration calibration = {0};
     struct error error = {0};
-    struct atomic_file file;
+    struct atomic_file file = {0};
     const struct profile_options options = {.extend_batch = extend};
     if (!calibration_run(set, NULL, NULL, &calibration, &error) ||
         !atomic_file_open(&file, in_folder(name), &error) ||

@@ -175,7 +175,7 @@ struct held {
 static void random_life(struct fixture *fixture, int steps)
 {
     struct cluster *cluster = &fixture->cluster;
-    struct held held[256];
+    struct held held[256] = {0};
     size_t count = 0;
     struct error error = {0};
     for (int step = 0; step < steps; step++) {

@@ -240,7 +240,8 @@ static void partials_remove(const char *target)
 
 static void file_clear(struct atomic_file *file)
 {
-    char *lock = file->locked && file->owner == getpid() ? lock_name(file->target) : NULL;
+    const bool held = file->locked && file->target != NULL && file->owner == getpid();
+    char *lock = held ? lock_name(file->target) : NULL;
     if (lock != NULL)
         lock_drop(file, lock);
     free(lock);

@@ -74,12 +74,11 @@ static const struct cli_option sweep_table[] = {
 static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct options options = {
-        .campaign = {.jobs = cores < 1 ? 1 : (uint64_t)cores,
-                     .shard = 1,
-                     .shards = 1,
-                     .decision_timeout = GUARD_TIMEOUT_DEFAULT,
-                     .quiet = quiet}};
+    struct options options = {.campaign = {.jobs = cores < 1 ? 1 : (uint64_t)cores,
+                                           .shard = 1,
+                                           .shards = 1,
+                                           .decision_timeout = GUARD_TIMEOUT_DEFAULT,
+                                           .quiet = quiet}};
     if (!cli_parse(&command_sweep, &argc, argv, &options, error) ||
         !cli_check_output("--out", options.campaign.out, "the sweep", argv[1], error))
         return false;
