@@ -71,14 +71,14 @@ is_alive() {
 }
 
 # interrupt NAME SIGNAL SECONDS COMMAND...: starts it, sends the signal after that time, and checks
-# that it ends with status 1 soon after, leaving no process and no temporary file in $folder/work.
+# that it ends with status 1 soon after, leaving no process and no temporary file in $folder/scratch.
 interrupt() {
     name=$1 signal=$2 after=$3
     shift 3
     ran="$*"
-    rm -rf "$folder/work"
-    mkdir "$folder/work"
-    TMPDIR=$folder/work "$@" >"$folder/out" 2>"$folder/err" </dev/null &
+    rm -rf "$folder/scratch"
+    mkdir "$folder/scratch"
+    TMPDIR=$folder/scratch "$@" >"$folder/out" 2>"$folder/err" </dev/null &
     process=$!
     sleep "$after"
     begun=$(date +%s%N)
@@ -102,7 +102,7 @@ interrupt() {
         for _ in 1 2 3 4 5 6 7 8 9 10; do ! is_alive "$worker" || sleep 0.1; done
         ! is_alive "$worker" || alive="$alive $worker"
     done
-    left=$(find "$folder/work" -mindepth 1 ! -name '*.journal' ! -name 'done.*')
+    left=$(find "$folder/scratch" -mindepth 1 ! -name '*.journal' ! -name 'done.*')
     if [ "$status" -eq 1 ] && [ "$took" -lt $limit_ms ] && [ -z "$alive" ] && [ -z "$left" ]; then
         pass "$name ($took ms)"
     else
@@ -137,7 +137,7 @@ mmpp='{"process":"mmpp","states":[{"rate_per_s":0,"mean_sojourn_s":1e-6},{"rate_
 interrupt "Ctrl-C ends a run" INT 0.5 "$esgsim" run "$light" --policy fifo $many
 interrupt "SIGTERM ends a run" TERM 0.5 "$esgsim" run "$light" --policy esg $many
 interrupt "a run that records all, with results and timeline" INT 0.7 "$esgsim" run "$light" --policy fifo $many \
-    --set record=all --out "$folder/work/r.h5" --timeline "$folder/work/t.json"
+    --set record=all --out "$folder/scratch/r.h5" --timeline "$folder/scratch/t.json"
 interrupt "a policy that never returns" INT 0.5 "$esgsim" run "$light" --policy "$culprit" \
     --set policy.params.fault=loop --decision-timeout 0
 interrupt "a search of minutes within a decision" INT 1 "$esgsim" run "$light" --policy esg \
@@ -149,23 +149,23 @@ interrupt "a generator of arrivals that seldom brings one" TERM 0.5 "$esgsim" ru
 interrupt "a cluster of a million invokers being made" INT 0.3 "$esgsim" run "$light" --policy fifo $many \
     --set cluster.invokers.0.count=1000000
 interrupt "a sweep that simulates" INT 0.7 "$esgsim" sweep "$folder/long.json" $many --jobs 2 \
-    --out "$folder/work/s.h5"
+    --out "$folder/scratch/s.h5"
 interrupt "a sweep, by SIGTERM" TERM 0.7 "$esgsim" sweep "$folder/long.json" $many --jobs 1 \
-    --out "$folder/work/s.h5"
+    --out "$folder/scratch/s.h5"
 interrupt "a sweep that checks its combinations" INT 0.2 "$esgsim" sweep "$folder/wide.json" \
-    --out "$folder/work/s.h5"
+    --out "$folder/scratch/s.h5"
 interrupt "a sweep whose policy never returns" INT 0.7 "$esgsim" sweep "$folder/slow.json" --jobs 2 \
-    --set "policy.name=$culprit" --decision-timeout 0 --out "$folder/work/s.h5"
-interrupt "a merge" INT 0.4 "$esgsim" merge --out "$folder/work/m.h5" "$folder/big.h5"
-interrupt "a report as a page" INT 0.5 "$esgsim" report "$folder/small.h5" --format html --out "$folder/work/p.html"
+    --set "policy.name=$culprit" --decision-timeout 0 --out "$folder/scratch/s.h5"
+interrupt "a merge" INT 0.4 "$esgsim" merge --out "$folder/scratch/m.h5" "$folder/big.h5"
+interrupt "a report as a page" INT 0.5 "$esgsim" report "$folder/small.h5" --format html --out "$folder/scratch/p.html"
 interrupt "the figures" TERM 0.5 "$esgsim" plot "$folder/small.h5" --out "$folder/done.figures"
 interrupt "a search of its own" INT 0.5 "$esgsim" search "$light" --method exhaustive --stages 3 --k 64 --budget-ms 100000 \
     --application expanded-image-classification
 interrupt "trace stats of a pipe that is silent" INT 0.3 "$esgsim" trace stats "$folder/pipe.csv"
 interrupt "trace convert of a pipe that is silent" TERM 0.3 "$esgsim" trace convert "$folder/pipe.csv" \
-    --out "$folder/work/c.csv"
+    --out "$folder/scratch/c.csv"
 interrupt "a calibration of a pipe that is silent" INT 0.3 "$esgsim" calibrate "$folder/pipe.csv" \
-    --out "$folder/work/p.json"
+    --out "$folder/scratch/p.json"
 interrupt "the checks against theory" INT 0.5 "$esgsim" validate --seeds 1000
 interrupt "the benchmarks" INT 1 "$esgsim" bench
 }

@@ -62,7 +62,7 @@ mutant_run() { # mutant_run HASH FILE
         cp "$killed" "$result"
         return
     fi
-    library=$BUILD/work/$1
+    library=$BUILD/scratch/$1
     mkdir -p "$library"
     case $1 in
     known-*) cp "$BUILD/known/$1.c" "$library/mutant.c" ;;
@@ -114,8 +114,8 @@ ulimit -c 0
 # shellcheck disable=SC3045
 ulimit -v 8000000 2>/dev/null || true
 
-rm -rf "$BUILD/results" "$BUILD/work" "$BUILD/known"
-mkdir -p "$BUILD/results" "$BUILD/killed" "$BUILD/work" "$BUILD/known" "$BUILD/seconds"
+rm -rf "$BUILD/results" "$BUILD/scratch" "$BUILD/known"
+mkdir -p "$BUILD/results" "$BUILD/killed" "$BUILD/scratch" "$BUILD/known" "$BUILD/seconds"
 
 # ---- The set ---------------------------------------------------------------------------------
 
