@@ -172,6 +172,18 @@ struct held {
     uint8_t slots;
 };
 
+/* By state, as a look at each of them counts. */
+static void assert_containers_are_counted(const struct cluster *cluster)
+{
+    uint32_t idle = 0, starting = 0;
+    for (uint32_t id = 0; id < cluster->containers_used; id++) {
+        idle += cluster->containers[id].state == CONTAINER_IDLE;
+        starting += cluster->containers[id].state == CONTAINER_STARTING;
+    }
+    assert_int_equal(idle, cluster->idle_containers);
+    assert_int_equal(starting, cluster->starting_containers);
+}
+
 static void random_life(struct fixture *fixture, int steps)
 {
     struct cluster *cluster = &fixture->cluster;
@@ -207,6 +219,8 @@ static void random_life(struct fixture *fixture, int steps)
         }
         if (step % 64 == 0 && !cluster_check(cluster, false, &error))
             fail_msg("%s", error.message);
+        if (step % 64 == 0)
+            assert_containers_are_counted(cluster);
     }
     while (count > 0) {
         struct held h = held[--count];
