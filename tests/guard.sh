@@ -126,7 +126,7 @@ writer=$!
 cat >"$folder/big.json" <<EOF
 {"base": "$light", "seeds": 1, "matrix": {"policy.name": ["fifo"]}}
 EOF
-"$esgsim" sweep "$folder/big.json" --set requests=500000 --set record=all --quiet --out "$folder/big.h5" \
+"$esgsim" sweep "$folder/big.json" --set requests=1000000 --set record=all --quiet --out "$folder/big.h5" \
     >/dev/null
 "$esgsim" sweep "$folder/long.json" --set requests=300 --quiet --out "$folder/small.h5" >/dev/null
 many='--set requests=100000000 --set warmup_requests=0'
@@ -156,7 +156,7 @@ interrupt "a sweep that checks its combinations" INT 0.2 "$esgsim" sweep "$folde
     --out "$folder/scratch/s.h5"
 interrupt "a sweep whose policy never returns" INT 0.7 "$esgsim" sweep "$folder/slow.json" --jobs 2 \
     --set "policy.name=$culprit" --decision-timeout 0 --out "$folder/scratch/s.h5"
-interrupt "a merge" INT 0.4 "$esgsim" merge --out "$folder/scratch/m.h5" "$folder/big.h5"
+interrupt "a merge" INT 0.15 "$esgsim" merge --out "$folder/scratch/m.h5" "$folder/big.h5"
 interrupt "a report as a page" INT 0.5 "$esgsim" report "$folder/small.h5" --format html --out "$folder/scratch/p.html"
 interrupt "the figures" TERM 0.5 "$esgsim" plot "$folder/small.h5" --out "$folder/done.figures"
 interrupt "a search of its own" INT 0.5 "$esgsim" search "$light" --method exhaustive --stages 3 --k 64 --budget-ms 100000 \

@@ -216,6 +216,105 @@ static void a_breach_names_the_callback_it_came_from(void **state)
     experiment_free(experiment);
 }
 
+/* An action by `on_finish`, when decisions have been made before. */
+static void act_later(void *state, struct platform *platform, const struct finished_batch *batch)
+{
+    (void)state;
+    assert_false(platform_drop(platform, batch->queue, 0));
+}
+
+static bool serve_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    const uint32_t queue = platform_next_queue(platform, 0);
+    if (queue == SIM_NONE)
+        return false;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t invoker = platform_best_fit(platform, function, 0, false);
+    return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, 0, invoker);
+}
+
+static void what_acts_outside_decide_is_stopped_after_decisions_too(void **state)
+{
+    struct experiment *experiment = load(diamond);
+    const struct policy policy = {
+        .abi = POLICY_ABI, .name = "l", .decide = serve_decide, .on_finish = act_later};
+    (void)state;
+    assert_breach(
+        experiment, &policy,
+        (const char *const[]){"rule timing: drop outside decide", "(on_finish, at ", NULL});
+    experiment_free(experiment);
+}
+
+/* ---- Actions ------------------------------------------------------------------------------------
+ */
+
+/* An action that breaks a rule, in `decide`, when one job waits in queue 0: its rule. */
+#define WRONG_ACTIONS                                                                              \
+    WRONG("rule absent jobs: drop of position 1 in queue 0, which holds 1",                        \
+          platform_drop(p, 0, 1))                                                                  \
+    WRONG("rule range: drop names queue", platform_drop(p, MANY, 0))                               \
+    WRONG("rule absent jobs: dispatch of 0 jobs", platform_dispatch(p, 0, 0, 0, 0))                \
+    WRONG("rule absent jobs: dispatch of 2 jobs", platform_dispatch(p, 0, 2, 0, 0))                \
+    WRONG("rule range: dispatch names configuration", platform_dispatch(p, 0, 1, MANY, 0))         \
+    WRONG("rule range: dispatch names invoker", platform_dispatch(p, 0, 1, 0, MANY))               \
+    WRONG("rule range: kill names instance", platform_kill(p, 0))                                  \
+    WRONG("rule range: set_share names instance", platform_set_share(p, 0, 0, 100))                \
+    WRONG("rule range: route names queue", platform_route(p, MANY, 0))                             \
+    WRONG("rule range: route names instance", platform_route(p, 0, 0))                             \
+    WRONG("rule range: return names instance", platform_return(p, 0))                              \
+    WRONG("rule range: launch names instance", platform_launch(p, 0, 1))                           \
+    WRONG("rule absent jobs: launch of 1 jobs", platform_launch(p, made(p), 1))                    \
+    WRONG("rule range: set_share with a quota", platform_set_share(p, made(p), 0, 0))              \
+    WRONG("rule absent jobs: route from queue 1", platform_route(p, 1, made(p)))
+
+/* An instance of the function of queue 0, idle where one of its containers is. */
+static uint32_t made(struct platform *p)
+{
+    const uint32_t instance =
+        platform_create(p, platform_queue_function(p, 0), 0, 100, 0, SIM_NONE);
+    assert_int_not_equal(instance, SIM_NONE);
+    return instance;
+}
+
+static const char *const rules[] = {
+#define WRONG(rule, call) rule,
+    WRONG_ACTIONS
+#undef WRONG
+};
+enum { RULES = sizeof rules / sizeof *rules };
+
+static bool act(struct platform *p, int which)
+{
+    int next = 0;
+#define WRONG(rule, call)                                                                          \
+    if (next++ == which)                                                                           \
+        return call;
+    WRONG_ACTIONS
+#undef WRONG
+    fail_msg("there is no action %d", which);
+    return true;
+}
+
+static bool wrong_action_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    if (platform_queue_length(platform, 0) == 1 && act(platform, asked))
+        fail_msg("'%s' returns true", rules[asked]);
+    return false;
+}
+
+static void an_action_with_a_wrong_argument_returns_false_and_ends_the_run(void **state)
+{
+    struct experiment *experiment = load(diamond);
+    const struct policy policy = {.abi = POLICY_ABI, .name = "a", .decide = wrong_action_decide};
+    (void)state;
+    for (asked = 0; asked < RULES; asked++)
+        assert_breach(experiment, &policy,
+                      (const char *const[]){rules[asked], "(decide, at ", "policy a", NULL});
+    experiment_free(experiment);
+}
+
 static void an_init_that_fails_says_why_or_that_it_did_not(void **state)
 {
     struct experiment *experiment = load(diamond);
@@ -252,6 +351,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known),
         cmocka_unit_test(a_breach_names_the_callback_it_came_from),
+        cmocka_unit_test(what_acts_outside_decide_is_stopped_after_decisions_too),
+        cmocka_unit_test(an_action_with_a_wrong_argument_returns_false_and_ends_the_run),
         cmocka_unit_test(an_init_that_fails_says_why_or_that_it_did_not),
         cmocka_unit_test(a_charge_that_overflows_is_refused),
         cmocka_unit_test(outside_a_simulation_there_is_no_place),
