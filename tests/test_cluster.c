@@ -689,6 +689,35 @@ static void warm_walks_equal_those_of_an_index_for_every_function(void **state)
     }
 }
 
+/* `field` set to `value`: the check must name the invariant; then as it was. */
+#define ASSERT_NOTICED(cluster, field, value, invariant)                                           \
+    do {                                                                                           \
+        struct error error = {0};                                                                  \
+        const __typeof__(field) kept = (field);                                                    \
+        (field) = (value);                                                                         \
+        assert_false(cluster_check(cluster, false, &error));                                       \
+        assert_non_null(strstr(error.message, "invariant " invariant));                            \
+        (field) = kept;                                                                            \
+    } while (false)
+
+static void a_broken_account_is_noticed(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    assert_int_equal(fixture_make(&fixture, SHARING_MPS), 0);
+    struct cluster *cluster = &fixture.cluster;
+    struct invoker_state *invoker = &cluster->invokers[1];
+    struct gpu_state *gpu = &cluster->gpus[1];
+    const int64_t memory_kb = cluster->sizes[1].memory_kb;
+    ASSERT_NOTICED(cluster, invoker->free_vcpus, cluster->sizes[1].vcpus + 1, "vCPU");
+    ASSERT_NOTICED(cluster, invoker->free_kb, -1, "host memory");
+    ASSERT_NOTICED(cluster, invoker->free_kb, memory_kb + 1, "host memory");
+    ASSERT_NOTICED(cluster, invoker->idle_kb, -1, "host memory");
+    ASSERT_NOTICED(cluster, gpu->free_parts, (uint32_t)gpu->spec->units * UNIT_PARTS + 1, "vGPU");
+    assert_true(cluster_check(cluster, true, NULL));
+    cluster_clear(cluster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -700,6 +729,7 @@ int main(void)
         cmocka_unit_test(a_full_gpu_evicts_the_least_recently_used_idle_container),
         cmocka_unit_test(lists_of_idle_containers_are_in_order_of_last_use),
         cmocka_unit_test(home_walks_visit_every_invoker_once),
+        cmocka_unit_test(a_broken_account_is_noticed),
     };
     return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
 }

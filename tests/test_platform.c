@@ -326,6 +326,18 @@ static void a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_s
     simulation_result_clear(&result);
 }
 
+static void a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has(void **state)
+{
+    (void)state;
+    static struct log log;
+    struct simulation_result result;
+    run_trace(WORLD(INVOKERS("1", "8", MPS4), QUARTERS, "", TRACE, ONE COUNT("0", "10")),
+              "0,app\n500,app\n", &simple, &log, &result);
+    assert_int_equal(result.overall.requests, 2);
+    assert_int_equal(log.request_count, 2);
+    simulation_result_clear(&result);
+}
+
 static void a_container_is_gone_at_the_instant_its_keep_alive_ends(void **state)
 {
     (void)state;
@@ -1143,6 +1155,7 @@ int main(void)
         cmocka_unit_test(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue),
         cmocka_unit_test(esg_forgets_a_listed_queue_that_a_drop_has_emptied),
         cmocka_unit_test(a_batch_that_claims_a_starting_container_waits_for_the_rest_of_its_start),
+        cmocka_unit_test(a_trace_shorter_than_the_requests_ends_the_run_with_those_it_has),
         cmocka_unit_test(a_container_is_gone_at_the_instant_its_keep_alive_ends),
         cmocka_unit_test(a_keep_alive_that_becomes_shorter_holds_from_then_on),
         cmocka_unit_test(a_policy_may_start_containers_when_asked_how_long_to_keep_one),
