@@ -159,7 +159,7 @@ interrupt "a sweep whose policy never returns" INT 0.7 "$esgsim" sweep "$folder/
 interrupt "a merge" INT 0.15 "$esgsim" merge --out "$folder/scratch/m.h5" "$folder/big.h5"
 interrupt "a report as a page" INT 0.5 "$esgsim" report "$folder/small.h5" --format html --out "$folder/scratch/p.html"
 interrupt "the figures" TERM 0.5 "$esgsim" plot "$folder/small.h5" --out "$folder/done.figures"
-interrupt "a search of its own" INT 0.5 "$esgsim" search "$light" --method exhaustive --stages 3 --k 64 --budget-ms 100000 \
+interrupt "a search of its own" INT 0.15 "$esgsim" search "$light" --method exhaustive --stages 3 --k 64 --budget-ms 100000 \
     --application expanded-image-classification
 interrupt "trace stats of a pipe that is silent" INT 0.3 "$esgsim" trace stats "$folder/pipe.csv"
 interrupt "trace convert of a pipe that is silent" TERM 0.3 "$esgsim" trace convert "$folder/pipe.csv" \

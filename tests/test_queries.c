@@ -231,6 +231,7 @@ static bool serve_decide(void *state, struct platform *platform)
         return false;
     const uint32_t function = platform_queue_function(platform, queue);
     const uint32_t invoker = platform_best_fit(platform, function, 0, false);
+    platform_explain(platform, 1, 0, 0); /* nothing costs and takes nothing: no breach */
     return invoker != SIM_NONE && platform_dispatch(platform, queue, 1, 0, invoker);
 }
 
