@@ -63,6 +63,7 @@ for set in "$@"; do
         need munge munge munge - has_daemon munged
         need librsvg2-bin librsvg2-tools librsvg librsvg has_command rsvg-convert
         need poppler-utils poppler-utils poppler poppler has_command pdfinfo
+        need procps procps-ng procps-ng - has_command ps
         ;;
     lint)
         need clang-tidy clang-tools-extra clang llvm has_command clang-tidy
