@@ -11,7 +11,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
 #include "sim/version.h"
-#include "traces/atomic_file.h"
+#include "traces/unfinished.h"
 
 static const struct command *const commands[] = {
     &command_run,    &command_sweep,     &command_merge,    &command_report, &command_plot,
@@ -189,6 +189,6 @@ int main(int argc, char **argv)
     }
     bool ok = program_run(argc, argv, &error);
     ok = output_close(ok ? &error : NULL) && ok;
-    atomic_file_remove_unfinished(); /* of a command that failed and did not end a file */
+    unfinished_remove_all(); /* of a command that failed and did not end a file */
     return ok ? 0 : report_error(&error);
 }

@@ -264,8 +264,7 @@ static void two_names_of_one_file_are_known_for_one(void **state)
     assert_false(atomic_file_same("/dev/null", "/dev/null"));
 }
 
-/* ---- Two writers, and those that a signal ends ------------------------------------------------
- */
+/* ---- Two writers, and those that a signal ends ----------------------------------------------- */
 
 /* 0: refused as it should be. */
 static int is_refused(const char *path)
@@ -372,7 +371,7 @@ static void on_signal(int number)
 {
     (void)number;
     /* It is, as its header says. */
-    atomic_file_remove_unfinished(); /* NOLINT(bugprone-signal-handler,cert-sig30-c) */
+    unfinished_remove_all(); /* NOLINT(bugprone-signal-handler,cert-sig30-c) */
     _exit(7);
 }
 
@@ -420,7 +419,7 @@ static int ends_the_parents(const char *path)
     struct atomic_file file = inherited;
     (void)path;
     (void)atomic_file_end(&file, true, NULL);
-    atomic_file_remove_unfinished();
+    unfinished_remove_all();
     return 0;
 }
 

@@ -146,8 +146,7 @@ static void a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known(vo
     experiment_free(experiment);
 }
 
-/* ---- The other callbacks, and charges ---------------------------------------------------------
- */
+/* ---- The other callbacks, and charges -------------------------------------------------------- */
 
 static bool sleep_decide(void *state, struct platform *platform)
 {
@@ -247,8 +246,7 @@ static void what_acts_outside_decide_is_stopped_after_decisions_too(void **state
     experiment_free(experiment);
 }
 
-/* ---- Actions ------------------------------------------------------------------------------------
- */
+/* ---- Actions --------------------------------------------------------------------------------- */
 
 /* An action that breaks a rule, in `decide`, when one job waits in queue 0: its rule. */
 #define WRONG_ACTIONS                                                                              \

@@ -452,11 +452,6 @@ bool atomic_file_hold_folder(struct atomic_file *file, const char *folder, struc
     return good;
 }
 
-void atomic_file_remove_unfinished(void)
-{
-    unfinished_remove_all();
-}
-
 /* Whether two names of files that are not there are one name of one folder. */
 static bool names_meet(const char *one, const char *other)
 {

@@ -2,7 +2,8 @@
  *
  * A file is written under a temporary name in the folder of its destination. When it is finished
  * it is synced to the disk and renamed, and the folder is synced. A failure, a signal or a crash
- * leaves the older file of that name, if there is one, as it was.
+ * leaves the older file of that name, if there is one, as it was. A handler of a signal that ends
+ * the process removes what is unfinished by unfinished_remove_all (traces/unfinished.h).
  *
  * The destination is locked from the start to the end: a second writer is refused at once. The lock
  * is a record lock (fcntl) on the empty file .NAME.lock beside the destination NAME; the temporary
@@ -69,10 +70,5 @@ bool atomic_file_hold_folder(struct atomic_file *file, const char *folder, struc
 
 /* Whether two names mean one regular file, which need not exist. */
 bool atomic_file_same(const char *one, const char *other);
-
-/* Removes the unfinished files, the temporary folders (traces/unfinished.h) and the locks of this
- * process. Async-signal-safe: for the handler of a signal that ends the process, which must not
- * write to those files after it. Does nothing in a forked child of their owner. */
-void atomic_file_remove_unfinished(void);
 
 #endif

@@ -45,8 +45,7 @@ static int64_t clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* ---- Text, without the C library's streams: handlers of signals may not use these -------------
- */
+/* ---- Text, without the C library's streams: handlers of signals may not use these ------------ */
 
 struct text {
     char bytes[1000];
@@ -81,8 +80,7 @@ static void text_add_ms(struct text *text, uint64_t ns)
     text_add(text, " ms");
 }
 
-/* ---- The end -----------------------------------------------------------------------------------
- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 static _Noreturn void end_process(const char *message)
 {
@@ -125,8 +123,7 @@ static bool in_policy(struct simulation_place *place)
     return simulation_where(place) && place->callback != NULL;
 }
 
-/* ---- A policy's mistakes ------------------------------------------------------------------------
- */
+/* ---- A policy's mistakes --------------------------------------------------------------------- */
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
@@ -174,8 +171,7 @@ static void check_callback(int64_t now)
     end_in_policy(&place, "rule decision time: the policy has not returned within ", text.bytes);
 }
 
-/* ---- Signals ------------------------------------------------------------------------------------
- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
 static void on_tick(int number)
 {
