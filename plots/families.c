@@ -100,11 +100,8 @@ struct estimate source_estimate(const struct source *source,
                                 const struct report_contender *contender, const char *application,
                                 const char *metric, double scale)
 {
-    const struct metric *found = metric_find(metric);
-    const bool of_run = found == NULL;
     struct estimate estimate =
-        report_estimate(source->report, contender, of_run ? NULL : application,
-                        of_run ? run_metric_find(metric) : found, of_run);
+        report_estimate(source->report, contender, application, metric_find(metric));
     estimate.mean *= scale;
     estimate.sd *= scale;
     estimate.half_width *= scale;

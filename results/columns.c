@@ -8,19 +8,29 @@
 #define MEASURE_TYPE_u64 COLUMN_U64
 #define MEASURE_TYPE_f64 COLUMN_F64
 
+#define DECIMALS(n) (-1 - (n))
+#define SIGNIFICANT(n) (n)
+#define HIDDEN                                                                                     \
+    {                                                                                              \
+        .table = METRIC_HIDDEN, .scale = 1                                                         \
+    }
+#define SHOWN(table, header, scale, digits)                                                        \
+    {                                                                                              \
+        METRIC_##table, true, header, scale, digits                                                \
+    }
+#define ON_PAGE(table, header, scale, digits)                                                      \
+    {                                                                                              \
+        METRIC_##table, false, header, scale, digits                                               \
+    }
+
 const struct metric metrics[] = {
-#define MEASURE(type, name, unit, help)                                                            \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct measures, name)},
+#define MEASURE(type, name, unit, column, help)                                                    \
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct measures, name), false, column},
+#define RUN_MEASURE(type, name, unit, column, help)                                                \
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct run_measures, name), true, column},
 #include "sim/metrics.def"
 };
 const size_t metric_count = sizeof metrics / sizeof metrics[0];
-
-const struct metric run_metrics[] = {
-#define RUN_MEASURE(type, name, unit, help)                                                        \
-    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct run_measures, name)},
-#include "sim/metrics.def"
-};
-const size_t run_metric_count = sizeof run_metrics / sizeof run_metrics[0];
 
 /* A column is named as the field of its row. */
 #define ENTRY(row, type, field, length, unit, help, later)                                         \
@@ -54,9 +64,9 @@ static const struct column summary_columns[] = {
           "warnings and notes about the run: lines of the attribute 'notices' of its group", true),
     COLUMN(summary_row, U8, exact_quantiles, "1",
            "1: percentiles over all samples; 0: within 0.05 %"),
-#define MEASURE(type, name, unit, help)                                                            \
+#define MEASURE(type, name, unit, column, help)                                                    \
     {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, measures.name), 1, false},
-#define RUN_MEASURE(type, name, unit, help)                                                        \
+#define RUN_MEASURE(type, name, unit, column, help)                                                \
     {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, run.name), 1, false},
 #include "sim/metrics.def"
 };
@@ -67,7 +77,7 @@ static const struct column application_columns[] = {
     TEXT(application_row, setting, TEXT_NAME, "named row of the sweep's matrix"),
     TEXT(application_row, policy, TEXT_NAME, "scheduling policy"),
     COLUMN(application_row, U64, seed, "1", "of the random streams"),
-#define MEASURE(type, name, unit, help)                                                            \
+#define MEASURE(type, name, unit, column, help)                                                    \
     {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct application_row, measures.name),      \
      1,     false},
 #include "sim/metrics.def"
@@ -192,9 +202,12 @@ const struct layout layout_containers =
 const struct layout layout_decisions = LAYOUT("Decisions", decision_columns, struct decision_row);
 const struct layout layout_timeline = LAYOUT("Timeline", timeline_columns, struct timeline_row);
 
-double metric_value(const struct metric *metric, const void *block)
+double metric_value(const struct metric *metric, const struct measures *measures,
+                    const struct run_measures *run)
 {
-    const unsigned char *at = (const unsigned char *)block + metric->offset;
+    const unsigned char *at =
+        (metric->of_run ? (const unsigned char *)run : (const unsigned char *)measures) +
+        metric->offset;
     if (metric->type == COLUMN_U64) {
         uint64_t count;
         memcpy(&count, at, sizeof count);
@@ -205,22 +218,12 @@ double metric_value(const struct metric *metric, const void *block)
     return value;
 }
 
-static const struct metric *find(const struct metric *table, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(table[i].name, name) == 0)
-            return &table[i];
-    return NULL;
-}
-
 const struct metric *metric_find(const char *name)
 {
-    return find(metrics, metric_count, name);
-}
-
-const struct metric *run_metric_find(const char *name)
-{
-    return find(run_metrics, run_metric_count, name);
+    for (size_t i = 0; i < metric_count; i++)
+        if (strcmp(metrics[i].name, name) == 0)
+            return &metrics[i];
+    return NULL;
 }
 
 void column_copy_text(char *to, size_t capacity, const char *from)

@@ -77,26 +77,38 @@ extern const struct layout layout_summary, layout_applications;
 extern const struct layout layout_requests, layout_batches, layout_jobs, layout_decisions,
     layout_containers, layout_timeline;
 
-/* A figure of struct measures or struct run_measures. */
+/* The table of a report in which a metric is a column. */
+enum metric_table { METRIC_HIDDEN, METRIC_RESULTS, METRIC_CLUSTER, METRIC_TIME, METRIC_DECISIONS };
+
+/* How the reports show a metric. */
+struct metric_column {
+    enum metric_table table;
+    bool in_text; /* in the text report, too; the HTML page shows every metric that has a table */
+    const char *header;
+    double scale;
+    int digits; /* significant digits of the column's largest value; below 0: −1 − decimals */
+};
+
+/* A member of struct measures or struct run_measures. */
 struct metric {
     const char *name;
     const char *unit;
     const char *help;
     enum column_type type; /* COLUMN_U64 or COLUMN_F64 */
     size_t offset;
+    bool of_run; /* a member of struct run_measures */
+    struct metric_column column;
 };
 
-/* In the order of metrics.def. */
+/* In the order of metrics.def: those of applications first. */
 extern const struct metric metrics[];
 extern const size_t metric_count;
-extern const struct metric run_metrics[];
-extern const size_t run_metric_count;
 
-/* The figure as a number; `block` is the struct measures or struct run_measures it belongs to. */
-double metric_value(const struct metric *metric, const void *block);
+/* The metric as a number, from `run` or from `measures`, whichever it is a member of. */
+double metric_value(const struct metric *metric, const struct measures *measures,
+                    const struct run_measures *run);
 /* NULL where there is none of that name. */
 const struct metric *metric_find(const char *name);
-const struct metric *run_metric_find(const char *name);
 
 /* Copy a name into a column of `capacity` bytes, NUL included. A name too long is cut and ends in
  * "~" and eight hexadecimal digits of the whole name's CRC-32, so that two long names stay two. */

@@ -3,169 +3,96 @@
 #include <string.h>
 
 #include "results/html.h"
+#include "results/report_columns.h"
 #include "results/report_html.h"
 #include "results/table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-enum { MOST_COLUMNS = 12 };
-
-struct column_of {
-    const char *header;
-    const char *metric;
-    double scale;
-    int digits; /* significant, of the column's largest; below 0: −1 − decimals */
+/* The columns of one table of a scenario. */
+struct columns {
+    const struct metric *metrics[2 * REPORT_COLUMNS];
+    int decimals[2 * REPORT_COLUMNS];
+    size_t count;
 };
 
-#define DECIMALS(count) (-1 - (count))
-
-static const struct column_of main_columns[] = {
-    {"SLO hit %", "slo_hit_rate", 100, DECIMALS(1)},
-    {"$/1,000 requests", "cost_per_request_usd", 1000, 4},
-    {"p50 ms", "latency_ms_p50", 1, 4},
-    {"p95 ms", "latency_ms_p95", 1, 4},
-    {"p99 ms", "latency_ms_p99", 1, 4},
-    {"p99.9 ms", "latency_ms_p999", 1, 4},
-    {"cold %", "cold_start_rate", 100, DECIMALS(2)},
-    {"mean batch", "mean_batch", 1, DECIMALS(2)},
-    {"plan missed %", "preplanned_miss_rate", 100, DECIMALS(1)},
-    {"dropped", "dropped", 1, DECIMALS(0)},
-};
-
-static const struct column_of cluster_columns[] = {
-    {"vGPU held %", "gpu_utilisation", 100, DECIMALS(1)},
-    {"vCPU held %", "vcpu_utilisation", 100, DECIMALS(1)},
-    {"GPU memory %", "gpu_memory_utilisation", 100, DECIMALS(1)},
-    {"fragmented %", "gpu_fragmentation", 100, DECIMALS(1)},
-    {"stranded vGPU %", "stranded_vgpu", 100, DECIMALS(1)},
-    {"slowdown", "slowdown_mean", 1, DECIMALS(3)},
-    {"cold starts", "cold_starts", 1, DECIMALS(0)},
-    {"prewarms", "prewarms", 1, DECIMALS(0)},
-    {"evictions", "evictions", 1, DECIMALS(0)},
-    {"$ provisioned", "cost_provisioned_usd", 1, 4},
-};
-
-static const struct column_of time_columns[] = {
-    {"queue ms", "queue_ms_mean", 1, DECIMALS(1)},
-    {"transfer ms", "transfer_ms_mean", 1, DECIMALS(1)},
-    {"cold ms", "cold_ms_mean", 1, DECIMALS(1)},
-    {"execution ms", "exec_ms_mean", 1, DECIMALS(1)},
-    {"latency ms", "latency_ms_mean", 1, DECIMALS(1)},
-    {"decisions", "decisions", 1, DECIMALS(0)},
-    {"units/decision", "decision_units_mean", 1, DECIMALS(1)},
-    {"µs/decision", "decision_us_mean", 1, DECIMALS(1)},
-    {"longest µs", "decision_us_max", 1, DECIMALS(1)},
-};
-
-static const struct metric *metric_of(const struct column_of *column, bool *of_run)
+static void columns_add(const struct report *report, const struct report_scenario *scenario,
+                        enum metric_table which, struct columns *columns)
 {
-    const struct metric *metric = metric_find(column->metric);
-    *of_run = metric == NULL;
-    return metric != NULL ? metric : run_metric_find(column->metric);
+    const size_t added = report_columns(which, true, columns->metrics + columns->count);
+    for (size_t m = columns->count; m < columns->count + added; m++)
+        columns->decimals[m] = report_column_decimals(report, scenario, columns->metrics[m]);
+    columns->count += added;
 }
 
-static struct estimate estimate_of(const struct report *report,
-                                   const struct report_contender *contender,
-                                   const char *application, const struct column_of *column)
+static void table_begin(const struct columns *columns, bool by_application, FILE *out)
 {
-    bool of_run;
-    const struct metric *metric = metric_of(column, &of_run);
-    struct estimate estimate =
-        report_estimate(report, contender, of_run ? NULL : application, metric, of_run);
-    estimate.mean *= column->scale;
-    estimate.sd *= column->scale;
-    estimate.half_width *= column->scale;
-    return estimate;
-}
-
-static int decimals_of(const struct report *report, const struct report_scenario *scenario,
-                       const struct column_of *column)
-{
-    double largest = 0;
-    if (column->digits < 0)
-        return -1 - column->digits;
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        largest =
-            fmax(largest, fabs(estimate_of(report, &scenario->contenders[c], NULL, column).mean));
-    return text_table_decimals(largest, column->digits);
-}
-
-static void table_begin(const struct column_of *columns, size_t count, bool by_application,
-                        FILE *out)
-{
-    const char *headers[MOST_COLUMNS + 2];
-    const char *helps[MOST_COLUMNS + 2] = {NULL};
+    const char *headers[2 * REPORT_COLUMNS + 2];
+    const char *helps[2 * REPORT_COLUMNS + 2] = {NULL};
     const size_t led = by_application ? 2 : 1;
     headers[0] = by_application ? "application" : "policy";
     headers[1] = "policy";
-    for (size_t c = 0; c < count; c++) {
-        bool of_run;
-        headers[led + c] = columns[c].header;
-        helps[led + c] = metric_of(&columns[c], &of_run)->help;
+    for (size_t m = 0; m < columns->count; m++) {
+        headers[led + m] = columns->metrics[m]->column.header;
+        helps[led + m] = columns->metrics[m]->help;
     }
-    html_table_begin(out, headers, helps, led + count, by_application ? 3U : 1U);
+    html_table_begin(out, headers, helps, led + columns->count, by_application ? 3U : 1U);
 }
 
-static void contender_row(const struct report *report, const struct report_scenario *scenario,
-                          size_t contender, const char *application,
-                          const struct column_of *columns, size_t count, FILE *out)
+static void contender_row(const struct report *report, const struct report_contender *contender,
+                          const char *application, const struct columns *columns, FILE *out)
 {
     html_row_begin(out);
     if (application != NULL)
         html_cell_text(out, application);
-    html_cell_text(out, scenario->contenders[contender].title);
-    for (size_t c = 0; c < count; c++)
+    html_cell_text(out, contender->title);
+    for (size_t m = 0; m < columns->count; m++)
         html_cell_estimate(
-            out, estimate_of(report, &scenario->contenders[contender], application, &columns[c]),
-            decimals_of(report, scenario, &columns[c]));
+            out, report_column_estimate(report, contender, application, columns->metrics[m]),
+            columns->decimals[m]);
     html_row_end(out);
 }
 
-/* The bounds: hit rate and cost alone. */
 static void bound_row(const struct report *report, const struct report_scenario *scenario,
-                      const char *application, FILE *out)
+                      const char *application, const struct columns *columns, FILE *out)
 {
-    static const struct column_of bounds[] = {
-        {NULL, "bound_slo_hit_rate", 100, DECIMALS(1)},
-        {NULL, "bound_cost_per_request_usd", 1000, 4},
-    };
-    const struct report_contender *any =
-        &scenario->contenders[scenario->reference == REPORT_NONE ? 0 : scenario->reference];
     html_row_begin(out);
     if (application != NULL)
         html_cell_text(out, application);
     html_cell_text(out, "bound");
-    for (size_t b = 0; b < COUNT(bounds); b++)
-        html_cell_estimate(out, estimate_of(report, any, application, &bounds[b]),
-                           decimals_of(report, scenario, &main_columns[b]));
-    for (size_t c = COUNT(bounds); c < COUNT(main_columns); c++)
-        (void)fputs("<td></td>", out);
+    for (size_t m = 0; m < columns->count; m++) {
+        const struct estimate bound =
+            report_column_bound(report, scenario, application, columns->metrics[m]);
+        if (bound.n > 0)
+            html_cell_estimate(out, bound, columns->decimals[m]);
+        else
+            (void)fputs("<td></td>", out);
+    }
     html_row_end(out);
 }
 
 static void overall_table(const struct page *page, const struct report_scenario *scenario,
-                          const struct column_of *columns, size_t count, FILE *out)
+                          const struct columns *columns, bool bounded, FILE *out)
 {
-    const bool bounded = columns == main_columns;
-    table_begin(columns, count, false, out);
+    table_begin(columns, false, out);
     for (size_t c = 0; c < scenario->contender_count; c++)
-        contender_row(page->report, scenario, c, NULL, columns, count, out);
+        contender_row(page->report, &scenario->contenders[c], NULL, columns, out);
     if (bounded) {
         html_table_foot(out);
-        bound_row(page->report, scenario, NULL, out);
+        bound_row(page->report, scenario, NULL, columns, out);
     }
     html_table_end(out, bounded);
 }
 
 static void application_table(const struct page *page, const struct report_scenario *scenario,
-                              FILE *out)
+                              const struct columns *columns, FILE *out)
 {
-    table_begin(main_columns, COUNT(main_columns), true, out);
+    table_begin(columns, true, out);
     for (size_t a = 0; a < scenario->application_count; a++) {
         for (size_t c = 0; c < scenario->contender_count; c++)
-            contender_row(page->report, scenario, c, scenario->applications[a], main_columns,
-                          COUNT(main_columns), out);
-        bound_row(page->report, scenario, scenario->applications[a], out);
+            contender_row(page->report, &scenario->contenders[c], scenario->applications[a],
+                          columns, out);
+        bound_row(page->report, scenario, scenario->applications[a], columns, out);
     }
     html_table_end(out, false);
 }
@@ -249,7 +176,12 @@ static void details_begin(FILE *out, const char *summary)
 
 void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out)
 {
-    overall_table(page, scenario, main_columns, COUNT(main_columns), out);
+    struct columns results = {.count = 0}, cluster = {.count = 0}, times = {.count = 0};
+    columns_add(page->report, scenario, METRIC_RESULTS, &results);
+    columns_add(page->report, scenario, METRIC_CLUSTER, &cluster);
+    columns_add(page->report, scenario, METRIC_TIME, &times);
+    columns_add(page->report, scenario, METRIC_DECISIONS, &times);
+    overall_table(page, scenario, &results, true, out);
     if (scenario->reference != REPORT_NONE && scenario->contender_count > 1) {
         const char *name = report_reference_name(scenario);
         char text[TEXT_LABEL * 2];
@@ -264,14 +196,14 @@ void page_tables(const struct page *page, const struct report_scenario *scenario
     }
     if (scenario->application_count > 1) {
         details_begin(out, "By application");
-        application_table(page, scenario, out);
+        application_table(page, scenario, &results, out);
         (void)fputs("</details>\n", out);
     }
     details_begin(out, "Use of the cluster");
-    overall_table(page, scenario, cluster_columns, COUNT(cluster_columns), out);
+    overall_table(page, scenario, &cluster, false, out);
     (void)fputs("</details>\n", out);
     details_begin(out, "Where the time goes, and what deciding takes");
-    overall_table(page, scenario, time_columns, COUNT(time_columns), out);
+    overall_table(page, scenario, &times, false, out);
     (void)fputs("</details>\n", out);
 }
 
@@ -295,23 +227,26 @@ static void names_write(const struct page *page, const struct report_scenario *s
     (void)fputs(count > 0 ? ".</li>\n" : "", out);
 }
 
+/* SLO hits in per cent, or cost per 1,000 requests, of a contender over all applications. */
+static double mean_of(const struct page *page, const struct report_contender *contender, bool cost)
+{
+    const struct metric *metric = metric_find(cost ? "cost_per_request_usd" : "slo_hit_rate");
+    return report_column_estimate(page->report, contender, NULL, metric).mean;
+}
+
 static void front_write(const struct page *page, const struct report_scenario *scenario, FILE *out)
 {
     size_t count = 0;
     for (size_t c = 0; c < scenario->contender_count; c++) {
-        const struct estimate hit =
-            estimate_of(page->report, &scenario->contenders[c], NULL, &main_columns[0]);
-        const struct estimate cost =
-            estimate_of(page->report, &scenario->contenders[c], NULL, &main_columns[1]);
+        const double hit = mean_of(page, &scenario->contenders[c], false);
+        const double cost = mean_of(page, &scenario->contenders[c], true);
         /* Without both figures it has no place among the others. */
-        bool beaten = isnan(hit.mean) || isnan(cost.mean);
+        bool beaten = isnan(hit) || isnan(cost);
         for (size_t o = 0; o < scenario->contender_count; o++) {
-            const double other_hit =
-                estimate_of(page->report, &scenario->contenders[o], NULL, &main_columns[0]).mean;
-            const double other_cost =
-                estimate_of(page->report, &scenario->contenders[o], NULL, &main_columns[1]).mean;
-            beaten = beaten || (other_hit >= hit.mean && other_cost <= cost.mean &&
-                                (other_hit > hit.mean || other_cost < cost.mean));
+            const double other_hit = mean_of(page, &scenario->contenders[o], false);
+            const double other_cost = mean_of(page, &scenario->contenders[o], true);
+            beaten = beaten || (other_hit >= hit && other_cost <= cost &&
+                                (other_hit > hit || other_cost < cost));
         }
         if (beaten)
             continue;
@@ -343,9 +278,9 @@ void page_words(const struct page *page, const struct report_scenario *scenario,
         const struct report_contender *esg = &scenario->contenders[scenario->reference];
         html_element(out, "code", esg->title);
         (void)fputs(" meets ", out);
-        number_write(out, estimate_of(page->report, esg, NULL, &main_columns[0]).mean, 1);
+        number_write(out, mean_of(page, esg, false), 1);
         (void)fputs(" % of the SLOs at $", out);
-        number_write(out, estimate_of(page->report, esg, NULL, &main_columns[1]).mean, 4);
+        number_write(out, mean_of(page, esg, true), 4);
         (void)fputs(" for 1,000 requests.</p>\n<ul>\n", out);
         names_write(page, scenario, false, 1, "It meets more SLOs than ", out);
         names_write(page, scenario, false, -1, "It meets fewer SLOs than ", out);

@@ -23,15 +23,12 @@ static bool metric_check(const struct json_value *value, const struct reference_
 {
     const char *names[256];
     int count = 0;
-    if (reference_is_comparison(figure) || metric_find(figure->metric) != NULL ||
-        run_metric_find(figure->metric) != NULL)
+    if (reference_is_comparison(figure) || metric_find(figure->metric) != NULL)
         return true;
     for (size_t i = 0; i < COMPARISON_COUNT; i++)
         names[count++] = comparisons[i];
     for (size_t i = 0; i < metric_count && count < 256; i++)
         names[count++] = metrics[i].name;
-    for (size_t i = 0; i < run_metric_count && count < 256; i++)
-        names[count++] = run_metrics[i].name;
     const char *nearest = error_nearest_name(figure->metric, names, count);
     return json_fault(value, error, "unknown metric '%s'; %s%s", figure->metric,
                       nearest != NULL ? "did you mean " : "see the columns of /summary",

@@ -354,21 +354,19 @@ static const struct measures *measures_of(const struct report *report, size_t ru
 
 struct estimate report_estimate(const struct report *report,
                                 const struct report_contender *contender, const char *application,
-                                const struct metric *metric, bool of_run)
+                                const struct metric *metric)
 {
     struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
     double *values = calloc(contender->run_count + 1, sizeof *values);
     size_t count = 0;
-    if (values == NULL || (of_run && application != NULL)) {
-        free(values);
+    if (values == NULL)
         return none;
-    }
     for (size_t i = 0; i < contender->run_count; i++) {
         size_t run = contender->runs[i];
-        const void *block = of_run ? (const void *)&report->results->runs[run].run
-                                   : (const void *)measures_of(report, run, application);
-        if (block != NULL)
-            values[count++] = metric_value(metric, block);
+        const struct measures *measures =
+            measures_of(report, run, metric->of_run ? NULL : application);
+        if (measures != NULL)
+            values[count++] = metric_value(metric, measures, &report->results->runs[run].run);
     }
     /* Seeds without a value, such as the latency of a run whose requests were all dropped, are left
      * out and counted. */
@@ -470,14 +468,11 @@ struct estimate report_published(const struct report *report,
     const char *setting = scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
     if (figure->setting_count > 0 && !name_listed(figure->settings, figure->setting_count, setting))
         return none;
-    if (!reference_is_comparison(figure)) {
-        const struct metric *metric = metric_find(figure->metric);
-        bool of_run = metric == NULL;
-        if (strcmp(ours->policy, figure->policy) != 0)
-            return none;
-        return report_estimate(report, ours, figure->application,
-                               of_run ? run_metric_find(figure->metric) : metric, of_run);
-    }
+    if (!reference_is_comparison(figure))
+        return strcmp(ours->policy, figure->policy) != 0
+                   ? none
+                   : report_estimate(report, ours, figure->application,
+                                     metric_find(figure->metric));
     if (strcmp(figure->policy, REPORT_REFERENCE_POLICY) != 0 || !led_by_esg(scenario) ||
         contender == scenario->reference ||
         !name_listed(figure->against, figure->against_count, ours->policy))

@@ -73,11 +73,11 @@ char *report_notice_where(const struct report *report, const struct report_notic
 struct report *report_build(const struct results *results, struct error *error);
 void report_free(struct report *report);
 
-/* A metric of metrics.def over the contender's seeds: of `application`, or of all where NULL. A run
- * metric needs NULL. */
+/* A metric of metrics.def over the contender's seeds: of `application`, or of all where NULL. A
+ * metric of the run is the same for every application. */
 struct estimate report_estimate(const struct report *report,
                                 const struct report_contender *contender, const char *application,
-                                const struct metric *metric, bool of_run);
+                                const struct metric *metric);
 
 /* What sentences call the scenario's reference: "ESG", or its title where it is another policy. */
 const char *report_reference_name(const struct report_scenario *scenario);

@@ -58,11 +58,9 @@ static void print_line(FILE *out, const struct line *line, const char *metric, c
 static void print_measures(const struct report *report, FILE *out, const struct line *line)
 {
     for (size_t m = 0; m < metric_count; m++)
-        print_line(out, line, metrics[m].name, metrics[m].unit, "",
-                   report_estimate(report, line->contender, line->application, &metrics[m], false));
-    for (size_t m = 0; line->application == NULL && m < run_metric_count; m++)
-        print_line(out, line, run_metrics[m].name, run_metrics[m].unit, "",
-                   report_estimate(report, line->contender, NULL, &run_metrics[m], true));
+        if (line->application == NULL || !metrics[m].of_run)
+            print_line(out, line, metrics[m].name, metrics[m].unit, "",
+                       report_estimate(report, line->contender, line->application, &metrics[m]));
 }
 
 /* The reference's advantage: the line is the reference's, `against` the other policy. */

@@ -44,11 +44,9 @@ static cJSON *figures_object(const struct report *report, const struct report_sc
     if (application != NULL)
         (void)cJSON_AddStringToObject(object, "application", application);
     for (size_t m = 0; m < metric_count; m++)
-        add_estimate(object, metrics[m].name,
-                     report_estimate(report, ours, application, &metrics[m], false));
-    for (size_t m = 0; application == NULL && m < run_metric_count; m++)
-        add_estimate(object, run_metrics[m].name,
-                     report_estimate(report, ours, NULL, &run_metrics[m], true));
+        if (application == NULL || !metrics[m].of_run)
+            add_estimate(object, metrics[m].name,
+                         report_estimate(report, ours, application, &metrics[m]));
     add_comparison(report, scenario, contender, application, object);
     return object;
 }

@@ -5,56 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report.h"
+#include "results/report_columns.h"
 #include "results/table.h"
 #include "results/verdict.h"
 
 enum { LINE_WIDTH = 100 };
-
-/* A column of a table of figures. */
-struct figure {
-    const char *header;
-    const char *metric;
-    double scale;
-    int digits; /* significant digits of the largest; negative: −1 − decimals */
-};
-
-#define DECIMALS(count) (-1 - (count))
-
-static const struct figure application_figures[] = {
-    {"requests", "requests", 1, DECIMALS(0)},
-    {"SLO hit %", "slo_hit_rate", 100, DECIMALS(1)},
-    {"$/1,000 req", "cost_per_request_usd", 1000, 4},
-    {"p50 ms", "latency_ms_p50", 1, 4},
-    {"p95 ms", "latency_ms_p95", 1, 4},
-    {"p99 ms", "latency_ms_p99", 1, 4},
-    {"cold %", "cold_start_rate", 100, DECIMALS(1)},
-};
-
-static const struct figure run_figures[] = {
-    {"GPU used %", "gpu_utilisation", 100, DECIMALS(1)},
-    {"vCPU used %", "vcpu_utilisation", 100, DECIMALS(1)},
-    {"mean batch", "mean_batch", 1, DECIMALS(2)},
-    {"slowdown", "slowdown_mean", 1, DECIMALS(3)},
-    {"plan missed %", "preplanned_miss_rate", 100, DECIMALS(1)},
-    {"$ provisioned", "cost_provisioned_usd", 1, 4},
-};
-
-static const struct figure time_figures[] = {
-    {"queue ms", "queue_ms_mean", 1, DECIMALS(1)},
-    {"transfer ms", "transfer_ms_mean", 1, DECIMALS(1)},
-    {"cold ms", "cold_ms_mean", 1, DECIMALS(1)},
-    {"execution ms", "exec_ms_mean", 1, DECIMALS(1)},
-    {"mean ms", "latency_ms_mean", 1, DECIMALS(1)},
-    {"longest ms", "latency_ms_max", 1, DECIMALS(1)},
-};
-
-static const struct figure decision_figures[] = {
-    {"decisions", "decisions", 1, DECIMALS(0)},
-    {"units/decision", "decision_units_mean", 1, DECIMALS(1)},
-    {"us/decision", "decision_us_mean", 1, DECIMALS(1)},
-    {"longest us", "decision_us_max", 1, DECIMALS(1)},
-};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -212,110 +167,84 @@ static void print_legend(FILE *out)
 
 /* ---- Tables of figures --------------------------------------------------------------------- */
 
-static struct estimate figure_estimate(const struct report *report,
-                                       const struct report_contender *contender,
-                                       const char *application, const char *name, double scale)
-{
-    const struct metric *metric = metric_find(name);
-    bool of_run = metric == NULL;
-    struct estimate estimate = report_estimate(report, contender, of_run ? NULL : application,
-                                               of_run ? run_metric_find(name) : metric, of_run);
-    estimate.mean *= scale;
-    estimate.sd *= scale;
-    estimate.half_width *= scale;
-    return estimate;
-}
+/* The columns of one table of a scenario. */
+struct columns {
+    const struct metric *metrics[REPORT_COLUMNS];
+    int decimals[REPORT_COLUMNS];
+    size_t count;
+};
 
-/* One number of decimals for a whole column, from its largest mean. */
-static int column_decimals(const struct report *report, const struct report_scenario *scenario,
-                           const struct figure *figure)
+/* Chooses the columns and creates a table with their headers behind `first`. */
+static struct text_table *table_begin(const struct report *report,
+                                      const struct report_scenario *scenario,
+                                      enum metric_table which, const char *first,
+                                      struct columns *columns)
 {
-    double largest = 0;
-    if (figure->digits < 0)
-        return -1 - figure->digits;
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        for (size_t a = 0; a <= scenario->application_count; a++) {
-            const char *application =
-                a < scenario->application_count ? scenario->applications[a] : NULL;
-            double mean = figure_estimate(report, &scenario->contenders[c], application,
-                                          figure->metric, figure->scale)
-                              .mean;
-            if (fabs(mean) > largest)
-                largest = fabs(mean);
-        }
-    return text_table_decimals(largest, figure->digits);
+    const char *headers[1 + REPORT_COLUMNS] = {first};
+    columns->count = report_columns(which, false, columns->metrics);
+    for (size_t m = 0; m < columns->count; m++) {
+        headers[m + 1] = columns->metrics[m]->column.header;
+        columns->decimals[m] = report_column_decimals(report, scenario, columns->metrics[m]);
+    }
+    return text_table_create(headers, columns->count + 1);
 }
 
 static void add_rows(const struct report *report, const struct report_scenario *scenario,
-                     const char *application, const struct figure *figures, size_t count,
-                     const int *decimals, const char *indent, struct text_table *table)
+                     const char *application, const struct columns *columns, const char *indent,
+                     struct text_table *table)
 {
     for (size_t c = 0; c < scenario->contender_count; c++) {
         text_table_row(table);
         text_table_cell(table, 0, "%s%s", indent, scenario->contenders[c].title);
-        for (size_t f = 0; f < count; f++)
-            text_table_estimate(table, f + 1,
-                                figure_estimate(report, &scenario->contenders[c], application,
-                                                figures[f].metric, figures[f].scale),
-                                decimals[f]);
+        for (size_t m = 0; m < columns->count; m++)
+            text_table_estimate(table, m + 1,
+                                report_column_estimate(report, &scenario->contenders[c],
+                                                       application, columns->metrics[m]),
+                                columns->decimals[m]);
     }
 }
 
-/* The bound belongs to the arrivals and their noise: equal for all policies of one seed. */
 static void add_bound(const struct report *report, const struct report_scenario *scenario,
-                      const char *application, const int *decimals, struct text_table *table)
+                      const char *application, const struct columns *columns,
+                      struct text_table *table)
 {
-    const struct report_contender *any =
-        &scenario->contenders[scenario->reference == REPORT_NONE ? 0 : scenario->reference];
     text_table_row(table);
     text_table_cell(table, 0, "  bound");
-    text_table_estimate(table, 2,
-                        figure_estimate(report, any, application, "bound_slo_hit_rate", 100),
-                        decimals[1]);
-    text_table_estimate(
-        table, 3, figure_estimate(report, any, application, "bound_cost_per_request_usd", 1000),
-        decimals[2]);
+    for (size_t m = 0; m < columns->count; m++) {
+        const struct estimate bound =
+            report_column_bound(report, scenario, application, columns->metrics[m]);
+        if (bound.n > 0)
+            text_table_estimate(table, m + 1, bound, columns->decimals[m]);
+    }
 }
 
 static bool print_applications(const struct report *report, const struct report_scenario *scenario,
                                FILE *out)
 {
-    const char *headers[1 + COUNT(application_figures)] = {"application, policy"};
-    int decimals[COUNT(application_figures)];
-    for (size_t f = 0; f < COUNT(application_figures); f++) {
-        headers[f + 1] = application_figures[f].header;
-        decimals[f] = column_decimals(report, scenario, &application_figures[f]);
-    }
-    struct text_table *table = text_table_create(headers, COUNT(headers));
+    struct columns columns;
+    struct text_table *table =
+        table_begin(report, scenario, METRIC_RESULTS, "application, policy", &columns);
     /* All together only where there is more than one. */
     size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
     for (size_t a = 0; a < groups; a++) {
         const char *application =
             a < scenario->application_count ? scenario->applications[a] : NULL;
         text_table_group(table, application == NULL ? "all applications" : application);
-        add_rows(report, scenario, application, application_figures, COUNT(application_figures),
-                 decimals, "  ", table);
-        add_bound(report, scenario, application, decimals, table);
+        add_rows(report, scenario, application, &columns, "  ", table);
+        add_bound(report, scenario, application, &columns, table);
     }
     bool good = text_table_print(table, 0, out);
     text_table_free(table);
     return good;
 }
 
-enum { FIGURES_MAX = 8 };
-
-/* A line a policy, all applications together. */
+/* One line per policy, all applications together. */
 static bool print_overall(const struct report *report, const struct report_scenario *scenario,
-                          const char *title, const struct figure *figures, size_t count, FILE *out)
+                          const char *title, enum metric_table which, FILE *out)
 {
-    const char *headers[1 + FIGURES_MAX] = {title};
-    int decimals[FIGURES_MAX];
-    for (size_t f = 0; f < count; f++) {
-        headers[f + 1] = figures[f].header;
-        decimals[f] = column_decimals(report, scenario, &figures[f]);
-    }
-    struct text_table *table = text_table_create(headers, count + 1);
-    add_rows(report, scenario, NULL, figures, count, decimals, "", table);
+    struct columns columns;
+    struct text_table *table = table_begin(report, scenario, which, title, &columns);
+    add_rows(report, scenario, NULL, &columns, "", table);
     (void)fputc('\n', out);
     bool good = text_table_print(table, 0, out);
     text_table_free(table);
@@ -325,12 +254,9 @@ static bool print_overall(const struct report *report, const struct report_scena
 static bool print_runs(const struct report *report, const struct report_scenario *scenario,
                        FILE *out)
 {
-    return print_overall(report, scenario, "use of the cluster", run_figures, COUNT(run_figures),
-                         out) &&
-           print_overall(report, scenario, "where the time goes", time_figures, COUNT(time_figures),
-                         out) &&
-           print_overall(report, scenario, "decisions", decision_figures, COUNT(decision_figures),
-                         out);
+    return print_overall(report, scenario, "use of the cluster", METRIC_CLUSTER, out) &&
+           print_overall(report, scenario, "where the time goes", METRIC_TIME, out) &&
+           print_overall(report, scenario, "decisions", METRIC_DECISIONS, out);
 }
 
 /* ---- Paired comparisons -------------------------------------------------------------------- */

@@ -19,13 +19,13 @@ typedef double metric_f64;
 
 /* Figures of one application, or of all together. Fields: the MEASURE lines of metrics.def. */
 struct measures {
-#define MEASURE(type, name, unit, help) metric_##type name;
+#define MEASURE(type, name, unit, column, help) metric_##type name;
 #include "sim/metrics.def"
 };
 
 /* Figures of the run. Fields: the RUN_MEASURE lines of metrics.def. */
 struct run_measures {
-#define RUN_MEASURE(type, name, unit, help) metric_##type name;
+#define RUN_MEASURE(type, name, unit, column, help) metric_##type name;
 #include "sim/metrics.def"
 };
 

@@ -257,7 +257,8 @@ static const char *type_name(enum column_type type)
 
 static bool is_measure_of_applications(const struct layout *layout, const struct column *column)
 {
-    return layout == &layout_applications && metric_find(column->name) != NULL;
+    const struct metric *metric = metric_find(column->name);
+    return layout == &layout_applications && metric != NULL && !metric->of_run;
 }
 
 /* The table's rows are its columns in their order, and no more. */

@@ -19,8 +19,8 @@ static const char *const sweep_keys[] = {"base", "matrix", "seeds",    "precisio
                                          "note", "source", "evidence", "labels",    NULL};
 static const char *const precision_keys[] = {"metric", "half_width", "max_seeds", NULL};
 static const char *const metric_names[] = {
-#define MEASURE(type, name, unit, help) #name,
-#define RUN_MEASURE(type, name, unit, help) #name,
+#define MEASURE(type, name, unit, column, help) #name,
+#define RUN_MEASURE(type, name, unit, column, help) #name,
 #include "sim/metrics.def"
 };
 /* Keys whose strings are files. */

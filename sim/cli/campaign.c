@@ -157,13 +157,9 @@ static bool value_note(struct campaign *campaign, size_t run, const void *bytes,
     struct run_rows rows;
     if (!run_unpack(bytes, size, &facts, &result, &rows, error))
         return false;
-    const char *name = campaign->sweep->precision.metric;
-    const struct metric *metric = metric_find(name);
-    const struct metric *run_metric = run_metric_find(name);
+    const struct metric *metric = metric_find(campaign->sweep->precision.metric);
     if (metric != NULL)
-        campaign->values[run] = metric_value(metric, &result.overall);
-    else if (run_metric != NULL)
-        campaign->values[run] = metric_value(run_metric, &result.run);
+        campaign->values[run] = metric_value(metric, &result.overall, &result.run);
     run_facts_free(facts);
     run_rows_clear(&rows);
     simulation_result_clear(&result);

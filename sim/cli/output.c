@@ -48,7 +48,7 @@ static void json_add_figure(cJSON *object, const struct figure *figure)
 static void json_add_measures(cJSON *object, const struct measures *measures)
 {
     const struct figure figures[] = {
-#define MEASURE(type, name, unit, help) {#name, unit, (double)measures->name},
+#define MEASURE(type, name, unit, column, help) {#name, unit, (double)measures->name},
 #include "sim/metrics.def"
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
@@ -58,7 +58,7 @@ static void json_add_measures(cJSON *object, const struct measures *measures)
 static void json_add_run_measures(cJSON *object, const struct run_measures *run)
 {
     const struct figure figures[] = {
-#define RUN_MEASURE(type, name, unit, help) {#name, unit, (double)run->name},
+#define RUN_MEASURE(type, name, unit, column, help) {#name, unit, (double)run->name},
 #include "sim/metrics.def"
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
@@ -191,7 +191,7 @@ void output_run_text(FILE *stream, const struct experiment *experiment,
         text_row(stream, "all", &result->overall);
     fputc('\n', stream);
     const struct run_measures *run = &result->run;
-#define RUN_MEASURE(type, name, unit, help) text_line(stream, #name, (double)run->name, unit, help);
+#define RUN_MEASURE(type, name, unit, column, help) text_line(stream, #name, (double)run->name, unit, help);
 #include "sim/metrics.def"
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
             result->wall_s, (double)run->events / result->wall_s,
