@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "sched/registry.h"
+
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 #define BLACK 0x000000
@@ -13,38 +15,10 @@
 #define PURPLE 0xCC79A7
 #define GREY 0x767676
 
-struct entry {
-    const char *policy;
-    struct look look;
-};
-
+static const uint32_t colours[] = {BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY};
 /* Point types of gnuplot's terminals: 1 plus, 2 cross, 3 star, then hollow and filled in pairs: 4
  * and 5 square, 6 and 7 circle, 8 and 9 triangle, 10 and 11 triangle down, 12 and 13 diamond, 14
- * and 15 pentagon. */
-static const struct entry entries[] = {
-    {"esg", {BLUE, 7, 1}},
-    {"infless", {VERMILLION, 5, 1}},
-    {"fast-gshare", {GREEN, 9, 1}},
-    {"orion", {PURPLE, 11, 1}},
-    {"aquatope", {ORANGE, 13, 1}},
-    {"fifo", {BLACK, 1, 1}},
-    {"edf", {BLACK, 2, 2}},
-    {"sjf", {BLACK, 3, 3}},
-    {"llf", {GREY, 3, 4}},
-    {"min-config", {GREY, 10, 2}},
-    {"max-config", {GREY, 9, 1}},
-    {"least-loaded", {SKY, 15, 1}},
-    {"power-of-two", {SKY, 13, 2}},
-    {"openwhisk", {SKY, 5, 3}},
-    {"clockwork", {VERMILLION, 15, 2}},
-    {"grandslam", {GREEN, 13, 2}},
-    {"nexus", {PURPLE, 7, 2}},
-    {"gpulet", {ORANGE, 5, 2}},
-    {"clipper", {GREY, 15, 3}},
-    {"dilu", {VERMILLION, 13, 3}},
-};
-
-static const uint32_t colours[] = {BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY};
+ * and 15 pentagon. The counts of colours and markers have no common factor: 120 pairs differ. */
 static const int markers[] = {7, 5, 9, 11, 13, 15, 6, 4, 8, 10, 12, 14, 1, 2, 3};
 /* Of a policy's third variant and later: what no policy's first is drawn with comes first. */
 static const int further[] = {14, 12, 4, 8, 10, 15, 13, 9, 11, 5, 6, 1, 2, 3};
@@ -65,9 +39,10 @@ static uint32_t lightened(uint32_t colour, unsigned percent)
 
 static struct look policy_first(const char *policy)
 {
-    for (size_t i = 0; i < COUNT(entries); i++)
-        if (strcmp(entries[i].policy, policy) == 0)
-            return entries[i].look;
+    const struct policy *known = NULL;
+    for (size_t i = 0; (known = policy_at(i)) != NULL; i++)
+        if (strcmp(known->name, policy) == 0)
+            return palette_series(i);
     uint32_t mix = 5381;
     for (const char *c = policy; *c != '\0'; c++)
         mix = mix * 33 + (unsigned char)*c;

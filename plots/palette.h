@@ -2,9 +2,9 @@
  *
  * The colours are those of Okabe and Ito ("Color Universal Design", 2008), told apart with any of
  * the common kinds of colour blindness, less the yellow, which does not show on white; markers and
- * dashes tell the same apart in grey print. A policy keeps its row of the table wherever it is
- * drawn; further variants of it keep the colour, lightened step by step, and change marker and
- * dash.
+ * dashes tell the same apart in grey print. A policy's look follows from its line in
+ * sched/registry.c, so it is the same in every figure. Further variants of it keep the colour,
+ * lightened step by step, and change marker and dash.
  */
 #ifndef ESGSIM_PLOTS_PALETTE_H
 #define ESGSIM_PLOTS_PALETTE_H
@@ -19,8 +19,8 @@ struct look {
     int dash;        /* gnuplot's dash type, 1: solid */
 };
 
-/* The look of `policy`; `variant` counts from 0, the policy's first. A policy that the table does
- * not know (a plugin) gets one by its name, the same in every figure. */
+/* The look of `policy`; `variant` counts from 0, the policy's first. A policy that the registry
+ * does not know (a plugin) gets one by its name, the same in every figure. */
 struct look palette_policy(const char *policy, size_t variant);
 
 /* The look with a marker that none before it in the figure has, as long as there are any: `used` is

@@ -16,14 +16,10 @@ static bool parameter_add(cJSON *object, const struct parameter *parameter, doub
 {
     if (parameter->choices == NULL)
         return cJSON_AddNumberToObject(object, parameter->name, value) != NULL;
-    const char *word = parameter->choices;
-    for (double index = 0; index < value && word != NULL; index++) {
-        word = strchr(word, '|');
-        word = word == NULL ? NULL : word + 1;
-    }
     char text[64];
-    int length = word == NULL ? 0 : (int)strcspn(word, "|");
-    (void)snprintf(text, sizeof text, "%.*s", length, word == NULL ? "" : word);
+    size_t length = 0;
+    const char *word = parameter_word(parameter, value, &length);
+    (void)snprintf(text, sizeof text, "%.*s", (int)length, word == NULL ? "" : word);
     return cJSON_AddStringToObject(object, parameter->name, text) != NULL;
 }
 

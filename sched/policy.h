@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sched/parameters.h"
 #include "sim/error.h"
 #include "sim/units.h"
 #include "workloads/workload.h"
@@ -35,16 +36,6 @@
 #define POLICY_ABI 3
 
 struct platform; /* the simulator's side; opaque */
-
-/* One parameter of a policy: a number within [low, high], or one of `choices` ("a|b|c", the value
- * is the index). Shown by `esgsim list policies`; set by "policy": {"params": {…}}. */
-struct parameter {
-    const char *name;
-    double fallback; /* the default */
-    double low, high;
-    const char *choices; /* NULL for a number */
-    const char *help;    /* one line, with the evidence grade of the default where it has one */
-};
 
 struct finished_batch {
     uint32_t queue; /* of its oldest job */

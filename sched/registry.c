@@ -37,7 +37,11 @@
 POLICIES(DECLARE)
 static const struct policy *const policies[] = {POLICIES(ADDRESS)};
 
-enum { POLICY_COUNT = sizeof policies / sizeof *policies, LIST_LENGTH = 512, NAMES_MAX = 64 };
+enum {
+    POLICY_COUNT = sizeof policies / sizeof *policies,
+    LIST_LENGTH = 512,
+    WHERE_LENGTH = 4096 + 64
+};
 
 const struct policy *policy_at(size_t index)
 {
@@ -69,24 +73,9 @@ static bool plugin_check(const struct policy *policy, const char *path, struct e
     if (policy->decide == NULL)
         return error_input(error, "%s: policy \"%s\" has no decide function; set .decide", path,
                            policy->name);
-    if (policy->parameter_count > 0 && policy->parameters == NULL)
-        return error_input(error, "%s: policy \"%s\" counts %zu parameters but has no table", path,
-                           policy->name, policy->parameter_count);
-    for (size_t i = 0; i < policy->parameter_count; i++) {
-        const struct parameter *parameter = &policy->parameters[i];
-        if (parameter->name == NULL || !utf8_is_name(parameter->name))
-            return error_input(error,
-                               "%s: policy \"%s\": parameter %zu has no name or one with control "
-                               "characters",
-                               path, policy->name, i);
-        if (!(parameter->fallback >= parameter->low && parameter->fallback <= parameter->high))
-            return error_input(error,
-                               "%s: policy \"%s\": default %g of parameter \"%s\" is outside its "
-                               "range %g..%g",
-                               path, policy->name, parameter->fallback, parameter->name,
-                               parameter->low, parameter->high);
-    }
-    return true;
+    char owner[256];
+    (void)snprintf(owner, sizeof owner, "%.120s: policy \"%.64s\"", path, policy->name);
+    return parameters_check(policy->parameters, policy->parameter_count, owner, error);
 }
 
 static const struct policy *plugin_load(const char *path, struct error *error)
@@ -151,97 +140,13 @@ const struct policy *policy_find(const char *name, struct error *error)
     return NULL;
 }
 
-static bool unknown_parameter(const struct policy *policy, const char *key, const char *where,
-                              struct error *error)
-{
-    if (policy->parameter_count == 0)
-        return error_input(error, "%s: policy.params.%s: policy \"%s\" has no parameters", where,
-                           key, policy->name);
-    const char *names[NAMES_MAX];
-    char list[LIST_LENGTH] = "";
-    int count = 0;
-    for (size_t i = 0; i < policy->parameter_count && count < NAMES_MAX; i++) {
-        names[count++] = policy->parameters[i].name;
-        list_append(list, policy->parameters[i].name);
-    }
-    const char *nearest = error_nearest_name(key, names, count);
-    if (nearest == NULL)
-        return error_input(error,
-                           "%s: policy.params.%s: policy \"%s\" has no such parameter; it "
-                           "has: %s",
-                           where, key, policy->name, list);
-    return error_input(error,
-                       "%s: policy.params.%s: policy \"%s\" has no such parameter; did you "
-                       "mean \"%s\"? It has: %s",
-                       where, key, policy->name, nearest, list);
-}
-
-/* The place of `text` in "a|b|c", or -1. */
-static int choice_index(const char *choices, const char *text)
-{
-    const size_t length = strlen(text);
-    int index = 0;
-    for (const char *start = choices;; index++) {
-        const char *end = strchrnul(start, '|');
-        if ((size_t)(end - start) == length && strncmp(start, text, length) == 0)
-            return index;
-        if (*end == '\0')
-            return -1;
-        start = end + 1;
-    }
-}
-
-static bool setting_value(const struct policy *policy, const struct parameter *parameter,
-                          const struct setting *setting, const char *where, double *value,
-                          struct error *error)
-{
-    if (parameter->choices != NULL) {
-        const int index =
-            setting->text != NULL ? choice_index(parameter->choices, setting->text) : -1;
-        if (index < 0 && setting->text != NULL)
-            return error_input(error,
-                               "%s: policy.params.%s: \"%.64s\" is none of the choices of "
-                               "policy \"%s\": %s",
-                               where, parameter->name, setting->text, policy->name,
-                               parameter->choices);
-        if (index < 0)
-            return error_input(error,
-                               "%s: policy.params.%s: is a number; policy \"%s\" wants one "
-                               "of: %s",
-                               where, parameter->name, policy->name, parameter->choices);
-        *value = index;
-        return true;
-    }
-    if (setting->text != NULL)
-        return error_input(error,
-                           "%s: policy.params.%s: \"%.64s\" is text; policy \"%s\" wants a "
-                           "number from %g to %g",
-                           where, parameter->name, setting->text, policy->name, parameter->low,
-                           parameter->high);
-    if (!(setting->number >= parameter->low && setting->number <= parameter->high))
-        return error_input(error,
-                           "%s: policy.params.%s: %g is out of range; policy \"%s\" wants a "
-                           "number from %g to %g",
-                           where, parameter->name, setting->number, policy->name, parameter->low,
-                           parameter->high);
-    *value = setting->number;
-    return true;
-}
-
 bool policy_configure(const struct policy *policy, const struct setting *settings,
                       size_t setting_count, const char *where, double *values, struct error *error)
 {
-    for (size_t i = 0; i < policy->parameter_count; i++)
-        values[i] = policy->parameters[i].fallback;
-    for (size_t s = 0; s < setting_count; s++) {
-        size_t i = 0;
-        while (i < policy->parameter_count &&
-               strcmp(policy->parameters[i].name, settings[s].key) != 0)
-            i++;
-        if (i == policy->parameter_count)
-            return unknown_parameter(policy, settings[s].key, where, error);
-        if (!setting_value(policy, &policy->parameters[i], &settings[s], where, &values[i], error))
-            return false;
-    }
-    return true;
+    char place[WHERE_LENGTH];
+    char owner[96];
+    (void)snprintf(place, sizeof place, "%s: policy.params", where);
+    (void)snprintf(owner, sizeof owner, "policy \"%.64s\"", policy->name);
+    return parameters_configure(policy->parameters, policy->parameter_count, settings,
+                                setting_count, place, owner, values, error);
 }

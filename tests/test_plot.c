@@ -129,7 +129,7 @@ static void hit_rates_are_percentages_with_half_widths_by_application(void **sta
     a_row_is(csv, "2,depth,SLO hit rate (%),1,esg,46,2.48413");
     a_row_is(csv, "3,all,SLO hit rate (%),2,fifo,44,");
     /* One seed has no interval; colours and markers are the policy's own. */
-    a_row_is(csv, "1,classification,SLO hit rate (%),3,edf,40,,100,0x000000,2,");
+    a_row_is(csv, "1,classification,SLO hit rate (%),3,edf,40,,100,0x000000,6,");
     a_row_is(csv, ",100,0x0072B2,7,light,Requests that finished within their "
                   "SLO. Dashed: what no policy can beat. Means of 1 to 3 seeds of "
                   "1\u202F000 requests each; bars: 95 % Student t intervals. Latency profile: "
@@ -151,9 +151,9 @@ static void the_pareto_front_is_of_those_that_none_beats_on_both(void **state)
     a_row_is(csv, "1,esg,0.336,0.1391117");
     a_row_is(csv, ",73.6,3.97462");
     a_row_is(csv, "2,fifo,0.84,");
-    a_row_is(csv, "3,edf,0.14,,32,,1,0.1,100,0x000000,2,-,-\n");
+    a_row_is(csv, "3,edf,0.14,,32,,1,0.1,100,0x000000,6,-,-\n");
     char *fifo = strstr(csv, "2,fifo,");
-    a_row_is(fifo, ",0,0.1,100,0x000000,1,-,-\n");
+    a_row_is(fifo, ",0,0.1,100,0x56B4E9,15,-,-\n");
     free(csv);
     figure_list_clear(&list);
 }

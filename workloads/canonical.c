@@ -265,14 +265,13 @@ static void write_keep_alive(struct writer *writer, cJSON *object,
     cJSON *params = put_object(writer, keeper, "params");
     for (size_t i = 0; i < platform->keeper->parameter_count; i++) {
         const struct parameter *parameter = &platform->keeper->parameters[i];
-        const char *choice = parameter->choices;
-        for (double skip = platform->keeper_values[i]; choice != NULL && skip > 0; skip--)
-            choice = strchr(choice, '|') + 1;
-        if (choice == NULL) {
+        size_t length = 0;
+        const char *word = parameter_word(parameter, platform->keeper_values[i], &length);
+        if (word == NULL) {
             put_number(writer, params, parameter->name, platform->keeper_values[i]);
             continue;
         }
-        char *text = strndup(choice, strcspn(choice, "|"));
+        char *text = strndup(word, length);
         put(writer, params, parameter->name, text == NULL ? NULL : cJSON_CreateString(text));
         free(text);
     }

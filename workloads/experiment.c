@@ -10,7 +10,7 @@
 #include "workloads/inputs.h"
 #include "workloads/loading.h"
 
-enum { APPLICATIONS_LIMIT = 1024, SETTINGS_LIMIT = 256 };
+enum { APPLICATIONS_LIMIT = 1024 };
 
 const char *const experiment_keys[] = {"name",     "cluster",  "applications", "functions",
                                        "profile",  "arrivals", "slo",          "policy",
@@ -30,50 +30,6 @@ struct reading {
 
 /* ---- Parts ---------------------------------------------------------------------------------- */
 
-static bool set_parameter(const struct json_value *value, struct setting *setting,
-                          struct error *error)
-{
-    if (cJSON_IsNumber(value->node))
-        setting->number = value->node->valuedouble;
-    else if (cJSON_IsBool(value->node))
-        setting->number = cJSON_IsTrue(value->node) ? 1 : 0;
-    else if (!cJSON_IsString(value->node))
-        return json_fault(value, error, "must be a number, a string, true or false");
-    else if (json_as_string(value, error) == NULL)
-        return false;
-    else if ((setting->text = strdup(value->node->valuestring)) == NULL)
-        return error_input(error, "out of memory");
-    setting->key = strdup(value->node->string);
-    return setting->key != NULL || error_input(error, "out of memory");
-}
-
-static int compare_settings(const void *a, const void *b)
-{
-    return strcmp(((const struct setting *)a)->key, ((const struct setting *)b)->key);
-}
-
-static bool load_parameters(const struct json_value *params, struct experiment *experiment,
-                            struct error *error)
-{
-    if (!json_is_object(params, NULL, error))
-        return false;
-    if (json_size(params) > SETTINGS_LIMIT)
-        return json_fault(params, error, "has more than %d parameters", SETTINGS_LIMIT);
-    experiment->policy_settings =
-        load_array(json_size(params), sizeof *experiment->policy_settings, error);
-    if (experiment->policy_settings == NULL)
-        return false;
-    for (struct json_value value = json_first(params); value.node != NULL;
-         value = json_after(params, &value, 0)) {
-        struct setting *setting = &experiment->policy_settings[experiment->policy_setting_count++];
-        if (!set_parameter(&value, setting, error))
-            return false;
-    }
-    qsort(experiment->policy_settings, experiment->policy_setting_count,
-          sizeof *experiment->policy_settings, compare_settings);
-    return true;
-}
-
 bool policy_load(const struct json_value *value, struct experiment *experiment, struct error *error)
 {
     struct json_value child;
@@ -87,7 +43,9 @@ bool policy_load(const struct json_value *value, struct experiment *experiment, 
         return false;
     if (experiment->policy_name[0] == '\0')
         return json_fault(value, error, "\"name\" is empty; see `esgsim list policies`");
-    return !json_child(value, "params", &child) || load_parameters(&child, experiment, error);
+    return !json_child(value, "params", &child) ||
+           settings_load(&child, &experiment->policy_settings, &experiment->policy_setting_count,
+                         error);
 }
 
 static bool adopt_profile(struct experiment *experiment, struct profile *profile)
@@ -420,11 +378,7 @@ void experiment_free(struct experiment *experiment)
     profile_free(experiment->profile);
     arrivals_clear(&experiment->arrivals);
     free(experiment->platform.initial_counts);
-    for (size_t i = 0; i < experiment->policy_setting_count; i++) {
-        free(experiment->policy_settings[i].key);
-        free(experiment->policy_settings[i].text);
-    }
-    free(experiment->policy_settings);
+    settings_free(experiment->policy_settings, experiment->policy_setting_count);
     free(experiment->policy_name);
     free(experiment->resolved_json);
     free(experiment->name);

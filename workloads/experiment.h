@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sched/parameters.h"
 #include "sim/error.h"
 #include "workloads/arrivals.h"
 #include "workloads/workload.h"
@@ -51,13 +52,6 @@ struct platform_spec {
     size_t queue_capacity;      /* M/M/c/K: most jobs waiting in one queue; 0: unbounded. A job
                                    that finds it full drops its request. */
     sim_time_t sample_interval; /* of the timeline and of fragmentation; default 1 s */
-};
-
-/* One parameter given to the policy, unparsed: the policy's own table says what is valid. */
-struct setting {
-    char *key;
-    char *text; /* NULL where a number (booleans are 0 and 1) */
-    double number;
 };
 
 /* What the file system says of a file: equal as long as nobody writes to it or replaces it. */

@@ -99,6 +99,11 @@ bool application_load(const struct json_value *value, struct function_table *tab
 bool axis_load(const struct json_value *value, int low, int high, int **values, size_t *count,
                struct error *error);
 
+/* A "params" object as settings sorted by key; free with settings_free, also after a fault. */
+bool settings_load(const struct json_value *params, struct setting **settings, size_t *count,
+                   struct error *error);
+void settings_free(struct setting *settings, size_t count);
+
 bool arrivals_load(const struct document *document, const struct json_value *value,
                    const struct workload *workload, struct arrival_spec *arrivals,
                    struct error *error);

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +85,7 @@ static bool load_keep_alive(const struct json_value *value, struct platform_spec
     return true;
 }
 
-enum { KEEPERS_MAX = 64, CHOICES_MAX = 16 };
+enum { KEEPERS_MAX = 64, WHERE_LENGTH = 4096 + JSON_PATH_LENGTH };
 
 static bool load_keeper_name(const struct json_value *value, const char *name,
                              struct platform_spec *platform, struct error *error)
@@ -100,43 +101,25 @@ static bool load_keeper_name(const struct json_value *value, const char *name,
     return load_unknown_name(value, "keep-alive policy", name, names, count, error);
 }
 
-/* The index of one of "a|b|c". */
-static bool load_keeper_choice(const struct json_value *params, const struct parameter *parameter,
-                               double *out, struct error *error)
-{
-    const char *names[CHOICES_MAX + 1] = {NULL};
-    int choice = (int)*out;
-    char *rest = NULL;
-    char *choices = strdup(parameter->choices);
-    if (choices == NULL)
-        return error_input(error, "out of memory");
-    size_t count = 0;
-    for (char *name = strtok_r(choices, "|", &rest); name != NULL && count < CHOICES_MAX;
-         name = strtok_r(NULL, "|", &rest))
-        names[count++] = name;
-    bool good = json_choice(params, parameter->name, names, &choice, error);
-    free(choices);
-    *out = choice;
-    return good;
-}
-
-static bool load_keeper_params(const struct json_value *params, struct platform_spec *platform,
-                               struct error *error)
+/* The values of the keep-alive's parameters. `params` has no node where the experiment gives none.
+ */
+static bool configure_keeper(const struct json_value *params, struct platform_spec *platform,
+                             struct error *error)
 {
     const struct keep_alive *keeper = platform->keeper;
-    const char *names[KEEPER_VALUES + 1] = {NULL};
-    for (size_t i = 0; i < keeper->parameter_count; i++)
-        names[i] = keeper->parameters[i].name;
-    if (!json_is_object(params, names, error))
-        return false;
-    bool good = true;
-    for (size_t i = 0; good && i < keeper->parameter_count; i++) {
-        const struct parameter *parameter = &keeper->parameters[i];
-        double *value = &platform->keeper_values[i];
-        good = parameter->choices != NULL ? load_keeper_choice(params, parameter, value, error)
-                                          : json_number(params, parameter->name, parameter->low,
-                                                        parameter->high, value, error);
-    }
+    struct setting *settings = NULL;
+    size_t count = 0;
+    char where[WHERE_LENGTH];
+    char owner[96];
+    (void)snprintf(where, sizeof where, "%s: %s", params->file, params->path);
+    (void)snprintf(owner, sizeof owner, "keep-alive policy \"%s\"", keeper->name);
+    const bool good = (params->node == NULL || settings_load(params, &settings, &count, error)) &&
+                      parameters_configure(keeper->parameters, keeper->parameter_count, settings,
+                                           count, where, owner, platform->keeper_values, error);
+    /* ttl_s is its only parameter. */
+    if (good && count == 0 && strcmp(keeper->name, "fixed") == 0)
+        platform->keeper_values[0] = fmin(sim_to_s(platform->keep_alive), LIMIT_S);
+    settings_free(settings, count);
     return good;
 }
 
@@ -156,12 +139,9 @@ static bool load_keeper(const struct json_value *value, struct platform_spec *pl
     const char *text = json_as_string(&name, error);
     if (text == NULL || !load_keeper_name(&name, text, platform, error))
         return false;
-    for (size_t i = 0; i < platform->keeper->parameter_count; i++)
-        platform->keeper_values[i] = platform->keeper->parameters[i].fallback;
-    if (strcmp(text, "fixed") == 0)
-        platform->keeper_values[0] = fmin(sim_to_s(platform->keep_alive), LIMIT_S);
-    return !cJSON_IsObject(place.node) || !json_child(&place, "params", &child) ||
-           load_keeper_params(&child, platform, error);
+    if (!cJSON_IsObject(place.node) || !json_child(&place, "params", &child))
+        child = (struct json_value){.file = value->file, .node = NULL};
+    return configure_keeper(&child, platform, error);
 }
 
 static bool load_decision_cost(const struct json_value *value, struct platform_spec *platform,

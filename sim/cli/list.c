@@ -92,23 +92,14 @@ static void line_add(struct line *line, const char *format, ...)
 
 /* ---- Policies -------------------------------------------------------------------------------- */
 
-/* The index-th of "a|b|c". */
-static void add_choice(struct line *line, const char *choices, size_t index)
-{
-    while (index > 0 && strchr(choices, '|') != NULL) {
-        choices = strchr(choices, '|') + 1;
-        index--;
-    }
-    line_add(line, "%.*s", (int)strcspn(choices, "|"), choices);
-}
-
 /* "name = default [range or choices]". */
 static void add_parameter(struct line *line, const struct parameter *parameter)
 {
     line_add(line, "%s = ", parameter->name);
-    if (parameter->choices != NULL) {
-        add_choice(line, parameter->choices, (size_t)parameter->fallback);
-        line_add(line, " [%s]", parameter->choices);
+    size_t length = 0;
+    const char *word = parameter_word(parameter, parameter->fallback, &length);
+    if (word != NULL) {
+        line_add(line, "%.*s [%s]", (int)length, word, parameter->choices);
     } else {
         line_add(line, "%g [%g..%g]", parameter->fallback, parameter->low, parameter->high);
     }

@@ -29,12 +29,9 @@ static bool value_equals(const struct parameter *parameter, double value, const 
         const double given = strtod(text, &end);
         return end == text + length && given == value;
     }
-    const char *word = parameter->choices;
-    for (double skip = value; skip > 0 && word != NULL; skip--) {
-        word = strchr(word, '|');
-        word = word == NULL ? NULL : word + 1;
-    }
-    return word != NULL && strcspn(word, "|") == length && strncmp(word, text, length) == 0;
+    size_t word_length = 0;
+    const char *word = parameter_word(parameter, value, &word_length);
+    return word != NULL && word_length == length && strncmp(word, text, length) == 0;
 }
 
 /* How many parameters " k=5 placement=spread" names; -1 where one is not the policy's value. */

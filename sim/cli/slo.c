@@ -9,7 +9,9 @@
 
 #include "sched/common/slo.h"
 #include "sched/esg/search.h"
+#include "sched/registry.h"
 #include "sim/cli/find.h"
+#include "sim/cli/runner.h"
 #include "workloads/experiment.h"
 
 struct request {
@@ -40,18 +42,28 @@ static const struct cli_option slo_table[] = {
     {.name = NULL},
 };
 
-/* The option, else the experiment's policy parameter, else 3 (recalled of the paper). */
-static size_t choose_group_size(const struct request *request, const struct experiment *experiment)
+/* The option, else the parameter of the experiment's policy, else the default of ESG's. */
+static bool choose_group_size(const struct request *request, const struct experiment *experiment,
+                              size_t *size, struct error *error)
 {
-    if (request->group_size > 0)
-        return request->group_size;
-    for (size_t i = 0; i < experiment->policy_setting_count; i++) {
-        const struct setting *setting = &experiment->policy_settings[i];
-        if (strcmp(setting->key, "group_size") == 0 && setting->text == NULL &&
-            setting->number >= 1 && setting->number <= SEARCH_MAX_STAGES)
-            return (size_t)setting->number;
+    const char *const key = "group_size";
+    double *values = NULL;
+    *size = request->group_size;
+    if (*size > 0)
+        return true;
+    const struct policy *policy = runner_policy(experiment, &values, error);
+    if (policy == NULL)
+        return false;
+    size_t i = parameter_index(policy->parameters, policy->parameter_count, key);
+    if (i < policy->parameter_count) {
+        *size = (size_t)values[i];
+    } else {
+        policy = policy_find("esg", NULL);
+        i = parameter_index(policy->parameters, policy->parameter_count, key);
+        *size = (size_t)policy->parameters[i].fallback;
     }
-    return 3;
+    free(values);
+    return true;
 }
 
 static struct slo_plan *make_plan(const struct workload *workload,
@@ -177,9 +189,11 @@ static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
     const struct workload *workload = &experiment->workload;
     const struct application *application =
         cli_find_application(workload, request.application, error);
-    size_t group_size = choose_group_size(&request, experiment);
+    size_t group_size = 0;
     struct slo_plan *plan =
-        application != NULL ? make_plan(workload, application, group_size, error) : NULL;
+        application != NULL && choose_group_size(&request, experiment, &group_size, error)
+            ? make_plan(workload, application, group_size, error)
+            : NULL;
     bool done = plan != NULL;
     if (done && request.json)
         done = print_json(workload, application, plan, group_size, error);
