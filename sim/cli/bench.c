@@ -1,326 +1,359 @@
-/* esgsim bench: the speed figures, each measured here and now. A benchmark is one function and one
- * line of the table; it adds its own keys to the result, under the names that interfaces and
- * scripts rely on. */
+/* esgsim bench: the speed of what simulations do: the event queue and the random streams of a run,
+ * runs and sweeps by the commands that users call. Each figure is measured here and now. */
 #include "sim/cli/cli.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
-#include <gsl/gsl_math.h>
 #include <gsl/gsl_statistics_double.h>
 
 #include "sim/calendar.h"
-#include "sim/cli/bench_runs.h"
 #include "sim/random.h"
+#include "traces/unfinished.h"
 
-enum { REPEATS = 5 };
-
-struct benchmark {
-    const char *name; /* as --only takes it: the key it adds */
-    const char *unit;
-    const char *summary;
-    bool (*run)(cJSON *result, struct error *error);
-};
+enum { REPEATS = 5, SIZES = 3, COUNT = 1000000 };
+#define ENTRIES(array) (sizeof(array) / sizeof *(array))
 
 static double seconds_now(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static double median_of_repeats(double rates[REPEATS])
+static cJSON *object_of(cJSON *parent, const char *key)
 {
-    return gsl_stats_median(rates, 1, REPEATS);
+    cJSON *object = cJSON_GetObjectItemCaseSensitive(parent, key);
+    return object != NULL ? object : cJSON_AddObjectToObject(parent, key);
 }
 
-/* --- M/M/1 ---------------------------------------------------------------------------------- */
-
-enum { MM1_ARRIVALS = 1000000, EVENT_DEPARTURE = 0, MM1_QUEUE_START = 64 };
-static const double mm1_utilisation = 0.9;
-
-/* One server, first come first served. Service has mean 1 s. Arrivals are a stream beside the
- * calendar: only departures pass through it. */
-struct mm1 {
-    struct calendar *calendar;
-    struct random_exponentials arrivals, services;
-    sim_time_t next_arrival;
-    sim_time_t *queue; /* arrival times of the jobs in the system, a ring */
-    size_t queue_mask, queue_first, queue_length;
-    /* Statistics. */
-    double system_time_sum;
-    sim_time_t system_time_max;
-    double number_area; /* integral of the number in system over time, job ns */
-    sim_time_t last_change;
-    uint64_t finished;
-};
-
-/* Rounds a non-negative duration to the nearest nanosecond. */
-static inline sim_time_t duration_ns(double ns)
+static sim_time_t draw(struct random_stream *stream, double mean_s)
 {
-    return (sim_time_t)(ns + 0.5);
+    return (sim_time_t)(random_exponential(stream, mean_s * (double)SIM_S) + 0.5);
 }
 
-static bool mm1_start(struct mm1 *mm1, uint64_t seed, struct error *error)
+static bool queue_fault(struct calendar *calendar, const char *name, struct error *error)
 {
-    *mm1 = (struct mm1){.calendar = calendar_create(1),
-                        .queue = calloc(MM1_QUEUE_START, sizeof *mm1->queue),
-                        .queue_mask = MM1_QUEUE_START - 1};
-    if (mm1->calendar == NULL || mm1->queue == NULL)
+    const char *fault = calendar_fault(calendar);
+    calendar_destroy(calendar);
+    return fault == NULL || error_run(error, "%s: %s", name, fault);
+}
+
+/* M/M/1 at load 0.9, service of mean 1 s. As in a run, arrivals are a stream beside the event
+ * queue. `in_system`: mean time, 10 s in theory. */
+static bool mm1_rate(double *rate, double *in_system, struct error *error)
+{
+    enum { ROOM = 1 << 12 }; /* more jobs than ever wait here: 0.9^4096 is below 1e-187 */
+    static sim_time_t waiting[ROOM];
+    struct random_stream arrivals, services;
+    struct calendar *calendar = calendar_create(1);
+    if (calendar == NULL)
         return error_run(error, "mm1_jobs_per_s: out of memory");
-    random_exponentials_open(&mm1->arrivals, seed, RANDOM_ARRIVAL, 0, 0);
-    random_exponentials_open(&mm1->services, seed, RANDOM_NOISE, 0, 0);
-    return true;
-}
-
-static void mm1_stop(struct mm1 *mm1)
-{
-    calendar_destroy(mm1->calendar);
-    free(mm1->queue);
-}
-
-static bool mm1_queue_grow(struct mm1 *mm1)
-{
-    size_t capacity = mm1->queue_mask + 1;
-    sim_time_t *queue = calloc(2 * capacity, sizeof *queue);
-    if (queue == NULL)
-        return false;
-    for (size_t i = 0; i < mm1->queue_length; i++)
-        queue[i] = mm1->queue[(mm1->queue_first + i) & mm1->queue_mask];
-    free(mm1->queue);
-    mm1->queue = queue;
-    mm1->queue_mask = 2 * capacity - 1;
-    mm1->queue_first = 0;
-    return true;
-}
-
-static inline void mm1_account(struct mm1 *mm1, sim_time_t now)
-{
-    mm1->number_area += (double)mm1->queue_length * (double)(now - mm1->last_change);
-    mm1->last_change = now;
-}
-
-static inline void mm1_serve(struct mm1 *mm1, sim_time_t now)
-{
-    sim_time_t service = duration_ns(random_exponentials_next(&mm1->services, (double)SIM_S));
-    calendar_push(mm1->calendar, now + service, EVENT_DEPARTURE, 0);
-}
-
-static inline bool mm1_arrive(struct mm1 *mm1, sim_time_t now)
-{
-    mm1_account(mm1, now);
-    if (mm1->queue_length > mm1->queue_mask && !mm1_queue_grow(mm1))
-        return false;
-    mm1->queue[(mm1->queue_first + mm1->queue_length++) & mm1->queue_mask] = now;
-    if (mm1->queue_length == 1)
-        mm1_serve(mm1, now);
-    return true;
-}
-
-static inline void mm1_depart(struct mm1 *mm1, sim_time_t now)
-{
-    mm1_account(mm1, now);
-    sim_time_t in_system = now - mm1->queue[mm1->queue_first & mm1->queue_mask];
-    mm1->queue_first++;
-    mm1->queue_length--;
-    mm1->system_time_sum += (double)in_system;
-    if (in_system > mm1->system_time_max)
-        mm1->system_time_max = in_system;
-    mm1->finished++;
-    if (mm1->queue_length > 0)
-        mm1_serve(mm1, now);
-}
-
-static bool mm1_simulate(struct mm1 *mm1, uint64_t arrivals, struct error *error)
-{
-    const double interval_ns = (double)SIM_S / mm1_utilisation;
-    uint64_t to_come = arrivals;
-    sim_time_t arrival = duration_ns(random_exponentials_next(&mm1->arrivals, interval_ns));
-    while (mm1->finished < arrivals) {
-        if (arrival <= calendar_next_time(mm1->calendar)) {
-            if (!mm1_arrive(mm1, arrival))
-                return error_run(error, "mm1_jobs_per_s: out of memory");
-            arrival += duration_ns(random_exponentials_next(&mm1->arrivals, interval_ns));
-            if (--to_come == 0)
-                arrival = INT64_MAX;
+    random_stream_open(&arrivals, 1, RANDOM_ARRIVAL, 0, 0);
+    random_stream_open(&services, 1, RANDOM_NOISE, 0, 0);
+    const double start = seconds_now();
+    double sum = 0;
+    sim_time_t arrival = draw(&arrivals, 1 / 0.9);
+    for (size_t arrived = 0, finished = 0; finished < COUNT;) {
+        const bool arrives = arrived < COUNT && arrival <= calendar_next_time(calendar);
+        struct event event = {.time = arrival};
+        if (arrives) {
+            waiting[arrived++ % ROOM] = arrival;
+            arrival += draw(&arrivals, 1 / 0.9);
         } else {
-            struct event event;
-            calendar_pop(mm1->calendar, &event);
-            mm1_depart(mm1, event.time);
+            calendar_pop(calendar, &event);
+            sum += (double)(event.time - waiting[finished++ % ROOM]);
         }
+        if (arrives ? arrived == finished + 1 : arrived > finished)
+            calendar_push(calendar, event.time + draw(&services, 1), 0, 0);
     }
-    const char *fault = calendar_fault(mm1->calendar);
-    return fault == NULL || error_run(error, "mm1_jobs_per_s: %s", fault);
+    *rate = COUNT / (seconds_now() - start);
+    *in_system = sum / COUNT / (double)SIM_S;
+    return queue_fault(calendar, "mm1_jobs_per_s", error);
 }
-
-static bool bench_mm1(cJSON *result, struct error *error)
-{
-    double rates[REPEATS], mean_s = 0, max_s = 0, mean_number = 0;
-    for (int i = 0; i < REPEATS; i++) {
-        struct mm1 mm1;
-        double start = seconds_now();
-        bool done = mm1_start(&mm1, 1, error) && mm1_simulate(&mm1, MM1_ARRIVALS, error);
-        rates[i] = MM1_ARRIVALS / (seconds_now() - start);
-        if (done) {
-            mean_s = mm1.system_time_sum / (double)mm1.finished * 1e-9;
-            max_s = sim_to_s(mm1.system_time_max);
-            mean_number = mm1.number_area / (double)mm1.last_change;
-        }
-        mm1_stop(&mm1);
-        if (!done)
-            return false;
-    }
-    cJSON_AddNumberToObject(result, "mm1_jobs_per_s", median_of_repeats(rates));
-    cJSON_AddNumberToObject(result, "mm1_time_in_system_s_mean", mean_s);
-    cJSON_AddNumberToObject(result, "mm1_time_in_system_s_max", max_s);
-    cJSON_AddNumberToObject(result, "mm1_number_in_system_mean", mean_number);
-    return true;
-}
-
-/* --- Hold ----------------------------------------------------------------------------------- */
-
-enum { HOLD_EVENTS = 2000000 };
 
 /* `pending` timers, each of which sets itself again an exponential second later. */
 static bool hold_rate(uint32_t pending, double *rate, struct error *error)
 {
+    struct random_stream delays;
     struct calendar *calendar = calendar_create(pending);
     if (calendar == NULL)
         return error_run(error, "hold_events_per_s: out of memory");
-    struct random_exponentials delays;
-    random_exponentials_open(&delays, 1, RANDOM_TEST, pending, 0);
-    const double mean_ns = (double)SIM_S;
+    random_stream_open(&delays, 1, RANDOM_TEST, pending, 0);
     for (uint32_t i = 0; i < pending; i++)
-        calendar_push(calendar, duration_ns(random_exponentials_next(&delays, mean_ns)), 0, i);
-    double start = seconds_now();
-    for (uint32_t i = 0; i < HOLD_EVENTS; i++) {
+        calendar_push(calendar, draw(&delays, 1), 0, i);
+    const double start = seconds_now();
+    for (uint32_t i = 0; i < COUNT; i++) {
         struct event event;
         calendar_pop(calendar, &event);
-        sim_time_t delay = duration_ns(random_exponentials_next(&delays, mean_ns));
-        calendar_push(calendar, event.time + delay, event.kind, event.subject);
+        calendar_push(calendar, event.time + draw(&delays, 1), event.kind, event.subject);
     }
-    *rate = HOLD_EVENTS / (seconds_now() - start);
-    const char *fault = calendar_fault(calendar);
-    bool sound = fault == NULL && calendar_size(calendar) == pending;
-    if (!sound)
-        error_run(error, "hold_events_per_s: %s", fault != NULL ? fault : "events went missing");
-    calendar_destroy(calendar);
-    return sound;
+    *rate = COUNT / (seconds_now() - start);
+    return queue_fault(calendar, "hold_events_per_s", error);
 }
 
-static bool bench_hold(cJSON *result, struct error *error)
+static bool bench_hold(const char *benchmark, cJSON *result, struct error *error)
 {
-    static const uint32_t pending[] = {1000, 10000, 100000};
-    cJSON *by_pending = cJSON_AddObjectToObject(result, "hold_events_per_s");
-    for (size_t i = 0; i < sizeof pending / sizeof *pending; i++) {
-        double rates[REPEATS];
-        char key[16];
-        for (int j = 0; j < REPEATS; j++)
-            if (!hold_rate(pending[i], &rates[j], error))
+    static const char *const pending[SIZES] = {"1000", "10000", "100000"};
+    double rates[REPEATS];
+    for (size_t s = 0; s < SIZES; s++) {
+        for (int i = 0; i < REPEATS; i++)
+            if (!hold_rate((uint32_t)strtoul(pending[s], NULL, 10), &rates[i], error))
                 return false;
-        (void)snprintf(key, sizeof key, "%u", (unsigned)pending[i]);
-        cJSON_AddNumberToObject(by_pending, key, median_of_repeats(rates));
+        cJSON_AddNumberToObject(object_of(result, benchmark), pending[s],
+                                gsl_stats_median(rates, 1, REPEATS));
     }
     return true;
 }
 
-/* --- The command ---------------------------------------------------------------------------- */
+/* Runs `esgsim COMMAND`, a line of the shell, in a process that ends with this one. `json`: what it
+ * printed, NULL where that is not JSON; the caller deletes it. */
+static bool child_run(const char *command, cJSON **json, struct error *error)
+{
+    int ends[2], status = 1;
+    char *text = NULL;
+    size_t size = 0;
+    (void)fflush(NULL);
+    if (pipe(ends) != 0)
+        return error_run(error, "bench: no pipe to a process of its own");
+    const pid_t pid = fork();
+    if (pid == 0) {
+        char line[2048];
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)snprintf(line, sizeof line, "exec /proc/%ld/exe %s", (long)getppid(), command);
+        if (dup2(ends[1], STDOUT_FILENO) >= 0)
+            (void)execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(ends[1]);
+    FILE *out = fdopen(ends[0], "r");
+    *json = out != NULL && getdelim(&text, &size, '\0', out) >= 0 ? cJSON_Parse(text) : NULL;
+    free(text);
+    if (out != NULL)
+        (void)fclose(out);
+    return (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0) ||
+           error_run(error, "bench: this failed: esgsim %s", command);
+}
 
-static const struct benchmark benchmarks[] = {
-    {"mm1_jobs_per_s", "jobs/s",
-     "M/M/1 at utilisation 0.9, 1 M arrivals, statistics on (theory: mean time in system 10 s)",
-     bench_mm1},
-    {"hold_events_per_s", "events/s",
-     "timers that set themselves again after an exponential second", bench_hold},
-    {"faas_invocations_per_s", "invocations/s",
-     "100 hosts of 4 cores, 30 functions, keep-alive 600 s, 100 a second, 1 M in all", bench_faas},
-    {"requests_per_s", "requests/s", "relaxed-heavy by policy and number of invokers",
-     bench_requests},
-    {"in_flight_requests_per_s", "requests/s",
-     "10,000 hosts by the number of requests in flight, and bytes for each", bench_in_flight},
-    {"decision_us", "us", "one decision, by method and length of chain; means", bench_decisions},
-    {"sweep_efficiency_2_jobs", "1", "a sweep of 1,000 short runs by one worker and by two",
+/* What `run` prints as JSON; `run` is an experiment and settings. NULL with an error. */
+static cJSON *run_json(const char *run, struct error *error)
+{
+    char command[2048];
+    cJSON *json = NULL;
+    (void)snprintf(command, sizeof command,
+                   "run --quiet --json --set warmup_requests=0 workloads/experiments/%s", run);
+    if (child_run(command, &json, error) && json == NULL)
+        error_run(error, "bench: no JSON was printed by: esgsim %s", command);
+    return json;
+}
+
+static double number_of(const cJSON *json, const char *key)
+{
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, key)); /* NAN: none */
+}
+
+/* relaxed-heavy.json on 16 invokers, and with intervals as much shorter as there are more. Five
+ * containers per function and invoker are warm, so that the engine is measured and not a queue
+ * behind cold starts. */
+#define HEAVY(invokers, requests, low, high, warm)                                                 \
+    "relaxed-heavy.json --set record=summary --set requests=" requests                             \
+    " --set cluster.invokers.0.count=" invokers                                                    \
+    " --set 'arrivals={\"process\":\"uniform\",\"low_ms\":" low ",\"high_ms\":" high               \
+    "}' --set 'platform.initial={\"super-resolution\":" warm ",\"segmentation\":" warm             \
+    ",\"deblur\":" warm ",\"classification\":" warm ",\"background-removal\":" warm                \
+    ",\"depth-recognition\":" warm "}' --set 'policy="
+#define ON_16 HEAVY("16", "300000", "10", "16.8", "80")
+#define ON_1000 HEAVY("1000", "300000", "0.16", "0.2688", "5000")
+#define ON_10000 HEAVY("10000", "1000000", "0.016", "0.02688", "50000")
+#define POLICY(name, params) "{\"name\":\"" name "\",\"params\":{" params "}}'"
+#define FRONTIER POLICY("esg", "\"method\":\"frontier\"")
+
+static const struct {
+    const char *benchmark, *policy, *key, *run;
+} runs[] = {
+    {"mm1_jobs_per_s", NULL, "mm1_platform_jobs_per_s",
+     "theory/mm1.json --set arrivals.rate_per_s=90 --set requests=1000000"},
+    {"faas_invocations_per_s", NULL, "faas_invocations_per_s", "faas.json"},
+    {"requests_per_s", "esg", "16", ON_16 POLICY("esg", "")},
+    {"requests_per_s", "esg-frontier", "16", ON_16 FRONTIER},
+    {"requests_per_s", "esg-frontier", "1000", ON_1000 FRONTIER},
+    {"requests_per_s", "esg-frontier", "10000", ON_10000 FRONTIER},
+    {"requests_per_s", "fifo", "16", ON_16 POLICY("fifo", "")},
+    {"requests_per_s", "fifo", "1000", ON_1000 POLICY("fifo", "")},
+    {"requests_per_s", "fifo", "10000", ON_10000 POLICY("fifo", "")},
+    {"requests_per_s", "min-config", "16", ON_16 POLICY("min-config", "")},
+    {"requests_per_s", "min-config", "1000", ON_1000 POLICY("min-config", "")},
+    {"requests_per_s", "min-config", "10000", ON_10000 POLICY("min-config", "")},
+};
+
+/* In turn: what slows the machine for a while slows them all. */
+static bool bench_runs(const char *benchmark, cJSON *result, struct error *error)
+{
+    double rates[ENTRIES(runs)][REPEATS];
+    for (int i = 0; i < REPEATS; i++)
+        for (size_t r = 0; r < ENTRIES(runs); r++) {
+            if (strcmp(runs[r].benchmark, benchmark) != 0)
+                continue;
+            cJSON *run = run_json(runs[r].run, error);
+            if (run == NULL)
+                return false;
+            rates[r][i] = number_of(run, "requests") / number_of(run, "wall_s"); /* its own clock */
+            cJSON_Delete(run);
+        }
+    for (size_t r = 0; r < ENTRIES(runs); r++)
+        if (strcmp(runs[r].benchmark, benchmark) == 0)
+            cJSON_AddNumberToObject(runs[r].policy == NULL
+                                        ? result
+                                        : object_of(object_of(result, benchmark), runs[r].policy),
+                                    runs[r].key, gsl_stats_median(rates[r], 1, REPEATS));
+    return true;
+}
+
+static bool bench_mm1(const char *benchmark, cJSON *result, struct error *error)
+{
+    double rates[REPEATS], in_system = 0;
+    for (int i = 0; i < REPEATS; i++)
+        if (!mm1_rate(&rates[i], &in_system, error))
+            return false;
+    cJSON_AddNumberToObject(result, benchmark, gsl_stats_median(rates, 1, REPEATS));
+    cJSON_AddNumberToObject(result, "mm1_time_in_system_s_mean", in_system);
+    return bench_runs(benchmark, result, error);
+}
+
+/* A chain of the paper's functions, of 256 configurations each. */
+static void chain_write(unsigned stages, char *text, size_t size)
+{
+    static const char *const names[] = {"super-resolution", "segmentation", "classification"};
+    size_t used = (size_t)snprintf(text, size, "[{\"name\":\"chain\",\"stages\":[");
+    for (unsigned i = 0; i < stages; i++) {
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s{\"name\":\"s%u\",\"function\":\"%s\"",
+                             i > 1   ? "]},"
+                             : i > 0 ? "},"
+                                     : "",
+                             i, names[i % ENTRIES(names)]);
+        if (i > 0)
+            used += (size_t)snprintf(text + used, size - used, ",\"after\":[\"s%u\"", i - 1);
+    }
+    (void)snprintf(text + used, size - used, "]}]}]");
+}
+
+/* By method and length of the chain, in runs in which decisions take their real time. */
+static bool bench_decisions(const char *benchmark, cJSON *result, struct error *error)
+{
+    static const char *const methods[][2] = {{"frontier", FRONTIER},
+                                             {"astar-groups", POLICY("esg", "")}};
+    static const char *const lengths[SIZES] = {"3x256", "5x256", "10x256"};
+    char chain[1024], command[1900];
+    for (size_t m = 0; m < ENTRIES(methods); m++)
+        for (size_t s = 0; s < SIZES; s++) {
+            chain_write((unsigned)strtoul(lengths[s], NULL, 10), chain, sizeof chain);
+            (void)snprintf(command, sizeof command,
+                           "strict-light.json --set 'policy=%s --set 'applications=%s' --set "
+                           "platform.decision_cost.model=measured --set platform.initial=warm",
+                           methods[m][1], chain);
+            cJSON *run = run_json(command, error);
+            if (run == NULL)
+                return false;
+            cJSON_AddNumberToObject(object_of(object_of(result, benchmark), methods[m][0]),
+                                    lengths[s], number_of(run, "decision_us_mean"));
+            cJSON_Delete(run);
+        }
+    return true;
+}
+
+static const char sweep_text[] =
+    "{\"base\":{\"cluster\":{\"invokers\":[{\"vcpus\":1,\"memory_mb\":1048576}]},\"functions\":[{"
+    "\"name\":\"f\",\"service\":{\"distribution\":\"exponential\",\"mean_ms\":10}}],"
+    "\"applications\":[{"
+    "\"name\":\"app\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}],\"arrivals\":{\"process\":"
+    "\"poisson\",\"rate_per_s\":90},\"slo\":{\"ms\":100},\"policy\":{\"name\":\"fifo\"},"
+    "\"requests\":10000,"
+    "\"record\":\"summary\"},\"seeds\":1000}";
+
+static bool bench_sweep(const char *benchmark, cJSON *result, struct error *error)
+{
+    double seconds[2][REPEATS], efficiency[REPEATS];
+    char path[300], out[300], command[700];
+    char *folder = temporary_folder_create("esgsim-bench", error);
+    if (folder == NULL)
+        return false;
+    (void)snprintf(path, sizeof path, "%s/sweep.json", folder);
+    (void)snprintf(out, sizeof out, "%s/out.h5", folder);
+    FILE *file = fopen(path, "w");
+    bool good = file != NULL && fputs(sweep_text, file) >= 0;
+    good = (file == NULL || fclose(file) == 0) && good;
+    for (int i = 0; good && i < 2 * REPEATS; i++) {
+        cJSON *json = NULL;
+        (void)snprintf(command, sizeof command, "sweep %s --out %s --jobs %d --quiet", path, out,
+                       1 + i % 2);
+        const double start = seconds_now();
+        good = child_run(command, &json, error);
+        seconds[i % 2][i / 2] = seconds_now() - start;
+        cJSON_Delete(json);
+        (void)unlink(out);
+    }
+    temporary_folder_remove(folder);
+    if (!good)
+        return error_run(error, "bench: the sweep of 1,000 runs failed in %s", path);
+    for (int i = 0; i < REPEATS; i++)
+        efficiency[i] = seconds[0][i] / (2 * seconds[1][i]);
+    cJSON_AddNumberToObject(result, benchmark, gsl_stats_median(efficiency, 1, REPEATS));
+    cJSON_AddNumberToObject(object_of(result, "sweep_of_1000_s"), "1_job",
+                            gsl_stats_median(seconds[0], 1, REPEATS));
+    cJSON_AddNumberToObject(object_of(result, "sweep_of_1000_s"), "2_jobs",
+                            gsl_stats_median(seconds[1], 1, REPEATS));
+    return true;
+}
+
+static const struct benchmark {
+    const char *name; /* as --only takes it: the key it adds */
+    const char *summary;
+    bool (*run)(const char *name, cJSON *result, struct error *error);
+} benchmarks[] = {
+    {"mm1_jobs_per_s", "M/M/1 at load 0.9, 1 M jobs: in the event queue, and as a run", bench_mm1},
+    {"hold_events_per_s", "timers that set themselves again after an exponential second",
+     bench_hold},
+    {"faas_invocations_per_s", "100 hosts of 4 cores, 30 functions, 1 M requests at 100/s",
+     bench_runs},
+    {"requests_per_s", "relaxed-heavy by policy and number of invokers", bench_runs},
+    {"decision_us", "one decision of a run under ESG, by method and length of chain; means",
+     bench_decisions},
+    {"sweep_efficiency_2_jobs", "a sweep of 1,000 short runs by one worker and by two",
      bench_sweep},
 };
 
-enum { BENCHMARK_COUNT = sizeof benchmarks / sizeof *benchmarks };
+struct options {
+    const char *only;
+    bool json;
+};
 
-static const struct benchmark *benchmark_find(const char *name, struct error *error)
-{
-    const char *names[BENCHMARK_COUNT];
-    for (int i = 0; i < BENCHMARK_COUNT; i++) {
-        if (strcmp(benchmarks[i].name, name) == 0)
-            return &benchmarks[i];
-        names[i] = benchmarks[i].name;
-    }
-    char known[256] = "";
-    for (int i = 0; i < BENCHMARK_COUNT; i++) {
-        size_t used = strlen(known);
-        (void)snprintf(known + used, sizeof known - used, " %s", names[i]);
-    }
-    const char *nearest = error_nearest_name(name, names, BENCHMARK_COUNT);
-    error_input(error, "bench: --only: no benchmark is named '%s'%s%s%s; there are:%s", name,
-                nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
-                nearest != NULL ? "'" : "", known);
-    return NULL;
-}
-
-/* One line a number: its path of keys, then the value. */
+/* One line per number: its path of keys, then the value. */
 static void print_figures(const char *path, const cJSON *item)
 {
-    if (cJSON_IsNumber(item)) {
-        if (item->valuedouble >= 1e5)
-            printf("%-40s %12.2f M\n", path, item->valuedouble / 1e6);
-        else
-            printf("%-40s %12.4g\n", path, item->valuedouble);
-        return;
-    }
+    char longer[128];
+    if (cJSON_IsNumber(item))
+        printf("%-40s %14.6g\n", path, item->valuedouble);
     for (const cJSON *child = item->child; child != NULL; child = child->next) {
-        char longer[128];
         (void)snprintf(longer, sizeof longer, "%s%s%s", path, *path != '\0' ? "." : "",
                        child->string);
         print_figures(longer, child);
     }
 }
 
-static bool benchmarks_run(const struct benchmark *only, bool quiet, cJSON *result,
-                           struct error *error)
-{
-    for (int i = 0; i < BENCHMARK_COUNT; i++) {
-        const struct benchmark *benchmark = &benchmarks[i];
-        if (only != NULL && only != benchmark)
-            continue;
-        if (!quiet)
-            (void)fprintf(stderr, "%s (%s): %s\n", benchmark->name, benchmark->unit,
-                          benchmark->summary);
-        if (!benchmark->run(result, error))
-            return false;
-    }
-    return true;
-}
-
-struct options {
-    const struct benchmark *only;
-    bool json;
-};
-
-static bool take_only(void *options, const char *name, char *value, struct error *error)
-{
-    (void)name;
-    ((struct options *)options)->only = benchmark_find(value, error);
-    return ((struct options *)options)->only != NULL;
-}
-
 static const struct cli_option bench_table[] = {
     {.name = "--only",
      .value = "NAME",
      .help = "one benchmark: mm1_jobs_per_s, hold_events_per_s, faas_invocations_per_s, "
-             "requests_per_s, in_flight_requests_per_s, decision_us or sweep_efficiency_2_jobs",
-     .kind = OPTION_TAKE,
-     .take = take_only},
+             "requests_per_s, decision_us or sweep_efficiency_2_jobs",
+     .kind = OPTION_TEXT,
+     .place = offsetof(struct options, only)},
     {.name = "--json",
      .help = "one JSON object",
      .kind = OPTION_FLAG,
@@ -334,7 +367,18 @@ static bool bench_run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_bench, &argc, argv, &options, error))
         return false;
     cJSON *result = cJSON_CreateObject();
-    bool done = benchmarks_run(options.only, quiet, result, error);
+    bool done = true, found = false;
+    for (size_t i = 0; done && i < ENTRIES(benchmarks); i++) {
+        if (options.only != NULL && strcmp(options.only, benchmarks[i].name) != 0)
+            continue;
+        found = true;
+        if (!quiet)
+            (void)fprintf(stderr, "%s: %s\n", benchmarks[i].name, benchmarks[i].summary);
+        done = benchmarks[i].run(benchmarks[i].name, result, error);
+    }
+    if (!found)
+        done = error_input(error, "bench: --only: there is no \"%s\"; see esgsim bench --help",
+                           options.only);
     if (done && options.json)
         return cli_print_json(result, error);
     if (done)
@@ -346,14 +390,11 @@ static bool bench_run(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_bench = {
     .name = "bench",
     .summary = "measures the speed of the engine on this machine",
-    .help =
-        "Rates are medians of 5 runs on one thread, by the monotonic clock; decisions are means.\n"
-        "Cases that are compared take turns. A cost ratio is the median of 5 rounds, and counts "
-        "the\n"
-        "requests alone, without making the cluster and taking it down. All of them together\n"
-        "take some minutes. Names tell the units; compare on an idle machine.\n"
-        "\n"
-        "Example: esgsim bench --only mm1_jobs_per_s --json\n",
+    .help = "Rates are medians of 5 runs on one thread, by the monotonic clock. Cases that are\n"
+            "compared take turns. All of them together take some minutes. Names tell the units;\n"
+            "compare on an idle machine.\n"
+            "\n"
+            "Example: esgsim bench --only mm1_jobs_per_s --json\n",
     .run = bench_run,
     .options = bench_table,
 };
