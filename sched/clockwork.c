@@ -25,6 +25,7 @@
 #include <stdlib.h>
 
 #include "sched/common/batch_table.h"
+#include "sched/policy_bookkeeping.h"
 #include "sched/common/dispatcher.h"
 
 struct clockwork {

@@ -6,6 +6,7 @@
  * `drop` a request whose deadline has passed is given up instead of served late.
  */
 #include "sched/common/dispatcher.h"
+#include "sched/policy_bookkeeping.h"
 
 struct edf {
     struct dispatcher dispatcher; /* first, so that its functions take a struct edf as they are */

@@ -16,6 +16,7 @@
  *   batch (`max_batch` may ask for it). Parameter `placement` is without effect.
  */
 #include "sched/common/arrival_plan.h"
+#include "sched/policy_bookkeeping.h"
 
 struct openwhisk {
     struct dispatcher dispatcher; /* first, so that its functions take this state as it is */

@@ -11,6 +11,12 @@
  * scalers of long-lived instances (INFless, FaST-GShare, Dilu), dispatchers (FIFO, EDF, Clockwork).
  * A policy overrides only what it cares for: every function but `decide` may be NULL.
  *
+ * This page is for dispatchers and planners. Scalers also need sched/policy_instances.h. What a
+ * policy tells about its decisions, to be charged for or shown, is in sched/policy_bookkeeping.h.
+ *
+ * An action that returns false was not taken: nothing has changed. Either what it asks for is not
+ * free, and the policy goes on, or it broke a rule, and the run ends when the callback returns.
+ *
  * A minimal complete policy is tests/plugins/shortest_queue.c. Rules, each enforced:
  *   - Arguments name what exists. A query that breaks this answers 0, false or SIM_NONE.
  *   - Reserve nothing that is not free, dispatch no job that is not waiting.
@@ -33,7 +39,7 @@
 #include "sim/units.h"
 #include "workloads/workload.h"
 
-#define POLICY_ABI 3
+#define POLICY_ABI 4
 
 struct platform; /* the simulator's side; opaque */
 
@@ -140,109 +146,22 @@ uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_
  * which-th invoker of that walk, which < invoker count. */
 uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which);
 
-/* GPUs of an invoker, and what is free on one of them (which < count), in hundredths of a unit: an
- * instance may hold a share for a part of the time only. */
-uint32_t platform_gpu_count(const struct platform *platform, uint32_t invoker);
-uint32_t platform_gpu_free(const struct platform *platform, uint32_t invoker, uint32_t which);
-
 /* ---- Actions ------------------------------------------------------------------------------- */
 
 /* Launch the oldest `jobs` of `queue` as one batch with `configuration` (jobs <= its batch; time
  * and price are the configuration's) on `invoker`. Resources are held from now until the batch
- * finishes; it sets out when the decision time charged so far has passed. False breaks a rule: the
- * run ends. */
+ * finishes; it sets out when the decision time charged so far has passed. A breach where it does
+ * not fit. */
 bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                        uint32_t configuration, uint32_t invoker);
 
-/* Start a container of `function` on `invoker` without a batch; false where memory does not allow
- * (not a breach). Evicts nothing. */
+/* Start a container of `function` on `invoker` without a batch; false where memory does not allow.
+ * Evicts nothing. */
 bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
-/* Evict one idle container (the least recently used); false where there is none. */
-bool platform_evict(struct platform *platform, uint32_t function, uint32_t invoker);
 /* Give up the request of the job at `position`: an SLO miss. Its waiting jobs leave wherever they
  * wait (on_withdrawn). */
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position);
 /* on_timer(id) at `time` >= now; SIM_FOREVER: never. A policy that does nothing but set timers,
  * with work waiting and nothing running, is stopped after a million of them. */
 void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id);
-/* Report work done by the decision in progress, in the policy's unit (node expansions, candidates
- * scanned …): turned into decision time by the platform's decision_cost. */
-void platform_charge(struct platform *platform, uint64_t units);
-/* A note for the decision log: what was chosen among how many, at which expected cost and time to
- * the end of the plan. Refers to the dispatch that follows. */
-void platform_explain(struct platform *platform, uint32_t alternatives, double plan_cost_usd,
-                      sim_time_t plan_time);
-/* For policies that plan ahead (Orion, Aquatope): the dispatch that follows had been planned,
- * before it was known how many jobs would wait, with `configuration` of its function. It is a miss
- * where it runs fewer jobs than that configuration's batch, or with another configuration: figure
- * preplanned_miss_rate, the ESG paper's "pre-planned configuration miss rate". A policy that
- * settles configurations as it dispatches does not call it, and has no such figure. */
-void platform_planned(struct platform *platform, uint32_t configuration);
-
-/* ---- Instances ---------------------------------------------------------------------------------
- *
- * A long-lived instance of a function, for scalers (INFless, FaST-GShare, Dilu). It holds the
- * vCPUs, the share of one GPU and the memory of its configuration from platform_create to
- * platform_kill, whether it works or not, runs one batch at a time, and has a buffer of its own:
- * jobs are routed to it, wait there, and are launched as batches, which may mix queues of its
- * function. Executing is billed as any batch's; the rest of its life is billed apart
- * (cost_instance_usd).
- *
- * `quota`, 1..100, is the per cent of time for which it may use its share of the GPU (FaST-GShare's
- * temporal dimension; 100: always, the only one that MIG and exclusive GPUs allow). It runs at
- * quota/100 of its share's speed, a fluid model, and holds quota/100 of the share: the sum of
- * share × quota on a GPU stays within its units.
- *
- * Made, killed, routed to, launched and re-shared only within `decide`.
- */
-
-enum instance_state { INSTANCE_STARTING, INSTANCE_IDLE, INSTANCE_BUSY };
-
-struct instance_view {
-    enum instance_state state;
-    uint32_t function, configuration, quota;
-    uint32_t invoker;
-    uint32_t gpu;      /* which of the invoker's; SIM_NONE where it uses none */
-    uint32_t buffered; /* jobs routed to it and not launched */
-    uint32_t running;  /* jobs of the batch that it runs */
-    sim_time_t created;
-    sim_time_t ready; /* when it has started, or will have */
-};
-
-/* Could platform_create succeed now. `gpu`: which of the invoker's, SIM_NONE: any. */
-bool platform_instance_fits(const struct platform *platform, uint32_t function,
-                            uint32_t configuration, uint32_t quota, uint32_t invoker, uint32_t gpu);
-
-/* A new instance, on an idle container of the function where one is there (then it is ready at
- * once), else after a cold start. SIM_NONE where it does not fit (not a breach). Ids of killed
- * instances are given again. */
-uint32_t platform_create(struct platform *platform, uint32_t function, uint32_t configuration,
-                         uint32_t quota, uint32_t invoker, uint32_t gpu);
-
-/* Gives up what the instance holds; its container stays as an idle one, for as long as keep_alive
- * says. A breach where it is busy or jobs are buffered; one still starting is simply abandoned. */
-bool platform_kill(struct platform *platform, uint32_t instance);
-
-/* Another configuration and quota for a living instance (vertical scaling): the batch that runs
- * keeps its remaining work, at the new rate. False where the invoker has not what it takes (not a
- * breach; nothing changes). A breach where the batch that runs has more jobs than the new
- * configuration allows, or where the GPU is not shared by MPS. */
-bool platform_set_share(struct platform *platform, uint32_t instance, uint32_t configuration,
-                        uint32_t quota);
-
-/* Moves the oldest job of `queue`, whose function must be the instance's, to the end of the
- * instance's buffer. */
-bool platform_route(struct platform *platform, uint32_t queue, uint32_t instance);
-/* Puts all buffered jobs back into their queues, in order of their age. O(buffered × queue). */
-bool platform_return(struct platform *platform, uint32_t instance);
-
-/* The instance, idle, runs the `jobs` oldest of its buffer as one batch (1..its batch). */
-bool platform_launch(struct platform *platform, uint32_t instance, uint32_t jobs);
-
-struct instance_view platform_instance(const struct platform *platform, uint32_t instance);
-/* The job at `position` of the buffer (0: routed first); position < buffered. A dropped request's
- * jobs leave the buffer by themselves (on_withdrawn). */
-struct job_view platform_buffered_job(const struct platform *platform, uint32_t instance,
-                                      uint32_t position);
-
 #endif

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "sim/state.h"
+#include "sched/policy_instances.h"
 
 /* ---- Pool ------------------------------------------------------------------------------------ */
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "sim/state.h"
+#include "sched/policy_instances.h"
 
 static bool instances_grow(struct platform *platform)
 {

@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include "sim/state.h"
+#include "sched/policy_bookkeeping.h"
+#include "sched/policy_instances.h"
 
 /* Units of work that a run may report: as many as a double holds exactly. */
 #define CHARGE_MOST (UINT64_C(1) << 53)
@@ -367,19 +369,6 @@ bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t inv
            containers_prewarm(platform, function, invoker);
 }
 
-bool platform_evict(struct platform *platform, uint32_t function, uint32_t invoker)
-{
-    struct cluster *cluster = &platform->cluster;
-    if (!is_function(platform, "evict", function) || !is_invoker(platform, "evict", invoker))
-        return false;
-    uint32_t oldest = cluster_idle_tail(cluster, invoker, function);
-    if (oldest == SIM_NONE)
-        return false;
-    metrics_settle(&platform->metrics, &cluster->use, platform->now);
-    cluster_evict(cluster, oldest);
-    return true;
-}
-
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position)
 {
     if (!action_allowed(platform, "drop", queue, 0))
@@ -460,38 +449,39 @@ static bool is_shape(const struct platform *platform, const char *caller, uint32
     return false;
 }
 
-static bool instance_place(const struct platform *platform, uint32_t function,
-                           uint32_t configuration, uint32_t quota, uint32_t invoker, uint32_t gpu,
+static bool instance_place(const struct platform *platform, const struct instance_request *request,
                            struct placement *placement)
 {
-    const struct invoker_state *state = &platform->cluster.invokers[invoker];
-    const struct configuration *spec = find_configuration(platform, function, configuration);
-    return cluster_place_instance(&platform->cluster, function, spec,
-                                  spec->vgpu > 0 ? quota : UNIT_PARTS, invoker,
-                                  gpu != SIM_NONE ? state->first_gpu + gpu : SIM_NONE, placement);
+    const struct invoker_state *state = &platform->cluster.invokers[request->invoker];
+    const struct configuration *spec =
+        find_configuration(platform, request->function, request->configuration);
+    return cluster_place_instance(
+        &platform->cluster, request->function, spec, spec->vgpu > 0 ? request->quota : UNIT_PARTS,
+        request->invoker, request->gpu != SIM_NONE ? state->first_gpu + request->gpu : SIM_NONE,
+        placement);
 }
 
-bool platform_instance_fits(const struct platform *platform, uint32_t function,
-                            uint32_t configuration, uint32_t quota, uint32_t invoker, uint32_t gpu)
+bool platform_instance_fits(const struct platform *platform, const struct instance_request *request)
 {
     struct placement placement;
-    return is_shape(platform, "instance_fits", function, configuration, quota) &&
-           is_invoker(platform, "instance_fits", invoker) &&
-           is_gpu(platform, "instance_fits", invoker, gpu) &&
-           instance_place(platform, function, configuration, quota, invoker, gpu, &placement);
+    return is_shape(platform, "instance_fits", request->function, request->configuration,
+                    request->quota) &&
+           is_invoker(platform, "instance_fits", request->invoker) &&
+           is_gpu(platform, "instance_fits", request->invoker, request->gpu) &&
+           instance_place(platform, request, &placement);
 }
 
-uint32_t platform_create(struct platform *platform, uint32_t function, uint32_t configuration,
-                         uint32_t quota, uint32_t invoker, uint32_t gpu)
+uint32_t platform_create(struct platform *platform, const struct instance_request *request)
 {
     struct placement placement;
-    if (!action_allowed(platform, "create", 0, invoker) ||
-        !is_shape(platform, "create", function, configuration, quota) ||
-        !is_gpu(platform, "create", invoker, gpu) ||
-        !instance_place(platform, function, configuration, quota, invoker, gpu, &placement))
+    if (!action_allowed(platform, "create", 0, request->invoker) ||
+        !is_shape(platform, "create", request->function, request->configuration, request->quota) ||
+        !is_gpu(platform, "create", request->invoker, request->gpu) ||
+        !instance_place(platform, request, &placement))
         return SIM_NONE;
     platform->controller.acts++;
-    return instances_create(platform, function, configuration, placement.quota, &placement);
+    return instances_create(platform, request->function, request->configuration, placement.quota,
+                            &placement);
 }
 
 bool platform_kill(struct platform *platform, uint32_t instance)

@@ -20,7 +20,7 @@
 #include <gsl/gsl_randist.h>
 
 #include "sched/keep_alive.h"
-#include "sched/policy.h"
+#include "sched/policy_instances.h"
 #include "sim/backend.h"
 #include "sim/calendar.h"
 #include "sim/cluster.h"

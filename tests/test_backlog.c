@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "sched/common/backlog.h"
+#include "sched/policy_instances.h"
 #include "sched/common/turns.h"
 #include "tests/worlds.h"
 
@@ -158,7 +159,8 @@ static bool act_create(struct census *census, struct platform *platform)
     const uint32_t invoker = platform_best_fit(platform, function, smallest, false);
     if (invoker == SIM_NONE)
         return false;
-    const uint32_t id = platform_create(platform, function, smallest, 100, invoker, SIM_NONE);
+    const uint32_t id = platform_create(
+        platform, &(struct instance_request){function, smallest, 100, invoker, SIM_NONE});
     if (id == SIM_NONE)
         return false;
     census->buffered[census->instance_count] = 0;

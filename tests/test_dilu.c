@@ -10,6 +10,7 @@
 #include <gsl/gsl_rng.h>
 
 #include "sched/dilu/dilu.h"
+#include "sched/policy_instances.h"
 #include "sched/dilu/scaler.h"
 #include "sched/dilu/share.h"
 #include "sched/registry.h"

@@ -9,6 +9,7 @@
 #include <cjson/cJSON.h>
 
 #include "results/explain.h"
+#include "sched/policy_bookkeeping.h"
 #include "results/store.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"

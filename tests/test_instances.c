@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/worlds.h"
+#include "sched/policy_instances.h"
 
 enum { INSTANCES_MAX = 64 };
 
@@ -110,8 +111,9 @@ static uint32_t configuration_of(const struct platform *platform, uint16_t batch
 static void make(struct script *script, struct platform *platform, uint16_t batch, uint16_t vgpu,
                  uint32_t quota)
 {
-    script->made[script->made_count] =
-        platform_create(platform, 0, configuration_of(platform, batch, vgpu), quota, 0, SIM_NONE);
+    script->made[script->made_count] = platform_create(
+        platform,
+        &(struct instance_request){0, configuration_of(platform, batch, vgpu), quota, 0, SIM_NONE});
     assert_int_not_equal(script->made[script->made_count], SIM_NONE);
     script->made_count++;
 }
@@ -234,14 +236,19 @@ static void fill_step(struct script *script, struct platform *platform)
         assert_int_equal(platform_gpu_count(platform, 0), 1);
         for (uint32_t i = 0; i < 4; i++) {
             assert_int_equal(platform_gpu_free(platform, 0, 0), 400 - 100 * i);
-            assert_true(platform_instance_fits(platform, 0, whole, 25, 0, 0));
+            assert_true(
+                platform_instance_fits(platform, &(struct instance_request){0, whole, 25, 0, 0}));
             make(script, platform, 1, 4, 25);
         }
-        assert_false(platform_instance_fits(platform, 0, whole, 1, 0, SIM_NONE));
-        assert_int_equal(platform_create(platform, 0, whole, 25, 0, SIM_NONE), SIM_NONE);
+        assert_false(
+            platform_instance_fits(platform, &(struct instance_request){0, whole, 1, 0, SIM_NONE}));
+        assert_int_equal(
+            platform_create(platform, &(struct instance_request){0, whole, 25, 0, SIM_NONE}),
+            SIM_NONE);
         assert_true(platform_kill(platform, script->made[3]));
         assert_int_equal(platform_gpu_free(platform, 0, 0), 100);
-        assert_true(platform_instance_fits(platform, 0, whole, 25, 0, 0));
+        assert_true(
+            platform_instance_fits(platform, &(struct instance_request){0, whole, 25, 0, 0}));
     }
     feed(script, platform, 1);
 }
@@ -616,13 +623,13 @@ static void empty_route(struct script *script, struct platform *platform)
 static void no_quota(struct script *script, struct platform *platform)
 {
     (void)script;
-    platform_create(platform, 0, 0, 0, 0, SIM_NONE);
+    platform_create(platform, &(struct instance_request){0, 0, 0, 0, SIM_NONE});
 }
 
 static void no_invoker(struct script *script, struct platform *platform)
 {
     (void)script;
-    platform_create(platform, 0, 0, 100, 2, SIM_NONE);
+    platform_create(platform, &(struct instance_request){0, 0, 100, 2, SIM_NONE});
 }
 
 static void spin(struct script *script, struct platform *platform)
@@ -674,8 +681,10 @@ static void mig_step(struct script *script, struct platform *platform)
 {
     if (script->made_count == 0) {
         const uint32_t half = configuration_of(platform, 1, 2);
-        assert_false(platform_instance_fits(platform, 0, half, 50, 0, SIM_NONE));
-        assert_true(platform_instance_fits(platform, 0, half, 100, 0, SIM_NONE));
+        assert_false(
+            platform_instance_fits(platform, &(struct instance_request){0, half, 50, 0, SIM_NONE}));
+        assert_true(platform_instance_fits(platform,
+                                           &(struct instance_request){0, half, 100, 0, SIM_NONE}));
         make(script, platform, 1, 2, 100);
     }
     feed(script, platform, 1);
@@ -709,8 +718,10 @@ static void random_create(struct script *script, struct platform *platform)
     const uint32_t quota = 10 + roll(script, 91);
     if (script->made_count == INSTANCES_MAX)
         return;
-    const bool fits = platform_instance_fits(platform, function, configuration, quota, invoker, 0);
-    const uint32_t id = platform_create(platform, function, configuration, quota, invoker, 0);
+    const bool fits = platform_instance_fits(
+        platform, &(struct instance_request){function, configuration, quota, invoker, 0});
+    const uint32_t id = platform_create(
+        platform, &(struct instance_request){function, configuration, quota, invoker, 0});
     assert_true(fits == (id != SIM_NONE));
     if (fits)
         script->made[script->made_count++] = id;

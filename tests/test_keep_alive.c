@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "sched/keep_alive.h"
+#include "sched/policy_instances.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"
 
@@ -544,7 +545,8 @@ static bool wasteful_decide(void *state, struct platform *platform)
     if (platform_queue_length(platform, 0) == 0)
         return false;
     if (!*wasted) {
-        const uint32_t instance = platform_create(platform, 0, 0, 100, 0, SIM_NONE);
+        const uint32_t instance =
+            platform_create(platform, &(struct instance_request){0, 0, 100, 0, SIM_NONE});
         assert_int_not_equal(instance, SIM_NONE);
         assert_true(platform_kill(platform, instance));
         *wasted = true;

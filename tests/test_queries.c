@@ -2,6 +2,8 @@
  * the query, the policy, the callback, the simulated time and the seed, and answers nothing that
  * could be taken for a number. */
 #include "tests/fixture_simulation.h"
+#include "sched/policy_bookkeeping.h"
+#include "sched/policy_instances.h"
 #include "tests/worlds.h"
 
 /* Numbers that no query takes; the diamond has 6 queues, 2 functions, 2 invokers of one GPU. */
@@ -57,21 +59,25 @@ static uint32_t buffered_at(const struct platform *p, uint32_t instance, uint32_
     WRONG(gpu_count, 0, platform_gpu_count(p, MANY))                                               \
     WRONG(gpu_free, 0, platform_gpu_free(p, MANY, 0))                                              \
     WRONG(gpu_free, 0, platform_gpu_free(p, 0, 1))                                                 \
-    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, MANY, 0, 100, 0, 0)))              \
-    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, 0, MANY, 100, 0, 0)))              \
-    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, 0, 0, 0, 0, 0)))                   \
-    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, 0, 0, 101, 0, 0)))                 \
-    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, 0, 0, 100, MANY, 0)))              \
-    WRONG(instance_fits, 0, as_number(platform_instance_fits(p, 0, 0, 100, 0, 1)))                 \
-    WRONG(create, SIM_NONE, platform_create(p, 0, 0, 100, 0, 1))                                   \
-    WRONG(create, SIM_NONE, platform_create(p, 0, 0, 100, MANY, 0))                                \
+    WRONG(instance_fits, 0,                                                                        \
+          as_number(platform_instance_fits(p, &(struct instance_request){MANY, 0, 100, 0, 0})))    \
+    WRONG(instance_fits, 0,                                                                        \
+          as_number(platform_instance_fits(p, &(struct instance_request){0, MANY, 100, 0, 0})))    \
+    WRONG(instance_fits, 0,                                                                        \
+          as_number(platform_instance_fits(p, &(struct instance_request){0, 0, 0, 0, 0})))         \
+    WRONG(instance_fits, 0,                                                                        \
+          as_number(platform_instance_fits(p, &(struct instance_request){0, 0, 101, 0, 0})))       \
+    WRONG(instance_fits, 0,                                                                        \
+          as_number(platform_instance_fits(p, &(struct instance_request){0, 0, 100, MANY, 0})))    \
+    WRONG(instance_fits, 0,                                                                        \
+          as_number(platform_instance_fits(p, &(struct instance_request){0, 0, 100, 0, 1})))       \
+    WRONG(create, SIM_NONE, platform_create(p, &(struct instance_request){0, 0, 100, 0, 1}))       \
+    WRONG(create, SIM_NONE, platform_create(p, &(struct instance_request){0, 0, 100, MANY, 0}))    \
     WRONG(instance, SIM_NONE, platform_instance(p, 0).invoker)                                     \
     WRONG(instance, SIM_NONE, platform_instance(p, SIM_NONE).gpu)                                  \
     WRONG(buffered_job, 0, buffered_at(p, 0, 0))                                                   \
     WRONG(prewarm, 0, as_number(platform_prewarm(p, MANY, 0)))                                     \
     WRONG(prewarm, 0, as_number(platform_prewarm(p, 0, MANY)))                                     \
-    WRONG(evict, 0, as_number(platform_evict(p, MANY, 0)))                                         \
-    WRONG(evict, 0, as_number(platform_evict(p, 0, MANY)))                                         \
     WRONG(explain, 0, (platform_explain(p, 1, NAN, 0), 0))                                         \
     WRONG(explain, 0, (platform_explain(p, 1, 0, -1), 0))
 
@@ -270,8 +276,8 @@ static void what_acts_outside_decide_is_stopped_after_decisions_too(void **state
 /* An instance of the function of queue 0, idle where one of its containers is. */
 static uint32_t made(struct platform *p)
 {
-    const uint32_t instance =
-        platform_create(p, platform_queue_function(p, 0), 0, 100, 0, SIM_NONE);
+    const uint32_t instance = platform_create(
+        p, &(struct instance_request){platform_queue_function(p, 0), 0, 100, 0, SIM_NONE});
     assert_int_not_equal(instance, SIM_NONE);
     return instance;
 }

@@ -10,6 +10,7 @@
 
 #include "sched/common/queue_order.h"
 #include "sched/policy.h"
+#include "sched/policy_instances.h"
 
 struct backlog {
     uint32_t *queues; /* in the order in which they were added; owned */

@@ -1,4 +1,5 @@
 #include "sched/common/dispatcher.h"
+#include "sched/policy_bookkeeping.h"
 
 #include <math.h>
 #include <stdlib.h>

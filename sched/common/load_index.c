@@ -1,4 +1,5 @@
 #include "sched/common/load_index.h"
+#include "sched/policy_bookkeeping.h"
 
 #include <stdlib.h>
 

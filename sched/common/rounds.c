@@ -1,4 +1,5 @@
 #include "sched/common/rounds.h"
+#include "sched/policy_bookkeeping.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -38,6 +38,8 @@
  *   sample and instance looked at, each GPU when placing, each neighbour when shares are granted.
  */
 #include "sched/dilu/dilu.h"
+#include "sched/policy_bookkeeping.h"
+#include "sched/policy_instances.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 #include "sched/dilu/hosts.h"
+#include "sched/policy_bookkeeping.h"
+#include "sched/policy_instances.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -207,8 +209,12 @@ static enum dilu_admission ask_platform(void *context, size_t gpu)
     const struct dilu_host *host = &asking->hosts->hosts[gpu];
     platform_charge(asking->platform, 1);
     take_back(asking->hosts, asking->platform, (uint32_t)gpu);
-    if (!platform_instance_fits(asking->platform, asking->function, asking->configuration, 100,
-                                host->invoker, host->which))
+    if (!platform_instance_fits(asking->platform,
+                                &(struct instance_request){.function = asking->function,
+                                                           .configuration = asking->configuration,
+                                                           .quota = 100,
+                                                           .invoker = host->invoker,
+                                                           .gpu = host->which}))
         return DILU_REFUSED;
     return platform_warm(asking->platform, asking->function, host->invoker) > 0 ? DILU_WARM
                                                                                 : DILU_COLD;
@@ -229,7 +235,12 @@ static uint32_t create_without_gpu(struct platform *platform, uint32_t function,
     platform_charge(platform, 1);
     return invoker == SIM_NONE
                ? SIM_NONE
-               : platform_create(platform, function, configuration, 100, invoker, SIM_NONE);
+               : platform_create(platform,
+                                 &(struct instance_request){.function = function,
+                                                            .configuration = configuration,
+                                                            .quota = 100,
+                                                            .invoker = invoker,
+                                                            .gpu = SIM_NONE});
 }
 
 /* The GPU that is to have it; count where there is none. */
@@ -288,8 +299,12 @@ uint32_t dilu_hosts_create(struct dilu_hosts *hosts, struct platform *platform, 
         if (host == hosts->count ||
             !residents_grow(&hosts->hosts[host], hosts->gpus[host].instances))
             return SIM_NONE;
-        id = platform_create(platform, function, configuration, 100, hosts->hosts[host].invoker,
-                             hosts->hosts[host].which);
+        id = platform_create(platform,
+                             &(struct instance_request){.function = function,
+                                                        .configuration = configuration,
+                                                        .quota = 100,
+                                                        .invoker = hosts->hosts[host].invoker,
+                                                        .gpu = hosts->hosts[host].which});
     }
     if (id == SIM_NONE)
         return SIM_NONE;

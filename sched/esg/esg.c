@@ -14,6 +14,7 @@
  * `placement` "spread" (ours): the least loaded invoker of a rank, not the best fit.
  */
 #include "sched/policy.h"
+#include "sched/policy_bookkeeping.h"
 
 #include <stdlib.h>
 #include <string.h>

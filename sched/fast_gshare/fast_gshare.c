@@ -41,6 +41,8 @@
  *   free rectangle and GPU when placing.
  */
 #include "sched/fast_gshare/fast_gshare.h"
+#include "sched/policy_bookkeeping.h"
+#include "sched/policy_instances.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 #include "sched/fast_gshare/pods.h"
+#include "sched/policy_bookkeeping.h"
+#include "sched/policy_instances.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -212,8 +214,12 @@ static void choice_consider(struct pods *pods, struct platform *platform, uint32
     if (!choice_better(best, &fit, warm, gpu))
         return;
     take_back(pods, platform, gpu);
-    if (platform_instance_fits(platform, function, point->configuration, point->quota,
-                               plane->invoker, plane->which)) {
+    if (platform_instance_fits(platform,
+                               &(struct instance_request){.function = function,
+                                                          .configuration = point->configuration,
+                                                          .quota = point->quota,
+                                                          .invoker = plane->invoker,
+                                                          .gpu = plane->which})) {
         best->gpu = gpu;
         best->fit = fit;
         best->warm = warm;
@@ -324,7 +330,11 @@ static uint32_t create_without_gpu(struct pods *pods, struct platform *platform,
     if (invoker == SIM_NONE ||
         (pods->claims[invoker] != SIM_NONE && pods->claims[invoker] != deployment))
         return SIM_NONE;
-    return platform_create(platform, owner->function, configuration, 100, invoker, SIM_NONE);
+    return platform_create(platform, &(struct instance_request){.function = owner->function,
+                                                                .configuration = configuration,
+                                                                .quota = 100,
+                                                                .invoker = invoker,
+                                                                .gpu = SIM_NONE});
 }
 
 uint32_t pods_create(struct pods *pods, struct platform *platform, uint32_t deployment,
@@ -344,8 +354,12 @@ uint32_t pods_create(struct pods *pods, struct platform *platform, uint32_t depl
         if (choice.gpu == SIM_NONE)
             return SIM_NONE;
         const struct plane *plane = &pods->planes[choice.gpu];
-        id = platform_create(platform, owner->function, shape->configuration, shape->quota,
-                             plane->invoker, plane->which);
+        id = platform_create(platform,
+                             &(struct instance_request){.function = owner->function,
+                                                        .configuration = shape->configuration,
+                                                        .quota = shape->quota,
+                                                        .invoker = plane->invoker,
+                                                        .gpu = plane->which});
     }
     if (id == SIM_NONE)
         return SIM_NONE;

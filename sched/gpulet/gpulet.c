@@ -41,6 +41,7 @@
  * - Planning is charged as decision time (places and batches looked at).
  */
 #include "sched/policy.h"
+#include "sched/policy_bookkeeping.h"
 
 #include <math.h>
 #include <stdlib.h>

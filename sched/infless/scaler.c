@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "sched/infless/pool.h"
+#include "sched/policy_bookkeeping.h"
+#include "sched/policy_instances.h"
 
 /* Of the rate: a smaller excess makes no instances [code]. */
 static const double LEAST_EXCESS = 0.03;
@@ -21,8 +23,13 @@ static void fullest_gpu(const struct infless *self, uint32_t function,
         return;
     for (uint32_t g = 0; g < platform_gpu_count(platform, slot->invoker); g++) {
         const uint32_t here = platform_gpu_free(platform, slot->invoker, g);
-        if (here >= least || !platform_instance_fits(platform, function, candidate->configuration,
-                                                     100, slot->invoker, g))
+        if (here >= least ||
+            !platform_instance_fits(
+                platform, &(struct instance_request){.function = function,
+                                                     .configuration = candidate->configuration,
+                                                     .quota = 100,
+                                                     .invoker = slot->invoker,
+                                                     .gpu = g}))
             continue;
         least = here;
         slot->gpu = g;
@@ -93,8 +100,12 @@ static bool room_for(struct infless *self, struct infless_pool *pool, uint32_t i
 static bool instance_make(struct infless *self, struct platform *platform,
                           struct infless_pool *pool, const struct infless_choice *choice)
 {
-    const uint32_t id = platform_create(platform, pool->function, choice->candidate->configuration,
-                                        100, choice->slot.invoker, choice->slot.gpu);
+    const uint32_t id = platform_create(
+        platform, &(struct instance_request){.function = pool->function,
+                                             .configuration = choice->candidate->configuration,
+                                             .quota = 100,
+                                             .invoker = choice->slot.invoker,
+                                             .gpu = choice->slot.gpu});
     if (id == SIM_NONE)
         return false;
     if (!room_for(self, pool, id)) {

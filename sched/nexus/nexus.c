@@ -40,6 +40,7 @@
  *   decision time (sums and merges compared), although Nexus plans beside the request path.
  */
 #include "sched/policy.h"
+#include "sched/policy_bookkeeping.h"
 
 #include <math.h>
 #include <stdlib.h>

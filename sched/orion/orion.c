@@ -41,6 +41,7 @@
  * cut-off is then 10 ms, the middle of 1, 10 and 100 [assumed].
  */
 #include "sched/policy.h"
+#include "sched/policy_bookkeeping.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sched/policy.h"
+#include "sched/policy_bookkeeping.h"
 
 enum fault {
     FAULT_NONE,
