@@ -6,7 +6,7 @@
 enum { STATES_LIMIT = 1024, MAPPINGS_LIMIT = 65536 };
 
 /* In the order of enum arrival_process. */
-static const char *const processes[] = {"uniform", "poisson", "mmpp", "trace", "closed", NULL};
+const char *const arrival_process_names[] = {"uniform", "poisson", "mmpp", "trace", "closed", NULL};
 static const char *const formats[] = {"esgsim",     "azure-llm",         "azure-2019",
                                       "azure-2021", "counts-per-second", "counts-per-minute",
                                       NULL};
@@ -142,7 +142,7 @@ bool arrivals_load(const struct document *document, const struct json_value *val
     int process = 0;
     arrivals->scale_rate = 1;
     if (!json_is_object(value, NULL, error) || !json_require(value, "process", &child, error) ||
-        !json_choice(value, "process", processes, &process, error) ||
+        !json_choice(value, "process", arrival_process_names, &process, error) ||
         !json_is_object(value, keys[process], error))
         return false;
     arrivals->process = (enum arrival_process)process;

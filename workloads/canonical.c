@@ -93,9 +93,9 @@ static void write_cluster(struct writer *writer, cJSON *root, const struct clust
 
 static void write_service(struct writer *writer, cJSON *item, const struct function *function)
 {
-    static const char *const names[] = {"", "constant", "exponential", "lognormal", "empirical"};
     cJSON *service = put_object(writer, item, "service");
-    put_text(writer, service, "distribution", names[function->service]);
+    put_text(writer, service, "distribution",
+             distribution_names[function->service - SERVICE_CONSTANT]);
     if (function->service == SERVICE_LOGNORMAL)
         put_number(writer, service, "cv", function->service_cv);
     if (function->service == SERVICE_EMPIRICAL)
@@ -204,10 +204,9 @@ static void write_trace(struct writer *writer, cJSON *object, const struct exper
 
 static void write_arrivals(struct writer *writer, cJSON *root, const struct experiment *experiment)
 {
-    static const char *const names[] = {"uniform", "poisson", "mmpp", "trace", "closed"};
     const struct arrival_spec *arrivals = &experiment->arrivals;
     cJSON *object = put_object(writer, root, "arrivals");
-    put_text(writer, object, "process", names[arrivals->process]);
+    put_text(writer, object, "process", arrival_process_names[arrivals->process]);
     switch (arrivals->process) {
     case ARRIVAL_UNIFORM:
         put_number(writer, object, "low_ms", arrivals->low_ms);
@@ -240,7 +239,7 @@ static void write_initial(struct writer *writer, cJSON *object, const struct exp
 {
     const struct platform_spec *platform = &experiment->platform;
     if (platform->initial != INITIAL_COUNTS) {
-        put_text(writer, object, "initial", platform->initial == INITIAL_COLD ? "cold" : "warm");
+        put_text(writer, object, "initial", initial_names[platform->initial]);
         return;
     }
     cJSON *counts = put_object(writer, object, "initial");
@@ -279,18 +278,16 @@ static void write_keep_alive(struct writer *writer, cJSON *object,
 
 static void write_platform(struct writer *writer, cJSON *root, const struct experiment *experiment)
 {
-    static const char *const reuse[] = {"mru", "lru", "newest"};
-    static const char *const cost[] = {"zero", "fixed", "modelled", "measured"};
     const struct platform_spec *platform = &experiment->platform;
     cJSON *object = put_object(writer, root, "platform");
     write_initial(writer, object, experiment);
-    put_text(writer, object, "reuse", reuse[platform->reuse]);
+    put_text(writer, object, "reuse", reuse_names[platform->reuse]);
     write_keep_alive(writer, object, platform);
-    put_text(writer, object, "prewarm", platform->prewarm == PREWARM_NONE ? "none" : "ewma");
+    put_text(writer, object, "prewarm", prewarm_names[platform->prewarm]);
     if (platform->prewarm == PREWARM_EWMA)
         put_number(writer, object, "ewma_alpha", platform->ewma_alpha);
     cJSON *decision = put_object(writer, object, "decision_cost");
-    put_text(writer, decision, "model", cost[platform->decision_cost]);
+    put_text(writer, decision, "model", decision_cost_names[platform->decision_cost]);
     if (platform->decision_cost == DECISION_FIXED)
         put_number(writer, decision, "ms", platform->decision_fixed_ms);
     if (platform->decision_cost == DECISION_MODELLED)

@@ -16,8 +16,8 @@ static const char *const function_keys[] = {
 static const char *const service_keys[] = {"distribution", "mean_ms", "cv",
                                            "samples_ms",   "note",    NULL};
 /* In the order of enum service_kind, which begins with the profile. */
-static const char *const distributions[] = {"constant", "exponential", "lognormal", "empirical",
-                                            NULL};
+const char *const distribution_names[] = {"constant", "exponential", "lognormal", "empirical",
+                                          NULL};
 static const char *const mean_keys[] = {"mean", "cv", "note", "evidence", NULL};
 static const char *const memory_keys[] = {"weights", "per_item", "note", "evidence", NULL};
 static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
@@ -55,7 +55,7 @@ static bool load_service(const struct json_value *service, struct function_entry
     int kind = 0;
     if (!json_is_object(service, service_keys, error) ||
         !json_require(service, "distribution", &child, error) ||
-        !json_choice(service, "distribution", distributions, &kind, error))
+        !json_choice(service, "distribution", distribution_names, &kind, error))
         return false;
     entry->has_service = true;
     entry->service = (enum service_kind)(kind + SERVICE_CONSTANT);

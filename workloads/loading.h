@@ -27,6 +27,13 @@ enum { NAME_LIMIT = 63 };
 /* Megabytes: at most 1 PiB. */
 #define LIMIT_MB 1e9
 
+/* Names of the values of enumerations, in their order, for the loaders and for the canonical form.
+ * distribution_names begins with SERVICE_CONSTANT. NULL-terminated. */
+extern const char *const arrival_process_names[],
+    *const distribution_names[], *const initial_names[], *const reuse_names[],
+                                                             *const prewarm_names[],
+                                                                 *const decision_cost_names[];
+
 /* `count` zeroed entries (at least one), or NULL with an error. */
 void *load_array(size_t count, size_t size, struct error *error);
 

@@ -10,10 +10,10 @@ static const char *const platform_keys[] = {
     "transfer", "decision_cost",  "interference",      "noise",      "note",
     "evidence", "queue_capacity", "sample_interval_s", "keep_alive", NULL};
 static const char *const keeper_keys[] = {"name", "params", "note", "evidence", NULL};
-static const char *const initial_names[] = {"cold", "warm", NULL};
-static const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
-static const char *const prewarm_names[] = {"none", "ewma", NULL};
-static const char *const cost_names[] = {"zero", "fixed", "modelled", "measured", NULL};
+const char *const initial_names[] = {"cold", "warm", NULL};
+const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
+const char *const prewarm_names[] = {"none", "ewma", NULL};
+const char *const decision_cost_names[] = {"zero", "fixed", "modelled", "measured", NULL};
 static const char *const cost_keys[] = {"model", "ms", "ns_per_unit", "note", "evidence", NULL};
 static const char *const transfer_keys[] = {"latency_ms", "bandwidth_gbps", "note", "evidence",
                                             NULL};
@@ -150,7 +150,7 @@ static bool load_decision_cost(const struct json_value *value, struct platform_s
     struct json_value child;
     int kind = DECISION_ZERO;
     if (!json_is_object(value, cost_keys, error) || !json_require(value, "model", &child, error) ||
-        !json_choice(value, "model", cost_names, &kind, error) ||
+        !json_choice(value, "model", decision_cost_names, &kind, error) ||
         !json_number(value, "ms", 0, LIMIT_MS, &platform->decision_fixed_ms, error) ||
         !json_number(value, "ns_per_unit", 0, 1e12, &platform->decision_ns_per_unit, error))
         return false;
