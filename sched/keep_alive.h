@@ -17,7 +17,7 @@
  * for the first time, `on_evict` when an idle one goes. One use is one batch, whatever the number
  * of its jobs.
  *
- * A policy is one file under sched/keep_alive/ and one line in the table of its registry.c.
+ * A policy is one file under sched/keep_alive/ and one line in the table of registry.c there.
  */
 #ifndef ESGSIM_SCHED_KEEP_ALIVE_H
 #define ESGSIM_SCHED_KEEP_ALIVE_H

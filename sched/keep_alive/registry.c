@@ -2,20 +2,21 @@
 
 #include "sched/keep_alive.h"
 
-extern const struct keep_alive keep_alive_fixed, keep_alive_none, keep_alive_infinite,
-    keep_alive_hybrid_histogram, keep_alive_lsth, keep_alive_greedy_dual;
-
-/* One line a policy. */
+/* One line per keep-alive policy: its structure is keep_alive_NAME. */
 /* clang-format off */
-static const struct keep_alive *const policies[] = {
-    &keep_alive_fixed,
-    &keep_alive_none,
-    &keep_alive_infinite,
-    &keep_alive_hybrid_histogram,
-    &keep_alive_lsth,
-    &keep_alive_greedy_dual,
-};
+#define KEEP_ALIVES(ROW) \
+    ROW(fixed) \
+    ROW(none) \
+    ROW(infinite) \
+    ROW(hybrid_histogram) \
+    ROW(lsth) \
+    ROW(greedy_dual)
 /* clang-format on */
+
+#define DECLARE(name) extern const struct keep_alive keep_alive_##name;
+#define ADDRESS(name) &keep_alive_##name,
+KEEP_ALIVES(DECLARE)
+static const struct keep_alive *const policies[] = {KEEP_ALIVES(ADDRESS)};
 
 const struct keep_alive *keep_alive_at(size_t index)
 {

@@ -1,0 +1,92 @@
+#!/bin/sh
+# An addition is one entry in one place: each line below is added to a copy of the sources, which is
+# built and used. What else should follow from the entry is asked of the program.
+. tests/shell.sh
+
+tree=$folder/tree
+mkdir "$tree"
+cp -r Makefile .ci CITATION.cff plots results sched sim traces workloads "$tree"
+rm -rf "$tree"/traces/arrivals
+
+# add FILE PATTERN TEXT: the line TEXT behind the first line that matches PATTERN.
+add() {
+    awk -v pattern="$2" -v text="$3" '{ print } !done && $0 ~ pattern { print text; done = 1 }
+        END { exit !done }' "$tree/$1" >"$folder/added" || fail "$1 has a line like $2"
+    mv "$folder/added" "$tree/$1"
+}
+
+metrics=$(cd "$tree" && find sim -name metrics.def)
+add "$metrics" '^MEASURE.u64, dropped' \
+    'MEASURE(u64, dummy_metric, "1", SHOWN(RESULTS, "dummy", 1, DECIMALS(0)), "added by a test")'
+add sched/registry.c 'ROW.esg' '    ROW(dummy_policy) \'
+cat >"$tree/sched/dummy_policy.c" <<'EOF'
+#include "sched/policy.h"
+
+static bool dummy_decide(void *state, struct platform *platform)
+{
+    (void)state;
+    const uint32_t queue = platform_next_queue(platform, 0);
+    return queue != SIM_NONE && platform_drop(platform, queue, 0);
+}
+
+static const struct parameter parameters[] = {{"dummy_parameter", 1, 0, 2, NULL, "added by a test"}};
+
+extern const struct policy policy_dummy_policy;
+const struct policy policy_dummy_policy = {
+    .abi = POLICY_ABI,
+    .name = "dummy-policy",
+    .summary = "added by a test",
+    .parameters = parameters,
+    .parameter_count = 1,
+    .decide = dummy_decide,
+};
+EOF
+add sched/keep_alive/registry.c 'ROW.fixed' '    ROW(dummy_keeper) \'
+sed -e 's/keep_alive_none/keep_alive_dummy_keeper/g' -e 's/"none"/"dummy-keeper"/' \
+    "$tree/sched/keep_alive/none.c" >"$tree/sched/keep_alive/dummy_keeper.c"
+
+run make -C "$tree" BUILD="$folder/build" OPT=-O0 V= -j2 all
+expect "the program is built with one entry more in each table" 0
+esgsim=$folder/build/esgsim
+export ESGSIM_DATA="$tree"
+light=$tree/workloads/experiments/strict-light.json
+
+# ---- A policy and its parameter --------------------------------------------------------------
+
+run "$esgsim" list policies
+expect "a policy's line is enough for it to be listed with its parameter" 0 'dummy_parameter = 1'
+run "$esgsim" run "$light" --quiet --json --policy dummy-policy --set requests=20 --set policy.params.dummy_parameter=2
+expect "it runs" 0 '"dropped":	20'
+run "$esgsim" run "$light" --quiet --policy dummy-policy --set policy.params.dummy_parameter=3
+expect_refusal "its parameter's range is held" 'dummy_parameter: 3 is out of range'
+
+# ---- A keep-alive policy ---------------------------------------------------------------------
+
+run "$esgsim" run "$light" --quiet --json --set requests=20 --set platform.keep_alive=dummy-keeper
+expect "a keep-alive's line is enough for it to be used" 0 '"keep_alive":	"dummy-keeper"'
+
+# ---- A metric --------------------------------------------------------------------------------
+
+cat >"$folder/sweep.json" <<EOF
+{"base": "$light", "matrix": {"policy.name": ["fifo", "dummy-policy"], "requests": [20]}, "seeds": 2}
+EOF
+run "$esgsim" sweep "$folder/sweep.json" --out "$folder/r.h5" --quiet
+expect "a sweep runs both" 0 '4 of 4 runs'
+run "$esgsim" run "$light" --quiet --json --set requests=20
+expect "a metric's line is enough for run --json" 0 '"dummy_metric":	0'
+run h5dump -H -d /summary "$folder/r.h5"
+expect "the results file has it" 0 'dummy_metric'
+run "$esgsim" report "$folder/r.h5" --format csv
+expect "so has the CSV" 0 'dummy_metric'
+run "$esgsim" report "$folder/r.h5" --format json
+expect "and the JSON" 0 '"dummy_metric"'
+run "$esgsim" report "$folder/r.h5"
+expect "and the text, under its header" 0 'requests +dummy '
+run "$esgsim" report "$folder/r.h5" --format html
+expect "and the page, with its meaning" 0 'added by a test'
+if command -v gnuplot >/dev/null 2>&1; then
+    run "$esgsim" plot "$folder/r.h5" --out "$folder/figures" --only hit-rate
+    expect "the policy has a look of its own in figures" 0
+fi
+
+finish
