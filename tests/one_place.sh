@@ -18,7 +18,7 @@ add() {
 metrics=$(cd "$tree" && find sim -name metrics.def)
 add "$metrics" '^MEASURE.u64, dropped' \
     'MEASURE(u64, dummy_metric, "1", SHOWN(RESULTS, "dummy", 1, DECIMALS(0)), "added by a test")'
-add sched/registry.c 'ROW.esg' '    ROW(dummy_policy) \'
+add sched/registry.c 'ROW.esg' "    ROW(dummy_policy) \\"
 cat >"$tree/sched/dummy_policy.c" <<'EOF'
 #include "sched/policy.h"
 
@@ -41,7 +41,7 @@ const struct policy policy_dummy_policy = {
     .decide = dummy_decide,
 };
 EOF
-add sched/keep_alive/registry.c 'ROW.fixed' '    ROW(dummy_keeper) \'
+add sched/keep_alive/registry.c 'ROW.fixed' "    ROW(dummy_keeper) \\"
 sed -e 's/keep_alive_none/keep_alive_dummy_keeper/g' -e 's/"none"/"dummy-keeper"/' \
     "$tree/sched/keep_alive/none.c" >"$tree/sched/keep_alive/dummy_keeper.c"
 
