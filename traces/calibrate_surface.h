@@ -1,20 +1,21 @@
-/* A function's latency over batch and share: which predictor describes the measured points best, by
- * leaving points out.
+/* Latency of a function over batch and share: selects the predictor that describes the measured
+ * points best, by cross-validation.
  *
  * Predictors:
- *   naive      a + c·b/s by ordinary least squares: what one would write down first, to compare
- * with law        the kinked law (traces/calibrate_law.h) table      monotone interpolation of the
- * neighbours' logarithms over log batch and log share (Steffen 1990), mean of the two axes where
- * both have neighbours on both sides corrected  the law times a smooth correction: simple kriging
- * of its log residuals, clipped at three robust standard deviations, with correlation exp(−|Δ log2
- * b|/2 − |Δ log2 s|/2) and a nugget of 0.3. These constants are fixed, not fitted.
+ * - naive: a + c·b/s by ordinary least squares. It is a baseline for comparison.
+ * - law: the latency law (traces/calibrate_law.h).
+ * - table: monotone interpolation (Steffen 1990) of the logarithms of neighbouring points over log
+ *   batch and log share. It is the mean of both axes if both have neighbours on both sides.
+ * - corrected: the law times a smooth correction, which is simple kriging of the law's log
+ *   residuals. Residuals are clipped at three robust standard deviations. The correlation is
+ *   exp(−|Δ log2 b|/2 − |Δ log2 s|/2) with a nugget of 0.3. These constants are fixed, not fitted.
  *
- * What `table` and `corrected` predict is made monotone (rising in batch, falling in share) over
- * the measured points by the geometric mean of its running maximum and running minimum, which is
- * the nearest monotone surface in the maximum norm of logarithms.
+ * Predictions of `table` and `corrected` are made monotone over the measured points (increasing
+ * with batch, decreasing with share). The result is the geometric mean of the running maximum and
+ * the running minimum, which is the nearest monotone surface in the maximum norm of logarithms.
  *
- * Errors are mean |predicted / measured − 1| over points that the fit has not seen: everything,
- * from the search for coefficients to the correction, is done again without them.
+ * Errors are mean |predicted / measured − 1| over points excluded from the fit. Every step, from
+ * the initial search to the correction, is repeated without them.
  */
 #ifndef ESGSIM_TRACES_CALIBRATE_SURFACE_H
 #define ESGSIM_TRACES_CALIBRATE_SURFACE_H
@@ -29,10 +30,10 @@ enum surface_kind { SURFACE_NAIVE, SURFACE_LAW, SURFACE_TABLE, SURFACE_CORRECTED
 
 extern const char *const surface_kind_names[SURFACE_KINDS];
 
-/* What is left out together. An edge point or level has nothing measured beyond it; a prediction
- * there is an extrapolation, and those are counted apart. */
+/* Which points are left out together. An edge point or level has no measurement beyond it. Its
+ * prediction is an extrapolation, and `inner` errors exclude it. */
 enum surface_fold {
-    FOLD_POINT, /* one point, and what else was measured at its batch and share */
+    FOLD_POINT, /* one point and its duplicates (same batch and share) */
     FOLD_SHARE, /* all points of a share */
     FOLD_BATCH, /* all points of a batch size */
     SURFACE_FOLDS
@@ -40,7 +41,7 @@ enum surface_fold {
 
 extern const char *const surface_fold_names[SURFACE_FOLDS];
 
-/* Mean absolute percentage error / 100 over `count` points; NAN where there is none. */
+/* Mean absolute relative error over `count` points; NAN for no points. */
 struct mean_error {
     double mape;
     double worst;
@@ -49,35 +50,36 @@ struct mean_error {
 
 struct surface_errors {
     struct mean_error all;
-    struct mean_error inner; /* points between others on both axes; levels between others */
+    struct mean_error inner; /* only points with neighbours on both sides of both axes, or levels
+                                between other levels */
 };
 
 struct surface {
     struct latency_law law;
-    enum surface_kind kind; /* the one chosen */
-    double *fitted_ms;      /* prediction of the kind chosen, fitted to all points; [count] */
-    double *left_out_ms;    /* the same with the point itself left out */
+    enum surface_kind kind; /* selected */
+    double *fitted_ms;      /* [count], predictions of the selected kind fitted to all points */
+    double *left_out_ms;    /* [count], the same with the point itself left out */
     struct surface_errors errors[SURFACE_KINDS][SURFACE_FOLDS];
-    /* Leaving out one point with the kind itself chosen by the other points' errors: what the
-     * choice costs. */
+    /* Leave-one-out errors if the kind, too, is selected without the point. Includes the cost of
+     * selection. */
     struct surface_errors chosen;
     double residual_cv; /* robust standard deviation of log(measured / fitted) */
 };
 
-/* Predicts all points by every kind from those not left out (NULL: all are seen), ms[kind][point];
- * NAN where the kind says nothing. `start` as for latency_law_fit. */
+/* Predicts all points by every kind from the points not left out (NULL: from all); ms[kind][point]
+ * is NAN if the kind has no prediction. `start`: see latency_law_fit. */
 bool surface_predict(const struct latency_point *points, size_t count, const bool *left_out,
                      const struct latency_law *start, double *const ms[SURFACE_KINDS],
                      struct error *error);
 
-/* Fits all kinds, leaves out, chooses; law, table or corrected, never naive. Of equal predictors,
- * to a hundredth of a percent, the simpler one. The table takes part where it predicts every point
- * that is inner. O(count) fits. Free with surface_clear. */
+/* Fits all kinds, cross-validates them and selects law, table or corrected; never naive. If errors
+ * are equal to 0.01 %, the simpler kind is selected. The table is a candidate only if it predicts
+ * every inner point. O(count) fits. Free with surface_clear. */
 bool surface_calibrate(const struct latency_point *points, size_t count, struct surface *surface,
                        struct error *error);
 void surface_clear(struct surface *surface);
 
-/* Point lies between others of its batch and between others of its share. */
+/* Returns whether the point has neighbours on both sides at its batch and at its share. */
 bool surface_is_inner(const struct latency_point *points, size_t count, size_t index);
 
 #endif

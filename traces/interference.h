@@ -1,9 +1,9 @@
-/* How co-running batches slow one another on one MPS GPU.
+/* Slowdown of batches that run at the same time on one MPS GPU.
  *
- * MPS partitions compute; memory bandwidth and L2 stay shared. A model gives the slowdown (>= 1) of
- * a victim among its co-runners; the simulator turns it into a rate, 1 / slowdown. Measured data
- * exist for pairs; for three and more every model here adds the pairs' excess slowdowns, which is
- * an assumption and is named as one in README.
+ * MPS partitions compute, but memory bandwidth and L2 cache remain shared. A model gives the
+ * slowdown (>= 1) of a victim from its co-runners. The simulator converts it to a rate, 1 /
+ * slowdown. Measurements exist for pairs only. For three or more batches every model here adds the
+ * excess slowdowns of the pairs. That is an assumption, and README lists it as one.
  */
 #ifndef ESGSIM_TRACES_INTERFERENCE_H
 #define ESGSIM_TRACES_INTERFERENCE_H
@@ -23,7 +23,7 @@ struct interference {
     double constant;   /* excess slowdown per co-runner; also for pairs not in the table */
     size_t pair_count; /* table is pair_count × pair_count */
     char **pair_names;
-    double *pairs; /* excess slowdown of row by column, row-major; NAN: not measured */
+    double *pairs; /* excess slowdown of the row's function by the column's; NAN: not measured */
     double coefficient;
     double victim_exponent;
     double share_exponent;
@@ -31,7 +31,7 @@ struct interference {
 
 /* One batch running on the GPU. */
 struct co_runner {
-    uint32_t index; /* row in the pair table, UINT32_MAX where not in it */
+    uint32_t index; /* row in the pair table; UINT32_MAX: not in the table */
     double demand;  /* bandwidth_share of its function */
     double share;   /* of the GPU, 0..1 */
 };
@@ -41,21 +41,21 @@ struct co_runner {
 double interference_slowdown(const struct interference *model, const struct co_runner *runners,
                              size_t count, size_t victim);
 
-/* A runner with its powers taken, for whoever asks again and again about the same functions and
- * shares: same slowdowns, bit for bit, without calls of pow. `as_other` depends on the runner's
- * share alone, all else not on its share. */
+/* A runner with its powers precomputed, for repeated evaluation with the same functions and shares.
+ * The slowdowns are bitwise the same, without calls of pow. Only `as_other` depends on the runner's
+ * share. */
 struct prepared_runner {
-    /* Bandwidth; 0 where there is no such number: */
+    /* for the bandwidth model; 0 if the model has no such value: */
     double as_victim; /* coefficient × demand^victim_exponent */
     double demand;
     double as_other; /* share^share_exponent */
-    uint32_t index;  /* pairs */
+    uint32_t index;  /* for the pair model */
 };
 
 struct prepared_runner interference_prepare(const struct interference *model,
                                             const struct co_runner *runner);
 
-/* interference_slowdown of each of `count` runners prepared for `model`, to as many `slowdowns`.
+/* Stores interference_slowdown of each of `count` runners, prepared for `model`, in `slowdowns`.
  * O(count^2). */
 void interference_slowdowns(const struct interference *model, const struct prepared_runner *runners,
                             size_t count, double *slowdowns);

@@ -1,5 +1,5 @@
-/* Labels to numbers: each distinct string gets the next number, 0 first. The tree is libc's
- * tsearch. */
+/* Maps distinct strings to consecutive numbers, starting at 0. A zeroed structure is an empty
+ * table. */
 #ifndef ESGSIM_TRACES_LABELS_H
 #define ESGSIM_TRACES_LABELS_H
 
@@ -9,17 +9,17 @@
 enum { LABELS_NONE = -1, LABELS_MOST = 1 << 20 };
 
 struct labels {
-    void *tree;   /* of struct label */
+    void *tree;   /* tsearch tree of struct label */
     char **names; /* by number */
     size_t count;
     size_t capacity;
 };
 
-/* A zeroed structure is an empty table. The label's number; added, as a copy, where it is new.
- * LABELS_NONE where the table holds LABELS_MOST or memory is out. O(log count). */
+/* Returns the label's number. A new label is copied and gets the next number. LABELS_NONE if the
+ * table is full (LABELS_MOST) or memory is exhausted. O(log count). */
 int32_t labels_add(struct labels *labels, const char *name);
 
-/* LABELS_NONE where it is not there. O(log count). */
+/* Returns LABELS_NONE if the label is not in the table. O(log count). */
 int32_t labels_find(const struct labels *labels, const char *name);
 
 void labels_clear(struct labels *labels);

@@ -1,4 +1,4 @@
-/* Writing profiles: rounded numbers, formatted notes, one file. */
+/* Output of profiles: rounded numbers, formatted notes, one file per profile. */
 #ifndef ESGSIM_TRACES_DERIVE_OUTPUT_H
 #define ESGSIM_TRACES_DERIVE_OUTPUT_H
 
@@ -9,17 +9,17 @@
 
 #include "sim/error.h"
 
-/* `value` to 6 significant decimal digits: what every number of a profile is given with. */
+/* Rounds to 6 significant decimal digits, as for every number in a profile. */
 double output_round(double value);
 
-/* Adds a number (rounded), a formatted string or a list of whole numbers under `key`. */
+/* Adds a rounded number, a formatted string or a list of whole numbers under `key`. */
 void output_number(cJSON *object, const char *key, double value);
 void output_note(cJSON *object, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void output_integers(cJSON *object, const char *key, const int *values, size_t count);
 
-/* Adds "grid" and "latency_ms" to a function: latency[batch][vcpu][vgpu] in ms, row-major, NAN
- * becomes null; one line of the file a batch. */
+/* Adds "grid" and "latency_ms" to a function. latency[batch][vcpu][vgpu] is in ms, row-major; NAN
+ * becomes null. The file gets one line per batch size. */
 struct output_grid {
     const int *batch, *vcpu, *vgpu;
     size_t batches, vcpus, vgpus;
@@ -27,7 +27,7 @@ struct output_grid {
 };
 bool output_latency(cJSON *function, const struct output_grid *grid, struct error *error);
 
-/* Writes the profile to FOLDER/NAME, whole or not at all (traces/atomic_file.h). */
+/* Writes the profile to FOLDER/NAME atomically (traces/atomic_file.h). */
 bool output_write(const cJSON *profile, const char *folder, const char *name, struct error *error);
 
 #endif
