@@ -1,12 +1,12 @@
-/* The figures of a simulation held against a replay: a figure a setting of both distributions of
- * latency, policy by policy, and of batch times predicted and executed (simulated-against-real). */
+/* Figure simulated-against-real, one per setting. It compares a simulation with a replay: for each
+ * policy both latency distributions, and predicted and executed batch times. */
 #ifndef ESGSIM_PLOTS_AGAINST_H
 #define ESGSIM_PLOTS_AGAINST_H
 
 #include "plots/figure.h"
 #include "results/against.h"
 
-/* Write the CSVs. False: ERROR_INPUT, ERROR_RUN as plot_file. */
+/* Writes the CSVs. False: ERROR_INPUT or ERROR_RUN, as for plot_file. */
 bool plot_against(const struct against *against, struct figure_list *list, struct error *error);
 
 #endif

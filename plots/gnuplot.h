@@ -1,4 +1,4 @@
-/* The one place that runs gnuplot. */
+/* Runs gnuplot. */
 #ifndef ESGSIM_PLOTS_GNUPLOT_H
 #define ESGSIM_PLOTS_GNUPLOT_H
 
@@ -6,15 +6,14 @@
 
 #include "sim/error.h"
 
-/* Is there a gnuplot to run? False: ERROR_RUN that says how to get one. */
+/* Returns whether gnuplot can be run. False: ERROR_RUN, which explains how to install it. */
 bool gnuplot_check(struct error *error);
 
-/* Draws `picture` (its ending names the format: .svg, .png, .pdf) from `csv` by `script`. The
- * picture takes its name when it is whole; until then an older one stays. Whatever gnuplot
- * complains of is an error, but for plots without a value, which are drawn empty. What would differ
- * between two runs or two versions of gnuplot (dates, the version's name) is taken out. gnuplot
- * ends with this process. False: ERROR_RUN; ERROR_INPUT where the picture's name cannot be written.
- */
+/* Draws `csv` with `script` as `picture`, whose extension selects the format (.svg, .png, .pdf). An
+ * existing picture is replaced only when the new one is complete. Any complaint of gnuplot is an
+ * error, except about plots without a value, which are drawn empty. Dates and gnuplot's version are
+ * removed, so the same input gives the same bytes. gnuplot is killed if this process ends. False:
+ * ERROR_RUN; ERROR_INPUT if the picture cannot be written. */
 bool gnuplot_draw(const char *script, const char *csv, const char *picture, struct error *error);
 
 #endif

@@ -1,10 +1,10 @@
-/* One look for every policy in every figure.
+/* The colours, markers and dashes of policies, the same in all figures.
  *
- * The colours are those of Okabe and Ito ("Color Universal Design", 2008), told apart with any of
- * the common kinds of colour blindness, less the yellow, which does not show on white; markers and
- * dashes tell the same apart in grey print. A policy's look follows from its line in
- * sched/registry.c, so it is the same in every figure. Further variants of it keep the colour,
- * lightened step by step, and change marker and dash.
+ * The colours are those of Okabe and Ito ("Color Universal Design", 2008), which remain
+ * distinguishable with the common kinds of colour blindness. Yellow is omitted because it is hard
+ * to see on white. Markers and dashes distinguish the policies in grey print. A policy's look is
+ * derived from its line in sched/registry.c. Further variants of a policy use increasingly lighter
+ * shades of its colour with other markers and dashes.
  */
 #ifndef ESGSIM_PLOTS_PALETTE_H
 #define ESGSIM_PLOTS_PALETTE_H
@@ -19,18 +19,19 @@ struct look {
     int dash;        /* gnuplot's dash type, 1: solid */
 };
 
-/* The look of `policy`; `variant` counts from 0, the policy's first. A policy that the registry
- * does not know (a plugin) gets one by its name, the same in every figure. */
+/* The look of `policy`; `variant` counts from 0. For a policy outside the registry (a plugin) the
+ * look is derived from its name, so it is the same in all figures. */
 struct look palette_policy(const char *policy, size_t variant);
 
-/* The look with a marker that none before it in the figure has, as long as there are any: `used` is
- * the set of those taken, 0 at first. Where colours do not show, markers tell contenders apart. */
+/* The look with a marker that is not yet in the set `used`, as long as there is one, and adds the
+ * marker to the set. `used` is 0 for a new figure. Markers identify contenders where colours
+ * cannot. */
 struct look palette_distinct(struct look look, unsigned *used);
 
-/* The look of number `index` of things that are no policies: settings, functions. */
+/* The look of series number `index` that is not a policy, such as a setting or a function. */
 struct look palette_series(size_t index);
 
-/* Number `index` of `count` steps from dark to light, for quantities in order: 0xRRGGBB. */
+/* Colour number `index` of `count` steps from dark to light, for ordered quantities: 0xRRGGBB. */
 uint32_t palette_step(size_t index, size_t count);
 
 #endif

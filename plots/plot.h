@@ -1,31 +1,28 @@
 /* The figures of a results file, a latency profile, an arrival trace or a calibration's points.
  *
- * Of results, a figure a setting:
+ * One figure per setting of a results file:
+ * - hit-rate, cost: by application and contender.
+ * - hit-against-cost: both, with the Pareto front and the bound.
+ * - cost-parts: resources paid for and resources provisioned.
+ * - resources: utilisation, fragmentation, batch size.
+ * - batch-sizes: fraction of the jobs by batch size.
+ * - latency-cdf: distribution of latency, and of latency / SLO.
+ * - latency-parts: percentiles of latency and their components, from queueing to execution.
+ * - decisions: time and work of a decision.
  *
- * hit-rate, cost: by application and contender.
- * hit-against-cost: both, the Pareto front, the bound.
- * cost-parts: what is paid and what is provisioned.
- * resources: utilisation, fragmentation, batch size.
- * batch-sizes: share of the jobs by the size of their batch.
- * latency-cdf: distribution of latency, of latency / SLO.
- * latency-parts: percentiles split into queue … execution.
- * decisions: time and work of a decision.
- *
- * Of results as a whole:
- *
- * settings: hit rate, cost and tail latency of every contender in every setting.
- * sensitivity: a figure a policy parameter: what its values change, all else equal.
- * timeline: a figure a setting and contender: utilisation, queues, containers over time.
+ * Of a results file as a whole:
+ * - settings: hit rate, cost and tail latency of every contender in every setting.
+ * - sensitivity: one figure per policy parameter; the effect of its values, all else equal.
+ * - timeline: one figure per setting and contender; utilisation, queues and containers over time.
  *
  * Of other files:
+ * - profile, of a profile or a calibration's points: latency over batch and GPU share.
+ * - arrivals, of a trace: rate over time, and interarrival times compared with Poisson's.
+ * - calibration, of a calibration's points: fitted and measured latency, residuals.
+ * - simulated-against-real, of a simulation and a replay: see plots/against.h.
  *
- * profile: of a profile or of a calibration's points: latency over batch and share of a GPU.
- * arrivals: of a trace: rate over time, intervals beside Poisson's.
- * calibration: of a calibration's points: fitted against measured latency, residuals.
- * simulated-against-real: of a simulation and a replay: see plots/against.h.
- *
- * latency-* need runs that record requests, timeline and batch-sizes runs that record all: where
- * there are none, the list's notes say so.
+ * latency-* need runs that record requests; timeline and batch-sizes need runs that record all. If
+ * there are none, the list's notes report it.
  */
 #ifndef ESGSIM_PLOTS_PLOT_H
 #define ESGSIM_PLOTS_PLOT_H
@@ -36,19 +33,20 @@
 #include "plots/figure.h"
 #include "results/report.h"
 
-/* Names of the scripts above, NULL-terminated. */
+/* The scripts named above, NULL-terminated. */
 extern const char *const plot_scripts[];
 
-/* Write the CSVs of a file's figures, whatever of the four it is. `trace_format`: it is a trace of
- * that format (traces/arrival_trace.h); NULL: told from the content. ERROR_INPUT where it is none
- * of the four or is damaged. The list holds what was written even where this fails. */
+/* Writes the CSVs of the figures of a file of any of the four kinds. `trace_format`: the file is a
+ * trace of that format (traces/arrival_trace.h); NULL: recognise the kind by the content.
+ * ERROR_INPUT if it is none of the four or damaged. On failure the list still has the figures
+ * already written. */
 bool plot_file(const char *path, const char *trace_format, struct figure_list *list,
                struct error *error);
-/* The same for results that are loaded already; details come from the file they name. */
+/* Like plot_file, for results already loaded. Details are read from the file that they name. */
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error);
 
-/* Draw every figure of the list as "svg", "png" or "pdf" beside its CSV. ERROR_RUN: gnuplot is
- * missing, or failed. */
+/* Draws every figure of the list as "svg", "png" or "pdf" beside its CSV. ERROR_RUN: gnuplot is
+ * missing or failed. */
 bool plot_draw(struct figure_list *list, const char *format, struct error *error);
 
 #endif

@@ -1,9 +1,10 @@
-/* What the results hang on, each with how sure we are of it: results/assumptions.json.
+/* The assumptions on which the results depend, each with its evidence grade:
+ * results/assumptions.json.
  *
  *   {"grades": {"published": "read in the abstract …", …},
  *    "assumptions": [{"fact": …, "value": …, "grade": …}, …]}
  *
- * The same table stands in README.md; a test holds the two together. Backquotes mark names.
+ * README.md contains the same table, and a test compares the two. Backquotes mark names.
  */
 #ifndef ESGSIM_RESULTS_ASSUMPTIONS_H
 #define ESGSIM_RESULTS_ASSUMPTIONS_H
@@ -30,7 +31,8 @@ struct assumptions {
     size_t grade_count;
 };
 
-/* NULL: ERROR_INPUT naming file, JSON path and fault. Free with assumptions_free (NULL allowed). */
+/* Returns NULL with ERROR_INPUT, which names the file, the JSON path and the fault. Free with
+ * assumptions_free (NULL allowed). */
 struct assumptions *assumptions_load(const char *path, struct error *error);
 void assumptions_free(struct assumptions *assumptions);
 

@@ -1,8 +1,8 @@
-/* The tables of a results file, column by column.
+/* The columns of every table in a results file.
  *
- * One description of each row's layout serves writing, reading and documentation. The columns of
- * measures follow from sim/metrics.def, so a figure added there appears in the file, in the CSV and
- * in the JSON without another line of code.
+ * One description of each row's layout is used for writing, reading and documentation. The columns
+ * of measures are generated from sim/metrics.def. A metric added there appears in the file, in the
+ * CSV and in the JSON without further code.
  */
 #ifndef ESGSIM_RESULTS_COLUMNS_H
 #define ESGSIM_RESULTS_COLUMNS_H
@@ -25,12 +25,13 @@ enum column_type {
 
 struct column {
     const char *name;
-    const char *unit; /* "1" for counts and shares, "" for names */
+    const char *unit; /* "1" for counts and fractions, "" for names */
     const char *help;
     enum column_type type;
-    size_t offset; /* in the row's structure */
-    size_t length; /* text: characters in the file (one less than in memory); others: entries */
-    bool later;    /* not in the files of earlier versions, where it is read as 0 or "" */
+    size_t offset; /* of the member in the row's struct */
+    size_t length; /* text: characters in the file (one less than in memory); other types: array
+                      entries */
+    bool later;    /* absent from files of earlier versions; reading such a file gives 0 or "" */
 };
 
 struct layout {
@@ -42,7 +43,7 @@ struct layout {
 
 enum { TEXT_HASH = 16, TEXT_NAME = 64, TEXT_LABEL = 512, TEXT_SHA256 = 64 };
 
-/* A row of /summary: one run. */
+/* A row of /summary, one per run. */
 struct summary_row {
     char hash[TEXT_HASH + 1];
     char name[TEXT_NAME + 1];
@@ -55,13 +56,13 @@ struct summary_row {
     char policy_label[TEXT_NAME + 1];
     char setting_label[TEXT_NAME + 1];
     char policy_sha256[TEXT_SHA256 + 1];
-    uint32_t notices; /* lines of the run's attribute `notices` */
+    uint32_t notices; /* lines in the run's attribute `notices` */
     uint8_t exact_quantiles;
     struct measures measures;
     struct run_measures run;
 };
 
-/* A row of /applications: one application of one run. */
+/* A row of /applications, one per application and run. */
 struct application_row {
     char hash[TEXT_HASH + 1];
     char application[TEXT_NAME + 1];
@@ -72,18 +73,19 @@ struct application_row {
 };
 
 extern const struct layout layout_summary, layout_applications;
-/* Rows of the detailed record. The request's `noise` column is as long as the experiment's longest
- * application: the layout's own length is RECORD_MAX_STAGES. */
+/* Rows of the detailed record. In the file the `noise` column of requests has as many entries as
+ * the experiment's longest application has stages. The layout gives the maximum, RECORD_MAX_STAGES.
+ */
 extern const struct layout layout_requests, layout_batches, layout_jobs, layout_decisions,
     layout_containers, layout_timeline;
 
-/* The table of a report in which a metric is a column. */
+/* The table of a report that shows a metric. */
 enum metric_table { METRIC_HIDDEN, METRIC_RESULTS, METRIC_CLUSTER, METRIC_TIME, METRIC_DECISIONS };
 
-/* How the reports show a metric. */
+/* Presentation of a metric in reports. */
 struct metric_column {
     enum metric_table table;
-    bool in_text; /* in the text report, too; the HTML page shows every metric that has a table */
+    bool in_text; /* also in the text report; the HTML page shows every metric that has a table */
     const char *header;
     double scale;
     int digits; /* significant digits of the column's largest value; below 0: −1 − decimals */
@@ -100,18 +102,19 @@ struct metric {
     struct metric_column column;
 };
 
-/* In the order of metrics.def: those of applications first. */
+/* In the order of metrics.def: metrics of applications first. */
 extern const struct metric metrics[];
 extern const size_t metric_count;
 
-/* The metric as a number, from `run` or from `measures`, whichever it is a member of. */
+/* The metric's value as a number, from `run` or `measures`, depending on `of_run`. */
 double metric_value(const struct metric *metric, const struct measures *measures,
                     const struct run_measures *run);
-/* NULL where there is none of that name. */
+/* Returns NULL if there is no metric of that name. */
 const struct metric *metric_find(const char *name);
 
-/* Copy a name into a column of `capacity` bytes, NUL included. A name too long is cut and ends in
- * "~" and eight hexadecimal digits of the whole name's CRC-32, so that two long names stay two. */
+/* Copies a name into a column of `capacity` bytes, NUL included. A longer name is cut and ends in
+ * "~" and the CRC-32 of the whole name (eight hexadecimal digits), so that two long names remain
+ * distinct. */
 void column_copy_text(char *to, size_t capacity, const char *from);
 
 #endif

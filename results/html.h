@@ -1,7 +1,7 @@
-/* Writing HTML that is XML as well: every element closed, every attribute quoted, nothing from a
- * file unescaped.
+/* Output of HTML that is also well-formed XML: all elements are closed, all attributes quoted, and
+ * all text from files escaped.
  *
- * Text may hold anything: what is no UTF-8, and control characters, become U+FFFD.
+ * Text may contain any bytes. Invalid UTF-8 and control characters become U+FFFD.
  */
 #ifndef ESGSIM_RESULTS_HTML_H
 #define ESGSIM_RESULTS_HTML_H
@@ -12,32 +12,33 @@
 
 #include "results/statistics.h"
 
-/* Text with & < > " ' escaped: for content and for attribute values. */
+/* Writes text with & < > " ' escaped, for content and attribute values. */
 void html_text(FILE *out, const char *text);
-/* The same, what stands between backquotes as <code>; an odd one stands for itself. */
+/* Like html_text, with text between backquotes as <code>. An unpaired backquote is literal. */
 void html_marked(FILE *out, const char *text);
 
-/* <TAG>text</TAG>; `tag` is ours, with attributes: "h2 id=\"figures\"". */
+/* Writes <TAG>text</TAG>. `tag` is trusted and may have attributes: "h2 id=\"figures\"". */
 void html_element(FILE *out, const char *tag, const char *text);
 
-/* A table that sorts by a press on its headers, within a box of its own that scrolls sideways. The
- * first column is kept in sight. Bit c of `texts` is set where column c is text, so that its header
- * stands left. `helps` (tooltips) and its entries may be NULL. */
+/* Begins a table in a box with horizontal scrolling. Clicking a header sorts the rows, and the
+ * first column stays visible. Bit c of `texts` makes column c a text column with a left-aligned
+ * header. `helps` (tooltips) and its entries may be NULL. */
 void html_table_begin(FILE *out, const char *const *headers, const char *const *helps,
                       size_t columns, unsigned texts);
-/* Rows after this one, which is not sorted among the others, stay at the foot. */
+/* Begins the foot: rows after this call are not sorted and stay at the bottom. */
 void html_table_foot(FILE *out);
 void html_table_end(FILE *out, bool foot);
 void html_row_begin(FILE *out);
 void html_row_end(FILE *out);
 void html_cell_text(FILE *out, const char *text);
-/* Plain words: wraps. */
+/* A cell with running text, which wraps. */
 void html_cell_words(FILE *out, const char *text);
-/* "mean ± half-width" with `decimals`, "-" for NAN; sorts by the mean. */
+/* "mean ± half-width" with `decimals`, "-" for NAN. The column sorts by the mean. */
 void html_cell_estimate(FILE *out, struct estimate estimate, int decimals);
 
-/* An SVG document put into the page: without its XML head, ids led by `prefix`, as wide as the page
- * allows, described by `label`. False where it is none. */
+/* Embeds an SVG document: without its XML declaration, with `prefix` before all ids, scaled to the
+ * width of the page, with the accessible description `label`. False if it is not an SVG document.
+ */
 bool html_svg(FILE *out, const char *svg, const char *prefix, const char *label);
 
 #endif

@@ -1,14 +1,14 @@
-/* Published figures to hold beside our own, each with how sure we are of it.
+/* Published figures for comparison with ours, each with its evidence grade.
  *
  *   {"title": …, "source": …, "figures": [
  *      {"metric": "cost_saving", "low": 47, "high": 187, "unit": "%", "evidence": "published",
  *       "against": ["infless"], "settings": ["strict-light"], "application": …, "policy": "esg",
  *       "formula": …, "note": …}, …]}
  *
- * `metric` is a figure of sim/metrics.def or a comparison of ESG with another policy:
- * slo_hit_rate_gain (%, relative), slo_hit_rate_gain_points, cost_saving (%). A figure has `low`,
- * `high` or both (a bound, or a range). Left out: `settings`, any; `application`, all together;
- * `policy`, esg. `evidence` is one of published, secondary, recalled, assumed.
+ * `metric` is a metric of sim/metrics.def or a comparison of ESG with another policy:
+ * slo_hit_rate_gain (%, relative), slo_hit_rate_gain_points, cost_saving (%). A figure gives `low`,
+ * `high` or both: an upper or lower bound, or a range. Defaults: all `settings`, all applications
+ * together, `policy` esg. `evidence` is one of published, secondary, recalled, assumed.
  */
 #ifndef ESGSIM_RESULTS_REFERENCE_H
 #define ESGSIM_RESULTS_REFERENCE_H
@@ -26,10 +26,10 @@ struct reference_figure {
     char *evidence;
     char *formula;    /* may be NULL */
     char *note;       /* may be NULL */
-    double low, high; /* NAN where not given */
-    char **against;   /* policies compared with */
+    double low, high; /* NAN if not given */
+    char **against;   /* policies to compare with */
     size_t against_count;
-    char **settings; /* none: any */
+    char **settings; /* none: all settings */
     size_t setting_count;
 };
 
@@ -40,11 +40,12 @@ struct reference {
     size_t figure_count;
 };
 
-/* NULL: ERROR_INPUT naming file, JSON path and fault. Free with reference_free (NULL allowed). */
+/* Returns NULL with ERROR_INPUT, which names the file, the JSON path and the fault. Free with
+ * reference_free (NULL allowed). */
 struct reference *reference_load(const char *path, struct error *error);
 void reference_free(struct reference *reference);
 
-/* Is it a comparison of two policies rather than a figure of one? */
+/* Returns whether the figure compares two policies; false: it is a metric of one policy. */
 bool reference_is_comparison(const struct reference_figure *figure);
 
 #endif

@@ -1,20 +1,23 @@
-/* A run as a trace to look at: Chrome's trace-event JSON, which Perfetto (ui.perfetto.dev) and
- * chrome://tracing open.
+/* Writes a run as Chrome's trace-event JSON, to be viewed in Perfetto (ui.perfetto.dev) or
+ * chrome://tracing.
  *
- *   process    threads (tracks)
- *   cluster    counters sampled as the experiment says; an instant a dispatch; an instant a drop
- *   requests   lanes of each application: a slice a request, from arrival to finish
- *   queues     a track an AFW queue: a job's waiting, from ready to launched (asynchronous events)
- *   invoker i  lanes of each GPU (and of the vCPUs alone): a slice a batch, from dispatch to
- * finish, and within it decision, transfer, cold start, execution; a track a container
+ * - process cluster: counters, sampled as the experiment specifies; an instant event per dispatch
+ *   and per drop.
+ * - process requests: lanes per application; a slice per request, from arrival to finish.
+ * - process queues: a track per AFW queue; the wait of each job from ready to launch (asynchronous
+ *   events).
+ * - process invoker i: lanes per GPU, and for batches without a GPU; a slice per batch, from
+ *   dispatch to finish, that contains decision, transfer, cold start and execution; a track per
+ *   container.
  *
- * Slices of one lane never overlap, and every GPU has as many lanes as batches it held at once at
- * most: batches come in order of their finish, and each takes the lane that was left last before it
- * began. A flow leads from each request's arrival through the executions of its stages to its
- * finish. Times are microseconds with three decimals, so no nanosecond is lost.
+ * Slices of one lane never overlap, and a GPU has as many lanes as its maximum number of concurrent
+ * batches. Batches are assigned in order of their finish. Each takes, of the lanes that were free
+ * before it began, the one that became free last. A flow connects each request's arrival, the
+ * executions of its stages and its finish. Times are microseconds with three decimals, which is
+ * exact to the nanosecond.
  *
- * The file is written as the run goes and takes its name at the end (traces/atomic_file.h). Memory:
- * what is in flight, the lanes, and one bit for each container ever made.
+ * The file is written during the run and renamed at the end (traces/atomic_file.h). Memory is
+ * bounded by requests in flight and lanes, plus one bit per container created.
  */
 #ifndef ESGSIM_RESULTS_TIMELINE_H
 #define ESGSIM_RESULTS_TIMELINE_H
@@ -27,16 +30,14 @@
 
 struct timeline;
 
-/* Begins and locks `path`. The experiment must outlive the timeline. NULL: ERROR_INPUT where it
- * cannot be written, ERROR_RUN where another process writes there or memory
- * is short. */
+/* Locks and begins the file `path`. The experiment must outlive the timeline. NULL: ERROR_INPUT if
+ * the file cannot be written; ERROR_RUN if another process writes it or memory is exhausted. */
 struct timeline *timeline_create(const char *path, const struct experiment *experiment,
                                  struct error *error);
-/* Takes every kind of row; valid until timeline_close. */
+/* A recorder for all kinds of rows, valid until timeline_close. */
 struct recorder timeline_recorder(struct timeline *timeline);
-/* If the run is `good`, writes what is left and gives the file its name; else removes it. Frees the
- * timeline, which may be NULL. Returns `good`, or false with ERROR_RUN where it could not be
- * written. */
+/* If `good`, writes the remaining events and renames the file; else removes it. Frees the timeline,
+ * which may be NULL. Returns `good`, or false with ERROR_RUN if writing failed. */
 bool timeline_close(struct timeline *timeline, bool good, struct error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Text from files that may hold anything, as JSON. */
+/* Output as JSON of text from files, which may contain any bytes. */
 #ifndef ESGSIM_RESULTS_UTF8_H
 #define ESGSIM_RESULTS_UTF8_H
 
@@ -6,8 +6,8 @@
 
 #include "sim/utf8.h"
 
-/* Adds `text`, such as a file's name, to a JSON object, which is UTF-8 whatever the text is: each
- * byte that begins no character becomes U+FFFD. False where memory is out. */
+/* Adds `text`, such as a file name, to a JSON object. Bytes that are not valid UTF-8 become U+FFFD.
+ * False if memory is exhausted. */
 bool utf8_add_json(cJSON *object, const char *key, const char *text);
 
 #endif

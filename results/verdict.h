@@ -1,30 +1,29 @@
-/* Is a published figure reproduced by the runs at hand?
+/* Decides whether the runs of a results file reproduce a published figure.
  *
- * A figure of a reference file is a claim about pairs: each policy that it names ("against" for a
- * comparison, else "policy") in each setting that it names (none named: every scenario of the
- * file). Each pair is judged alone, by the 95 % Student t interval over the seeds, paired where two
- * policies are compared, against [low, high], an end that is not given being open:
+ * A figure of a reference file is a claim about pairs of policy and setting: each policy that it
+ * names ("against" for a comparison, else "policy") in each setting that it names (by default every
+ * scenario of the file). Each pair is judged separately, by comparing the 95 % Student t interval
+ * over the seeds with [low, high]. The interval is paired if two policies are compared. A bound
+ * that is not given is infinite. A pair's standing is one of:
+ * - holds: the whole interval is within [low, high].
+ * - below: the whole interval is below `low`.
+ * - above: the whole interval is above `high`.
+ * - undecided: the interval contains `low` or `high`.
+ * - one seed: there is no interval.
+ * - undefined: the formula has no value, because it is relative to a hit rate of 0 in any seed or
+ *   to a cost of 0, or because the policy does not have the metric.
+ * - no run: the file has no such run, or no run to pair it with.
  *
- *   holds      the whole interval lies within
- *   below      the whole interval lies under `low`
- *   above      the whole interval lies over `high`
- *   undecided  the interval lies across an end
- *   one seed   there is no interval
- *   undefined  the formula has no value: a gain relative to a hit rate of 0 in any seed, a saving
- * as a share of a cost of 0, a figure that the policy does not have no run     the file has no such
- * run, or none to pair it with
+ * The verdict over all pairs, including those without a run:
+ * - reproduced: all pairs hold.
+ * - partly: some pairs hold, but not all.
+ * - not: no pair holds, and at least one is below or above.
+ * - cannot be said: no pair holds, and none is below or above.
  *
- * The verdict over all pairs, those without a run included:
- *
- *   reproduced      every pair holds
- *   partly          some pair holds, but not every one
- *   not             no pair holds, and at least one is below or above
- *   cannot be said  no pair holds, and none is below or above
- *
- * The intervals are each pair's own: with many pairs, about one in twenty misses its true mean. A
- * comparison is of the scenario's first variant of ESG with the first of the other policy: further
- * variants are experiments of our own, and stand in the tables of comparisons. "above" is no
- * confirmation: a claim is a range, and both its ends are claimed.
+ * Intervals are not corrected for multiple comparisons: of many, about one in twenty misses its
+ * true mean. A comparison uses the scenario's first variant of ESG and the first variant of the
+ * other policy. Other variants are our own experiments and appear only in the tables of
+ * comparisons. "above" does not confirm a claim, because a range claims both its ends.
  */
 #ifndef ESGSIM_RESULTS_VERDICT_H
 #define ESGSIM_RESULTS_VERDICT_H
@@ -44,12 +43,12 @@ enum standing {
 
 enum verdict { VERDICT_REPRODUCED, VERDICT_PARTLY, VERDICT_NOT, VERDICT_UNKNOWN };
 
-/* Texts belong to the report or the reference. */
+/* Texts are owned by the report or the reference. */
 struct verdict_pair {
-    const struct report_scenario *scenario; /* NULL: the setting did not run */
-    size_t contender;                       /* of the scenario; REPORT_NONE: did not run there */
-    const char *setting;                    /* title of the scenario, or the name asked for */
-    const char *policy;                     /* title of the contender, or the name asked for */
+    const struct report_scenario *scenario; /* NULL: the setting was not run */
+    size_t contender;                       /* index in the scenario; REPORT_NONE: not run there */
+    const char *setting; /* title of the scenario, or the name in the reference file */
+    const char *policy;  /* title of the contender, or the name in the reference file */
     struct estimate ours;
     enum standing standing;
 };
@@ -57,13 +56,14 @@ struct verdict_pair {
 struct judgement {
     const struct reference_figure *figure;
     enum verdict verdict;
-    struct verdict_pair *pairs; /* by policy, then in the order of the scenarios */
+    struct verdict_pair *pairs; /* sorted by policy, then in the order of the scenarios */
     size_t pair_count;
     size_t counts[STANDING_COUNT];
-    char *sentence; /* one plain sentence: the verdict, how far ours reaches, which pairs do what */
+    char *sentence; /* one sentence: the verdict, the range of our means, and the standing of the
+                       pairs */
 };
 
-/* False: ERROR_RUN, memory; nothing to clear. */
+/* False: ERROR_RUN, memory exhausted; there is nothing to clear. */
 bool verdict_judge(const struct report *report, const struct reference_figure *figure,
                    struct judgement *judgement, struct error *error);
 void judgement_clear(struct judgement *judgement);

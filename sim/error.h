@@ -1,8 +1,9 @@
 /* Errors as values.
  *
- * A fallible function takes `struct error *error` last, fills it and returns false or NULL; only
- * `main` turns an error into an exit status. A message is one line that names the file, the key and
- * what would be right; callers add nothing to it but a file that they alone know to be at fault.
+ * A function that can fail takes `struct error *error` as its last argument, fills it and returns
+ * false or NULL. Only `main` converts an error to an exit status. A message is one line that names
+ * the file, the key and the valid values. Callers do not extend a message, except with a file name
+ * that only they know.
  */
 #ifndef ESGSIM_SIM_ERROR_H
 #define ESGSIM_SIM_ERROR_H
@@ -20,9 +21,9 @@ struct error {
     char message[1024];
 };
 
-/* Fill `error` (which may be NULL) with a formatted message, cut at the buffer's length, and return
- * false, so that `return error_input(...)` ends a failing function. Control characters and bytes
- * that are not UTF-8 are written as escapes (utf8_escape). */
+/* Set `error` (which may be NULL) to a formatted message, truncated at the buffer's size, and
+ * return false, so that `return error_input(...)` ends a failing function. Control characters and
+ * invalid UTF-8 are written as escapes (utf8_escape). */
 bool error_input(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool error_run(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,12 +1,12 @@
-/* Mean, largest and quantiles of many durations.
+/* Mean, maximum and quantiles of many durations.
  *
- * Up to a limit all samples are kept and quantiles are exact. Beyond it the samples move into a
- * histogram whose buckets widen with the value (1,024 to each doubling, after Tene's HdrHistogram),
- * so that memory stays constant and a quantile is within 0.05 % of the exact one. Count, mean and
- * largest are always exact, and nothing depends on the order in which samples came.
+ * Up to a limit all samples are stored, and quantiles are exact. Beyond it the samples are counted
+ * in a histogram whose bucket width grows with the value (1,024 buckets per power of two, after
+ * Tene's HdrHistogram). Memory is then constant, and a quantile is within 0.05 % of the exact one.
+ * Count, mean and maximum are always exact. Results do not depend on the order of the samples.
  *
- * Convention, exact or not: the quantile q of n sorted samples lies at position (n - 1) q, between
- * two samples by linear interpolation, as gsl_stats_quantile_from_sorted_data has it.
+ * Quantile q of n sorted samples is at position (n - 1) q, with linear interpolation between
+ * samples, as in gsl_stats_quantile_from_sorted_data. This holds with and without the histogram.
  */
 #ifndef ESGSIM_SIM_QUANTILE_H
 #define ESGSIM_SIM_QUANTILE_H
@@ -17,31 +17,31 @@
 
 #include "sim/units.h"
 
-/* Samples kept for exact quantiles: 2 MiB. */
+/* Number of samples stored for exact quantiles: 2 MiB. */
 #define QUANTILE_EXACT_SAMPLES ((size_t)262144)
 
 struct quantile;
 
-/* An empty accumulator that is exact up to `exact_samples` samples (QUANTILE_EXACT_SAMPLES as a
- * rule; 0: a histogram from the start). All memory is reserved here, most of it untouched until
- * used. NULL when out of memory. */
+/* Returns an empty accumulator that is exact for up to `exact_samples` samples (usually
+ * QUANTILE_EXACT_SAMPLES; 0: a histogram from the start). All memory is allocated here, but most
+ * pages are untouched until used. NULL: memory exhausted. */
 struct quantile *quantile_create(size_t exact_samples);
 void quantile_destroy(struct quantile *quantile);
 
-/* Adds one sample >= 0 (asserted), in ns. O(1), but for the one addition that passes the limit. */
+/* Adds one sample >= 0 (asserted), in ns. O(1), except for the one call that exceeds the limit. */
 void quantile_add(struct quantile *quantile, sim_time_t sample);
 
 uint64_t quantile_count(const struct quantile *quantile);
 
-/* In ns; 0 where there are no samples. */
+/* In ns; 0 if there are no samples. */
 double quantile_mean(const struct quantile *quantile);
 sim_time_t quantile_max(const struct quantile *quantile);
 
-/* Quantile q in [0, 1] (asserted), in ns; 0 where there are no samples. O(n) while exact
- * (ascending q after one another look at what is above the last), O(buckets) later. */
+/* Quantile q in [0, 1] (asserted), in ns; 0 if there are no samples. O(n) while exact, O(buckets)
+ * later. While exact, calls with ascending q only examine samples above the previous quantile. */
 double quantile_value(struct quantile *quantile, double q);
 
-/* Whether all samples are still held, and quantiles therefore exact. */
+/* Returns whether all samples are stored, so that quantiles are exact. */
 bool quantile_is_exact(const struct quantile *quantile);
 
 #endif

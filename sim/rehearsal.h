@@ -1,10 +1,11 @@
-/* A backend without a GPU: each batch ends when the model says, or as far off as asked for.
+/* An emulated backend, without a GPU. Each batch ends at the time given by the model, optionally
+ * with a deviation.
  *
- * In virtual time (speedup 0) a replay on it takes as long as a simulation, and without
- * interference, factor and jitter gives the same rows as one: this is how replays are checked, and
- * how one finds out what a replay would refuse before a GPU is touched. In real time it keeps a
- * GPU's pace against the monotonic clock, lateness included: a rehearsal of the loop, of which
- * nothing is a measurement.
+ * In virtual time (speedup 0) a replay takes as long as a simulation. Without interference, factor
+ * and jitter it gives the same rows as the simulation. Tests use this to check replays, and users
+ * to find out what a replay would refuse before they use a GPU. In real time the emulation follows
+ * the monotonic clock, lateness included. It exercises the loop, but none of its times are
+ * measurements.
  */
 #ifndef ESGSIM_SIM_REHEARSAL_H
 #define ESGSIM_SIM_REHEARSAL_H
@@ -15,27 +16,28 @@
 #include "sim/backend.h"
 
 struct rehearsal_options {
-    double speedup;   /* simulated seconds in a second of the clock; 0: virtual time */
-    double factor;    /* executed over modelled; 0 stands for 1 */
-    double jitter_cv; /* of a factor of mean 1, lognormal, drawn anew for every batch */
-    uint64_t seed;    /* of the jitter, added to the experiment's */
+    double speedup;   /* simulated seconds per second of the clock; 0: virtual time */
+    double factor;    /* executed / modelled; 0 means 1 */
+    double jitter_cv; /* of a lognormal factor with mean 1, drawn for every batch */
+    uint64_t seed;    /* of the jitter; added to the experiment's */
 };
 
 struct rehearsal;
 
-/* NULL: ERROR_RUN, memory. Used for one run after the other: `open` begins anew. */
+/* Returns NULL with ERROR_RUN if memory is exhausted. Can be used for several runs in sequence;
+ * `open` resets it. */
 struct rehearsal *rehearsal_create(const struct rehearsal_options *options, struct error *error);
 void rehearsal_destroy(struct rehearsal *rehearsal); /* NULL is allowed */
 
 /* Valid until rehearsal_destroy. */
 struct backend rehearsal_backend(struct rehearsal *rehearsal);
 
-/* Of the run since `open`. */
+/* Figures of the run since `open`. */
 struct rehearsal_figures {
     uint64_t batches;    /* started */
-    uint32_t together;   /* most that executed at one time */
-    sim_time_t last_end; /* when the last ended */
-    double late_ns_mean; /* start against its due time, in ns of the replay's clock; */
+    uint32_t together;   /* most that executed concurrently */
+    sim_time_t last_end; /* time of the last end */
+    double late_ns_mean; /* start - due time, in ns of the replay's clock; */
     double late_ns_p99;  /* 0 in virtual time */
     sim_time_t late_ns_max;
 };

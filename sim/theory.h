@@ -1,8 +1,8 @@
-/* Queueing theory in closed form: what a simulated queue must agree with.
+/* Closed-form results of queueing theory, for validation of simulated queues.
  *
- * Rates are per unit of time and durations in the same unit, whichever the caller likes. `rate` is
- * of Poisson arrivals, `mean` is the mean service time, offered load = rate × mean. Out of memory
- * and loads for which no stationary state exists give NAN.
+ * Rates and durations use the same unit of time, chosen by the caller. `rate` is that of Poisson
+ * arrivals, `mean` is the mean service time, and the offered load is rate × mean. Functions return
+ * NAN if memory is exhausted or if there is no stationary state.
  *
  * Sources: Gross, Shortle, Thompson, Harris, "Fundamentals of Queueing Theory", 4th ed. (chapters 2
  * and 5) unless a function names another.
@@ -12,48 +12,48 @@
 
 #include <stdint.h>
 
-/* Share of arrivals lost by M/G/c/c at `offered` load (Erlang's B formula, by its recursion). */
+/* Fraction of arrivals lost by M/G/c/c at `offered` load (Erlang's B formula, by its recursion). */
 double theory_erlang_b(uint32_t servers, double offered);
 
-/* Share of arrivals of M/M/c that wait (Erlang's C formula). */
+/* Fraction of arrivals that wait in M/M/c (Erlang's C formula). */
 double theory_erlang_c(uint32_t servers, double offered);
 
 /* Mean wait in queue of M/M/c. */
 double theory_mmc_wait(double rate, double mean, uint32_t servers);
 
-/* The time that a share `p` of M/M/1's customers stay no longer than, waiting and service together
- * (exponential). */
+/* Quantile `p` of the sojourn time (waiting and service) in M/M/1, which is exponential. */
 double theory_mm1_sojourn_quantile(double rate, double mean, double p);
 
-/* Mean wait in queue of M/G/1, `cv` the service time's coefficient of variation (Pollaczek and
- * Khinchine); cv 0 is M/D/1, cv 1 is M/M/1. */
+/* Mean wait in queue of M/G/1, by the formula of Pollaczek and Khinchine. `cv` is the coefficient
+ * of variation of the service time; cv 0 is M/D/1, cv 1 is M/M/1. */
 double theory_mg1_wait(double rate, double mean, double cv);
 
-/* M/M/c/K: `places` (K >= servers) customers at most, in service and waiting together. Share of
- * arrivals turned away, and mean wait in queue of those let in. */
+/* M/M/c/K with at most `places` (K >= servers) customers, in service and waiting together. Fraction
+ * of arrivals rejected, and mean wait in queue of those accepted. */
 double theory_mmck_loss(double rate, double mean, uint32_t servers, uint32_t places);
 double theory_mmck_wait(double rate, double mean, uint32_t servers, uint32_t places);
 
-/* Mean response (waiting and service) in a closed network of `users` who each think for `think` on
- * average, then queue for one of `servers` exponential servers (machine repair, finite source).
- * Depends on the thinking time's distribution by its mean only. */
+/* Mean response time (waiting and service) in a closed network. Each of `users` thinks for `think`
+ * on average, then queues for one of `servers` exponential servers (machine repair model, finite
+ * source). It depends on the distribution of thinking times only through the mean. */
 double theory_closed_response(uint32_t users, double think, double mean, uint32_t servers);
 
-/* Share of arrivals that find no idle container, in a pool without limit (M/M/∞) in which a
- * container that has been idle for `keep_alive` is evicted and the most recently used idle one
- * serves first.
+/* Fraction of arrivals that find no idle container, in an unlimited pool (M/M/∞). A container idle
+ * for `keep_alive` is evicted, and the most recently used idle container serves first.
  *
- * Ours, from known parts. Idle containers form a stack. The container that a departure from n+1 to
- * n busy ones leaves behind is taken by the next arrival that finds n busy, since all that were
- * pushed above it are taken before, and those that expire go from the bottom. So an arrival that
- * finds n busy is cold exactly if the busy count N stayed at or below n throughout the last
- * `keep_alive`. N of M/G/∞ is Poisson(rate × mean) and reversible, and Poisson arrivals see its
- * stationary law, hence
+ * The derivation is ours, from known results. Idle containers form a stack. Consider the container
+ * that becomes idle when the busy count falls from n+1 to n. The next arrival that finds n busy
+ * takes it, because all containers pushed above it are taken earlier and expiry removes containers
+ * from the bottom. So an arrival that finds n busy is cold exactly if the busy count N was at most
+ * n throughout the last `keep_alive`. N of M/G/∞ is Poisson(rate × mean) and reversible, and
+ * Poisson arrivals see its stationary distribution. Hence
  *
  *     P(cold) = Σ_n P(N = n) · P(N needs longer than keep_alive to pass from n to n + 1),
  *
- * a first-passage time of a birth-death chain, computed here from its spectrum (Ledermann and
- * Reuter, Phil. Trans. A 246, 1954). O(offered^4): for offered loads of tens. */
+ * where the second factor is a first-passage time of a birth-death chain. It is computed from the
+ * chain's spectrum (Ledermann and Reuter, Phil. Trans. A 246, 1954). O(offered^4), intended for
+ * offered loads of tens.
+ */
 double theory_pool_cold_probability(double rate, double mean, double keep_alive);
 
 #endif

@@ -1,8 +1,8 @@
-/* Units of the simulated world.
+/* Units of simulated quantities.
  *
- * Simulated time is an integer count of nanoseconds from the start of the run: sums of integers do
- * not depend on the order in which they are added, so two ways of reaching one instant agree to the
- * last bit. Money is a double in US dollars. Memory is a count of megabytes (2^20 bytes).
+ * Simulated time is a whole number of nanoseconds since the start of the run. Integer sums do not
+ * depend on the order of additions, so times computed in different ways are exactly equal. Money is
+ * a double in US dollars. Memory is a whole number of megabytes (2^20 bytes).
  */
 #ifndef ESGSIM_SIM_UNITS_H
 #define ESGSIM_SIM_UNITS_H
@@ -18,13 +18,13 @@ typedef int64_t sim_time_t;
 #define SIM_MS ((sim_time_t)1000000)
 #define SIM_S ((sim_time_t)1000000000)
 #define SIM_HOUR (3600 * SIM_S)
-/* "Never": later than any event; far enough from the end of the range to add durations to. */
+/* "Never": later than any event, and small enough that adding durations does not overflow. */
 #define SIM_FOREVER (INT64_MAX / 4)
-/* No run goes on beyond this time, about 18 years: so times that are summed over the stages of a
- * request, RECORD_MAX_STAGES at most, fit. */
+/* Latest time of a run, about 18 years. Times summed over the stages of a request, at most
+ * RECORD_MAX_STAGES, do not overflow. */
 #define SIM_CLOCK_END (INT64_MAX / 16)
 
-/* "None" for ids of invokers, queues, functions, containers, batches. */
+/* "None" for ids of invokers, queues, functions, containers and batches. */
 #define SIM_NONE UINT32_MAX
 
 static inline double sim_to_ms(sim_time_t time)
@@ -37,7 +37,7 @@ static inline double sim_to_s(sim_time_t time)
     return (double)time / 1e9;
 }
 
-/* Towards 0; SIM_FOREVER for what is greater or no number, -SIM_FOREVER for what is less. */
+/* Truncates towards 0. Values out of range give ±SIM_FOREVER; NAN gives SIM_FOREVER. */
 static inline sim_time_t sim_whole(double value)
 {
     if (!(value < (double)SIM_FOREVER))
@@ -45,7 +45,8 @@ static inline sim_time_t sim_whole(double value)
     return value > -(double)SIM_FOREVER ? (sim_time_t)value : -SIM_FOREVER;
 }
 
-/* llround and ceil, within the same bounds: a value without its whole part is exact. */
+/* Like llround and ceil, with the limits of sim_whole. The subtraction of the whole part is exact.
+ */
 static inline sim_time_t sim_round(double value)
 {
     const sim_time_t whole = sim_whole(value);
@@ -61,7 +62,7 @@ static inline sim_time_t sim_ceil(double value)
     return whole + (whole < SIM_FOREVER && (double)whole < value);
 }
 
-/* Rounds to the nearest nanosecond, within the same bounds. */
+/* Rounds to the nearest nanosecond, with the limits of sim_whole. */
 static inline sim_time_t sim_from_ms(double ms)
 {
     return sim_round(ms * 1e6);

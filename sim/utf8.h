@@ -5,16 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of the character that `text` begins with, 1 to 4; 0 where it begins with none: a stray or
- * missing continuation byte, a form longer than need be, a surrogate, or past U+10FFFF (RFC 3629).
- * At the end of the text: 1. */
+/* Length in bytes of the first character of `text`, 1 to 4. 0 if it is invalid: a stray or missing
+ * continuation byte, an overlong form, a surrogate, or beyond U+10FFFF (RFC 3629). 1 at the end of
+ * the text. */
 size_t utf8_sequence(const char *text);
 
-/* Whether `text` may be a name: UTF-8 without control characters (C0, DEL and C1). A name appears
- * in tables, on terminals and as one line of a list. O(length). */
+/* Returns whether `text` may be a name: UTF-8 without control characters (C0, DEL and C1), because
+ * names appear in tables, on terminals and in lists with one name per line. O(length). */
 bool utf8_is_name(const char *text);
 
-/* Copies `from` to `to` of `capacity` bytes > 0, cut at a whole character. Control characters
+/* Copies `from` to `to` of `capacity` > 0 bytes, truncated at a whole character. Control characters
  * become \n, \r, \t or \xNN, and so does each byte that is not UTF-8. O(length). */
 void utf8_escape(const char *from, char *to, size_t capacity);
 

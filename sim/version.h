@@ -1,12 +1,13 @@
-/* What this build is. Version and commit are fixed in one object, so that a new commit recompiles
- * one file. */
+/* Version, commit and compiler of this build. They are defined in one object file, so that a new
+ * commit recompiles one file. */
 #ifndef ESGSIM_SIM_VERSION_H
 #define ESGSIM_SIM_VERSION_H
 
-/* "0.1.0": the version of CITATION.cff. */
+/* "0.1.0": the version in CITATION.cff. */
 const char *version_number(void);
 
-/* Short commit hash, "-dirty" appended where tracked files differed; "unknown" outside git. */
+/* Short commit hash, with "-dirty" appended if tracked files were modified; "unknown" outside git.
+ */
 const char *version_commit(void);
 
 /* "gcc 12.2.0" */

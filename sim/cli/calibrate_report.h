@@ -1,4 +1,4 @@
-/* What `esgsim calibrate` prints of a calibration: errors by function beside the naive fit's. */
+/* Output of `esgsim calibrate`: errors by function, beside those of the naive fit. */
 #ifndef ESGSIM_SIM_CLI_CALIBRATE_REPORT_H
 #define ESGSIM_SIM_CLI_CALIBRATE_REPORT_H
 
@@ -10,11 +10,11 @@
 #include "sim/error.h"
 #include "traces/calibrate.h"
 
-/* Tables in percent; `name` heads them. */
+/* Prints tables in percent, under the heading `name`. */
 bool calibrate_report_text(FILE *out, const char *name, const struct calibration *calibration,
                            struct error *error);
 
-/* The same figures, in percent, as one object; NULL where memory is short. */
+/* The same figures, in percent, as a JSON object; NULL if memory is exhausted. */
 cJSON *calibrate_report_json(const char *name, const struct calibration *calibration);
 
 #endif

@@ -1,5 +1,5 @@
-/* Progress on standard error: a bar with rate and time left on a terminal, a line now and then
- * elsewhere, nothing when quiet. */
+/* Progress on standard error: on a terminal a bar with rate and remaining time, otherwise an
+ * occasional line, and nothing if quiet. */
 #ifndef ESGSIM_SIM_CLI_METER_H
 #define ESGSIM_SIM_CLI_METER_H
 
@@ -16,9 +16,9 @@ struct meter {
 };
 
 void meter_start(struct meter *meter, const char *unit, bool quiet);
-/* Draws at most ten times a second on a terminal, every ten seconds elsewhere. */
+/* Prints at most ten times per second on a terminal, otherwise every ten seconds. */
 void meter_update(struct meter *meter, uint64_t done, uint64_t total);
-/* Wipes the bar, so that what follows starts on a clean line. */
+/* Erases the bar, so that following output starts on a clean line. */
 void meter_end(struct meter *meter);
 
 #endif

@@ -1,12 +1,12 @@
-/* What a run assumes without having been told so, in words. */
+/* Notices about a run: warnings and notes on what it assumes. */
 #ifndef ESGSIM_SIM_CLI_NOTICES_H
 #define ESGSIM_SIM_CLI_NOTICES_H
 
 #include "sim/simulation.h"
 
-/* A line each, without line breaks inside: "warning: ..." for what may make figures mean something
- * else than they seem to, "note: ..." for what the experiment asked for and a reader should know.
- * "" where there is nothing to say; to be freed, NULL without memory. */
+/* Returns the notices, one per line. "warning: ..." means that figures may not mean what they seem
+ * to. "note: ..." is about something the experiment asked for that a reader should know. "" if
+ * there are none. The caller frees it; NULL: memory exhausted. */
 char *notices_text(const struct experiment *experiment, const struct simulation_result *result);
 
 #endif

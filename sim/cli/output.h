@@ -1,4 +1,4 @@
-/* A run's figures as JSON and as text: what `esgsim run` prints. */
+/* Output of `esgsim run`: the run's figures as JSON and as text. */
 #ifndef ESGSIM_SIM_CLI_OUTPUT_H
 #define ESGSIM_SIM_CLI_OUTPUT_H
 
@@ -6,11 +6,12 @@
 
 #include "sim/simulation.h"
 
-/* One JSON object with the keys of README "esgsim run --json". False when out of memory. */
+/* Prints one JSON object with the keys listed in README, "esgsim run --json". False: memory
+ * exhausted. */
 bool output_run_json(FILE *stream, const struct experiment *experiment,
                      const struct simulation_result *result, struct error *error);
 
-/* The run's warnings, on standard error. */
+/* Prints the run's warnings on standard error. */
 void output_warnings(const struct simulation_result *result);
 
 void output_run_text(FILE *stream, const struct experiment *experiment,

@@ -13,8 +13,7 @@
 #include "traces/derive/fit.h"
 #include "traces/derive/table.h"
 
-/* ---- Inputs shared by several profiles (raw.c) ------------------------------------------------
- */
+/* ---- Inputs shared by several profiles (raw.c) ---- */
 
 struct raw {
     struct table *models;      /* parameter counts and input sizes */
