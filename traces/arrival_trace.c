@@ -10,7 +10,7 @@ static const struct trace_layout *const layouts[] = {
 };
 enum { LAYOUT_COUNT = sizeof layouts / sizeof *layouts };
 
-/* As the layouts are named. */
+/* The names of the layouts. */
 const char *const trace_formats[] = {"esgsim",     "azure-llm",         "azure-2019",
                                      "azure-2021", "counts-per-second", "counts-per-minute",
                                      NULL};
@@ -39,7 +39,7 @@ static bool is_header_of(const struct trace_layout *layout, const char *line)
     return false;
 }
 
-/* NULL where the line is no known header. */
+/* Returns NULL if the line is not a known header. */
 static const struct trace_layout *layout_of_header(const char *line)
 {
     for (int i = 0; i < LAYOUT_COUNT; i++)
@@ -48,7 +48,7 @@ static const struct trace_layout *layout_of_header(const char *line)
     return NULL;
 }
 
-/* The layout asked for; NULL where none is. */
+/* Finds the layout with that name; NULL if no name is given. */
 static bool layout_find(const struct trace_reader *reader, const char *name,
                         const struct trace_layout **layout, struct error *error)
 {
@@ -73,7 +73,7 @@ static bool is_bare_count(const char *line)
     return *line != '\0' && strspn(line, "0123456789") == strlen(line);
 }
 
-/* Whether a line could be shown: one of a binary file would disturb the terminal. */
+/* Returns whether the line is safe to print; binary data would disturb the terminal. */
 static bool is_text(const char *line)
 {
     for (const char *c = line; *c != '\0'; c++)

@@ -13,11 +13,11 @@
 #include "traces/unfinished.h"
 
 enum {
-    LINKS_LIMIT = 40,   /* as many as Linux follows */
-    LOCK_ATTEMPTS = 100 /* while one holder after another ends */
+    LINKS_LIMIT = 40,   /* limit of Linux */
+    LOCK_ATTEMPTS = 100 /* each fails if the holder ends at that moment */
 };
 
-/* The folder of a name, to be freed; NULL without memory. */
+/* The directory part of a path. The caller frees it; NULL: memory exhausted. */
 static char *folder_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -26,7 +26,7 @@ static char *folder_name(const char *path)
                            : strndup(path, (size_t)(slash - path));
 }
 
-/* What the kernel shows as links of a process are open files, which a name need not have. */
+/* Links in /proc/PID/fd denote open files, which may have no name. */
 static bool is_of_process(const char *link)
 {
     char *folder = folder_name(link);
@@ -37,7 +37,7 @@ static bool is_of_process(const char *link)
     return within;
 }
 
-/* Where one link leads, to be freed; NULL with `errno` where it cannot be told. */
+/* Target of one link. The caller frees it; NULL with `errno` on failure. */
 static char *link_follow(const char *link)
 {
     char text[PATH_MAX];
@@ -91,10 +91,11 @@ static const char *base_name(const char *path)
 
 /* ---- The lock -------------------------------------------------------------------------------- */
 
-/* What one attempt to lock came to. */
+/* Result of one attempt to lock. */
 enum lock_outcome { LOCK_TAKEN, LOCK_HELD, LOCK_AGAIN, LOCK_UNKNOWN, LOCK_FOREIGN, LOCK_FAILED };
 
-/* The holder's process id where it is known, else 0. LOCK_AGAIN: it has ended meanwhile. */
+/* Finds the holder's process id, or 0 if unknown. LOCK_AGAIN: the holder has ended in the meantime.
+ */
 static enum lock_outcome lock_holder(int descriptor, pid_t *holder)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -104,8 +105,8 @@ static enum lock_outcome lock_holder(int descriptor, pid_t *holder)
     return LOCK_HELD;
 }
 
-/* Locks the file that is open. It counts only if the name still leads to it: a holder removes it
- * before it unlocks it. */
+/* Locks the open file. The lock is valid only if `path` still names that file, because a holder
+ * removes the name before it unlocks. */
 static enum lock_outcome lock_descriptor(const char *path, int descriptor, pid_t *holder)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -120,12 +121,14 @@ static enum lock_outcome lock_descriptor(const char *path, int descriptor, pid_t
     return S_ISREG(opened.st_mode) && opened.st_size == 0 ? LOCK_TAKEN : LOCK_FOREIGN;
 }
 
-/* With all signals blocked. `*left`: a killed process has left the lock file. */
+/* All signals are blocked. `*left`: the lock file already existed, left behind by a killed process.
+ */
 static enum lock_outcome lock_try(struct atomic_file *file, const char *path, bool *left,
                                   pid_t *holder)
 {
     const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-    /* To close a second descriptor of a locked file would unlock it. */
+    /* Closing another descriptor of a locked file would unlock it, so this process's own locks are
+     * checked first. */
     *holder = getpid();
     if (unfinished_has(path))
         return LOCK_HELD;
@@ -170,7 +173,7 @@ static bool lock_fault(const struct atomic_file *file, const char *path, enum lo
                      who);
 }
 
-/* Locks `path`. `*left`: a killed process has left the lock file. */
+/* Locks `path`. `*left`: the lock file was left behind by a killed process. */
 static bool lock_take(struct atomic_file *file, const char *path, bool *left, struct error *error)
 {
     enum lock_outcome outcome = LOCK_AGAIN;
@@ -187,7 +190,8 @@ static bool lock_take(struct atomic_file *file, const char *path, bool *left, st
            lock_fault(file, path, outcome, holder, error);
 }
 
-/* Removed while it is held, or another process could lock a file that is about to go. */
+/* Removes the name before unlocking. In the other order another process could lock the file just
+ * before its name is removed. */
 static void lock_drop(struct atomic_file *file, const char *path)
 {
     sigset_t old;
@@ -198,7 +202,7 @@ static void lock_drop(struct atomic_file *file, const char *path)
     unfinished_unblock(&old);
 }
 
-/* The lock file's name, to be freed; NULL without memory. */
+/* Name of the lock file. The caller frees it; NULL: memory exhausted. */
 static char *lock_name(const char *target)
 {
     const char *base = base_name(target);
@@ -224,8 +228,8 @@ static bool is_partial_of(const char *name, const char *base)
     return process > 0 && number > 0 && at[process + 1 + number] == '\0';
 }
 
-/* With the destination locked: what processes that were killed have left of it. O(files in the
- * folder). */
+/* Removes temporary files left behind by killed processes. The destination is locked. O(files in
+ * the directory). */
 static void partials_remove(const char *target)
 {
     char *folder = folder_name(target);
@@ -251,7 +255,7 @@ static void file_clear(struct atomic_file *file)
     *file = (struct atomic_file){0};
 }
 
-/* Fills the names. */
+/* Sets path, target, beside and renames. */
 static bool file_place(struct atomic_file *file, const char *path, struct error *error)
 {
     struct stat status;
@@ -291,7 +295,7 @@ static bool file_lock(struct atomic_file *file, struct error *error)
     return good;
 }
 
-/* Creates a file that did not exist and notes it. Its descriptor, or -1 with `errno`. */
+/* Creates and registers the temporary file. Returns its descriptor, or -1 with `errno`. */
 static int partial_create(struct atomic_file *file)
 {
     static unsigned number;
@@ -322,7 +326,7 @@ static int partial_create(struct atomic_file *file)
     return descriptor;
 }
 
-/* The descriptor to write to; -1 with `error` and nothing left to end. */
+/* Returns the descriptor to write to; -1 with `error` set and everything released. */
 static int file_create(struct atomic_file *file, struct error *error)
 {
     if (file->renames && !file_lock(file, error)) {
@@ -363,7 +367,7 @@ bool atomic_file_begin(struct atomic_file *file, const char *path, struct error 
 {
     if (!file_place(file, path, error))
         return false;
-    /* A pipe would be over with its first closing. */
+    /* Opening and closing a pipe would end it for its reader. */
     if (!file->renames)
         return true;
     const int descriptor = file_create(file, error);
@@ -374,7 +378,7 @@ bool atomic_file_begin(struct atomic_file *file, const char *path, struct error 
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* Zero, or what kept the stream's bytes from where they go. */
+/* Returns 0, or the errno of the first failed write. */
 static int stream_close(FILE *stream)
 {
     errno = 0;
@@ -386,7 +390,7 @@ static int stream_close(FILE *stream)
     return reason != 0 ? reason : errno != 0 ? errno : EIO;
 }
 
-/* Zero, or `errno`. */
+/* Returns 0 or `errno`. */
 static int name_sync(const char *path, int flags)
 {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
@@ -397,7 +401,8 @@ static int name_sync(const char *path, int flags)
     return reason;
 }
 
-/* Zero, or `errno`. A folder that cannot be synced does not undo what has its name already. */
+/* Returns 0 or `errno`. A failure to sync the directory is ignored, because the rename has
+ * succeeded. */
 static int file_publish(const struct atomic_file *file)
 {
     const int reason = name_sync(file->beside, 0);
@@ -452,7 +457,7 @@ bool atomic_file_hold_folder(struct atomic_file *file, const char *folder, struc
     return good;
 }
 
-/* Whether two names of files that are not there are one name of one folder. */
+/* Returns whether two names of files that do not exist have the same directory and base name. */
 static bool names_meet(const char *one, const char *other)
 {
     struct stat first, second;

@@ -19,7 +19,7 @@ static bool same_surface(const struct latency_sample *a, const struct latency_sa
     return a->function == b->function && a->vcpu == b->vcpu;
 }
 
-/* Cuts the set's sorted samples into surfaces. */
+/* Splits the set's sorted samples into surfaces. */
 static bool cut_surfaces(const struct sample_set *set, struct calibration *calibration,
                          struct error *error)
 {
@@ -79,8 +79,7 @@ bool calibration_run(const struct sample_set *set, calibration_progress *progres
     *calibration = (struct calibration){.set = set, .has_interference = set->co_run_count > 0};
     if (set->latency_count == 0 && set->co_run_count == 0)
         return error_input(error, "there are no samples to calibrate with");
-    /* GSL ends the program where it finds a fault, unless told not to; faults come back as status.
-     */
+    /* By default GSL aborts the program on an error. With the handler off it returns a status. */
     gsl_error_handler_t *before = gsl_set_error_handler_off();
     bool fine = (set->latency_count == 0 || cut_surfaces(set, calibration, error)) &&
                 calibrate_all(set, progress, context, calibration, error);

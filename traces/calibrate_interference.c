@@ -17,7 +17,7 @@ const char *const interference_fold_names[INTERFERENCE_FOLDS] = {"co-location", 
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-/* The runs of `index`'s group are [first, end). */
+/* The co-runs of one group are [first, end). */
 struct group {
     size_t first, end;
 };
@@ -39,7 +39,7 @@ static bool is_seen(const struct sample_set *set, const bool *left_out, size_t i
     return !isnan(run->slowdown) && (left_out == NULL || !left_out[run->location]);
 }
 
-/* A function whose demand is not known asks nothing, as in the simulator. */
+/* A function with unknown demand has demand 0, as in the simulator. */
 static struct co_runner runner_of(const struct sample_set *set, const struct co_run *run)
 {
     double demand = set->facts[run->function].demand;
@@ -61,12 +61,12 @@ double interference_law_slowdown(const struct interference *law, const struct sa
 
 /* ---- Fits ------------------------------------------------------------------------------------ */
 
-/* Least squares of relative errors has a closed form: with excess e = constant × partners n and
- * weight 1/slowdown², constant = Σ w n e / Σ w n². */
+/* Least squares on relative errors has a closed form. With excess e = constant × partners n and
+ * weight w = 1/slowdown², constant = Σ w n e / Σ w n². */
 struct excess_sum {
     double product, square;
     size_t count;
-    double mean, deviations; /* of the excess, and the sum of its squared deviations (Welford) */
+    double mean, deviations; /* mean excess and sum of squared deviations (Welford) */
 };
 
 static void sum_add(struct excess_sum *sum, double slowdown, double partners)
@@ -85,9 +85,9 @@ static double sum_excess(const struct excess_sum *sum)
     return sum->square > 0 ? fmax(0, sum->product / sum->square) : NAN;
 }
 
-/* How many samples of a cell the mean of all cells is worth: the variance within cells over that
- * between them (the empirical Bayes estimate of normal means with a normal prior). 0, which leaves
- * cells as measured, where one of the two is not known. */
+/* Weight of the prior mean in samples: the variance within cells divided by that between cells.
+ * This is the empirical Bayes estimate for normal means with a normal prior. 0, which disables
+ * shrinking, if either variance is unknown. */
 static double prior_samples(const struct excess_sum *cells, size_t count)
 {
     double deviations = 0, inverse = 0, mean = 0, between = 0;
@@ -109,7 +109,7 @@ static double prior_samples(const struct excess_sum *cells, size_t count)
     return between > 0 ? within / between : INFINITY;
 }
 
-/* A cell's excess pulled towards that of all. */
+/* Shrinks a cell's mean towards the mean of all cells. */
 static double shrink(const struct excess_sum *cell, double all, double prior)
 {
     double own = sum_excess(cell), samples = (double)cell->count;
@@ -166,7 +166,7 @@ struct bandwidth_problem {
     const bool *left_out;
 };
 
-/* Parameters are square roots, which keeps coefficient and exponents at 0 or above. */
+/* The parameters are square roots, which keeps the coefficient and the exponents non-negative. */
 static struct interference bandwidth_law(const gsl_vector *x)
 {
     return (struct interference){.kind = INTERFERENCE_BANDWIDTH,
@@ -233,9 +233,10 @@ bool interference_law_fit(enum interference_kind kind, const struct sample_set *
     return false;
 }
 
-/* ---- Leaving out ----------------------------------------------------------------------------- */
+/* ---- Cross-validation ------------------------------------------------------------------------ */
 
-/* Whether two groups have the same functions, or the same functions and batches, in any order. */
+/* Returns whether two groups have the same functions (with_batch: also the same batch sizes), in
+ * any order. */
 static bool same_members(const struct sample_set *set, struct group a, struct group b,
                          bool with_batch)
 {
@@ -307,15 +308,15 @@ static bool leave_out(enum interference_kind kind, enum interference_fold fold,
     return fine;
 }
 
-/* Errors at the co-locations of two functions of which `met` were seen. */
+/* Errors at co-locations of two functions if `met` of their co-locations are known. */
 struct meeting {
     enum interference_kind kind;
     size_t met;
     struct mean_error *errors;
 };
 
-/* Each of the pair's co-locations is seen once together with the met - 1 that divide the list of
- * them, from there on and round, into equal parts; all others are left out. */
+/* For each of the pair's co-locations, fits the law with it and met - 1 others, equally spaced in
+ * the cyclic list of the pair's co-locations. Adds the errors at the co-locations left out. */
 static bool leave_out_but(const struct meeting *meeting, const struct sample_set *set,
                           const size_t *of_pair, size_t count, bool *left_out, struct error *error)
 {

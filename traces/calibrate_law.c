@@ -17,11 +17,12 @@ const char *const latency_coefficient_names[LAW_COEFFICIENTS] = {
 
 static const double HUBER = 1.345;
 
-/* Losses of searches are compared at one scale, a relative error that measurements have. */
+/* Losses of different searches are compared at one scale, a typical relative error of measurements.
+ */
 static const double COMPARED_SCALE = 0.02;
 
-/* The search is over x: non-negative coefficients are squares, the kink 1 + x², the share's
- * exponent 2·sin²x. */
+/* The search variable is x: non-negative coefficients are x², the kink is 1 + x² and the share's
+ * exponent is 2·sin²x. */
 static struct latency_law law_of(const gsl_vector *x)
 {
     struct latency_law law;
@@ -40,7 +41,7 @@ static void search_place(const struct latency_law *law, double *x)
     x[LAW_SHARE_EXPONENT] = asin(sqrt(law->k[LAW_SHARE_EXPONENT] / 2));
 }
 
-/* Where a part is 0 its logarithm is not needed: the other is the whole. */
+/* Lower bound that keeps log(f) and log(w) finite; at this value the term does not matter. */
 static const double LEAST_MS = 1e-12;
 
 struct parts {
@@ -72,16 +73,16 @@ double latency_law_ms(const struct latency_law *law, double batch, double share)
     return exp(law_parts(law, batch, share).log_ms);
 }
 
-/* The points without those left out, in units of their geometric mean `scale`, and as many
- * more rows as there are coefficients: a weak pull to one fixed place, which
- * settles what the points leave open (one batch size, say). */
+/* The points that are not left out, divided by their geometric mean `scale`. One more row per
+ * coefficient pulls it weakly towards a fixed value. That determines coefficients which the points
+ * do not, for instance if there is only one batch size. */
 struct problem {
     struct latency_point *points;
     size_t count;
     double scale;
     double anchor[LAW_COEFFICIENTS];
-    double *weights; /* of points and pulls */
-    double *sizes;   /* |residuals|, for their median */
+    double *weights; /* of points and of the additional rows */
+    double *sizes;   /* |residuals|, for computing their median */
 };
 
 static const double PULL = 1e-3;
@@ -101,7 +102,7 @@ static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
     return GSL_SUCCESS;
 }
 
-/* d log t / d k, the law's gradient. */
+/* Gradient of the law: d log t / d k. */
 static void law_gradient(const struct latency_law *law, const struct latency_point *point,
                          double gradient[LAW_COEFFICIENTS])
 {
@@ -142,7 +143,7 @@ static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
     return GSL_SUCCESS;
 }
 
-/* One weighted least-squares search from x, which it replaces. */
+/* One weighted least-squares search from x, which is replaced by the result. */
 static bool descend(struct problem *problem, double *x, gsl_multifit_nlinear_workspace *work,
                     struct error *error)
 {
@@ -155,7 +156,7 @@ static bool descend(struct problem *problem, double *x, gsl_multifit_nlinear_wor
     int status = gsl_multifit_nlinear_winit(&from.vector, &weights.vector, &system, work);
     if (status == GSL_SUCCESS)
         status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-6, 1e-6, 0, NULL, NULL, &why, work);
-    /* EMAXITER and ENOPROG end at a place that is good to the tolerances that matter here. */
+    /* A search that ends with EMAXITER or ENOPROG has reached sufficient precision. */
     if (status != GSL_SUCCESS && status != GSL_EMAXITER && status != GSL_ENOPROG)
         return error_run(error, "a fit of %zu points failed: %s", problem->count,
                          gsl_strerror(status));
@@ -163,7 +164,7 @@ static bool descend(struct problem *problem, double *x, gsl_multifit_nlinear_wor
     return true;
 }
 
-/* Sets Huber's weights from the residuals at x; returns Huber's loss in units of its scale. */
+/* Sets Huber's weights from the residuals at x. Returns Huber's loss in units of `scale`. */
 static double reweight(struct problem *problem, const double *x, double scale)
 {
     gsl_vector_const_view place = gsl_vector_const_view_array(x, LAW_COEFFICIENTS);
@@ -180,8 +181,8 @@ static double reweight(struct problem *problem, const double *x, double scale)
     return loss;
 }
 
-/* Standard deviation from the median absolute residual, for normal errors; not below what
- * measurements can tell apart. */
+/* Standard deviation of normal errors, from the median absolute residual. It has a lower bound, the
+ * resolution of measurements. */
 static double residual_scale(struct problem *problem)
 {
     static const double normal = 1.4826;
@@ -191,8 +192,8 @@ static double residual_scale(struct problem *problem)
                 least);
 }
 
-/* Places to start from, for points whose geometric mean is 1: work alone, floor and work added, a
- * sharp kink, and a floor that grows with the batch. */
+/* Starting points for points with geometric mean 1: work only; floor plus work; a sharp kink; a
+ * floor that grows with the batch. */
 static const struct latency_law starts[STARTS] = {
     {{0.02, 0.001, 1e-5, 0.05, 0.05, 0.02, 1.05, 1}},
     {{0.2, 0.01, 1e-5, 0.03, 0.05, 0.05, 1.5, 1}},

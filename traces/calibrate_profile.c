@@ -1,4 +1,4 @@
-/* The profile that a calibration gives, as JSON. */
+/* Conversion of a calibration to a profile in JSON. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include "traces/calibrate.h"
 
-/* The surfaces of one function: [first, end) of the calibration's. */
+/* The surfaces of one function are [first, end). */
 struct span {
     size_t first, end;
 };
@@ -22,7 +22,7 @@ struct writer {
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Six significant digits: more than measurements have, and the same on every machine. */
+/* Six significant digits are more than the measurements have, and the same on every machine. */
 static double rounded(double value)
 {
     char text[32];
@@ -81,7 +81,7 @@ static size_t distinct(int *values, size_t count)
     return kept;
 }
 
-/* The share in the profile's unit; -1 where it is not whole in it. */
+/* The share in units of the profile; -1 if it is not a whole number of them. */
 static int share_in_unit(const struct writer *writer, int share)
 {
     int scaled = share * writer->unit;
@@ -204,7 +204,7 @@ static void put_surface(const struct calibrated_surface *surface, cJSON *list)
     (void)cJSON_AddItemToArray(list, object);
 }
 
-/* Whether a share came to something else than its name says. */
+/* Returns whether some share differs from its nominal fraction. */
 static bool has_parts(const struct sample_set *set)
 {
     for (size_t i = 0; i < set->latency_count; i++)
@@ -213,8 +213,8 @@ static bool has_parts(const struct sample_set *set)
     return false;
 }
 
-/* What part of the GPU 1..unit vGPUs are, by the samples; between the shares that were measured,
- * nothing and the whole, along a line. */
+/* Computes the fraction of the GPU for 1..unit vGPUs from the samples. It is linear between
+ * measured shares, with 0 for no share and 1 for all. */
 static void parts_fill(const struct writer *writer, double *parts)
 {
     const struct sample_set *set = writer->calibration->set;
@@ -266,7 +266,8 @@ static bool put_law(const struct writer *writer, const struct calibrated_surface
     return put_parts(writer, law, error);
 }
 
-/* The fact, or the base's where it was not measured; says which in `evidence`. */
+/* Returns the measured value, or the base profile's if there is none, and records the source in
+ * `evidence`. */
 static double fact(double measured, double base, const char *key, cJSON *evidence)
 {
     if (isfinite(measured))
@@ -350,7 +351,7 @@ static bool put_function(const struct writer *writer, struct span span, cJSON *f
 
 /* ---- Interference ---------------------------------------------------------------------------- */
 
-/* Names the functions that have a latency: others cannot be named in a profile. */
+/* Lists only functions with a latency, because a profile cannot name others. */
 static void put_pairs(const struct writer *writer, const struct interference *law, cJSON *functions,
                       cJSON *object)
 {

@@ -68,8 +68,8 @@ static int compare_axis(const void *left, const void *right)
     return (a->x > b->x) - (a->x < b->x);
 }
 
-/* Points of one place become one with their mean; returns how many are left of those sorted by x.
- * Two shares may come to the same multiprocessors. */
+/* Merges points with equal x into their mean, since two shares may have the same multiprocessors.
+ * The points are sorted by x. Returns the number that remain. */
 static size_t join_places(struct axis_point *axis, size_t count)
 {
     size_t places = 0;
@@ -84,7 +84,7 @@ static size_t join_places(struct axis_point *axis, size_t count)
     return places;
 }
 
-/* Interpolates between points sorted by x; NAN outside them. */
+/* Interpolates between points sorted by x; NAN outside their range. */
 static double interpolate(const struct axis_point *axis, size_t count, double x, double *room)
 {
     if (count < 2 || x < axis[0].x || x > axis[count - 1].x)
@@ -109,7 +109,8 @@ struct table_room {
     double *values;
 };
 
-/* log ms at point `index` from the others of its batch (along share) or of its share. */
+/* Interpolates log ms at point `index` from other points of its batch (along share) or of its
+ * share. */
 static double along_axis(const struct latency_point *points, size_t count, const bool *left_out,
                          size_t index, bool along_share, const struct table_room *room)
 {
@@ -159,7 +160,7 @@ static double correlation(const struct latency_point *a, const struct latency_po
                fabs(log2(a->share / b->share)) / OCTAVES_SHARE);
 }
 
-/* Robust standard deviation of values about 0; sorts `sizes`, which it fills. */
+/* Robust standard deviation of values about 0. Fills and sorts `sizes`. */
 static double robust_deviation(const double *values, size_t count, double *sizes)
 {
     for (size_t i = 0; i < count; i++)
@@ -168,7 +169,8 @@ static double robust_deviation(const double *values, size_t count, double *sizes
     return NORMAL_SCALE * gsl_stats_median_from_sorted_data(sizes, 1, count);
 }
 
-/* Multiplies the law's ms by exp of what kriging makes of the residuals of the points seen. */
+/* Multiplies the law's ms by the exponential of the kriging estimate of its log residual. The seen
+ * points are the data. */
 static bool correct(const struct latency_point *points, size_t count, const size_t *seen,
                     size_t seen_count, double *ms)
 {
@@ -268,7 +270,7 @@ bool surface_predict(const struct latency_point *points, size_t count, const boo
            make_monotone(points, count, ms[SURFACE_CORRECTED], error);
 }
 
-/* ---- Leaving out ----------------------------------------------------------------------------- */
+/* ---- Cross-validation ------------------------------------------------------------------------ */
 
 static bool is_between(const struct latency_point *points, size_t count, size_t index,
                        bool along_share, bool whole_axis)
@@ -299,7 +301,7 @@ static bool is_inner(const struct latency_point *points, size_t count, size_t in
     return is_between(points, count, index, fold == FOLD_SHARE, true);
 }
 
-/* Predictions by kind and way of leaving out: ms[kind][fold][i] is made without point i. */
+/* Predictions by kind and fold: ms[kind][fold][i] is computed without point i. */
 struct left_out {
     double *ms[SURFACE_KINDS][SURFACE_FOLDS];
     double *prediction[SURFACE_KINDS];
@@ -310,7 +312,7 @@ static bool in_fold(const struct latency_point *points, size_t index, size_t of,
                     enum surface_fold fold)
 {
     switch (fold) {
-    case FOLD_POINT: /* with its twin, if another share came to the same */
+    case FOLD_POINT: /* and its duplicates, from shares with the same multiprocessors */
         return points[index].batch == points[of].batch && points[index].share == points[of].share;
     case FOLD_SHARE:
         return points[index].share == points[of].share;
@@ -319,8 +321,8 @@ static bool in_fold(const struct latency_point *points, size_t index, size_t of,
     }
 }
 
-/* A search that starts where the fit to all points ended is short, but must not carry over what the
- * points that are left do not settle: only where they are many on both axes. */
+/* A search that starts from the fit to all points is short. But it could keep coefficients which
+ * the remaining points do not determine. Therefore it requires many points, batches and shares. */
 static bool is_settled(const struct latency_point *points, size_t count, const bool *mask)
 {
     enum { LEVELS = 4 };
@@ -345,7 +347,7 @@ static bool is_settled(const struct latency_point *points, size_t count, const b
     return seen >= 3 * (size_t)LAW_COEFFICIENTS && batch_count == LEVELS && share_count == LEVELS;
 }
 
-/* Too few points to say anything of those left out. */
+/* Returns whether enough points remain to predict those left out. */
 static bool is_enough(const bool *mask, size_t count)
 {
     size_t seen = 0;
@@ -403,8 +405,8 @@ static void errors_finish(struct surface_errors *errors)
         errors->inner.mape = errors->inner.worst = NAN;
 }
 
-/* The points on which kinds are compared are those that all of law, table and corrected predict,
- * less `without`. The table is out where that leaves out an inner point. */
+/* Selects the kind with the least error over the points other than `without`. With the table as a
+ * candidate, only points that it predicts are compared. */
 static enum surface_kind choose(const struct latency_point *points, size_t count,
                                 const struct left_out *left, bool with_table, size_t without)
 {
@@ -430,7 +432,7 @@ static enum surface_kind choose(const struct latency_point *points, size_t count
     return best;
 }
 
-/* A table that would be chosen has to predict every point but the edges, and two thirds of all. */
+/* The table is a candidate only if it predicts every inner point, and two thirds of all points. */
 static bool table_takes_part(const struct latency_point *points, size_t count,
                              const struct left_out *left)
 {

@@ -12,20 +12,20 @@
 const char *const unmet_level_names[UNMET_LEVELS] = {"one for all", "by function",
                                                      "by function, shrunk"};
 
-/* A side of a pair: what `victim` suffers from `other`. */
+/* One side of a pair: the slowdown of `victim` by `other`. */
 struct side {
     size_t victim, other;
     double level;  /* mean slowdown */
-    double weight; /* samples */
+    double weight; /* number of samples */
 };
 
-/* Sides 2 p and 2 p + 1 are pair p. */
+/* Sides 2p and 2p + 1 belong to pair p. */
 struct levels {
     size_t functions, pairs;
     struct side *sides;
 };
 
-static const double unshrunk = 1e-9; /* keeps what the pairs leave open at 0 */
+static const double unshrunk = 1e-9; /* ridge strength that only sets undetermined effects to 0 */
 static const size_t none = SIZE_MAX;
 
 /* ---- Levels ---------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static void add_sample(struct side *side, double slowdown)
     side->level += (slowdown - side->level) / side->weight;
 }
 
-/* Pairs in the order of their functions. */
+/* Adds a pair of sides per pair of functions, in the order of the functions. */
 static void collect_pairs(const struct sample_set *set, struct side *table, struct levels *levels)
 {
     size_t functions = set->functions.count;
@@ -67,7 +67,7 @@ static void collect_pairs(const struct sample_set *set, struct side *table, stru
         }
 }
 
-/* The caller frees levels->sides, whatever is returned. */
+/* The caller frees levels->sides, also after a failure. */
 static bool collect(const struct sample_set *set, struct levels *levels, struct error *error)
 {
     size_t cells = set->functions.count * set->functions.count;
@@ -93,7 +93,8 @@ static double side_error(const struct side *side, double level)
     return side->weight * fabs(fmax(1, level) / side->level - 1);
 }
 
-/* The error is convex and piecewise linear in the level: it is least at one of the sides'. */
+/* The error is a convex, piecewise linear function of the level, so its minimum is at the level of
+ * one side. */
 static double least_error(const struct levels *levels)
 {
     double least = INFINITY;
@@ -117,7 +118,7 @@ static double mean_level(const struct levels *levels, size_t out)
 
 /* ---- Levels by function ---------------------------------------------------------------------- */
 
-/* Unknowns: the mean, then each function's sensitivity, then each function's demand. */
+/* Unknowns: the mean, the sensitivity of each function, then the demand of each function. */
 struct effects {
     size_t functions;
     gsl_matrix *normal;
@@ -152,7 +153,7 @@ static void add_side(struct effects *effects, const struct side *side)
     }
 }
 
-/* Least squares of the levels known, with `strength` × the square of each effect. */
+/* Least squares over the known levels, with the penalty `strength` × effect². */
 static bool effects_fit(struct effects *effects, const struct levels *levels, size_t out,
                         size_t out_too, double strength)
 {
@@ -181,7 +182,7 @@ static double pair_error(const struct effects *effects, const struct levels *lev
     return sum;
 }
 
-/* The strength with the least error of pairs left out among those known without `out`. */
+/* Selects the strength by cross-validation over the known pairs, without `out`. */
 static bool choose_strength(struct effects *effects, const struct levels *levels, size_t out,
                             double *chosen)
 {
@@ -204,7 +205,7 @@ static bool choose_strength(struct effects *effects, const struct levels *levels
     return true;
 }
 
-/* Sums of errors; the caller divides by the samples. */
+/* Adds up the errors. The caller divides by the number of samples. */
 static bool sum_errors(struct effects *effects, const struct levels *levels,
                        struct unmet_pairs *unmet)
 {
@@ -251,9 +252,9 @@ static double pair_excess(const struct levels *levels, size_t pair)
     return (levels->sides[2 * pair].level + levels->sides[2 * pair + 1].level) / 2 - 1;
 }
 
-/* Main effects: a pair's excess is the sum of one number of each of its functions. A constant is
- * such a sum too. Rows of zeros change nothing; GSL wants as many rows as columns. False where it
- * has no memory or finds a fault. */
+/* Fits main effects: a pair's excess is the sum of one number per function, which includes a
+ * constant. Rows of zeros have no effect; they are added because GSL requires as many rows as
+ * columns. False if memory is exhausted or GSL fails. */
 static bool fit_main_effects(const struct levels *levels, double *rest, size_t *rank)
 {
     size_t height = GSL_MAX(levels->pairs, levels->functions);

@@ -10,12 +10,12 @@ static double pair_excess(const struct interference *model, uint32_t victim, uin
     return isnan(excess) ? model->constant : excess;
 }
 
-/* No factor of a law that means anything is larger, and no product of three such ones is beyond all
- * numbers. */
+/* Factors of realistic laws are far smaller. The product of three factors below the limit is
+ * finite. */
 #define FACTOR_LIMIT 1e100
 
-/* A function whose profile gives no demand (NAN) asks nothing of the memory, and so neither suffers
- * nor does harm; nor does one where a power is no number. */
+/* A function without a demand (NAN) uses no memory bandwidth, so it neither suffers nor causes a
+ * slowdown. The same holds if a power is not finite. */
 static double usable(double factor)
 {
     return factor > 0 && factor <= FACTOR_LIMIT ? factor : 0;
@@ -39,7 +39,7 @@ static inline double bandwidth_excess(double as_victim, double demand, double as
     return as_victim * demand * as_other;
 }
 
-/* Two victims fill a register of every processor. */
+/* Two doubles fill a SIMD register on every processor. */
 enum { ABREAST = 2 };
 
 static inline void bandwidth_add(const double as_victim[ABREAST],
@@ -52,8 +52,8 @@ static inline void bandwidth_add(const double as_victim[ABREAST],
                 bandwidth_excess(as_victim[lane], others[i].demand, others[i].as_other);
 }
 
-/* The slowdowns of two[0] and two[1] among the `before` runners in front of them, one another, and
- * the `after` behind them, in this order. */
+/* Slowdowns of two[0] and two[1]. Excesses are added in a fixed order: the `before` runners
+ * preceding them, each other, and the `after` runners following them. */
 static inline void bandwidth_two(const struct prepared_runner *two, size_t before, size_t after,
                                  double *slowdowns)
 {
@@ -69,7 +69,8 @@ static inline void bandwidth_two(const struct prepared_runner *two, size_t befor
         slowdowns[lane] = sums[lane];
 }
 
-/* Of at least two runners. The last of an odd count is taken with the one before it, once more. */
+/* For at least two runners. If the count is odd, the last one is computed with its predecessor,
+ * whose slowdown is computed twice. */
 static void bandwidth_slowdowns(const struct prepared_runner *runners, size_t count,
                                 double *slowdowns)
 {

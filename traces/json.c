@@ -62,7 +62,7 @@ static char *read_open_file(int fd, const char *path, size_t *size, struct error
 
 char *json_read_text(const char *path, size_t *size, struct error *error)
 {
-    /* Non-blocking, so that a FIFO is refused and not waited for. */
+    /* Non-blocking, because opening a FIFO would otherwise block; it is refused below. */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         error_input(error, "%s: cannot be opened: %s", path, strerror(errno));
@@ -83,7 +83,7 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A key that the object has twice, NULL where there is none. */
+/* Returns a key that the object has twice, NULL if there is none. */
 static const char *duplicate_key(const cJSON *object)
 {
     size_t count = 0;
@@ -145,8 +145,8 @@ static bool refuse_duplicates(const struct json_value *value, struct error *erro
     return true;
 }
 
-/* Refuses the number of the document of which `left` are before it, itself included; true where the
- * value holds fewer, which are then taken off. */
+/* Finds the number at position *left, in document order, within the value and refuses it. Otherwise
+ * returns true and subtracts the count of numbers in the value from *left. */
 static bool refuse_rounded(const struct json_value *value, size_t *left,
                            const struct json_numbers *numbers, struct error *error)
 {

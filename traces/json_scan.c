@@ -19,14 +19,14 @@ bool json_fault_at(const char *file, const char *text, const char *where, const 
             line++;
             column = 1;
         } else if (((unsigned char)*c & 0xC0) != 0x80) {
-            column++; /* characters, not bytes */
+            column++; /* counts characters, not bytes */
         }
     }
     return error_input(error, "%s:%zu:%zu: %s", file, line, column, what);
 }
 
-/* What cJSON lets pass inside a string: raw control characters, \u0000 (which would end the C
- * string early) and broken UTF-8. Returns the closing quote, NULL with the fault told. */
+/* Checks what cJSON accepts inside a string: raw control characters, \u0000 (which would end the C
+ * string) and invalid UTF-8. Returns the closing quote; NULL with `error` set. */
 static const char *scan_string(const char *file, const char *text, const char *open,
                                struct error *error)
 {
@@ -60,13 +60,13 @@ static const char *skip_digits(const char *c)
     return c;
 }
 
-/* A decimal number as its digits, without zeroes at either end, and a power of ten. */
+/* A decimal number: digits without leading and trailing zeros, and a power of ten. */
 struct decimal {
     char digits[64];
     long exponent;
 };
 
-/* Of at most 60 characters of JSON's grammar for numbers. */
+/* Parses at most 60 characters in JSON's number syntax. */
 static struct decimal decimal_read(const char *number)
 {
     struct decimal decimal = {.exponent = 0};
@@ -88,8 +88,8 @@ static struct decimal decimal_read(const char *number)
     return decimal;
 }
 
-/* Whether a number of the text has become a whole one that it is not: 2^53 + 1, say, or 1 + 1e-20.
- * Larger ones are refused wherever a whole number is asked for. */
+/* Returns whether a double rounds the number to a different whole number, as for 2^53 + 1 or 1 +
+ * 1e-20. Larger results are not considered, because every integer key refuses them. */
 static bool is_rounded(const char *number)
 {
     const char *digits = number + (*number == '-');
@@ -107,7 +107,7 @@ static bool is_rounded(const char *number)
            (given.digits[0] != '\0' && given.exponent != kept.exponent);
 }
 
-/* cJSON hands numbers to strtod, which takes more than JSON's grammar and overflows to infinity. */
+/* cJSON uses strtod, which accepts more than JSON's syntax and returns infinity on overflow. */
 static const char *scan_number(const char *file, const char *text, const char *start,
                                struct json_numbers *numbers, struct error *error)
 {
@@ -143,7 +143,8 @@ static const char *scan_number(const char *file, const char *text, const char *s
     return c;
 }
 
-/* cJSON points one character past a key that is not a string, so this case is told here. */
+/* For a key that is not a string, cJSON reports the position one character too late. This function
+ * reports the right one. */
 static bool scan_key_place(const char *file, const char *text, const char *c, char previous,
                            struct error *error)
 {
@@ -158,7 +159,7 @@ static bool scan_key_place(const char *file, const char *text, const char *c, ch
 bool json_scan(const char *file, const char *text, struct json_numbers *numbers,
                struct error *error)
 {
-    char open[DEPTH_LIMIT + 1] = {0}; /* brackets around the place, outermost at 1 */
+    char open[DEPTH_LIMIT + 1] = {0}; /* enclosing brackets, outermost at index 1 */
     size_t depth = 0;
     char previous = '\0';
     const char *c = text;
@@ -176,7 +177,7 @@ bool json_scan(const char *file, const char *text, struct json_numbers *numbers,
         } else if (*c == '-' || (*c >= '0' && *c <= '9')) {
             c = scan_number(file, text, c, numbers, error);
             if (c != NULL)
-                c--; /* at the number's last character, as a string's scan is at its quote */
+                c--; /* now at the number's last character, like scan_string's result */
         } else if (*c == '{' || *c == '[') {
             if (depth == DEPTH_LIMIT)
                 return json_fault_at(file, text, c, "nested deeper than 64 levels; flatten it",

@@ -48,7 +48,7 @@ void line_reader_close(struct line_reader *reader)
     *reader = (struct line_reader){0};
 }
 
-/* Room for another chunk behind the unread bytes. */
+/* Makes room for another chunk after the unread bytes. */
 static bool make_room(struct line_reader *reader, struct error *error)
 {
     memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
@@ -64,7 +64,7 @@ static bool make_room(struct line_reader *reader, struct error *error)
     return true;
 }
 
-/* Leaves one byte free behind what was read, for the last line's NUL. */
+/* Leaves one byte free after the data, for the NUL of the last line. */
 static bool read_chunk(struct line_reader *reader, struct error *error)
 {
     if (!make_room(reader, error))
@@ -82,7 +82,7 @@ static bool read_chunk(struct line_reader *reader, struct error *error)
     if (status == Z_BUF_ERROR)
         return line_fault(reader, error, "the gzip stream ends early; fetch the file again");
     if (count < 0) {
-        /* zlib puts the path before its message; ours stands there already. */
+        /* zlib prefixes its message with the path, which our message already has. */
         size_t prefix = strlen(reader->path);
         if (strncmp(what, reader->path, prefix) == 0 && strncmp(what + prefix, ": ", 2) == 0)
             what += prefix + 2;
@@ -94,7 +94,7 @@ static bool read_chunk(struct line_reader *reader, struct error *error)
     return true;
 }
 
-/* Length of the next line, its end byte not counted; *found is false where the file ends first. */
+/* Length of the next line, without its end byte. *found is false if the file ends first. */
 static size_t line_length(const struct line_reader *reader, size_t from, bool *found)
 {
     const char *text = reader->buffer + reader->begin;
@@ -113,7 +113,7 @@ static size_t line_length(const struct line_reader *reader, size_t from, bool *f
     return length;
 }
 
-/* Makes one whole line available and gives its length. */
+/* Reads until a whole line is in the buffer, and stores its length. */
 static enum line_status gather_line(struct line_reader *reader, size_t *length, struct error *error)
 {
     size_t searched = 0;

@@ -13,7 +13,7 @@ enum { AXIS_LIMIT = 1024, GRID_LIMIT = 1 << 20, FUNCTION_LIMIT = 10000, TEXT_KEY
 
 static const double MS_LIMIT = 1e9;
 static const double MB_LIMIT = 1e9;
-static const double LEAST_PART = 1e-4; /* of a GPU, that a share comes to */
+static const double LEAST_PART = 1e-4; /* smallest valid fraction of a GPU in `parts` */
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
@@ -41,8 +41,8 @@ static bool append_note(const struct json_value *note, char **out, struct error 
     return true;
 }
 
-/* `key` is a string, or an object of strings, which is read as "name: text; name: text"; absent is
- * "". `out` may be NULL: then the text is only checked. */
+/* Reads a string, or an object of strings as "name: text; name: text". An absent key gives "". If
+ * `out` is NULL, the text is only checked. */
 static bool read_text(const struct json_value *object, const char *key, char **out,
                       struct error *error)
 {
@@ -62,7 +62,7 @@ static bool read_text(const struct json_value *object, const char *key, char **o
         joined = copy_string(text.node->valuestring, error);
     }
     if (joined != NULL && out != NULL)
-        fine = fine && json_is_name(&text, joined, error); /* shown on one line */
+        fine = fine && json_is_name(&text, joined, error); /* because it is shown on one line */
     if (joined == NULL || !fine || out == NULL) {
         fine = fine && joined != NULL;
         free(joined);
@@ -109,7 +109,7 @@ static bool has_length(const struct json_value *array, size_t count, const char 
     return true;
 }
 
-/* One row: latencies over the vGPU axis. Counts the entries that ran. */
+/* Reads the latencies of one row, over the vGPU axis. Counts the entries that are not null. */
 static bool read_latency_row(const struct json_value *row, size_t count, double *out,
                              size_t *present, struct error *error)
 {
@@ -428,7 +428,7 @@ static bool read_pairs(const struct json_value *value, const struct profile *pro
     return true;
 }
 
-/* What each law takes; a key of another law is an unknown key. */
+/* The keys of each model. A key of another model is an unknown key. */
 static const char *const none_keys[] = {"model",      "note",        "evidence", "source",
                                         "derivation", "calibration", NULL};
 static const char *const constant_keys[] = {"model",      "constant",    "evidence", "source",
@@ -587,15 +587,14 @@ const struct profile_function *profile_find(const struct profile *profile, const
 
 enum { AXES = 3 };
 
-/* A grid in the order in which it is interpolated: axes[0] is the outermost. */
+/* A grid in the order of interpolation; axes[0] is the outermost. */
 struct surface {
     const struct profile_axis *axes[AXES];
     int query[AXES];
     const double *values;
 };
 
-/* Index of the last axis value <= `wanted`; the caller has checked that `wanted` is within the
- * axis. */
+/* Index of the last axis value <= `wanted`, which the caller has checked to be within the axis. */
 static size_t axis_floor(const struct profile_axis *axis, int wanted)
 {
     size_t low = 0;
@@ -610,8 +609,8 @@ static size_t axis_floor(const struct profile_axis *axis, int wanted)
     return low;
 }
 
-/* Between points `floor` and floor + 1 of (x, y), along the longest run of non-NAN points around
- * them: Steffen's spline where the run has three or more, else a line. */
+/* Interpolates between points `floor` and floor + 1 of (x, y), using the longest run of non-NAN
+ * points around them: Steffen's spline for three or more points, else linearly. */
 static double interpolate_run(const double *x, const double *y, size_t count, size_t floor,
                               double wanted)
 {
@@ -683,8 +682,7 @@ static double law_ms(const struct profile_law *law, int batch, int vgpu)
                           law->parts != NULL ? law->parts[vgpu - 1] : (double)vgpu / law->unit);
 }
 
-/* The law at a place outside the grid, times what the grid's nearest place has over the law there.
- */
+/* The law's latency outside the grid, times the ratio of grid to law at the nearest grid point. */
 static double extended_latency_ms(const struct profile_function *function, int batch, int vcpu,
                                   int vgpu)
 {

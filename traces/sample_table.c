@@ -1,9 +1,9 @@
-/* Text tables of measurements, known by their first line:
+/* Text tables of measurements, recognised by their first line.
  *
  *   a header with                          is
  *   model1 … slowdown2                     co-located pairs (as iGniter measured them)
  *   "Mig instance", "Batch size", …        a ParvaGPU file as published, named after its model
- *   model (function, network), batch,      times alone; optional columns: cpu_cores or vcpu,
+ *   model (function, network), batch,      latencies alone; optional columns: cpu_cores or vcpu,
  *   a share column, latency_ms             mps_procs, saturated, dram_util_pct
  *   no header, 4 numbers                   a Dilu file as published, named after its model
  *   no header, 7 numbers                   SGPRS's speed-up table: ResNet-18 over its 68 SMs
@@ -32,15 +32,15 @@ struct table_reader {
     const char *path;
     char *cells[CELLS];
     size_t cell_count;
-    int column[CELLS]; /* of the format's fields; -1: not there */
+    int column[CELLS]; /* column of each field of the format; -1: absent */
     int unit;
-    char name[128]; /* the function's, where the file's name has it */
+    char name[128]; /* the function's name, if it is taken from the file name */
     size_t taken, zero_share, saturated, packed;
 };
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-/* Cuts a line in place; more than CELLS cells are not kept but counted. */
+/* Splits a line in place. Cells beyond CELLS are counted but not stored. */
 static size_t cut(char *line, const char *separators, char **cells)
 {
     size_t count = 0;
@@ -97,7 +97,7 @@ static bool cell_function(const struct table_reader *reader, int column, uint32_
     return samples_function(reader->set, name, function, error);
 }
 
-/* An empty cell is a value that was not measured. */
+/* An empty cell means that the value was not measured. */
 static bool cell_optional(const struct table_reader *reader, int column, double low, double high,
                           double *value, struct error *error)
 {
@@ -106,7 +106,7 @@ static bool cell_optional(const struct table_reader *reader, int column, double 
            cell_number(reader, column, low, high, value, error);
 }
 
-/* ---- Times alone ----------------------------------------------------------------------------- */
+/* ---- Latencies alone ------------------------------------------------------------------------- */
 
 enum {
     ALONE_NAME,
@@ -120,8 +120,9 @@ enum {
     ALONE_RATE
 };
 
-/* Rows without a share of the GPU ran on the CPU alone; saturated ones measured a queue; several
- * processes in one slice share what one row calls its share. None of them is a time alone. */
+/* Returns whether the row is the latency of a batch that ran alone. It is not if the row has no GPU
+ * share (CPU only), if the system was saturated (queueing), or if several processes ran in one
+ * slice. */
 static bool is_time_alone(struct table_reader *reader, int share, double ms, double saturated,
                           double processes)
 {
@@ -279,12 +280,12 @@ static bool is_alone(struct table_reader *reader)
     column[ALONE_SATURATED] = find_column(reader, "saturated");
     column[ALONE_DEMAND] = find_column(reader, "dram_util_pct");
     column[ALONE_RATE] = find_column(reader, "Throughput");
-    /* A table without names is named after its model. */
+    /* A table without a name column is named after its model. */
     return column[ALONE_SHARE] >= 0 && column[ALONE_BATCH] >= 0 &&
            (column[ALONE_NAME] >= 0 ? column[ALONE_MS] >= 0 : column[ALONE_RATE] >= 0);
 }
 
-/* Where every cell from `first` on is a number. */
+/* Returns whether every cell from `first` on is a number. */
 static bool all_numbers(const struct table_reader *reader, size_t first)
 {
     for (size_t i = first; i < reader->cell_count; i++) {
@@ -318,7 +319,7 @@ static enum format table_format(struct table_reader *reader)
     return FORMAT_UNKNOWN;
 }
 
-/* Times in seconds of a batch at a share in percent. */
+/* Latencies in seconds of a batch at a share in percent. */
 static bool read_dilu(struct table_reader *reader, struct error *error)
 {
     struct latency_sample sample = {.vcpu = 1, .repeats = 1, .cv = NAN};
@@ -363,7 +364,7 @@ static bool read_infless(struct table_reader *reader, struct error *error)
 
 /* ---- Whole files ----------------------------------------------------------------------------- */
 
-/* "…/bs_sm_bert_base.csv" names bert_base. */
+/* Takes the name bert_base from "…/bs_sm_bert_base.csv". */
 static void name_after_file(struct table_reader *reader)
 {
     static const char prefix[] = "bs_sm_";
@@ -413,8 +414,8 @@ static bool note_left_out(const struct table_reader *reader, struct error *error
     return true;
 }
 
-/* The first line tells the format: `line` is cut at commas and, where that makes one cell, at
- * blanks. */
+/* Recognises the format from the first line. The line is split at commas, or at blanks if it has no
+ * comma. */
 static bool read_table(struct table_reader *reader, struct error *error)
 {
     char *line = NULL;

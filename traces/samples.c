@@ -32,7 +32,7 @@ void samples_clear(struct sample_set *set)
     *set = (struct sample_set){0};
 }
 
-/* Room for one more entry of `size` bytes. */
+/* Makes room for one more entry of `size` bytes. */
 static bool grow(void **entries, size_t count, size_t *capacity, size_t size, struct error *error)
 {
     if (count < *capacity)
@@ -175,7 +175,7 @@ static bool same_configuration(const struct latency_sample *a, const struct late
            a->share == b->share;
 }
 
-/* One of `count` repeats, sorted by time. */
+/* Merges `count` repeats, sorted by latency, into one sample. */
 static struct latency_sample join_repeats(const struct latency_sample *first, size_t count)
 {
     struct latency_sample joined = *first;
@@ -212,7 +212,7 @@ void samples_reduce(struct sample_set *set)
     set->latency_count = kept;
 }
 
-/* Where the samples end that belong to one function and vCPU count with the one at `first`. */
+/* End of the samples with the function and vCPU count of the one at `first`. */
 static size_t surface_end(const struct sample_set *set, size_t first)
 {
     const struct latency_sample *samples = set->latencies;

@@ -1,4 +1,4 @@
-/* Azure Functions 2019: a line a function with its counts by minute of one day. */
+/* Azure Functions 2019: one line per function, with its counts per minute of one day. */
 #include "traces/trace_layout.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 enum { MINUTES_A_DAY = 1440 };
 
-/* Counts of one kept source. */
+/* Counts of one selected source. */
 struct count_row {
     uint32_t selected;
     uint32_t label;
@@ -17,7 +17,7 @@ struct count_row {
 struct day {
     struct count_row **rows;
     size_t count;
-    uint64_t minute; /* the next to draw */
+    uint64_t minute; /* next minute to draw */
     struct drawn_bin drawn;
 };
 
@@ -36,7 +36,7 @@ static bool is_header(const char *line)
     return *c == '\0';
 }
 
-/* The row that collects the counts of a label; made where it is new. */
+/* Returns the row that collects the counts of a label, adding it if new. */
 static struct count_row *row_of_source(struct trace_reader *reader, const char *label,
                                        uint32_t selected, uint32_t file_row, struct error *error)
 {
@@ -68,7 +68,7 @@ static struct count_row *row_of_source(struct trace_reader *reader, const char *
     return row;
 }
 
-/* The 1,440 counts behind the four labels, added up where the row is kept. */
+/* Reads the 1,440 counts after the four labels. Adds them to `row` if it is not NULL. */
 static bool add_counts(const struct trace_reader *reader, char *text, struct count_row *row,
                        uint64_t *total, struct error *error)
 {

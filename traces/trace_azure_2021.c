@@ -1,5 +1,5 @@
-/* Azure Functions 2021: a line an invocation, sorted by its end. Starts come in order through a
- * reorder window. */
+/* Azure Functions 2021: one line per invocation, sorted by end. A reorder window sorts the starts.
+ */
 #include "traces/trace_layout.h"
 
 #include <stdlib.h>
@@ -8,10 +8,10 @@ enum { FIELDS = 4, WINDOW_ROWS = 1 << 20 };
 
 static const sim_time_t window_time = 24 * SIM_HOUR;
 
-/* A row waiting for its turn. */
+/* A row in the reorder window. */
 struct waiting_row {
     sim_time_t time;
-    uint32_t order; /* of rows with one time: as in the file */
+    uint32_t order; /* position in the file, for rows with equal time */
     uint32_t label;
     uint32_t selected;
 };

@@ -1,5 +1,4 @@
-/* Bins: arrivals at uniform instants of the bin that counts them; and the layouts with a line a
- * bin. */
+/* Arrivals at uniform random times within bins, and the layouts with one line per bin. */
 #include "traces/trace_layout.h"
 
 #include <stdlib.h>
@@ -80,7 +79,7 @@ static void close_counts(struct trace_reader *reader)
     free(counts);
 }
 
-/* Reads the bin's number and count of one line; bare integers count on from the last. */
+/* Reads the bin number and count of one line. Bare integers are numbered consecutively. */
 static bool parse_bin(const struct trace_reader *reader, char *line, uint64_t *count,
                       struct error *error)
 {

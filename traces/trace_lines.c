@@ -13,7 +13,7 @@ bool trace_no_memory(const struct trace_reader *reader, struct error *error)
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
-/* Cuts at commas, in place; a number above `most` where there are more fields. */
+/* Splits at commas, in place. Returns a number above `most` if there are more fields. */
 static size_t split_fields(char *line, char **fields, size_t most)
 {
     size_t count = 0;
@@ -39,7 +39,8 @@ bool trace_split(const struct trace_reader *reader, char *line, char **fields, s
                       reader->fields, reader->layout->header);
 }
 
-/* Digits with at most one point, exactly, rounded to the nanosecond. `unit`: ns in 1. */
+/* Parses digits with at most one decimal point exactly, rounded to the nanosecond. `unit`: ns per
+ * unit. */
 static bool parse_plain_time(const char *text, sim_time_t unit, sim_time_t *time)
 {
     const sim_time_t most = (sim_time_t)TRACE_MOST_SECONDS * SIM_S;

@@ -1,5 +1,4 @@
-/* Layouts with a line a request, in the order of their stamps: our own and Azure's LLM inference
- * traces. */
+/* Layouts with one line per request, sorted by time: our own and Azure's LLM inference traces. */
 #include "traces/trace_layout.h"
 
 #include <string.h>
@@ -59,7 +58,8 @@ const struct trace_layout trace_layout_esgsim = {.name = "esgsim",
 
 /* ---- TIMESTAMP,ContextTokens,GeneratedTokens ------------------------------------------------- */
 
-/* Exactly `count` digits at *text, which moves on, then one of `ends` (its NUL included). */
+/* Parses exactly `count` digits followed by one of `ends` (its NUL included), and advances *text.
+ */
 static bool parse_digits(const char **text, int count, const char *ends, int *value)
 {
     *value = 0;
@@ -75,7 +75,7 @@ static bool parse_digits(const char **text, int count, const char *ends, int *va
     return true;
 }
 
-/* Nanoseconds of "03.9799600", "03", either followed by nothing, Z or +00:00. */
+/* Parses "03.9799600" or "03" to nanoseconds; nothing, Z or +00:00 may follow. */
 static bool parse_seconds(const char *text, sim_time_t *time)
 {
     int seconds = 0;
@@ -98,7 +98,7 @@ static bool parse_seconds(const char *text, sim_time_t *time)
     return *text == '\0' || strcmp(text, "Z") == 0 || strcmp(text, "+00:00") == 0;
 }
 
-/* "2023-11-16 18:17:03.9799600" in UTC to nanoseconds since 1970. */
+/* Parses "2023-11-16 18:17:03.9799600" in UTC to nanoseconds since 1970. */
 static bool parse_stamp(const char *text, sim_time_t *time)
 {
     int year = 0, month = 0, day = 0, hour = 0, minute = 0;
@@ -111,7 +111,7 @@ static bool parse_stamp(const char *text, sim_time_t *time)
         return false;
     struct tm calendar = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
     time_t midnight = timegm(&calendar);
-    /* timegm moves 31 February into March instead of refusing it. */
+    /* timegm converts 31 February to a day in March instead of refusing it. */
     if (calendar.tm_mday != day || calendar.tm_mon != month - 1)
         return false;
     *time = ((sim_time_t)midnight + hour * 3600 + minute * 60) * SIM_S + seconds;

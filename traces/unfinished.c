@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A gnuplot that is ending may still add a file to a folder that is being emptied. */
+/* A terminating gnuplot may add a file while its directory is being emptied. */
 enum { FOLDER_ATTEMPTS = 8 };
 
 struct entry {
@@ -17,7 +17,7 @@ struct entry {
     pid_t owner;
 };
 
-/* Changed with all signals blocked, so a handler finds whole entries. */
+/* Modified only with all signals blocked, so that a handler sees complete entries. */
 static struct entry entries[UNFINISHED_MOST];
 
 void unfinished_block(sigset_t *old)
@@ -73,7 +73,7 @@ bool unfinished_has(const char *path)
     return entry_find(path) >= 0;
 }
 
-/* Async-signal-safe: readdir is not, the system call below it is. */
+/* Async-signal-safe: uses the system call, because readdir is not safe. */
 static void folder_empty(const char *path)
 {
     _Alignas(struct dirent64) char block[4096];
@@ -82,7 +82,7 @@ static void folder_empty(const char *path)
     while (folder >= 0 && (got = getdents64(folder, block, sizeof block)) > 0)
         for (ssize_t at = 0; at < got;) {
             const struct dirent64 *file = (const struct dirent64 *)(const void *)(block + at);
-            (void)unlinkat(folder, file->d_name, 0); /* "." and ".." are refused */
+            (void)unlinkat(folder, file->d_name, 0); /* fails for "." and ".." */
             at += file->d_reclen;
         }
     if (folder >= 0)

@@ -2,9 +2,10 @@
  *
  *   derive-profiles [--raw FOLDER] [--cpu-fraction X] [--out FOLDER | FOLDER]
  *
- * Without options it reads traces/profiles/raw and writes traces/profiles. With --cpu-fraction the
- * reconstruction is written with another CPU part than the assumed one, for sensitivity sweeps;
- * variants without and with a large CPU part ship beside it. */
+ * Without options it reads traces/profiles/raw and writes traces/profiles. --cpu-fraction changes
+ * the assumed CPU fraction of the reconstruction, for sensitivity sweeps. Variants without and with
+ * a large CPU fraction are shipped too.
+ */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 struct options {
     const char *raw;
     const char *out;
-    double cpu_fraction; /* NAN: as assumed */
+    double cpu_fraction; /* NAN: the assumed one */
 };
 
 static const char usage[] =

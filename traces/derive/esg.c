@@ -2,9 +2,10 @@
  *
  *   T(b, c, g) = L · ((1 − φ) · D(b, g/7) / D(1, 1/7) + φ · b / c)
  *
- * L: latency at the minimum configuration (1, 1, 1), the anchor; D: the share law fitted to the
- * donor's measurements; φ: the CPU's part of L, which grows with the batch and shrinks with the
- * vCPUs. At (1, 1, 1) T is L exactly. */
+ * L is the latency at the minimum configuration (1, 1, 1), the anchor. D is the share law fitted to
+ * the donor's measurements. φ is the fraction of L spent on the CPU, which grows with the batch and
+ * shrinks with the vCPUs. T(1, 1, 1) is exactly L.
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,18 +19,17 @@
 
 enum { BATCHES = 8, VCPUS = 8, VGPUS = 4, UNIT = 7, POINTS = BATCHES * VCPUS * VGPUS };
 
-/* Of the interference law; why it is held is told in the profile's derivation. */
+/* Fixed exponent of the interference law; the profile's derivation gives the reason. */
 static const double SHARE_EXPONENT = 1;
 
 static const int batches[BATCHES] = {1, 2, 4, 8, 12, 16, 24, 32};
 static const int vcpus[VCPUS] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const int vgpus[VGPUS] = {1, 2, 4, 7};
 
-/* ---- How good the shape is --------------------------------------------------------------------
- */
+/* ---- Quality of the shape -------------------------------------------------------------------- */
 
-/* Mean relative difference between the law and the GPU times at shares 10 and 100 % and batches 16
- * and 32, none of which the fit has seen. */
+/* Mean relative difference between the law and GPU times at shares of 10 and 100 % and batches of
+ * 16 and 32, which were not used in the fit. */
 static double holdout_error(const struct raw *raw, const char *model, const struct share_law *law)
 {
     double sum = 0;
@@ -57,9 +57,9 @@ static double a100_ms(const struct raw *raw, const char *model, double batch, do
     return NAN;
 }
 
-/* Mean relative difference between the law's T(b, g/7) / T(b, 1/7) and the same ratio on the A100,
- * where sevenths were measured, at batches 16 and 32 (below, the A100's eager framework is bound by
- * launches, not by the GPU). */
+/* Mean relative difference between the law's T(b, g/7) / T(b, 1/7) and the same ratio measured on
+ * the A100, at batches of 16 and 32. At smaller batches the A100 measurements are bound by kernel
+ * launches of the eager framework, not by the GPU. */
 static double a100_difference(const struct raw *raw, const char *model, const struct share_law *law)
 {
     double sum = 0;
@@ -76,8 +76,7 @@ static double a100_difference(const struct raw *raw, const char *model, const st
     return sum / (double)count;
 }
 
-/* ---- What measurements say of the CPU's part ---------------------------------------------------
- */
+/* ---- Measured CPU fraction ------------------------------------------------------------------- */
 
 static bool same_run_but_cores(const struct table *table, size_t i, size_t j)
 {
@@ -89,8 +88,8 @@ static bool same_run_but_cores(const struct table *table, size_t i, size_t j)
            table_number(table, i, "cpu_cores") < table_number(table, j, "cpu_cores");
 }
 
-/* Median, over all pairs of runs with a GPU that differ in the cores only, of the fraction of the
- * latency at one core that t = a + b / cores puts on the CPU. `model` NULL: all models. */
+/* Measured CPU fraction at one core, by the model t = a + b / cores. It is the median over all
+ * pairs of runs with a GPU that differ only in the cores. `model` NULL: all models. */
 static double measured_cpu_fraction(const struct raw *raw, const char *model, size_t *count)
 {
     const struct table *table = raw->infless;
@@ -119,8 +118,7 @@ static double measured_cpu_fraction(const struct raw *raw, const char *model, si
     return median;
 }
 
-/* ---- Interference ------------------------------------------------------------------------------
- */
+/* ---- Interference ---------------------------------------------------------------------------- */
 
 static void add_sample(const struct raw *raw, size_t row, int side, const double *demands,
                        struct excess_sample *sample)
@@ -139,7 +137,7 @@ static void add_sample(const struct raw *raw, size_t row, int side, const double
     };
 }
 
-/* Mean relative error over the samples of `fold`, summed with the count (SIZE_MAX: all). */
+/* Mean relative error over the samples of `fold` (SIZE_MAX: all), and their number. */
 static double law_error(const struct bandwidth_law *law, const struct excess_sample *samples,
                         size_t count, size_t fold, size_t *used)
 {
@@ -153,7 +151,7 @@ static double law_error(const struct bandwidth_law *law, const struct excess_sam
     return sum;
 }
 
-/* Mean relative error with each pair of models predicted from the others. */
+/* Mean relative error when each pair of models is predicted from the other pairs. */
 static bool cross_validate(const struct excess_sample *samples, size_t count, double *mape,
                            struct error *error)
 {
@@ -171,7 +169,7 @@ static bool cross_validate(const struct excess_sample *samples, size_t count, do
     return true;
 }
 
-/* The same where the mean slowdown of the other pairs is the prediction. */
+/* The same with the mean slowdown of the other pairs as the prediction. */
 static double cross_validate_constant(const struct excess_sample *samples, size_t count)
 {
     double error = 0;
@@ -252,8 +250,7 @@ static bool add_interference(const struct raw *raw, cJSON *profile, struct error
     return fine;
 }
 
-/* ---- Functions ---------------------------------------------------------------------------------
- */
+/* ---- Functions ------------------------------------------------------------------------------- */
 
 static void fill_surface(double anchor_ms, double cpu_fraction, const struct share_law *law,
                          double *ms)
@@ -305,7 +302,7 @@ static void add_derivation(const struct raw *raw, size_t row, size_t network,
                 table_text(raw->models, network, "source"));
 }
 
-/* "per_item_NAME" of the assumptions. */
+/* The assumption "per_item_NAME". */
 static double item_memory(const struct raw *raw, const char *name)
 {
     char key[128] = "per_item_";
@@ -347,8 +344,7 @@ static bool add_function(const struct raw *raw, double cpu_fraction, size_t row,
     return fine;
 }
 
-/* ---- The file ----------------------------------------------------------------------------------
- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 static void add_cpu_note(const struct raw *raw, double cpu_fraction, cJSON *derivation)
 {

@@ -9,21 +9,21 @@
 
 enum { ITERATIONS = 500, PARAMETERS_LIMIT = 5 };
 
-/* Parameters are square roots of what the laws take, which keeps those at 0 or above. */
+/* The search variables are square roots of the laws' parameters, which keeps these non-negative. */
 static double square(double root)
 {
     return root * root;
 }
 
-/* Residuals of a law and their derivatives (NULL: by central differences). */
+/* Residuals of a law and their derivatives (NULL: central differences). */
 struct law {
     int (*residuals)(const gsl_vector *x, void *data, gsl_vector *residuals);
     int (*jacobian)(const gsl_vector *x, void *data, gsl_matrix *jacobian);
     size_t parameters;
 };
 
-/* Minimises Σ residual² from x, which it replaces with the minimum; `rough`: with what it has
- * reached when the iterations are spent. */
+/* Minimises Σ residual² from x, which is replaced by the minimum. `rough`: accept the result at the
+ * iteration limit. */
 static bool descend(const struct law *law, void *data, size_t samples, double *x, bool rough,
                     struct error *error)
 {
@@ -45,16 +45,16 @@ static bool descend(const struct law *law, void *data, size_t samples, double *x
         status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-10, 1e-10, 0, NULL, NULL, &why, work);
     gsl_vector_memcpy(&from.vector, gsl_multifit_nlinear_position(work));
     gsl_multifit_nlinear_free(work);
-    /* ENOPROG: no step improves the fit any more, which at these tolerances is the minimum. GSL
-     * tells it as EMAXITER where the very first step finds it. */
+    /* ENOPROG means that no step improves the fit, which at these tolerances is the minimum. If the
+     * very first step finds that, GSL returns EMAXITER instead. */
     bool settled = status == GSL_SUCCESS || status == GSL_ENOPROG || why == GSL_ENOPROG;
     if (!settled && !(rough && status == GSL_EMAXITER))
         return error_run(error, "a fit of %zu samples failed: %s", samples, gsl_strerror(status));
     return true;
 }
 
-/* A root that tends to 0 gets there only slowly and holds the others up: once it is as good as 0 it
- * is 0, where its gradient is 0 and it stays, and the others are brought to their minimum. */
+/* A root that tends to 0 converges slowly and delays the others. Once it is close to 0 it is set to
+ * 0, where its gradient is 0, so it stays there while the others converge. */
 static bool minimise(const struct law *law, void *data, size_t samples, double *x,
                      struct error *error)
 {
@@ -66,7 +66,7 @@ static bool minimise(const struct law *law, void *data, size_t samples, double *
     return descend(law, data, samples, x, false, error);
 }
 
-/* ---- Time over batch and share -------------------------------------------------------------- */
+/* ---- Latency over batch and share ------------------------------------------------------------ */
 
 struct share_problem {
     const struct share_sample *samples;
@@ -79,7 +79,7 @@ double share_law_ms(const struct share_law *law, double batch, double share)
     return (k[0] * batch * batch + k[1] * batch + k[2]) / (share + k[3]) + k[4];
 }
 
-/* Four significant digits: as many as the measurements support, and the same on every machine. */
+/* Four significant digits: the precision of the measurements, and the same on every machine. */
 static double rounded(double value)
 {
     char text[32];
@@ -155,7 +155,7 @@ struct bandwidth_problem {
     const struct excess_sample *samples;
     size_t count;
     size_t left_out;
-    double share_exponent; /* NAN: the third parameter */
+    double share_exponent; /* NAN: fitted as the third parameter */
 };
 
 double bandwidth_law_slowdown(const struct bandwidth_law *law, const struct excess_sample *sample)

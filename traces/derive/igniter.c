@@ -1,4 +1,4 @@
-/* v100-mps-igniter.json: latencies, noise and pairwise interference as measured. */
+/* v100-mps-igniter.json: measured latencies, noise and pairwise interference. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static const int shares[SHARES] = {20, 40, 50, 60, 80};
 static const int batches[BATCHES] = {1, 2, 4, 8, 12, 16, 24, 32};
 static const int one_vcpu[1] = {1};
 
-/* Per victim and co-runner: how often, Σ excess slowdown; per victim: Σ of std / mean. */
+/* Per victim and co-runner: number of samples and Σ excess slowdown. Per victim: Σ std / mean. */
 struct co_location {
     double excess[IGNITER_MODELS][IGNITER_MODELS];
     double runs[IGNITER_MODELS][IGNITER_MODELS];

@@ -1,5 +1,5 @@
-/* a100-mig-parvagpu.json: latencies as measured; memory from the batches that ran and those that
- * did not; cold starts from other measurements. */
+/* a100-mig-parvagpu.json: measured latencies; memory estimated from which batches ran and which did
+ * not; cold starts from other measurements. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static const int one_vcpu[1] = {1};
 
 struct surface {
     double ms[BATCHES * SLICES]; /* NAN: out of memory */
-    size_t batches;              /* those at which some slice ran it */
+    size_t batches;              /* number of batch sizes that ran on at least one slice */
 };
 
 static size_t index_of(const int *values, size_t count, double wanted)
@@ -45,8 +45,8 @@ static void read_surface(const struct table *table, const char *model, struct su
     }
 }
 
-/* What one item of a batch may hold at most (every batch that ran fitted its slice) and must hold
- * at least (every batch that did not run did not fit). least = 0: all that was tried ran. */
+/* Bounds on the memory per item of a batch. Every batch that ran gives an upper bound, and every
+ * batch that ran out of memory a lower bound. least = 0: all batches ran. */
 struct bracket {
     double least;
     double most;

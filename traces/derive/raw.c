@@ -95,8 +95,8 @@ double raw_assumption(const struct raw *raw, const char *quantity)
 
 double raw_cold_start_cv(const struct raw *raw)
 {
-    /* Only mean, least and greatest of ten are known; the expected range of ten normal deviates is
-     * 3.078 standard deviations (Tippett 1925). */
+    /* Only the mean, minimum and maximum of ten values are known. The expected range of ten normal
+     * deviates is 3.078 standard deviations (Tippett 1925). */
     static const double range_of_ten = 3.078;
     double range =
         table_number(raw->cuda_init, 0, "max_ms") - table_number(raw->cuda_init, 0, "min_ms");

@@ -15,7 +15,7 @@ static size_t count_of(const char *text, char wanted)
     return count;
 }
 
-/* Cuts one line at its commas into cells[0..]; returns how many there were, at most `limit`. */
+/* Splits one line at its commas into cells[0..]. Returns the number of cells, at most `limit`. */
 static size_t cut_line(char *line, char **cells, size_t limit)
 {
     size_t count = 0;
