@@ -25,7 +25,7 @@ static const char *setting_of(const struct against_run *run)
     return run->real->setting[0] != '\0' ? run->real->setting : run->real->name;
 }
 
-/* Runs that differ in nothing but the seed make one line of the legend. */
+/* Returns whether two runs differ only in the seed. They then share a line of the legend. */
 static bool contender_same(const struct against_run *a, const struct against_run *b)
 {
     return strcmp(setting_of(a), setting_of(b)) == 0 &&
@@ -33,7 +33,7 @@ static bool contender_same(const struct against_run *a, const struct against_run
            strcmp(a->real->label, b->real->label) == 0;
 }
 
-/* Is the run the first of its contender, and so the one that stands for it? */
+/* Returns whether the run is the first of its contender, which represents it. */
 static bool contender_first(const struct against *against, size_t index)
 {
     for (size_t i = 0; i < index; i++)
@@ -42,7 +42,7 @@ static bool contender_first(const struct against *against, size_t index)
     return true;
 }
 
-/* How many contenders of the same setting and policy come before. */
+/* Number of earlier contenders with the same setting and policy. */
 static size_t contender_variant(const struct against *against, size_t index)
 {
     size_t variant = 0;
@@ -107,7 +107,7 @@ static void cells_write(struct sheet *sheet, size_t panel, const struct line *li
     sheet_row_end(sheet);
 }
 
-/* Half a per cent a step, then finer in the tail. */
+/* Steps of 0.5 %, and smaller ones in the tail. */
 static double step_share(size_t step)
 {
     return step < STEPS ? (double)step / STEPS : 0.995 + 0.0005 * (double)(step - STEPS + 1);
@@ -125,7 +125,7 @@ static void distribution_write(struct latencies *latencies, const struct line *l
     }
 }
 
-/* All seeds of the contender together, simulated (side 0) and real (1). */
+/* Writes both distributions over all seeds of the contender: simulated (side 0) and real (1). */
 static bool distributions(const struct against *against, size_t index, const struct line *line,
                           struct details *const details[2], struct sheet *sheet,
                           struct error *error)
@@ -146,7 +146,7 @@ static bool distributions(const struct against *against, size_t index, const str
     return good;
 }
 
-/* A point a kind of batch that both sides have, seed by seed. */
+/* Writes one point per seed and kind of batch that both sides have. */
 static void batch_times(const struct against *against, size_t index, const struct line *line,
                         struct sheet *sheet)
 {
@@ -161,7 +161,7 @@ static void batch_times(const struct against *against, size_t index, const struc
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-/* The caller frees; NULL: memory. */
+/* The caller frees it; NULL: memory exhausted. */
 static char *caption_write(const struct against *against, const char *setting)
 {
     const struct against_run *first = NULL;

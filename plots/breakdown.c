@@ -1,4 +1,4 @@
-/* Figures across settings, and of what money and batches are made of. */
+/* Figures of cost components and batch sizes, and comparisons across settings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct bar {
     const struct bar_part *parts;
     size_t count;
     double values[PARTS_MOST];
-    const char *label; /* right of its end */
+    const char *label; /* printed to the right of the bar's end */
 };
 
 static void bar_rows(const struct bar *bar, struct sheet *sheet)
@@ -138,8 +138,7 @@ static const struct {
              {"33 and more", UINT32_MAX}};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
-/* Jobs of the contender's recorded runs by the size of their batch, and how many batches they make.
- */
+/* Counts the jobs of the contender's recorded runs by batch size, and the batches. */
 static bool size_counts(const struct source *source, const struct report_contender *contender,
                         double counts[SIZES], double *batches, struct error *error)
 {
@@ -225,7 +224,7 @@ static bool draw_sizes(const struct source *source, const struct report_scenario
 
 /* ---- Across settings ------------------------------------------------------------------------ */
 
-/* A policy with its parameters, in whichever settings. */
+/* A policy with its parameters, across settings. */
 struct kind {
     const char *policy, *variant;
     struct look look;
@@ -235,7 +234,7 @@ struct kind {
 struct kinds {
     struct kind *items;
     size_t count;
-    unsigned markers; /* in use */
+    unsigned markers; /* set of markers in use */
 };
 
 static size_t kind_find(const struct kinds *kinds, const struct report_contender *contender)

@@ -8,7 +8,7 @@
 #include "traces/json.h"
 #include "traces/unfinished.h"
 
-/* A page of many more would take long to open. */
+/* More timelines would make the page slow to open. */
 enum { TIMELINES_MOST = 8 };
 
 void embedded_clear(struct embedded *embedded)
@@ -25,7 +25,7 @@ static bool no_memory(struct error *error)
     return error_run(error, "out of memory for the figures");
 }
 
-/* The list's pictures, their subjects and a description each. */
+/* Reads the list's pictures, and writes a subject and a description for each. */
 static bool pictures_read(const struct figure_list *list, struct embedded *embedded,
                           struct error *error)
 {

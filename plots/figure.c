@@ -152,9 +152,8 @@ static void cell_begin(struct sheet *sheet)
     sheet->first_cell = false;
 }
 
-/* What gnuplot would take apart is written otherwise (see figure.h). It reads a comma as the end of
- * a field and a quotation mark as its edge wherever they are, and a backslash as the first of two
- * characters. */
+/* Replaces characters that gnuplot would interpret (see figure.h). It treats a comma as the end of
+ * a field and a quotation mark as a delimiter anywhere in a field, and a backslash as an escape. */
 static void text_write(FILE *out, char before, char character, char after)
 {
     if (character == ',' && isdigit((unsigned char)before) && isdigit((unsigned char)after))
@@ -230,7 +229,7 @@ void sheet_row_end(struct sheet *sheet)
 {
     if (sheet->out == NULL)
         return;
-    /* gnuplot reads an empty last field as the row's before. */
+    /* gnuplot reads an empty last field as the last field of the previous row. */
     sheet_text(sheet, sheet->first_row ? sheet->subject : "-");
     sheet_text(sheet, sheet->first_row ? sheet->caption : "-");
     (void)fputc('\n', sheet->out);
@@ -238,7 +237,7 @@ void sheet_row_end(struct sheet *sheet)
     sheet->first_cell = true;
 }
 
-/* Takes the figure of that CSV, which has no row, from the list. */
+/* Removes the figure with that CSV, which has no rows, from the list. */
 static bool figure_drop(struct figure_list *list, const char *csv, struct error *error)
 {
     size_t at = 0;

@@ -15,7 +15,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* Exit statuses of a child that did not become gnuplot, as shells have them. */
+/* Exit statuses of a child that could not execute gnuplot, as in shells. */
 enum { SAID_LENGTH = 600, NOT_RUN = 126, NOT_THERE = 127 };
 
 static bool missing(struct error *error)
@@ -24,8 +24,8 @@ static bool missing(struct error *error)
                             "apt-get install gnuplot-nox) or run `make deps`");
 }
 
-/* The environment, less what would change a picture: language, time zone and the user's own
- * settings. */
+/* Copies the environment without variables that change a picture: language, time zone and the
+ * user's settings. */
 static char **environment_create(void)
 {
     static const char *const left_out[] = {"LC_", "LANG", "TZ=", "GNUPLOT_", "GNUTERM="};
@@ -48,7 +48,8 @@ static char **environment_create(void)
     return plain;
 }
 
-/* Becomes gnuplot: nothing to read, both streams into `said`. It ends when esgsim does. */
+/* Executes gnuplot with empty input and both output streams to `said`. It is killed when esgsim
+ * ends. */
 static _Noreturn void child_run(char *const arguments[], char **plain, int said, pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -63,8 +64,8 @@ static _Noreturn void child_run(char *const arguments[], char **plain, int said,
     _exit(reason == ENOENT ? NOT_THERE : NOT_RUN);
 }
 
-/* Reads to the end of `from` and closes it. Keeps the start of what matters: a plot whose values
- * are all missing is drawn without them, so gnuplot's warning of it does not. */
+/* Reads `from` to its end and closes it. Keeps the first relevant messages. The warning about a
+ * plot without values is not relevant, because the plot is drawn empty. */
 static void said_read(int from, char said[SAID_LENGTH])
 {
     FILE *stream = fdopen(from, "r");
@@ -86,8 +87,8 @@ static void said_read(int from, char said[SAID_LENGTH])
     (void)fclose(stream);
 }
 
-/* Runs it to its end. What it says, on either stream, goes into `said`. Returns the exit status,
- * NOT_THERE where there is no gnuplot, NOT_RUN where it could not be run or was killed. */
+/* Runs gnuplot and waits for it. `said` receives its output from both streams. Returns the exit
+ * status, NOT_THERE if there is no gnuplot, NOT_RUN if it could not be executed or was killed. */
 static int gnuplot_run(char *const arguments[], char said[SAID_LENGTH])
 {
     int ends[2];
@@ -118,8 +119,8 @@ bool gnuplot_check(struct error *error)
     return status == 0 || missing(error);
 }
 
-/* "name='value'", quotes doubled as gnuplot reads them; single quotes keep it from reading anything
- * else into a path. */
+/* "name='value'" with quotes doubled, as gnuplot requires. In single quotes nothing else in a path
+ * is special. */
 static char *assignment(const char *name, const char *value)
 {
     char *text = malloc(strlen(name) + 2 * strlen(value) + 4);
@@ -136,7 +137,7 @@ static char *assignment(const char *name, const char *value)
     return text;
 }
 
-/* Takes out every stretch that begins with `from` and ends with `to`. */
+/* Removes every substring that begins with `from` and ends with `to`. */
 static void cut_all(char *text, const char *from, const char *to)
 {
     char *into = text;
@@ -151,7 +152,7 @@ static void cut_all(char *text, const char *from, const char *to)
     memmove(into, text, strlen(text) + 1);
 }
 
-/* Takes out groups that draw nothing, of which gnuplot writes one for each change of style. */
+/* Removes empty groups; gnuplot writes one for each change of style. */
 static void empty_groups_remove(char *text)
 {
     char *to = text;
@@ -168,7 +169,7 @@ static void empty_groups_remove(char *text)
     *to = '\0';
 }
 
-/* Browsers show a title as a tooltip; gnuplot's are expressions of the script. */
+/* Removes titles: browsers show them as tooltips, and gnuplot's are expressions of the script. */
 static size_t svg_clean(char *text, size_t size)
 {
     (void)size;
@@ -178,8 +179,8 @@ static size_t svg_clean(char *text, size_t size)
     return strlen(text);
 }
 
-/* The end of a string of a PDF, where its closing bracket is; NULL where there is none. Pairs of
- * brackets within it belong to it. */
+/* The end of a PDF string, at its closing parenthesis; NULL if there is none. Balanced parentheses
+ * inside are part of the string. */
 static char *pdf_string_end(char *at, const char *end)
 {
     for (int depth = 1; at < end; at++) {
@@ -193,7 +194,8 @@ static char *pdf_string_end(char *at, const char *end)
     return NULL;
 }
 
-/* Dates become one date, and the library's name blanks. Both in place: a PDF holds offsets. */
+/* Replaces dates by a fixed date and the library's name by blanks. The length must not change,
+ * because a PDF contains byte offsets. */
 static size_t pdf_clean(char *bytes, size_t size)
 {
     static const char *const keys[] = {"/Producer (", "/CreationDate (D:", "/ModDate (D:"};
@@ -213,11 +215,12 @@ static size_t pdf_clean(char *bytes, size_t size)
     return size;
 }
 
-/* Pictures by the endings of their names. */
+/* Picture formats by file name extension. */
 static const struct picture_format {
     const char *name;
-    const char *last;                     /* what a whole file ends with */
-    size_t (*clean)(char *bytes, size_t); /* takes out what differs between runs; the new size */
+    const char *last; /* end of every complete file */
+    size_t (*clean)(char *bytes,
+                    size_t); /* removes what differs between runs; returns the new size */
 } formats[] = {{"svg", "</svg>", svg_clean}, {"pdf", "%%EOF", pdf_clean}, {"png", "IEND", NULL}};
 
 static const struct picture_format *format_of(const char *picture)
@@ -229,7 +232,7 @@ static const struct picture_format *format_of(const char *picture)
     return NULL;
 }
 
-/* The bytes of a file and a zero behind them; NULL with `errno`. */
+/* Returns the bytes of a file, followed by a NUL; NULL with `errno`. */
 static char *bytes_read(const char *path, size_t *size)
 {
     struct stat status;
@@ -250,7 +253,8 @@ static bool bytes_write(const char *path, const char *bytes, size_t size)
     return file != NULL && fclose(file) == 0 && good;
 }
 
-/* Cleans what gnuplot wrote into `drawn`. gnuplot does not say when the disk is full. */
+/* Cleans the picture `drawn` and renames it. Checks that it is complete, because gnuplot does not
+ * report a full disk. */
 static bool picture_finish(const struct picture_format *format, const char *drawn,
                            const char *picture, struct error *error)
 {
@@ -272,7 +276,7 @@ static bool picture_finish(const struct picture_format *format, const char *draw
     return good;
 }
 
-/* `drawn` is where the picture is written. */
+/* Runs the script; `drawn` is the output file. */
 static bool script_run(const char *script, const char *csv, const char *drawn,
                        const struct picture_format *format, struct error *error)
 {
@@ -280,7 +284,7 @@ static bool script_run(const char *script, const char *csv, const char *drawn,
     char *data = assignment("data", csv);
     char *out = assignment("out", drawn);
     char *kind = assignment("format", format->name);
-    /* -d: without the machine's or the user's settings. */
+    /* -d: ignore the machine's and the user's settings. */
     char *const arguments[] = {(char *)"gnuplot", (char *)"-d", (char *)"-e", data,
                                (char *)"-e",      out,          (char *)"-e", kind,
                                (char *)script,    NULL};

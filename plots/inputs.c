@@ -1,4 +1,4 @@
-/* Figures of what goes into a run: latency profiles, arrival traces, calibrations. */
+/* Figures of the inputs of a run: latency profiles, arrival traces, calibrations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* Of panels that show latency over the share of a GPU. */
+/* Columns of panels that show latency over GPU share. */
 #define SURFACES "function,name,batch,share,latency_ms,grid,line,colour,point"
 
 /* ---- Latency profiles ----------------------------------------------------------------------- */
@@ -44,7 +44,8 @@ static void profile_row(const struct profile *profile, size_t f, size_t b, int v
     sheet_row_end(sheet);
 }
 
-/* Every whole share between the grid's ends, the grid's own marked; at the most vCPUs. */
+/* Writes every whole share within the grid's range, at the maximum vCPUs. Points of the grid are
+ * marked. */
 static void profile_rows(const struct profile *profile, size_t f, struct sheet *sheet)
 {
     const struct profile_function *function = &profile->functions[f];
@@ -89,7 +90,7 @@ bool families_profile(const char *path, struct figure_list *list, struct error *
 enum { RATE_BINS = 400, RATE_LEAST = 10, PER_BIN = 5, INTERVAL_STEPS = 200 };
 
 struct arrivals {
-    double *times; /* s, ascending, shifted to begin at 0 */
+    double *times; /* s, ascending, starting at 0 */
     size_t count, capacity;
 };
 
@@ -107,7 +108,7 @@ static bool arrivals_add(struct arrivals *arrivals, double time, struct error *e
     return true;
 }
 
-/* The whole trace's instants: 8 bytes a request. */
+/* Reads all arrival times of the trace: 8 bytes per request. */
 static bool arrivals_read(const char *path, const char *given, struct arrivals *arrivals,
                           const char **format, struct error *error)
 {
@@ -133,7 +134,7 @@ static bool arrivals_read(const char *path, const char *given, struct arrivals *
     return good;
 }
 
-/* Bins of the rate: fewer where a bin would hold few requests. */
+/* Number of bins for the rate; fewer if a bin would have few requests. */
 static size_t rate_bins(const struct arrivals *arrivals)
 {
     const size_t bins = arrivals->count / PER_BIN;
@@ -164,7 +165,7 @@ static void rate_rows(const struct arrivals *arrivals, struct sheet *sheet)
         rate = (double)(at - before) / width;
         rate_row(sheet, width * (double)bin, rate);
     }
-    /* Where the last bin ends. */
+    /* The end of the last bin. */
     rate_row(sheet, last > 0 ? last : 1, rate);
 }
 
@@ -175,7 +176,7 @@ static int compare_doubles(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Overwrites the times by the sorted intervals between them. */
+/* Replaces the times by the sorted intervals between them. */
 static void interval_rows(struct arrivals *arrivals, struct sheet *sheet)
 {
     const size_t count = arrivals->count - 1;
@@ -230,12 +231,12 @@ bool families_arrivals(const char *path, const char *given, struct figure_list *
 
 /* ---- Calibrations --------------------------------------------------------------------------- */
 
-/* A point of a calibration: what was measured, what the fit says, and what a fit that did not see
- * the point says (NAN where there is none). */
+/* A point of a calibration: the measurement, the fit, and the prediction of a fit without the point
+ * (NAN if there is none). */
 struct point {
     char *function;
     int batch, vcpu;
-    double share; /* per cent of a GPU */
+    double share; /* percent of a GPU */
     double measured, fitted, left_out;
 };
 
@@ -256,7 +257,7 @@ enum column_name {
     COLUMNS
 };
 
-/* As calibrate --points writes them, among others. */
+/* Columns required from the output of calibrate --points. */
 static const char *const point_columns[COLUMNS] = {
     "function", "batch", "vcpu", "share", "unit", "measured_ms", "fit_ms", "left_out_ms"};
 enum { FIELDS_MOST = 64, LINES_MOST = 12 };
@@ -269,7 +270,7 @@ static void points_clear(struct points *points)
     *points = (struct points){0};
 }
 
-/* Where each column stands. */
+/* Finds the position of each column. */
 static bool header_read(const char *path, char *line, size_t places[COLUMNS], struct error *error)
 {
     size_t found = 0;
@@ -298,7 +299,7 @@ static bool number_read(const char *path, size_t line, enum column_name column, 
     char *end = NULL;
     *value = text == NULL ? NAN : strtod(text, &end);
     const bool number = text != NULL && text[0] != '\0' && *end == '\0';
-    /* Of one point alone nothing can be left out. */
+    /* A single point has no leave-one-out prediction. */
     if (number && column == COLUMN_LEFT_OUT && isnan(*value))
         return true;
     return (number && isfinite(*value) && *value > 0) ||
@@ -362,7 +363,7 @@ static bool points_read(const char *path, struct points *points, struct error *e
     return good;
 }
 
-/* The function, and its vCPUs where the file has it with several. */
+/* The function's name, with the vCPUs if the file has several vCPU counts of it. */
 static char *point_title(const struct points *points, const struct point *point)
 {
     bool several = false;
@@ -406,8 +407,8 @@ static int compare_ints(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* The batch sizes that are drawn, ascending, each once: where there are many, the powers of two and
- * the largest. */
+/* The batch sizes to draw, ascending and distinct. If there are many, only powers of two and the
+ * largest. */
 static size_t batch_sizes(const struct points *points, int *sizes)
 {
     size_t count = 0;
@@ -446,7 +447,8 @@ static void surface_row(const struct point *point, size_t surface, const char *t
     sheet_row_end(sheet);
 }
 
-/* Per function and vCPUs: the fit at each measured place, then what was measured there. */
+/* Writes, per function and vCPU count, the fit at each measured configuration, then the
+ * measurements. */
 static bool surface_rows(const struct points *points, struct sheet *sheet, struct error *error)
 {
     int *sizes = calloc(points->count + 1, sizeof *sizes);

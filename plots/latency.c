@@ -1,22 +1,22 @@
-/* Figures made of the requests themselves: the distribution of latency, and what it is made of. */
+/* Figures of individual requests: the distribution of latency and its components. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plots/families.h"
 
-/* One request: its latency in ms, and as a share of its SLO (0 where it has none); both infinite
- * where it was dropped. */
+/* A request: its latency in ms, and latency / SLO (0 if it has no SLO). Both are infinite if it was
+ * dropped. */
 struct sample {
     double latency;
     double share;
-    double parts[4]; /* queue, transfer, cold start, execution: shares of the latency */
+    double parts[4]; /* queue, transfer, cold start, execution: fractions of the latency */
 };
 
 struct samples {
     struct sample *rows;
     size_t count;
-    size_t runs; /* that recorded requests */
+    size_t runs; /* number of runs that recorded requests */
 };
 
 static bool no_memory(struct error *error)
@@ -93,7 +93,8 @@ static int compare_samples(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Of sorted values, at position (n − 1) q; infinite where that reaches into the dropped. */
+/* Quantile of sorted values, at position (n − 1) q. Infinite if it is among the dropped requests.
+ */
 static double quantile(const double *sorted, size_t count, double q)
 {
     const double at = q * (double)(count - 1);
@@ -107,7 +108,7 @@ static double quantile(const double *sorted, size_t count, double q)
 
 /* ---- Distribution --------------------------------------------------------------------------- */
 
-/* Half a per cent a step, then finer in the tail. */
+/* Steps of 0.5 %, and smaller ones in the tail. */
 enum { STEPS = 200, TAIL_STEPS = 9 };
 
 static double step_share(size_t step)
@@ -155,8 +156,8 @@ static const struct {
 } percentiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999}};
 enum { PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
 
-/* The parts of the latency at share `q` of the sorted samples: those of the requests nearest to it,
- * half a per cent to each side at most and never past half of the way to the end. */
+/* Components of latency at quantile `q` of the sorted samples. They are means over the nearest
+ * requests: at most 0.5 % on either side, and at most half of the distance to the end. */
 static double parts_at(const struct samples *samples, double q, double parts[4])
 {
     const double reach = fmin(0.005, (1 - q) / 2) * (double)samples->count;
@@ -308,7 +309,7 @@ static void timeline_values(const struct timeline_row *row, double values[TIME_V
     memcpy(values, found, sizeof found);
 }
 
-/* Means over bins of equal time; a mean over no sample is no row. */
+/* Writes means over bins of equal time; an empty bin has no row. */
 static void timeline_rows(const struct timeline_row *rows, size_t count, struct sheet *sheet)
 {
     const double first = sim_to_s(rows[0].time_ns);
@@ -377,7 +378,7 @@ static bool contender_timeline(const struct source *source, const struct report_
     return good;
 }
 
-/* The first of the contender's runs that recorded a timeline; NULL. */
+/* The first of the contender's runs that recorded a timeline, or NULL. */
 static const struct summary_row *timeline_run(const struct source *source,
                                               const struct report_contender *contender)
 {

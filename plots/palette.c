@@ -18,14 +18,15 @@
 static const uint32_t colours[] = {BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY};
 /* Point types of gnuplot's terminals: 1 plus, 2 cross, 3 star, then hollow and filled in pairs: 4
  * and 5 square, 6 and 7 circle, 8 and 9 triangle, 10 and 11 triangle down, 12 and 13 diamond, 14
- * and 15 pentagon. The counts of colours and markers have no common factor: 120 pairs differ. */
+ * and 15 pentagon. The numbers of colours and of markers are coprime, so there are 120 different
+ * pairs. */
 static const int markers[] = {7, 5, 9, 11, 13, 15, 6, 4, 8, 10, 12, 14, 1, 2, 3};
-/* Of a policy's third variant and later: what no policy's first is drawn with comes first. */
+/* For a policy's third variant and later. Types that no first variant uses are first. */
 static const int further[] = {14, 12, 4, 8, 10, 15, 13, 9, 11, 5, 6, 1, 2, 3};
 
 enum { DASHES = 5 };
 
-/* Towards white by `percent`. */
+/* Mixes `percent` white into the colour. */
 static uint32_t lightened(uint32_t colour, unsigned percent)
 {
     uint32_t result = 0;
@@ -54,7 +55,7 @@ struct look palette_policy(const char *policy, size_t variant)
     struct look look = policy_first(policy);
     if (variant == 0)
         return look;
-    /* The second variant is the same marker hollow. */
+    /* The second variant uses the hollow form of the same marker. */
     const bool filled = look.point > 4 && look.point % 2 == 1;
     look.point = variant == 1 && filled ? look.point - 1 : further[variant % COUNT(further)];
     look.dash = 1 + (look.dash - 1 + (int)(variant % DASHES)) % DASHES;

@@ -78,7 +78,8 @@ bool plot_file(const char *path, const char *trace_format, struct figure_list *l
     return families_arrivals(path, trace_format, list, error);
 }
 
-/* The script's path: in the working folder, else in the data folder. The caller frees. */
+/* Finds the script in the working directory, else in the data directory. The caller frees the path.
+ */
 static char *script_find(const char *name, struct error *error)
 {
     char local[64];

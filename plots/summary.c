@@ -1,5 +1,4 @@
-/* Figures made of means over the seeds: hit rate, cost, the two together, decisions, sensitivity.
- */
+/* Figures of means over the seeds: hit rate, cost, both together, decisions, sensitivity. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,7 @@ struct dots_panel {
     const char *axis;
     const char *application;
     const char *metric;
-    const char *bound; /* metric, or NULL */
+    const char *bound; /* name of a metric, or NULL */
     double scale;
 };
 
@@ -69,7 +68,7 @@ static bool dots(const struct source *source, const struct report_scenario *scen
     return sheet_end(&sheet, true, error);
 }
 
-/* A panel an application, then all together where there are several. */
+/* One panel per application, and one for all together if there are several. */
 static bool dots_by_application(const struct source *source, const struct report_scenario *scenario,
                                 const char *script, const char *lead, const struct dots_panel *like,
                                 struct figure_list *list, struct error *error)
@@ -146,7 +145,8 @@ static bool draw_resources(const struct source *source, const struct report_scen
 
 /* ---- Hit rate against cost ------------------------------------------------------------------ */
 
-/* Is no other contender both as cheap and as good, and one of the two more so? */
+/* Returns whether the contender is on the Pareto front: no other is at least as cheap and as good,
+ * and better in one of the two. */
 static bool on_front(const double *costs, const double *hits, size_t count, size_t c)
 {
     if (isnan(costs[c]) || isnan(hits[c]))
@@ -249,7 +249,7 @@ static double parameter_of(const struct variant *variant, const char *name)
     return cJSON_IsNumber(value) ? value->valuedouble : NAN;
 }
 
-/* Do the two differ in nothing but that parameter? */
+/* Returns whether the two differ at most in that parameter. */
 static bool same_but(const struct variant *a, const struct variant *b, const char *name)
 {
     if (a->scenario != b->scenario || strcmp(a->contender->policy, b->contender->policy) != 0)
@@ -263,7 +263,8 @@ static bool same_but(const struct variant *a, const struct variant *b, const cha
     return true;
 }
 
-/* Is it the first of its series, and how many distinct values has that? */
+/* If the variant is the first of its series, returns the number of distinct values in the series;
+ * else 0. */
 static size_t series_values(const struct variant *variants, size_t count, size_t at,
                             const char *name)
 {
@@ -284,8 +285,8 @@ static size_t series_values(const struct variant *variants, size_t count, size_t
     return distinct;
 }
 
-/* "strict-light, esg method=frontier": what is equal along the series, where it is not the default
- * that the plain policy has. */
+/* Title of a series: "strict-light, esg method=frontier". It lists the parameters that are constant
+ * along the series and differ from the policy's defaults. */
 static void series_title(const struct variant *variant, const char *name, char *title, size_t size)
 {
     const char *head = variant->scenario->title;
@@ -370,7 +371,7 @@ static bool draw_parameter(const struct series *series, struct figure_list *list
     return sheet_end(&sheet, good, error);
 }
 
-/* Every numeric parameter of any policy, in the order of appearance, once. */
+/* Draws a figure per numeric parameter of any policy, in order of appearance. */
 static bool draw_parameters(const struct source *source, const struct variant *variants,
                             size_t count, struct figure_list *list, struct error *error)
 {

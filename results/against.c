@@ -10,7 +10,7 @@
 #include "results/against_run.h"
 #include "results/details.h"
 
-/* The limits are what the project asks of a simulator that is to be believed. */
+/* The limits are the project's requirements on the simulator's accuracy. */
 const struct against_metric_facts against_metrics[AGAINST_METRICS] = {
     [AGAINST_MEAN] = {"latency_ms_mean", "ms", false, 5},
     [AGAINST_P50] = {"latency_ms_p50", "ms", false, NAN},
@@ -38,11 +38,12 @@ enum against_standing against_stands(const struct against_run *run, enum against
     return above > 0 ? AGAINST_MISSED : AGAINST_MET;
 }
 
-/* ---- Same experiment? ------------------------------------------------------------------------ */
+/* ---- Comparison of configurations ------------------------------------------------------------ */
 
 enum { KEY_SIZE = 256 };
 
-/* What a replay may have otherwise: it neither models interference nor has to model decisions. */
+/* A replay may differ in these keys, because it does not use the models of interference and
+ * decisions. */
 static bool key_is_replay_s(const char *key)
 {
     static const char *const keys[] = {"platform.interference", "platform.decision_cost"};
@@ -59,7 +60,7 @@ static bool key_join(char *to, const char *key, const char *child)
 
 static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which);
 
-/* Members of the one object that the other has not, or otherwise. */
+/* Returns whether some member of one object is missing or different in the other. */
 static bool members_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
 {
     for (const cJSON *child = a->child; child != NULL; child = child->next) {
@@ -91,7 +92,7 @@ static bool items_differ(const cJSON *a, const cJSON *b, const char *key, char *
     return true;
 }
 
-/* Where they differ `which` is the first key that does. */
+/* If they differ, `which` becomes the first key that does. */
 static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
 {
     if (a != NULL && b != NULL && cJSON_IsObject(a) && cJSON_IsObject(b))
@@ -104,7 +105,7 @@ static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char 
     return true;
 }
 
-/* Do the resolved configurations differ in what a replay does not change? */
+/* Returns whether the resolved configurations differ in more than what a replay changes. */
 static bool configurations_differ(const char *a, const char *b, char *which)
 {
     cJSON *left = cJSON_Parse(a), *right = cJSON_Parse(b);
@@ -124,7 +125,7 @@ static char *name_copy(const cJSON *object)
     return text != NULL ? strdup(text) : NULL;
 }
 
-/* The names of an array of objects; NULL where one has none. */
+/* Copies the names of an array of objects. NULL if one of them has no name. */
 static char **names_copy(const cJSON *array, size_t *count)
 {
     const size_t all = (size_t)cJSON_GetArraySize(array);
@@ -252,7 +253,7 @@ static bool run_compare(struct against_run *run, const struct run_record *const 
            against_fill_batches(run, run->names, sides, error);
 }
 
-/* The mean batches, as each run has them in its tables. */
+/* Copies the mean batch sizes from the tables of each run. */
 static void mean_batches_fill(const struct against *against, struct against_run *run)
 {
     const struct results *const files[] = {against->simulated, against->real};
@@ -272,7 +273,7 @@ static void mean_batches_fill(const struct against *against, struct against_run 
 
 /* ---- Pairing --------------------------------------------------------------------------------- */
 
-/* Both files, open. */
+/* Both files, open for reading. */
 struct files {
     const char *paths[2];
     struct details *details[2];
@@ -303,8 +304,8 @@ static bool kinds_check(const struct files *files, const struct against *against
     return true;
 }
 
-/* The first run of the simulation that is of the same policy and seed, and differs in nothing that
- * matters; else SIZE_MAX. `near`: one of the same setting that does, and in what. */
+/* Finds the first simulated run with the same policy and seed and an equivalent configuration; else
+ * SIZE_MAX. `near` becomes a run of the same setting that differs, and `which` the key. */
 static size_t partner_find(const struct files *files, const struct against *against,
                            const struct summary_row *real, size_t *near, char *which)
 {

@@ -1,11 +1,13 @@
-/* The batches of a pair of runs: what executed how long, beside how many others. */
+/* Comparison of the batches of a pair of runs: their execution times, and the number of other
+ * batches on the same GPU. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "results/against_run.h"
 
-/* Batches of one function, configuration and number of jobs: what is alike on both sides. */
+/* Batches with the same function, configuration and number of jobs; matched between the two sides.
+ */
 struct kind {
     uint32_t function, batch, vcpu, vgpu, jobs;
 };
@@ -78,7 +80,7 @@ static double real_time(const struct against_batches *batches)
     return batches->count[1] > 0 ? (double)batches->count[1] * batches->execution_ms[1] : 0;
 }
 
-/* Longest real time first; those that stay equal keep the order of their configurations. */
+/* By real time, longest first, then in the order of configurations. */
 static int batches_compare(const void *left, const void *right)
 {
     const struct against_batches *a = left, *b = right;
@@ -116,8 +118,8 @@ static bool batches_group(struct against_run *run, const struct against_names *n
     return true;
 }
 
-/* How a job's mean execution differs: by the time of batches of one kind, as often as they are in
- * reality, where both sides have them. */
+/* Difference in mean execution per job that is due to the times of batches of the same kind. Kinds
+ * are weighted by their real frequency. Only kinds present on both sides count. */
 static void difference_fill(struct against_run *run, const struct kept *kept, size_t count)
 {
     double jobs[2] = {0}, time = 0;
@@ -139,9 +141,9 @@ static void difference_fill(struct against_run *run, const struct kept *kept, si
     run->time_difference_ms = jobs[1] > 0 ? time / jobs[1] : NAN;
 }
 
-/* ---- By company ------------------------------------------------------------------------------ */
+/* ---- By number of co-runners ----------------------------------------------------------------- */
 
-/* A batch comes to its GPU, or leaves it. */
+/* A batch starts or ends on its GPU. */
 struct edge {
     sim_time_t time;
     uint32_t gpu;
@@ -161,8 +163,9 @@ static int edge_compare(const void *left, const void *right)
     return order(a->batch, b->batch);
 }
 
-/* shared[i]: ∫ others beside batch i dt, of its GPU; from the integral of all that execute there
- * between its start and its end, itself left out. */
+/* shared[i] is the integral over time of the number of other batches on batch i's GPU during its
+ * execution. It is the difference, between end and start, of the integral of all batches on that
+ * GPU, minus the batch itself. */
 static double *company_integrate(const struct batch_row *rows, size_t count)
 {
     double *shared = calloc(count + 1, sizeof *shared);
@@ -236,7 +239,7 @@ static bool company_fill(struct against_run *run, const struct run_record *const
 
 /* ---- Both ------------------------------------------------------------------------------------ */
 
-/* The batches of both sides, sorted by kind and side. */
+/* Collects the batches of both sides, sorted by kind and side. */
 static struct kept *kept_collect(const struct against_names *names,
                                  const struct run_record *const sides[2], size_t *count)
 {

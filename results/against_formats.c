@@ -1,4 +1,5 @@
-/* The comparison for other programs: CSV (RFC 4180), a line a figure, and one JSON object. */
+/* The comparison in machine-readable form: CSV (RFC 4180), one line per figure, and one JSON
+ * object. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +32,7 @@ static void cell_number(FILE *out, double value)
     (void)fputc(',', out);
 }
 
-/* What every line begins with. */
+/* Writes the fields with which every line begins. */
 static void csv_lead(FILE *out, const struct against_run *run)
 {
     cell_text(out, run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
@@ -63,7 +64,7 @@ static void csv_parts(FILE *out, const struct against_run *run)
         }
 }
 
-/* A figure without interval and limit. */
+/* Writes a figure without interval and limit. */
 static void csv_plain(FILE *out, const struct against_run *run, const char *of, const char *metric,
                       const char *unit, double simulated, double real)
 {
@@ -134,7 +135,7 @@ bool against_csv(const struct against *against, FILE *out, struct error *error)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* cJSON writes NAN as null, which is what a figure that does not exist should be. */
+/* cJSON writes NAN as null, which here means that there is no value. */
 static void add_pair(cJSON *object, const char *key, double simulated, double real)
 {
     cJSON *pair = cJSON_AddObjectToObject(object, key);

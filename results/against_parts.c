@@ -1,4 +1,5 @@
-/* The requests of a pair of runs: both distributions, their errors, and how sure those are. */
+/* Comparison of the requests of a pair of runs: both distributions, their errors and confidence
+ * intervals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +15,20 @@ enum { REPLICATES = 1000, BLOCKS_LEAST = 8 };
 static const double probabilities[] = {0.5, 0.9, 0.95, 0.99, 0.999};
 enum { PROBABILITIES = sizeof probabilities / sizeof *probabilities };
 
-/* A latency, and the block of requests that it is of. */
+/* A latency and the block of its request. */
 struct sample {
     double ms;
     uint32_t block;
 };
 
-/* What a block of requests adds to the means. */
+/* Sums over a block of requests, from which means are computed. */
 struct sums {
     double requests, served, hits, cost, latency, queue, transfer, execution;
 };
 
 /* One side's requests of one application, or of all. */
 struct side {
-    struct sample *samples; /* of those served, ascending */
+    struct sample *samples; /* the requests that were served, ascending */
     size_t count;
     struct sums *blocks;
 };
@@ -59,21 +60,22 @@ static void side_add(struct side *side, const struct request_row *row, uint32_t 
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-/* The quantiles of the samples, each as often there as its block was drawn; `served` of them. The
- * convention is sim/quantile.h's. */
+/* Quantiles of the weighted samples; a sample's weight is the number of times its block was drawn.
+ * `served` is the sum of the weights. For the convention see sim/quantile.h. */
 static void quantiles_weighed(const struct side *side, const double *drawn, double served,
                               double values[PROBABILITIES])
 {
     double before = 0;
     size_t next = 0;
     double last = NAN;
-    /* A position between two samples wants both: `fraction` of the way to the one after. */
+    /* A position between two samples is interpolated linearly between them. */
     for (size_t i = 0; i < side->count && next < PROBABILITIES; i++) {
         const double weight = drawn[side->samples[i].block];
         if (weight == 0)
             continue;
         const double ms = side->samples[i].ms;
-        const double after = before + weight; /* this sample stands at before … after − 1 */
+        const double after =
+            before + weight; /* this sample covers the positions before … after − 1 */
         while (next < PROBABILITIES) {
             const double position = (served - 1) * probabilities[next];
             if (position > after - 1)
@@ -124,7 +126,8 @@ static double metric_error(enum against_metric metric, double simulated, double 
 
 /* ---- Intervals ------------------------------------------------------------------------------- */
 
-/* Draws as many blocks as there are, with replacement: how often each. */
+/* Draws as many blocks as there are, with replacement. drawn[b] is the number of times block b was
+ * drawn. */
 static void blocks_draw(uint64_t seed, uint64_t replicate, double *drawn, size_t blocks)
 {
     struct random_stream stream;
@@ -134,7 +137,8 @@ static void blocks_draw(uint64_t seed, uint64_t replicate, double *drawn, size_t
         drawn[gsl_rng_uniform_int(&stream.rng, blocks)]++;
 }
 
-/* The 2.5 % and 97.5 % quantiles of the errors over replicates; none where a replicate has none. */
+/* The 2.5 % and 97.5 % quantiles of the errors over replicates. No interval if some replicate has
+ * no error. */
 static void interval_fill(double *errors, struct against_figure *figure)
 {
     for (size_t r = 0; r < REPLICATES; r++)
@@ -166,7 +170,7 @@ static bool intervals_fill(const struct side sides[2], size_t blocks, uint64_t s
     return true;
 }
 
-/* Largest difference of the two empirical distributions. */
+/* Kolmogorov-Smirnov distance: the largest difference of the two empirical distributions. */
 static double distance(const struct side sides[2])
 {
     size_t at[2] = {0, 0};
@@ -209,7 +213,7 @@ static bool part_figures(const struct side sides[2], size_t blocks, uint64_t see
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-/* The rows in the order of their numbers; NULL where some number is not there. */
+/* Returns the rows in the order of their numbers; NULL if a number is missing. */
 static const struct request_row **requests_by_number(const struct run_record *record)
 {
     const struct request_row **rows = calloc(record->request_count + 1, sizeof *rows);

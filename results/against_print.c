@@ -1,4 +1,4 @@
-/* The comparison in words and tables, for a terminal or as a page. */
+/* Output of the comparison as text for a terminal, or as an HTML page. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -15,14 +15,15 @@
 
 enum { LINE_WIDTH = 100, CELL_SIZE = 160, COLUMNS_MAX = 12, KINDS_SHOWN = 12 };
 
-/* ---- Where it goes: text, or HTML ------------------------------------------------------------ */
+/* ---- Output: text or HTML -------------------------------------------------------------------- */
 
 struct sink {
     FILE *out;
     bool html, good;
     struct text_table *table;
     size_t columns;
-    char group[CELL_SIZE]; /* HTML has no rows of their own for groups: it leads the first column */
+    char group[CELL_SIZE]; /* name of the current group; HTML tables have no group rows, so it is
+                              put in the first column */
 };
 
 static void sink_heading(struct sink *sink, const char *text)
@@ -38,7 +39,7 @@ static void sink_heading(struct sink *sink, const char *text)
     (void)fputc('\n', sink->out);
 }
 
-/* Text in lines of at most LINE_WIDTH, led by `indent` blanks but for the first. */
+/* Writes text in lines of at most LINE_WIDTH, indented by `indent` blanks except the first. */
 static void lines_write(FILE *out, const char *text, int indent)
 {
     size_t used = 0;
@@ -138,7 +139,7 @@ static void cell_number(char cell[CELL_SIZE], double value, int decimals)
         (void)snprintf(cell, CELL_SIZE, "%.*f", decimals, value == 0 ? 0.0 : value);
 }
 
-/* With its sign; what rounds to nothing has none. */
+/* Formats with a sign, except if the value rounds to zero. */
 static void cell_signed(char cell[CELL_SIZE], double value, int decimals)
 {
     const double half = 0.5 * pow(10, -decimals);
@@ -235,7 +236,7 @@ static void overview_print(const struct against *against, struct sink *sink)
 
 static const char *const sides[] = {"  simulated", "  real"};
 
-/* A column of a table of figures; digits: significant ones, or, negative, −1 − decimals. */
+/* A column of a table of figures. digits: significant digits or, if negative, −1 − decimals. */
 struct figure_column {
     const char *header;
     double scale;
@@ -253,7 +254,7 @@ static int column_decimals(const struct against_run *run, const struct figure_co
     return text_table_decimals(largest, column->digits);
 }
 
-/* The rows of one application: both sides, the error and its interval. */
+/* Writes the rows of one application: both sides, the error and its interval. */
 static void part_rows(const struct against_run *run, const struct against_part *part,
                       const struct figure_column *columns, size_t count, struct sink *sink)
 {
@@ -333,7 +334,7 @@ static void distributions_print(const struct against_run *run, struct sink *sink
     counts_print(run, sink);
 }
 
-/* ---- Where from ------------------------------------------------------------------------------ */
+/* ---- Causes of the error --------------------------------------------------------------------- */
 
 static void kind_row(const struct against_batches *kind, struct sink *sink)
 {

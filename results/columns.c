@@ -32,7 +32,7 @@ const struct metric metrics[] = {
 };
 const size_t metric_count = sizeof metrics / sizeof metrics[0];
 
-/* A column is named as the field of its row. */
+/* The column has the name of the row's field. */
 #define ENTRY(row, type, field, length, unit, help, later)                                         \
     {                                                                                              \
 #field, unit, help, COLUMN_##type, offsetof(struct row, field), length, later              \
@@ -237,7 +237,7 @@ void column_copy_text(char *to, size_t capacity, const char *from)
     }
     size_t kept = capacity - 1 - MARK;
     while (kept > 0 && ((unsigned char)from[kept] & 0xC0U) == 0x80U)
-        kept--; /* not through the middle of a UTF-8 character */
+        kept--; /* do not cut inside a UTF-8 character */
     memcpy(to, from, kept);
     unsigned long sum = crc32(0L, (const unsigned char *)from, (unsigned)length);
     (void)snprintf(to + kept, capacity - kept, "~%08lx", sum);

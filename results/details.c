@@ -13,7 +13,7 @@ struct details {
     char *path;
 };
 
-/* A part of layout_requests: HDF5 reads members by name, so the others are passed over. */
+/* A subset of layout_requests. HDF5 reads members by name and skips the others. */
 #define REQUEST(type, field)                                                                       \
     {                                                                                              \
 #field, "", "", type, offsetof(struct detail_request, field), 1, false                     \

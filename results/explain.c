@@ -12,13 +12,13 @@ struct owned {
     uint64_t *mates;
 };
 
-/* A run's rows and what its configuration says of the cluster. */
+/* A run's rows and the cluster described in its configuration. */
 struct world {
     const struct run_record *record;
     const cJSON *configuration;
     uint32_t invoker_count, gpu_count;
-    uint32_t *vcpus, *first_gpu; /* of each invoker; first_gpu has one entry more */
-    uint32_t *units;             /* of each GPU */
+    uint32_t *vcpus, *first_gpu; /* per invoker; first_gpu has one more entry */
+    uint32_t *units;             /* per GPU */
 };
 
 /* ---- The cluster, from the configuration ----------------------------------------------------- */
@@ -86,14 +86,14 @@ static bool world_init(struct world *world, struct error *error)
 
 /* ---- Why a job waited ------------------------------------------------------------------------ */
 
-/* What batches hold, while time goes by. */
+/* Free resources of the cluster at one point in time. */
 struct load {
     int64_t *vcpus, *units; /* free */
 };
 
 struct change {
     sim_time_t time;
-    int sign; /* -1: a batch takes what it needs; 1: gives it back */
+    int sign; /* -1: a batch acquires its resources; 1: it releases them */
     const struct batch_row *batch;
 };
 
@@ -102,7 +102,7 @@ static int compare_changes(const void *a, const void *b)
     const struct change *left = a, *right = b;
     if (left->time != right->time)
         return left->time < right->time ? -1 : 1;
-    return right->sign - left->sign; /* what is given back goes first */
+    return right->sign - left->sign; /* releases precede acquisitions */
 }
 
 static void load_change(const struct world *world, struct load *load, const struct batch_row *batch,
@@ -129,7 +129,8 @@ static bool load_has_room(const struct world *world, const struct load *load,
     return false;
 }
 
-/* Takes away what is held at `from`; the changes from then to `until`, in order. */
+/* Computes the free resources at `from`, and lists the changes until the dispatch of `wanted` in
+ * order. */
 static size_t load_open(const struct world *world, struct load *load,
                         const struct batch_row *wanted, sim_time_t from, struct change *changes)
 {
@@ -154,8 +155,8 @@ static size_t load_open(const struct world *world, struct load *load,
     return count;
 }
 
-/* Time between `from` and its dispatch in which no invoker had what the batch takes. -1: out of
- * memory. */
+/* Time between `from` and the dispatch of `wanted` in which no invoker had its resources free. -1:
+ * memory exhausted. */
 static sim_time_t no_room_time(const struct world *world, const struct batch_row *wanted,
                                sim_time_t from)
 {
@@ -188,7 +189,7 @@ static sim_time_t overlap(sim_time_t from, sim_time_t until, sim_time_t low, sim
     return until > from ? until - from : 0;
 }
 
-/* Time between `from` and `until` for which decisions were charged; they come in order of time. */
+/* Time between `from` and `until` charged for decisions, which are sorted by time. */
 static sim_time_t deciding_time(const struct world *world, sim_time_t from, sim_time_t until)
 {
     sim_time_t sum = 0, reached = from;
@@ -201,7 +202,7 @@ static sim_time_t deciding_time(const struct world *world, sim_time_t from, sim_
     return sum;
 }
 
-/* Time between `from` and `until` in which the batch's instance ran others. */
+/* Time between `from` and `until` in which the batch's instance ran other batches. */
 static sim_time_t instance_time(const struct world *world, const struct batch_row *batch,
                                 sim_time_t from, sim_time_t until)
 {
@@ -214,7 +215,8 @@ static sim_time_t instance_time(const struct world *world, const struct batch_ro
     return sum;
 }
 
-/* Parts the waiting of a stage; each reason takes what the ones before have left. */
+/* Divides a stage's waiting time among the causes. Each cause only gets time that the causes before
+ * it have not taken. */
 static bool explain_waiting(const struct world *world, struct explained_stage *stage,
                             struct error *error)
 {
@@ -325,7 +327,7 @@ static sim_time_t time_total(const struct stage_time *time)
            time->transfer + time->cold + time->alone + time->slowed;
 }
 
-/* From the stage that ended last back to where the request came. */
+/* Marks the longest path, from the stage that finished last back to the arrival. */
 static void mark_path(struct explanation *explanation)
 {
     struct explained_stage *last = NULL;
@@ -479,7 +481,7 @@ static double share(sim_time_t part, sim_time_t all)
     return all > 0 ? 100.0 * (double)part / (double)all : 0;
 }
 
-/* The parts of a time, in the order of a life. */
+/* Components of a time, in chronological order. */
 enum { PART_COUNT = 9 };
 static const struct part {
     const char *key, *words;

@@ -129,8 +129,8 @@ void html_cell_estimate(FILE *out, struct estimate estimate, int decimals)
     (void)fputs("</td>", out);
 }
 
-/* Copies up to `end`, ids and what refers to them led by the prefix. gnuplot writes ids in either
- * kind of quotation mark, and refers to them by href and url(). */
+/* Copies text up to `end`, with the prefix before ids and references to them. gnuplot writes ids in
+ * single or double quotes, and references as href or url(). */
 static void ids_prefix(FILE *out, const char *text, const char *end, const char *prefix)
 {
     static const char *const marks[] = {" id=\"", " id='", "href='#", "href=\"#", "url(#"};

@@ -1,4 +1,4 @@
-/* The HTML page's tables of one scenario, and the same in words. */
+/* The tables of one scenario in the HTML page, and the comparison in sentences. */
 #include <math.h>
 #include <string.h>
 
@@ -99,7 +99,7 @@ static void application_table(const struct page *page, const struct report_scena
 
 /* ---- Comparisons ---------------------------------------------------------------------------- */
 
-/* 1: surely above 0, −1: surely below, 0: neither can be said. */
+/* 1: significantly above 0; −1: significantly below 0; 0: not significant. */
 static int sign_of(struct estimate estimate)
 {
     if (isnan(estimate.half_width))
@@ -109,7 +109,7 @@ static int sign_of(struct estimate estimate)
                                                      : 0;
 }
 
-/* `name` is what the reference is called. */
+/* `name`: name of the reference in sentences. */
 static void words_write(const struct report_comparison *comparison, const char *name, char *words,
                         size_t size)
 {
@@ -207,9 +207,10 @@ void page_tables(const struct page *page, const struct report_scenario *scenario
     (void)fputs("</details>\n", out);
 }
 
-/* ---- In words ------------------------------------------------------------------------------- */
+/* ---- Sentences ------------------------------------------------------------------------------- */
 
-/* An entry with the contenders whose sign is that; nothing where there is none. */
+/* Writes a list item with the contenders whose difference has that sign; nothing if there are none.
+ */
 static void names_write(const struct page *page, const struct report_scenario *scenario, bool cost,
                         int sign, const char *lead, FILE *out)
 {
@@ -227,7 +228,7 @@ static void names_write(const struct page *page, const struct report_scenario *s
     (void)fputs(count > 0 ? ".</li>\n" : "", out);
 }
 
-/* SLO hits in per cent, or cost per 1,000 requests, of a contender over all applications. */
+/* A contender's SLO hit rate in percent, or cost per 1,000 requests, over all applications. */
 static double mean_of(const struct page *page, const struct report_contender *contender, bool cost)
 {
     const struct metric *metric = metric_find(cost ? "cost_per_request_usd" : "slo_hit_rate");
@@ -240,7 +241,7 @@ static void front_write(const struct page *page, const struct report_scenario *s
     for (size_t c = 0; c < scenario->contender_count; c++) {
         const double hit = mean_of(page, &scenario->contenders[c], false);
         const double cost = mean_of(page, &scenario->contenders[c], true);
-        /* Without both figures it has no place among the others. */
+        /* Without both values a contender cannot be on the Pareto front. */
         bool beaten = isnan(hit) || isnan(cost);
         for (size_t o = 0; o < scenario->contender_count; o++) {
             const double other_hit = mean_of(page, &scenario->contenders[o], false);
@@ -262,7 +263,7 @@ static void front_write(const struct page *page, const struct report_scenario *s
         (void)fputs(".", out);
 }
 
-/* A number in a sentence; a dash where there is none. */
+/* Writes a number within a sentence, or a dash if there is none. */
 static void number_write(FILE *out, double value, int decimals)
 {
     if (isnan(value))

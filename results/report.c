@@ -13,8 +13,8 @@ static bool no_memory(struct error *error)
 
 /* ---- Building ------------------------------------------------------------------------------ */
 
-/* Room for one entry more behind `count`, which is doubled when it is used up: where `count` is a
- * power of two. NULL without memory; the entries then stay where they are. */
+/* Makes room for one more entry after `count`. The capacity doubles whenever `count` is a power of
+ * two. NULL: memory exhausted; the entries are then unchanged. */
 static void *grown(void *entries, size_t count, size_t size)
 {
     const bool full = (count & (count - 1)) == 0;
@@ -47,8 +47,8 @@ static struct report_scenario *scenario_of(struct report *report, const struct s
     return scenario;
 }
 
-/* Policies of one name from different modules are told apart by a pair "sha256=1a2b3c4d" before
- * their parameters. To be freed; NULL without memory. */
+/* Returns the run's parameters. If policies of different modules have the same name, a pair
+ * "sha256=1a2b3c4d" precedes them. The caller frees it; NULL: memory exhausted. */
 static char *variant_of(const struct results *results, const struct summary_row *run)
 {
     char *variant = run_label_of_policy(run->label);
@@ -95,7 +95,7 @@ static struct report_contender *contender_of(const struct results *results,
     return contender;
 }
 
-/* Keeps runs by ascending seed. */
+/* Inserts a run, keeping the runs sorted by seed. */
 static bool contender_add(const struct report *report, struct report_contender *contender,
                           size_t run)
 {
@@ -121,7 +121,7 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(((const struct run_key *)a)->hash, ((const struct run_key *)b)->hash);
 }
 
-/* Chains each run's application rows, in the order of the file. */
+/* Links each run's application rows, in the order of the file. */
 static bool rows_link(struct report *report)
 {
     const struct results *results = report->results;
@@ -171,7 +171,8 @@ static bool scenario_name_applications(const struct report *report,
     return true;
 }
 
-/* Two texts, a blank between them where neither is empty. Allocated; NULL without memory. */
+/* Joins two texts, with a blank if neither is empty. The caller frees it; NULL: memory exhausted.
+ */
 static char *joined(const char *one, const char *other)
 {
     char *text = NULL;
@@ -179,7 +180,7 @@ static char *joined(const char *one, const char *other)
     return asprintf(&text, "%s%s%s", one, between, other) < 0 ? NULL : text;
 }
 
-/* What the sweep set alike in all runs. */
+/* Finds the keys that the sweep set to the same value in all runs. */
 static bool constants_find(struct report *report)
 {
     const struct summary_row *runs = report->results->runs;
@@ -198,7 +199,7 @@ static bool constants_find(struct report *report)
     return report->constants != NULL;
 }
 
-/* The label, with what is not the same in all contenders of that label. */
+/* The label, followed by the parameters that differ among contenders with that label. */
 static char *labelled_title(const struct report_scenario *scenario,
                             const struct report_contender *contender)
 {
@@ -250,7 +251,8 @@ static bool scenario_finish(const struct report *report, struct report_scenario 
     return scenario->title != NULL;
 }
 
-/* Scenarios of one setting in several experiments are led by the experiment's name. */
+/* Prefixes the experiment's name to the titles of scenarios if several experiments have the same
+ * setting. */
 static bool titles_part(struct report *report)
 {
     for (size_t s = 0; s < report->scenario_count; s++) {
@@ -340,7 +342,7 @@ void report_free(struct report *report)
 
 /* ---- Figures ------------------------------------------------------------------------------- */
 
-/* NULL where the run has no such application. */
+/* Returns NULL if the run has no such application. */
 static const struct measures *measures_of(const struct report *report, size_t run,
                                           const char *application)
 {
@@ -368,8 +370,8 @@ struct estimate report_estimate(const struct report *report,
         if (measures != NULL)
             values[count++] = metric_value(metric, measures, &report->results->runs[run].run);
     }
-    /* Seeds without a value, such as the latency of a run whose requests were all dropped, are left
-     * out and counted. */
+    /* Seeds without a value are counted and excluded. An example is the latency of a run in which
+     * every request was dropped. */
     size_t valued = 0;
     for (size_t i = 0; i < count; i++)
         if (!isnan(values[i]))
@@ -388,7 +390,7 @@ static struct estimate percent(struct estimate share)
     return share;
 }
 
-/* Figures of both contenders over common seeds; count of pairs. */
+/* Values of both contenders over their common seeds. Returns the number of pairs. */
 static size_t pairs(const struct report *report, const struct report_contender *reference,
                     const struct report_contender *other, const char *application, double *hit[2],
                     double *cost[2])

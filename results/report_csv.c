@@ -1,4 +1,4 @@
-/* The report as CSV (RFC 4180): a line a figure, so that a table of any shape can be made of it. */
+/* The report as CSV (RFC 4180), one line per figure, so that any table can be derived from it. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void print_measures(const struct report *report, FILE *out, const struct 
                        report_estimate(report, line->contender, line->application, &metrics[m]));
 }
 
-/* The reference's advantage: the line is the reference's, `against` the other policy. */
+/* Prints the comparison on the reference's line; the column `against` names the other policy. */
 static void print_comparison(const struct report *report, FILE *out, const struct line *other)
 {
     const struct report_scenario *scenario = other->scenario;
@@ -82,7 +82,8 @@ static void print_comparison(const struct report *report, FILE *out, const struc
 
 static const struct estimate nothing = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
 
-/* The published figure itself, its conditions being its grade: its ends, then the verdict. */
+/* Prints the published figure: its bounds, then the verdict. The column for conditions has its
+ * evidence grade. */
 static void print_figure(FILE *out, const struct judgement *judgement)
 {
     const struct reference_figure *figure = judgement->figure;
@@ -100,7 +101,7 @@ static void print_figure(FILE *out, const struct judgement *judgement)
     print_judged(out, &line, figure->metric, figure->unit, "verdict", nothing, judgement->sentence);
 }
 
-/* A line a pair: ours, and how it stands to the figure. */
+/* Prints one line per pair: our estimate and its standing. */
 static void print_pairs(FILE *out, const struct judgement *judgement)
 {
     const struct reference_figure *figure = judgement->figure;

@@ -12,8 +12,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* Dark on light whatever the reader's scheme; tables scroll in their own boxes, so that the page
- * itself never scrolls sideways. */
+/* Dark on light in every colour scheme. Tables scroll in their own boxes, so the page never scrolls
+ * horizontally. */
 const char html_style[] =
     ":root{color-scheme:light}"
     "*{box-sizing:border-box}"
@@ -57,7 +57,7 @@ const char html_style[] =
     "svg{min-width:0}figure,tr{break-inside:avoid}h2,h3,h4,summary{break-after:avoid}"
     "nav{display:none}th:first-child,td:first-child{position:static}pre{white-space:pre-wrap}}";
 
-/* Presses on headers sort; print shows what is folded. */
+/* Sorts a table by a clicked header, and opens all folded parts for printing. */
 const char html_script[] =
     "document.querySelectorAll('th button').forEach(function(b){b.onclick=function(){"
     "var h=b.parentNode,t=h.closest('table'),i=h.cellIndex,"
@@ -111,7 +111,7 @@ static void term_begin(FILE *out, const char *term)
     (void)fputs("<dd>", out);
 }
 
-/* Texts of one column of the runs, each once, by comma. */
+/* Writes the distinct texts in one column of the runs, separated by commas. */
 static void distinct_write(const struct results *results, size_t offset, FILE *out)
 {
     bool any = false;
@@ -321,7 +321,7 @@ static bool published_write(const struct page *page, FILE *out, struct error *er
 
 /* ---- Scenarios and figures ------------------------------------------------------------------ */
 
-/* A scenario and its title, by which it is found. */
+/* A scenario with its title, for lookup by title. */
 struct titled {
     const char *title;
     size_t scenario;
@@ -335,7 +335,8 @@ static int compare_titled(const void *a, const void *b)
                       : (one->scenario > other->scenario) - (one->scenario < other->scenario);
 }
 
-/* The first scenario whose title is the first `length` characters of the subject; REPORT_NONE. */
+/* The first scenario whose title equals the first `length` characters of the subject, or
+ * REPORT_NONE. */
 static size_t titled_find(const struct titled *titled, size_t count, const char *subject,
                           size_t length)
 {
@@ -354,8 +355,7 @@ static size_t titled_find(const struct titled *titled, size_t count, const char 
     return found ? titled[low].scenario : REPORT_NONE;
 }
 
-/* The first scenario that the figure is of: the subject is its title, or goes on from there after
- * a comma. */
+/* The first scenario whose title is the subject, or its part before a comma. */
 static size_t figure_scenario(const struct titled *titled, size_t count, const char *subject)
 {
     size_t first = REPORT_NONE;
@@ -368,8 +368,7 @@ static size_t figure_scenario(const struct titled *titled, size_t count, const c
     }
 }
 
-/* Index of every figure's scenario, REPORT_NONE where it is of none. To be freed; NULL without
- * memory. */
+/* Index of every figure's scenario, or REPORT_NONE. The caller frees it; NULL: memory exhausted. */
 static size_t *figures_place(const struct page *page)
 {
     const size_t count = page->report->scenario_count;

@@ -10,7 +10,7 @@
 #include "results/utf8.h"
 #include "traces/json.h"
 
-/* cJSON writes NAN as null, which is what a figure that does not exist should be. */
+/* cJSON writes NAN as null, which here means that there is no value. */
 static void add_estimate(cJSON *object, const char *key, struct estimate estimate)
 {
     cJSON *value = cJSON_AddObjectToObject(object, key);
@@ -109,7 +109,7 @@ static void add_notices(const struct report *report, cJSON *root)
     }
 }
 
-/* A count of each standing, and the pairs themselves. */
+/* Adds the number of pairs of each standing, and the pairs. */
 static void add_pairs(const struct judgement *judgement, cJSON *object)
 {
     cJSON *counts = cJSON_AddObjectToObject(object, "pairs");

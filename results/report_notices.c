@@ -1,4 +1,4 @@
-/* What the runs of a results file assume: each warning and note once, with the runs it is about. */
+/* Notices of a results file: each distinct warning and note, with the runs that have it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static struct report_notice *notice_of(struct report *report, bool warning, cons
     *notice = (struct report_notice){.warning = warning,
                                      .text = strdup(text),
                                      .in = calloc(report->scenario_count + 1, sizeof(bool))};
-    report->notice_count++; /* freed with the report, whole or not */
+    report->notice_count++; /* counted before it is complete, so that the report frees it */
     return notice->text == NULL || notice->in == NULL ? NULL : notice;
 }
 
@@ -37,8 +37,8 @@ static bool run_notices(struct report *report, size_t scenario, const char *line
     return true;
 }
 
-/* Seeds of one contender are all different, unless its runs differ in something that the file does
- * not name, as files of versions before policy_sha256 may. */
+/* Returns whether two runs of a contender have the same seed. That happens only if the runs differ
+ * in something that the file does not record, as in files older than policy_sha256. */
 static bool equal_seeds(struct report *report, size_t s, const struct report_contender *contender)
 {
     char text[NOTICE_LENGTH];

@@ -38,7 +38,7 @@ static const char *grouped(uint64_t number, char text[32])
 
 /* ---- Header -------------------------------------------------------------------------------- */
 
-/* One value over all runs, or the range of it. */
+/* Prints the value common to all runs, or the range of values. */
 static void print_range(FILE *out, uint64_t low, uint64_t high)
 {
     char text[32];
@@ -47,7 +47,7 @@ static void print_range(FILE *out, uint64_t low, uint64_t high)
         (void)fprintf(out, " to %s", grouped(high, text));
 }
 
-/* Two modules may call themselves by one name. */
+/* Two modules may have the same name, so their hashes are compared too. */
 static bool is_one_policy(const struct summary_row *one, const struct summary_row *other)
 {
     return strcmp(one->policy, other->policy) == 0 &&
@@ -123,7 +123,7 @@ static void print_header(const struct report *report, FILE *out)
     print_evidence(results, out);
 }
 
-/* What the figures assume, before any of them. */
+/* Prints the assumptions before any figures. */
 static bool print_notices(const struct report *report, FILE *out)
 {
     for (size_t n = 0; n < report->notice_count; n++) {
@@ -174,7 +174,7 @@ struct columns {
     size_t count;
 };
 
-/* Chooses the columns and creates a table with their headers behind `first`. */
+/* Selects the columns and creates a table with their headers after the column `first`. */
 static struct text_table *table_begin(const struct report *report,
                                       const struct report_scenario *scenario,
                                       enum metric_table which, const char *first,
@@ -224,7 +224,7 @@ static bool print_applications(const struct report *report, const struct report_
     struct columns columns;
     struct text_table *table =
         table_begin(report, scenario, METRIC_RESULTS, "application, policy", &columns);
-    /* All together only where there is more than one. */
+    /* The group for all applications is redundant if there is only one. */
     size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
     for (size_t a = 0; a < groups; a++) {
         const char *application =
@@ -238,7 +238,7 @@ static bool print_applications(const struct report *report, const struct report_
     return good;
 }
 
-/* One line per policy, all applications together. */
+/* Prints one line per policy, for all applications together. */
 static bool print_overall(const struct report *report, const struct report_scenario *scenario,
                           const char *title, enum metric_table which, FILE *out)
 {
@@ -261,7 +261,7 @@ static bool print_runs(const struct report *report, const struct report_scenario
 
 /* ---- Paired comparisons -------------------------------------------------------------------- */
 
-/* False where a gain in per cent is undefined. */
+/* Returns false if a gain in percent is undefined. */
 static bool add_comparison(const struct report *report, const struct report_scenario *scenario,
                            const char *application, struct text_table *table)
 {
@@ -319,7 +319,7 @@ static bool print_comparisons(const struct report *report, const struct report_s
 
 /* ---- Published figures --------------------------------------------------------------------- */
 
-/* Pairs that ran; the others are named below the table and in the verdict. */
+/* Adds the pairs that ran. The verdict, below the table, names the others. */
 static void add_published(const struct judgement *judgement, struct text_table *table)
 {
     const struct reference_figure *figure = judgement->figure;
@@ -339,7 +339,7 @@ static void add_published(const struct judgement *judgement, struct text_table *
         any = true;
         text_table_row(table);
         text_table_cell(table, 0, "  %s", pair->setting);
-        /* "measured: how" in full stands above, with the scenario. */
+        /* Only the grade: the scenario's header has the full text, "measured: how". */
         text_table_cell(table, 1, "%.*s", (int)strcspn(pair->scenario->evidence, ":;,("),
                         pair->scenario->evidence);
         text_table_cell(table, 2, "%s%s", comparison ? "against " : "", pair->policy);
@@ -370,7 +370,7 @@ static bool setting_ran(const struct report *report, const char *setting)
     return false;
 }
 
-/* Policies or settings that the published figures are of and that have not run here, each once. */
+/* Prints the policies or settings of the published figures that have no run in this file. */
 static void print_absent(const struct report *report, const struct reference *reference,
                          bool settings, FILE *out)
 {
@@ -399,7 +399,7 @@ static void print_absent(const struct report *report, const struct reference *re
     (void)fputs(".\n", out);
 }
 
-/* Words filled into lines of LINE_WIDTH after a head, those after the first led by two blanks. */
+/* Prints text wrapped at LINE_WIDTH after `head`; continuation lines are indented by two blanks. */
 static void print_filled(FILE *out, const char *head, const char *text)
 {
     size_t used = strlen(head);
@@ -419,7 +419,7 @@ static void print_filled(FILE *out, const char *head, const char *text)
     (void)fputc('\n', out);
 }
 
-/* One figure's verdict, then what is to be known of the figure itself. */
+/* Prints one figure's verdict and the notes on the figure. */
 static void print_verdict(const struct judgement *judgement, FILE *out)
 {
     const struct reference_figure *figure = judgement->figure;

@@ -20,7 +20,7 @@ static size_t pair_length(const char *at)
     return length;
 }
 
-/* The pair behind that of `length` characters. */
+/* The pair after one with `length` characters. */
 static const char *pair_after(const char *pair, size_t length)
 {
     return pair + length + (pair[length] == ' ');
@@ -42,7 +42,7 @@ static bool has_pair(const char *pairs, const char *pair, size_t length)
     return false;
 }
 
-/* Appends a pair to the pairs that begin at `begin` and end at `end`; their new end. */
+/* Appends a pair to the pairs in [begin, end). Returns their new end. */
 static char *pair_append(const char *begin, char *end, const char *pair, size_t length)
 {
     if (end != begin)
@@ -79,7 +79,7 @@ char *run_label_conditions(const char *label)
     return label_part(label, false);
 }
 
-/* Pairs of `from` that `other` has, or has not, to `to`, which may be `from` itself. */
+/* Copies the pairs of `from` that are in `other`, or are not, to `to`, which may equal `from`. */
 static void pairs_filter(char *to, const char *from, const char *other, bool common)
 {
     char *end = to;

@@ -24,7 +24,7 @@ struct estimate statistics_estimate(const double *values, size_t n)
     return result;
 }
 
-/* Estimates of a figure that is formed of each pair; n is as small as the number of seeds. */
+/* Estimate of a function of each pair of values; n is at most the number of seeds. */
 static struct estimate paired(double (*of)(double, double), const double *first,
                               const double *second, size_t n)
 {
@@ -64,8 +64,8 @@ size_t statistics_next_count(const double *values, size_t n, double half_width, 
     if (n >= limit || estimate.half_width <= half_width)
         return n < limit ? n : limit;
     size_t next = 2 * n < limit ? 2 * n : limit;
-    /* Half-widths shrink with the root of the count. NAN, of too few values or of a figure that is
-     * undefined, asks for as many as may be. */
+    /* Half-widths are proportional to 1/√n. NAN (too few or undefined values) leads to the limit.
+     */
     const double ratio = estimate.half_width / half_width;
     const double asked = ceil((double)n * ratio * ratio);
     if (asked < (double)next)

@@ -14,12 +14,12 @@ struct line {
 
 struct text_table {
     size_t columns;
-    struct line *lines; /* the first holds the headers */
+    struct line *lines; /* the first has the headers */
     size_t count, capacity;
     bool short_of_memory;
 };
 
-/* How wide a column is: whole cells, or left and right of the sign. */
+/* Width of a column: of whole cells, and of the parts left and right of the sign. */
 struct width {
     size_t left, right, whole;
 };
@@ -143,7 +143,7 @@ static void cell_print(const char *cell, const struct width *width, bool header,
     }
     if (sign != NULL) {
         size_t left = text_width(cell, (size_t)(sign - cell));
-        size_t right = text_width(sign, strlen(sign)) - 3; /* beside " ± " */
+        size_t right = text_width(sign, strlen(sign)) - 3; /* excluding " ± " */
         (void)fprintf(out, "  %*s%.*s" PLUS_MINUS "%*s%s",
                       (int)(width->whole - width->right - left), "", (int)(sign - cell), cell,
                       (int)(width->right - 3 - right), "", sign + strlen(PLUS_MINUS));
@@ -154,7 +154,7 @@ static void cell_print(const char *cell, const struct width *width, bool header,
                   last ? 0 : (int)after, "");
 }
 
-/* Trailing blanks are left out: a row ends with its last filled cell. */
+/* A row ends with its last filled cell, without trailing blanks. */
 static void row_print(const struct text_table *table, const struct line *line,
                       const struct width *widths, FILE *out)
 {

@@ -15,25 +15,25 @@
 
 enum { BLOCK_BYTES = 1 << 18, EVENT_BYTES = 1 << 14 };
 
-/* Processes; invoker i is PID_INVOKERS + i. */
+/* Process ids; invoker i is PID_INVOKERS + i. */
 enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_INVOKERS = 10 };
-/* Threads of the cluster; lanes are numbered from TID_LANES on, containers from TID_CONTAINERS. */
+/* Thread ids of the cluster. Lanes are numbered from TID_LANES, containers from TID_CONTAINERS. */
 enum { TID_COUNTERS, TID_DECISIONS, TID_DROPS, TID_LANES = 10, TID_CONTAINERS = 1 << 24 };
-/* Of one application, where lanes are put in order. */
+/* Limit per application when computing the display order. */
 enum { LANES_MOST = 1 << 20 };
 
 struct lane {
-    sim_time_t end; /* of the last slice in it */
+    sim_time_t end; /* end of its last slice */
     uint32_t tid;
 };
 
-/* Lanes of one GPU or application, the one that has been free longest first. */
+/* Lanes of one GPU or application, sorted by the end of their last slice. */
 struct lanes {
     struct lane *items;
     size_t count, capacity;
 };
 
-/* Where a request has been. */
+/* One step of a request, for its flow. */
 struct step {
     sim_time_t time;
     uint32_t pid, tid;
@@ -50,15 +50,15 @@ struct timeline {
     struct atomic_file file;
     char *block;
     size_t used;
-    bool events; /* there is one before */
+    bool events; /* at least one event has been written */
     const struct workload *workload;
     uint32_t gpu_count;
-    uint32_t *first_gpu;        /* of each invoker */
-    struct lanes *places;       /* of each GPU, then of each invoker's vCPUs */
-    struct lanes *applications; /* of requests */
+    uint32_t *first_gpu;        /* per invoker */
+    struct lanes *places;       /* per GPU, then per invoker for batches without a GPU */
+    struct lanes *applications; /* for the requests of each application */
     char **queue_names;         /* "application/stage", as JSON */
-    bool *invoker_named;        /* is in the file */
-    unsigned char *named;       /* bit c: container c is in the file */
+    bool *invoker_named;        /* its name has been written */
+    unsigned char *named;       /* bit c: the name of container c has been written */
     size_t named_bytes;
     uint32_t next_tid;
     void *flights; /* tsearch tree of struct flight, by request */
@@ -79,7 +79,7 @@ static bool timeline_flush(struct timeline *timeline, struct error *error)
 static bool emit(struct timeline *timeline, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* One event, with what parts it from the one before. */
+/* Writes one event, preceded by a separator. */
 static bool emit(struct timeline *timeline, struct error *error, const char *format, ...)
 {
     if (BLOCK_BYTES - timeline->used < EVENT_BYTES && !timeline_flush(timeline, error))
@@ -100,7 +100,7 @@ static bool emit(struct timeline *timeline, struct error *error, const char *for
     return true;
 }
 
-/* Microseconds, to the nanosecond. */
+/* Microseconds with three decimals, exact to the nanosecond. */
 struct micros {
     char text[32];
 };
@@ -117,7 +117,7 @@ struct number {
     char text[32];
 };
 
-/* JSON has no infinity. */
+/* Non-finite values are replaced, because JSON has none. */
 static struct number number(double value)
 {
     struct number out = {"null"};
@@ -139,7 +139,7 @@ static bool name_process(struct timeline *timeline, uint32_t pid, const char *na
                 pid, pid);
 }
 
-/* `name`: as JSON; tracks stand by `order` in their process. */
+/* Writes a track's name (given as JSON) and its position `order` in its process. */
 static bool name_ordered(struct timeline *timeline, uint32_t pid, uint32_t tid, uint32_t order,
                          const char *name, struct error *error)
 {
@@ -159,7 +159,7 @@ static bool name_thread(struct timeline *timeline, uint32_t pid, uint32_t tid, c
     return name_ordered(timeline, pid, tid, tid, name, error);
 }
 
-/* As JSON, allocated; NULL: out of memory. */
+/* Returns the text as allocated JSON; NULL: memory exhausted. */
 static char *quote(const char *text)
 {
     cJSON *string = cJSON_CreateString(text);
@@ -170,12 +170,12 @@ static char *quote(const char *text)
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
-/* The lane for a slice from `from` to `until`, which no slice before it outlasts: of those free by
- * then the one left last. `*is_new`: it is a lane of its own and has no name yet. */
+/* Finds a lane for a slice from `from` to `until`: of the lanes free at `from`, the one that became
+ * free last. `*is_new`: a lane was added and has no name yet. */
 static bool lanes_take(struct timeline *timeline, struct lanes *lanes, sim_time_t from,
                        sim_time_t until, uint32_t *tid, bool *is_new, struct error *error)
 {
-    size_t low = 0, high = lanes->count; /* the first that is not free */
+    size_t low = 0, high = lanes->count; /* binary search for the first lane that is not free */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (lanes->items[middle].end <= from)
@@ -211,7 +211,7 @@ static bool invoker_name(struct timeline *timeline, uint32_t invoker, struct err
     return name_process(timeline, PID_INVOKERS + invoker, name, error);
 }
 
-/* The lane of a batch; its name says the GPU's number on its invoker. */
+/* Finds the lane of a batch. Lanes are named by the index of the GPU in its invoker. */
 static bool batch_lane(struct timeline *timeline, const struct batch_row *row, uint32_t *tid,
                        struct error *error)
 {
@@ -228,7 +228,7 @@ static bool batch_lane(struct timeline *timeline, const struct batch_row *row, u
     return !is_new || name_thread(timeline, PID_INVOKERS + row->invoker, *tid, name, error);
 }
 
-/* The track of container `serial`, named where it is new. */
+/* The track of container `serial`; writes its name when it is new. */
 static bool container_track(struct timeline *timeline, uint64_t serial, uint32_t function,
                             uint32_t invoker, uint32_t *tid, struct error *error)
 {
@@ -270,7 +270,7 @@ static bool slice(struct timeline *timeline, const struct step *track, const cha
                 track->pid, track->tid);
 }
 
-/* What a batch did between its dispatch and its finish, within its slice. */
+/* Writes the phases of a batch between dispatch and finish, nested in its slice. */
 static bool batch_parts(struct timeline *timeline, const struct batch_row *row,
                         const struct step *track, struct error *error)
 {
@@ -337,7 +337,7 @@ static int compare_flights(const void *a, const void *b)
     return (left->request > right->request) - (left->request < right->request);
 }
 
-/* The request's flight, begun where it has none; NULL: out of memory. */
+/* Finds or adds the request's flight; NULL: memory exhausted. */
 static struct flight *flight_of(struct timeline *timeline, uint64_t request, struct error *error)
 {
     const struct flight key = {.request = request};
@@ -444,7 +444,8 @@ static bool flow(struct timeline *timeline, const struct step *step, const char 
                 phase[0] == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
-/* Arrival, the start of each execution, and, still within the request's slice, the finish. */
+/* Writes the flow: arrival, the start of each execution, and the finish, which must be inside the
+ * request's slice. */
 static bool flow_write(struct timeline *timeline, const struct request_row *row, uint32_t tid,
                        struct error *error)
 {
@@ -496,7 +497,7 @@ static bool add_request(void *context, const struct request_row *row, struct err
     struct timeline *timeline = context;
     struct lanes *lanes = &timeline->applications[row->application];
     char *name = quote(timeline->workload->applications[row->application].name);
-    /* The lanes of one application stand together. */
+    /* Keeps the lanes of one application together. */
     const uint32_t order = row->application * LANES_MOST + (uint32_t)lanes->count;
     uint32_t tid = 0;
     bool is_new = false;
@@ -586,7 +587,7 @@ static void timeline_free(struct timeline *timeline)
     free(timeline);
 }
 
-/* What the file says of itself, up to the list of events. */
+/* Writes the file's header, up to the list of events. */
 static bool timeline_open(struct timeline *timeline, const struct experiment *experiment,
                           struct error *error)
 {
@@ -607,7 +608,7 @@ static bool timeline_open(struct timeline *timeline, const struct experiment *ex
     return true;
 }
 
-/* The tracks that are there from the start. */
+/* Writes the names of the fixed tracks. */
 static bool timeline_begin(struct timeline *timeline, struct error *error)
 {
     const struct workload *workload = timeline->workload;

@@ -64,7 +64,8 @@ static bool pair_add(struct judgement *judgement, struct verdict_pair pair)
     return true;
 }
 
-/* The first contender of `policy` in the scenario, or its absence. */
+/* Adds the pair of the first contender of `policy` in the scenario, or records that there is none.
+ */
 static bool scenario_pair(const struct report *report, const struct report_scenario *scenario,
                           const char *policy, struct judgement *judgement)
 {
@@ -90,7 +91,7 @@ static const char *setting_of(const struct report_scenario *scenario)
     return scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
 }
 
-/* `setting` NULL: every scenario. */
+/* `setting` NULL: all scenarios. */
 static bool setting_pairs(const struct report *report, const char *setting, const char *policy,
                           struct judgement *judgement)
 {
@@ -132,7 +133,7 @@ static enum verdict verdict_of(const struct judgement *judgement)
 
 /* ---- The sentence ---------------------------------------------------------------------------- */
 
-/* How a comparison reads: "ESG's SLO hit rate is 12.3 % (± 0.5) lower". */
+/* Wording of a comparison: "ESG's SLO hit rate is 12.3 % (± 0.5) lower". */
 static const struct wording {
     const char *metric, *subject, *unit, *more, *less;
 } wordings[] = {
@@ -141,7 +142,7 @@ static const struct wording {
     {REPORT_SAVING, "the baseline's cost, relative to ESG's, is", " %", "higher", "lower"},
 };
 
-/* NULL for the figure of one policy. */
+/* Returns NULL for a figure of a single policy. */
 static const struct wording *wording_of(const struct reference_figure *figure)
 {
     for (size_t i = 0; i < sizeof wordings / sizeof *wordings; i++)
@@ -173,7 +174,7 @@ static void say_place(FILE *out, const struct judgement *judgement, const struct
                   pair->setting);
 }
 
-/* How far ours reaches: lowest and highest mean. False where there is none. */
+/* Writes the lowest and the highest mean of our pairs. False if there are none. */
 static bool say_reach(FILE *out, const struct judgement *judgement)
 {
     const struct verdict_pair *low = NULL;
@@ -203,7 +204,8 @@ static bool say_reach(FILE *out, const struct judgement *judgement)
     return true;
 }
 
-/* "orion: strict-light, relaxed-heavy; aquatope: strict-light", of one standing. */
+/* Writes the pairs with one standing: "orion: strict-light, relaxed-heavy; aquatope: strict-light".
+ */
 static void say_pairs(FILE *out, const struct judgement *judgement, enum standing standing)
 {
     const char *policy = NULL;
@@ -236,7 +238,7 @@ static bool policy_ran(const struct report *report, const char *policy)
     return false;
 }
 
-/* Why a pair has no run. */
+/* Reason why a pair has no run. */
 enum lack { LACK_NONE, LACK_POLICY, LACK_SETTING, LACK_PAIR, LACK_FIGURE };
 
 static enum lack lack_of(const struct report *report, const struct verdict_pair *pair)
@@ -266,7 +268,7 @@ static bool told_before(const struct report *report, const struct judgement *jud
     return false;
 }
 
-/* "; no run of infless, fast-gshare in this file": those that lack the same, each once. */
+/* Writes the distinct pairs with one reason: "; no run of infless, fast-gshare in this file". */
 static void say_lacking(FILE *out, const struct report *report, const struct judgement *judgement,
                         enum lack lack, const char *text)
 {
