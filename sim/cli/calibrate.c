@@ -1,4 +1,4 @@
-/* esgsim calibrate: measured samples to a profile, with cross-validated errors. */
+/* esgsim calibrate: fits a profile to measured samples and reports cross-validated errors. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,7 +169,7 @@ static bool calibrate(const struct request *request, const struct sample_set *se
     return fine;
 }
 
-/* In what a capture's shares are written: sevenths where it has any. */
+/* Unit of the profile's shares: 7 if the capture has sevenths. */
 static int profile_unit(const struct request *request, const struct sample_set *set)
 {
     if (request->unit > 0 || set->unit != CAPTURE_UNIT)
@@ -181,12 +181,13 @@ static int profile_unit(const struct request *request, const struct sample_set *
     return HUNDREDTHS;
 }
 
-/* Not begun where they are not asked for. */
+/* An output that is not requested is not begun. */
 struct outputs {
     struct atomic_file profile, points;
 };
 
-/* Before minutes of fits: what cannot be written is found out, and what is written is locked. */
+/* Opens and locks the outputs before the fits, which take minutes, so that an unwritable file fails
+ * early. */
 static bool outputs_open(const struct request *request, struct outputs *outputs,
                          struct error *error)
 {
@@ -237,12 +238,12 @@ static bool run_files(const struct request *request, struct error *error)
 
 /* ---- The public sets ------------------------------------------------------------------------- */
 
-/* Targets in percent, of points left out on the inner grid; 0: none is set. */
+/* Targets in percent for the leave-one-out error on inner points; 0: none. */
 struct public_set {
     const char *name;
     const char *files[2];
     double function_target; /* each function */
-    double set_target;      /* all together */
+    double set_target;      /* all functions together */
     double interference_target;
 };
 
@@ -255,7 +256,7 @@ static const struct public_set public_sets[] = {
 };
 
 struct verdicts {
-    cJSON *list; /* NULL: as text */
+    cJSON *list; /* NULL: print text */
     size_t missed, asked;
 };
 

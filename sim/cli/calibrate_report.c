@@ -37,7 +37,7 @@ static void surface_row(struct text_table *table, const struct calibration *cali
     cell_percent(table, 11, naive[FOLD_BATCH].inner.mape);
 }
 
-/* The chosen predictors of all surfaces together. */
+/* Error of the selected predictors over all surfaces. */
 static struct mean_error own_error(const struct calibration *calibration, enum surface_fold fold)
 {
     struct mean_error sum = {0};
@@ -112,7 +112,7 @@ static bool interference_text(FILE *out, const struct interference_fit *fit)
     return fine;
 }
 
-/* Levels of pairs, and what of them belongs to functions. */
+/* Prints the errors of pair levels and the analysis of variance. */
 static bool unmet_text(FILE *out, const struct unmet_pairs *unmet)
 {
     static const char *const headers[] = {"level of a pair, all else known", "seen", "left out"};

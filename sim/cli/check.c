@@ -1,4 +1,4 @@
-/* esgsim check: is each file a valid input of the program, and which kind. */
+/* esgsim check: validates input files of any kind. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,8 @@ const struct command command_check = {
     .options = check_table,
 };
 
-/* The library tells reference figures by their keys; their content is known to results/ alone. */
+/* The library recognises reference figures by their keys, but only results/ can check their
+ * content. */
 static bool check_file(const char *path, const char **kind, struct error *error)
 {
     if (!input_check(path, kind, error))
@@ -63,7 +64,7 @@ static bool add_json(cJSON *files, const char *path, const char *kind, const str
            (fault->kind == ERROR_NONE || utf8_add_json(item, "error", fault->message));
 }
 
-/* The first fault becomes the command's error, printed by main; later ones are printed here. */
+/* The first fault becomes the command's error, which main prints. Later ones are printed here. */
 static bool check_files(int argc, char **argv, bool quiet, cJSON *files, struct error *error)
 {
     bool good = true;

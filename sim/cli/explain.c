@@ -1,4 +1,4 @@
-/* esgsim explain: the life of one request of a recorded run. */
+/* esgsim explain: explains one request of a recorded run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "results/store.h"
 #include "sim/cli/cli.h"
 
-/* More than any seed is: the runs of every seed. */
+/* Larger than any seed: selects runs of all seeds. */
 #define SEED_ANY UINT64_MAX
 
 struct options {
@@ -41,7 +41,7 @@ static const struct cli_option explain_table[] = {
     {.name = NULL},
 };
 
-/* The one run that the options mean. */
+/* The single run selected by the options. */
 static const struct summary_row *run_choose(const struct results *results,
                                             const struct options *options, struct error *error)
 {

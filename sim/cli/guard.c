@@ -28,14 +28,14 @@ static const struct {
               {SIGABRT, "SIGABRT"}};
 enum { FAULTS = sizeof faults / sizeof *faults, TICK_MS = 100, STACK = 65536 };
 
-static void (*report)(const char *message); /* NULL: to standard error */
-static struct sigaction before[FAULTS];     /* who handled these faults */
+static void (*report)(const char *message); /* NULL: print on standard error */
+static struct sigaction before[FAULTS];     /* previous handlers of these faults */
 static int stop_event = -1;
 static char stop_late[sizeof((struct error *)NULL)->message];
 static volatile sig_atomic_t stopping;
 static volatile int64_t stop_deadline; /* ns; 0: none */
 static int64_t callback_limit;         /* ns; 0: none */
-static uint64_t callback_seen;         /* the call at the last tick, and since when it was seen */
+static uint64_t callback_seen; /* the call seen at the last tick, and when it was first seen */
 static int64_t callback_since;
 
 static int64_t clock_ns(void)
@@ -45,7 +45,7 @@ static int64_t clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* ---- Text, without the C library's streams: handlers of signals may not use these ------------ */
+/* ---- Text without stdio, which signal handlers must not use ---------------------------------- */
 
 struct text {
     char bytes[1000];
@@ -59,7 +59,7 @@ static void text_add(struct text *text, const char *part)
     text->bytes[text->length] = '\0';
 }
 
-/* At least `digits` of them. */
+/* Appends a number with at least `digits` digits. */
 static void text_add_number(struct text *text, uint64_t number, int digits)
 {
     char reversed[24], part[24];
@@ -80,7 +80,7 @@ static void text_add_ms(struct text *text, uint64_t ns)
     text_add(text, " ms");
 }
 
-/* ---- The end --------------------------------------------------------------------------------- */
+/* ---- Termination ----------------------------------------------------------------------------- */
 
 static _Noreturn void end_process(const char *message)
 {
@@ -92,12 +92,12 @@ static _Noreturn void end_process(const char *message)
     text_add(&line, message);
     text_add(&line, "\n");
     if (write(STDERR_FILENO, line.bytes, line.length) < 0) {
-        /* Nobody can be told; the exit status still says it. */
+        /* The message cannot be written, but the exit status still reports the failure. */
     }
     _exit(1);
 }
 
-/* With what was broken, in the words of a breach that the platform reports. */
+/* Ends with the rule broken, worded like a violation reported by the platform. */
 static _Noreturn void end_in_policy(const struct simulation_place *place, const char *what,
                                     const char *detail)
 {
@@ -123,7 +123,7 @@ static bool in_policy(struct simulation_place *place)
     return simulation_where(place) && place->callback != NULL;
 }
 
-/* ---- A policy's mistakes --------------------------------------------------------------------- */
+/* ---- Faults of a policy ---------------------------------------------------------------------- */
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
@@ -135,7 +135,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
         f++;
     if (in_policy(&place))
         end_in_policy(&place, "rule crash: the policy caused ", faults[f].name);
-    /* A defect of ours: whoever else handles it, a debugger or a core dump, finds it untouched. */
+    /* A fault of our own code: the previous handler, a debugger or a core dump, gets it unchanged.
+     */
     (void)sigaction(number, &before[f], NULL);
     if (number == SIGABRT)
         (void)raise(number);
@@ -200,7 +201,7 @@ static void on_stop(int number, siginfo_t *info, void *context)
     if (info->si_code <= 0 && info->si_pid == getpid() && in_policy(&place))
         end_in_policy(&place, "rule signal: the policy raised ",
                       number == SIGINT ? "SIGINT" : "SIGTERM");
-    if (report != NULL) { /* a worker, ended from outside */
+    if (report != NULL) { /* a worker that was ended from outside */
         (void)signal(number, SIG_DFL);
         (void)raise(number);
         return;
@@ -226,7 +227,7 @@ static void handle_stop(int number)
 
 void guard_install(void)
 {
-    /* A policy whose recursion has used up the stack leaves none to a handler. */
+    /* A handler cannot run on the normal stack after a policy's recursion has overflowed it. */
     static char stack[STACK];
     const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};

@@ -1,4 +1,4 @@
-/* esgsim list: what ships, one line each. */
+/* esgsim list: lists the shipped policies and files, one per line. */
 #include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ const struct command command_list = {
     .options = list_table,
 };
 
-/* Collects rows as JSON, or prints each. */
+/* Collects rows as JSON, or prints each row. */
 struct listing {
     cJSON *rows; /* NULL: print */
     bool failed;
@@ -69,7 +69,7 @@ static void listing_add(struct listing *listing, const char *name, const char *d
     }
 }
 
-/* Text that grows within a line's limit; what does not fit is cut. */
+/* A line of text with a limited length; excess text is cut. */
 struct line {
     char text[2048];
     size_t used;
@@ -105,7 +105,7 @@ static void add_parameter(struct line *line, const struct parameter *parameter)
     }
 }
 
-/* Printed, a parameter has a line with what it means; in JSON it is part of the description. */
+/* In text, each parameter has a line with its meaning. In JSON it is part of the description. */
 static void list_configurable(struct listing *listing, const char *name, const char *summary,
                               const struct parameter *parameters, size_t count)
 {
@@ -263,7 +263,7 @@ static bool list_trace(struct listing *listing, const char *path, const char *na
 {
     struct trace_reader *reader = trace_open(path, NULL, 1, error);
     const bool bare = reader == NULL;
-    if (bare) /* bare counts, whose bins no header tells: either of the two formats reads them */
+    if (bare) /* no header identifies the format of bare counts, and either of the two reads them */
         reader = trace_open(path, "counts-per-minute", 1, error);
     if (reader == NULL)
         return false;
@@ -288,8 +288,8 @@ static int select_data(const struct dirent *entry)
     return 0;
 }
 
-/* Every data file of a folder of the working folder or, where that has no such folder, of the data
- * folder, by name. */
+/* Lists the data files of a directory by name. The directory is in the working directory or, if it
+ * does not exist there, in the data directory. */
 static bool list_folder(struct listing *listing, const char *folder, list_file *each,
                         struct error *error)
 {

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A policy that has been met, under one display name. */
+/* A policy of the sweep, under one display name. */
 struct module {
-    char *name; /* that it gives itself */
-    char *path; /* as the sweep names it */
+    char *name; /* the policy's own name */
+    char *path; /* as written in the sweep */
     char display[POLICY_LABEL];
 };
 
@@ -15,12 +15,12 @@ struct modules {
     const struct sweep *sweep;
     struct module *entries;
     size_t count;
-    bool *used; /* by label */
+    bool *used; /* per label */
 };
 
 /* ---- Labels --------------------------------------------------------------------------------- */
 
-/* Whether `text` of `length` characters is the parameter's value. */
+/* Returns whether `text` of `length` characters is the parameter's value. */
 static bool value_equals(const struct parameter *parameter, double value, const char *text,
                          size_t length)
 {
@@ -34,7 +34,7 @@ static bool value_equals(const struct parameter *parameter, double value, const 
     return word != NULL && word_length == length && strncmp(word, text, length) == 0;
 }
 
-/* How many parameters " k=5 placement=spread" names; -1 where one is not the policy's value. */
+/* Number of parameters in " k=5 placement=spread"; -1 if one differs from the policy's value. */
 static int pairs_match(const char *pairs, const struct policy *policy, const double *values)
 {
     int count = 0;
@@ -58,7 +58,7 @@ static int pairs_match(const char *pairs, const struct policy *policy, const dou
     return *pairs == '\0' ? count : -1;
 }
 
-/* How many parameters the label's key names where it is of this policy; -1: it is not. */
+/* Number of parameters in the label's key; -1 if the key does not match this policy. */
 static int label_match(const char *key, const char *name, const struct policy *policy,
                        const double *values)
 {
@@ -66,7 +66,7 @@ static int label_match(const char *key, const char *name, const struct policy *p
     return strncmp(key, name, length) == 0 ? pairs_match(key + length, policy, values) : -1;
 }
 
-/* The index of the label that fits best; the number of labels where none does. */
+/* Index of the best matching label; the number of labels if none matches. */
 static size_t label_find(const struct sweep *sweep, const struct experiment *experiment,
                          const struct policy *policy, const double *values)
 {
@@ -76,7 +76,7 @@ static size_t label_find(const struct sweep *sweep, const struct experiment *exp
         const char *key = sweep->labels[i].name;
         const int by_path = label_match(key, experiment->policy_name, policy, values);
         const int by_name = label_match(key, policy->name, policy, values);
-        /* A path says more than a name, which several modules may have. */
+        /* A path has precedence over a name, because several modules may have that name. */
         const int match = by_path >= 0 ? 2 * by_path + 1 : 2 * by_name;
         if (match > most && (by_path >= 0 || by_name >= 0)) {
             most = match;
@@ -139,7 +139,8 @@ static bool module_add(struct modules *modules, const struct module *module, str
     return error_run(error, "out of memory for the sweep's policies");
 }
 
-/* Two policies displayed by one name: their runs would be averaged as seeds of one. */
+/* Two policies with one display name are an error: their runs would be averaged as seeds of one
+ * policy. */
 static bool clash(const struct modules *modules, const struct module *one,
                   const struct module *other, struct error *error)
 {

@@ -18,7 +18,8 @@ __attribute__((format(printf, 2, 3))) static void add(FILE *text, const char *fo
     va_end(args);
 }
 
-/* The smallest share of a GPU that a function of the workload runs on; 0 where none needs a GPU. */
+/* The smallest GPU share with which a function of the workload can run; 0 if no function needs a
+ * GPU. */
 static uint16_t smallest_share(const struct workload *workload)
 {
     uint16_t least = 0;
@@ -30,7 +31,7 @@ static uint16_t smallest_share(const struct workload *workload)
     return least;
 }
 
-/* Whether two batches can be on one MPS GPU at a time. */
+/* Returns whether two batches can run on one MPS GPU at the same time. */
 static bool co_runners_possible(const struct workload *workload)
 {
     const uint16_t share = smallest_share(workload);

@@ -20,7 +20,7 @@ static size_t options_count(const struct cli_option *options)
 
 /* ---- Usage and help -------------------------------------------------------------------------- */
 
-/* Columns that a text takes: a byte that goes on with a UTF-8 character takes none. */
+/* Number of columns of a text; UTF-8 continuation bytes take none. */
 static size_t text_columns(const char *text, size_t length)
 {
     size_t columns = 0;
@@ -49,7 +49,7 @@ void cli_print_usage(FILE *stream, const struct command *command)
                 print_option_usage(stream, &command->options[i]);
 }
 
-/* `text` by words, from column `indent` on in every line; the first is there already. */
+/* Prints `text` wrapped, each line starting at column `indent`. The cursor is already there. */
 static void print_wrapped(FILE *stream, const char *text, size_t indent)
 {
     size_t column = indent;
@@ -98,7 +98,7 @@ void cli_print_options(FILE *stream, const struct command *command)
     }
 }
 
-/* ---- Faults ---------------------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 bool cli_usage_error(const struct command *command, const char *what, struct error *error)
 {
@@ -179,8 +179,7 @@ bool cli_parse_double(const char *option, const char *text, double low, double h
 {
     size_t length = strlen(text);
     char *end = NULL;
-    /* Only decimal notation: strtod alone would also take "nan", "inf", "0x1p3" and leading blanks.
-     */
+    /* Only decimal notation: strtod also accepts "nan", "inf", "0x1p3" and leading blanks. */
     bool decimal = length > 0 && strspn(text, "0123456789+-.eE") == length;
     double number = decimal ? strtod(text, &end) : NAN;
     if (!decimal || end != text + length || !isfinite(number) || number < low || number > high)
@@ -190,7 +189,7 @@ bool cli_parse_double(const char *option, const char *text, double low, double h
     return true;
 }
 
-/* Which of the words of `words`, "text|csv|json"; negative where none is. */
+/* Index of the word in `words`, "text|csv|json"; negative if it is not one of them. */
 static int word_find(const char *words, const char *text)
 {
     const size_t wanted = strlen(text);
@@ -260,7 +259,8 @@ static bool option_take(const struct cli_option *option, char *value, void *opti
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
-/* One option at argv[*i], with its value where it takes one; leaves *i at the last it used. */
+/* Parses one option at argv[*i], with its value if it takes one. Sets *i to the last argument used.
+ */
 static bool parse_option(const struct command *command, int argc, char **argv, int *i,
                          void *options, bool *given, struct error *error)
 {
@@ -276,7 +276,7 @@ static bool parse_option(const struct command *command, int argc, char **argv, i
         return cli_usage_error(command, what, error);
     }
     if (option->kind != OPTION_FLAG && value == NULL) {
-        /* A forgotten value, not a file that is named like an option. */
+        /* The next argument is an option, so the value was forgotten. */
         if (*i + 1 == argc || find_option(command, argv[*i + 1], strlen(argv[*i + 1])) != NULL)
             return value_missing(command, option, error);
         value = argv[++*i];
@@ -287,7 +287,8 @@ static bool parse_option(const struct command *command, int argc, char **argv, i
     return option_take(option, value, options, error);
 }
 
-/* Each operand word, in order, takes one; one that ends in "…" takes the rest. */
+/* Each operand word takes one operand, in order. A word that ends in "…" takes all remaining ones.
+ */
 static bool check_operands(const struct command *command, int count, char *const *operands,
                            struct error *error)
 {
@@ -366,7 +367,7 @@ bool cli_check_output(const char *option, const char *out, const char *what, con
     return error_input(error, "%s: %s is %s too; give two files", option, out, what);
 }
 
-/* `text` is the root's. */
+/* `text` is root as text; it may be NULL. */
 static bool print_text(cJSON *root, char *text, struct error *error)
 {
     cJSON_Delete(root);

@@ -12,15 +12,15 @@
 #include "sim/version.h"
 #include "traces/json.h"
 
-/* One figure of metrics.def, read from its structure. */
+/* One metric of metrics.def, read from its struct. */
 struct figure {
     const char *name;
     const char *unit;
     double value;
 };
 
-/* Figures named PREFIX_rest go into an object PREFIX with key rest; the others are keys as they
- * are. */
+/* Metrics named PREFIX_rest are put into an object PREFIX with key rest. Other names are used as
+ * keys. */
 static const struct figure_group {
     const char *prefix, *object;
 } groups[] = {{"latency_ms_", "latency_ms"}, {"bound_", "bound"}};
@@ -85,14 +85,14 @@ void output_warnings(const struct simulation_result *result)
             (void)fprintf(stderr, "esgsim: warning: %s\n", text);
 }
 
-/* Of this process so far, KiB. */
+/* Peak memory of this process so far, KiB. */
 static long peak_memory_kb(void)
 {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
 }
 
-/* What decided how long idle containers stayed: see sched/keep_alive.h. */
+/* Name of the keep-alive policy in effect: see sched/keep_alive.h. */
 static const char *keep_alive_in_force(const struct experiment *experiment)
 {
     if (experiment->platform.keeper != NULL)
@@ -142,7 +142,8 @@ bool output_run_json(FILE *stream, const struct experiment *experiment,
 static void text_row(FILE *stream, const char *name, const struct measures *m)
 {
     if (m->requests == 0) {
-        fprintf(stream, "%-30s %8d %8s\n", name, 0, "-"); /* a share of nothing is not 0 % */
+        fprintf(stream, "%-30s %8d %8s\n", name, 0,
+                "-"); /* a ratio with denominator 0 is not 0 % */
         return;
     }
     const double latencies[] = {m->latency_ms_p50, m->latency_ms_p95, m->latency_ms_p99};
@@ -191,7 +192,8 @@ void output_run_text(FILE *stream, const struct experiment *experiment,
         text_row(stream, "all", &result->overall);
     fputc('\n', stream);
     const struct run_measures *run = &result->run;
-#define RUN_MEASURE(type, name, unit, column, help) text_line(stream, #name, (double)run->name, unit, help);
+#define RUN_MEASURE(type, name, unit, column, help)                                                \
+    text_line(stream, #name, (double)run->name, unit, help);
 #include "sim/metrics.def"
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
             result->wall_s, (double)run->events / result->wall_s,

@@ -15,15 +15,15 @@ enum { ONLY_MOST = 64 };
 
 struct options {
     const char *file;
-    const char *against; /* a replay to hold it against; NULL */
+    const char *against; /* a replay to compare with; NULL: none */
     const char *folder;
     const char *format;
-    const char *trace_format; /* NULL: told from the file */
+    const char *trace_format; /* NULL: recognised by the content */
     const char *only[ONLY_MOST];
     size_t only_count;
 };
 
-/* A script's name, or one that begins with it: which figures there are is known later. */
+/* Checks that a script's name is a prefix of `name`. The figures are not known yet. */
 static bool only_check(const char *name, struct error *error)
 {
     int count = 0;
@@ -83,7 +83,7 @@ static const struct cli_option plot_table[] = {
     {.name = NULL},
 };
 
-/* The folder, made where it is not there; the one above it must be. */
+/* Creates the directory if it does not exist; its parent must exist. */
 static bool folder_make(const char *path, struct error *error)
 {
     struct stat status;
@@ -96,7 +96,7 @@ static bool folder_make(const char *path, struct error *error)
                        fault == EEXIST ? "a file is in its place" : strerror(fault));
 }
 
-/* The figures of the file, or of it and the replay beside it. */
+/* Writes the figures of the file, or of its comparison with the replay. */
 static bool figures_write(const struct options *options, struct figure_list *list,
                           struct error *error)
 {

@@ -19,7 +19,7 @@ struct options {
     const char *paper;
     const char *out;
     const char *command;
-    int format; /* which word of --format */
+    int format; /* index of the word of --format */
 };
 
 static const struct cli_option report_table[] = {
@@ -65,7 +65,7 @@ static struct assumptions *assumptions_find(struct error *error)
     return assumptions;
 }
 
-/* The page with its figures; where they cannot be drawn, without, and it says why. */
+/* Prints the page with its figures. If they cannot be drawn, the page gives the reason instead. */
 static bool print_html(const struct options *options, const struct report *report,
                        const struct reference *reference, FILE *out, struct error *error)
 {
@@ -95,11 +95,11 @@ static bool print_html(const struct options *options, const struct report *repor
     return good;
 }
 
-/* What is printed: a report, or a comparison. */
+/* The subject to print: a report or a comparison. */
 struct subject {
     const struct report *report;
     const struct reference *reference;
-    const struct against *against; /* NULL: a report */
+    const struct against *against; /* NULL: print the report */
 };
 
 static bool print(const struct options *options, const struct subject *subject, FILE *out,
@@ -116,7 +116,7 @@ static bool print(const struct options *options, const struct subject *subject, 
     return print_html(options, subject->report, subject->reference, out, error);
 }
 
-/* To the file of --out, or to standard output. */
+/* Prints to the file of --out, or to standard output. */
 static bool print_to(const struct options *options, const struct subject *subject, FILE *out,
                      struct error *error)
 {

@@ -12,7 +12,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/runner.h"
 
-/* A seed is a number of the experiment, which is JSON: exact up to 2^53. */
+/* A seed may be given in an experiment. JSON numbers are exact up to 2^53. */
 #define SEED_MAX (UINT64_C(1) << 53)
 
 struct run_options {
@@ -46,7 +46,7 @@ static bool take_policy(void *options, const char *name, char *value, struct err
                             error);
 }
 
-/* "factor=1.05,cv=0.1": what reality is to have that the model has not. */
+/* Parses "factor=1.05,cv=0.1": how the emulated hardware differs from the model. */
 static bool take_rehearsal(void *options, const char *name, char *value, struct error *error)
 {
     struct run_options *run = options;
@@ -141,7 +141,7 @@ static bool options_parse(int argc, char **argv, struct run_options *options, st
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
-/* A line on a terminal, nothing elsewhere: a single run is short. */
+/* Prints a line on a terminal and nothing elsewhere, because a single run is short. */
 static bool report_progress(void *context, uint64_t finished, uint64_t total)
 {
     const bool *show = context;
@@ -153,7 +153,7 @@ static bool report_progress(void *context, uint64_t finished, uint64_t total)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-/* Where rows go: both, one, or neither; and what batches execute on: NULL, the model. */
+/* The destinations of rows, and the backend; NULL: not used. */
 struct sinks {
     struct store *store;
     struct timeline *timeline;
@@ -237,7 +237,7 @@ static bool sinks_open(const struct run_options *options, const struct experimen
     return sinks->timeline != NULL;
 }
 
-/* A run that failed leaves neither file. */
+/* Closes both files; a failed run leaves neither. */
 static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
 {
     rehearsal_destroy(sinks->rehearsal);

@@ -31,7 +31,7 @@ const struct policy *runner_policy(const struct experiment *experiment, double *
     return policy;
 }
 
-/* Overall: the bounds of the applications, weighted by the requests each had. */
+/* Sets the overall bounds: those of the applications, weighted by their numbers of requests. */
 static bool runner_fill_bounds(const struct experiment *experiment,
                                struct simulation_result *result, struct error *error)
 {

@@ -14,10 +14,10 @@
 #include "workloads/experiment.h"
 
 static const double EXHAUSTIVE_LIMIT = 1e8;
-/* A* without a blade may queue nearly all prefixes. */
+/* A* without pruning may queue nearly all prefixes. */
 static const double UNBLADED_LIMIT = 1e7;
 
-/* In the order of the words of --method and of --blades. */
+/* In the order of the words of --method and --blades. */
 enum method { METHOD_ASTAR, METHOD_FRONTIER, METHOD_EXHAUSTIVE };
 static const char *const method_names[] = {"astar", "frontier", "exhaustive"};
 enum blades { BLADES_BOTH, BLADES_TIME, BLADES_COST, BLADES_NONE };
@@ -34,14 +34,14 @@ struct decision {
     const struct request *request;
     const struct workload *workload;
     const struct application *application;
-    struct search_table **tables; /* by function, NULL where not needed */
+    struct search_table **tables; /* per function, NULL if not needed */
     const struct search_table **by_stage;
     size_t chain[SEARCH_MAX_STAGES]; /* stages searched, in order */
     size_t chain_length;
-    bool is_chain; /* chain[] is all that is left of the application, or as much as was asked for */
+    bool is_chain; /* chain[] covers all remaining stages, or as many as requested */
     struct search_workspace *workspace;
     struct search_result result;
-    double *first_best; /* by entry of the first stage's table */
+    double *first_best; /* per entry of the first stage's table */
     double elapsed_us, build_ms;
     bool exact;
 };
@@ -53,8 +53,7 @@ static double now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-/* ---- Options ------------------------------------------------------------------------------------
- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 #define PLACE(member) .place = offsetof(struct request, member)
 
@@ -129,10 +128,9 @@ static bool parse_arguments(int argc, char **argv, struct request *request, stru
     return true;
 }
 
-/* ---- Preparation --------------------------------------------------------------------------------
- */
+/* ---- Preparation ----------------------------------------------------------------------------- */
 
-/* Configurations of a stage; 0 where its table is not there. */
+/* Number of configurations of a stage; 0 if it has no table. */
 static size_t stage_entries(const struct decision *decision, size_t stage)
 {
     const struct search_table *table = decision->by_stage[stage];
@@ -212,8 +210,7 @@ static bool decision_check(const struct decision *decision, struct error *error)
     return true;
 }
 
-/* ---- Search -------------------------------------------------------------------------------------
- */
+/* ---- Search ---------------------------------------------------------------------------------- */
 
 static bool run_search(struct decision *decision, const struct search_problem *problem,
                        struct search_result *result, struct error *error)
@@ -224,7 +221,8 @@ static bool run_search(struct decision *decision, const struct search_problem *p
     return done || error_run(error, "search: out of memory");
 }
 
-/* Best completion of each first-stage configuration, each by a search of its own. */
+/* Finds the best completion of each first-stage configuration, with one search per configuration.
+ */
 static bool search_first_stage(struct decision *decision, const struct search_problem *whole,
                                struct error *error)
 {
@@ -302,8 +300,7 @@ static bool decide_frontier(struct decision *decision, struct error *error)
     return true;
 }
 
-/* ---- Output -------------------------------------------------------------------------------------
- */
+/* ---- Output ---------------------------------------------------------------------------------- */
 
 static const struct configuration *path_configuration(const struct decision *decision,
                                                       const struct search_path *path, size_t i)
@@ -338,7 +335,7 @@ static cJSON *paths_json(const struct decision *decision)
     return paths;
 }
 
-/* In the order of the function's configurations; null: no completion meets the budget. */
+/* In the order of the function's configurations. null: no completion is within the budget. */
 static cJSON *first_stage_json(const struct decision *decision)
 {
     const struct search_table *first = decision->by_stage[decision->request->stage];

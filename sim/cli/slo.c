@@ -1,4 +1,4 @@
-/* esgsim slo: how an application's SLO is split. */
+/* esgsim slo: shows how an application's SLO is divided among its stages. */
 #include "sim/cli/cli.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static const struct cli_option slo_table[] = {
     {.name = NULL},
 };
 
-/* The option, else the parameter of the experiment's policy, else the default of ESG's. */
+/* The value of the option, else of the experiment's policy parameter, else ESG's default. */
 static bool choose_group_size(const struct request *request, const struct experiment *experiment,
                               size_t *size, struct error *error)
 {
@@ -148,7 +148,7 @@ static const char *stage_name(const struct application *application, uint32_t st
     return stage == SIM_NONE ? "-" : application->stages[stage].name;
 }
 
-/* The dominator tree, children indented below their parent. */
+/* Prints the dominator tree; children are indented below their parent. */
 static void print_tree(const struct application *application, const struct slo_plan *plan,
                        uint32_t parent, int depth)
 {

@@ -1,4 +1,4 @@
-/* esgsim trace: describes or converts an arrival trace, a record at a time. */
+/* esgsim trace: describes or converts an arrival trace, reading one record at a time. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -108,12 +108,12 @@ const struct command command_trace = {
 enum { WINDOWS = 3, TOP_SOURCES = 5 };
 static const int window_seconds[WINDOWS] = {1, 10, 60};
 
-/* Counts in consecutive windows from the first arrival on. */
+/* Counts in consecutive windows, starting at the first arrival. */
 struct window {
     sim_time_t width;
     uint64_t index, count; /* of the current window */
     uint64_t most;
-    double sum, sum_squares; /* over the whole windows before it */
+    double sum, sum_squares; /* over the complete windows before it */
 };
 
 struct source_tally {
@@ -163,14 +163,14 @@ static void window_add(struct window *window, sim_time_t since_first)
     uint64_t index = (uint64_t)(since_first / window->width);
     if (index != window->index) {
         window_close(window);
-        window->index = index; /* windows skipped are empty and add nothing to the sums */
+        window->index = index; /* skipped windows are empty and add nothing to the sums */
     }
     window->count++;
     if (window->count > window->most)
         window->most = window->count;
 }
 
-/* Variance over mean of the counts of whole windows; NAN for fewer than two. */
+/* Variance / mean of the counts of complete windows; NAN for fewer than two. */
 static double window_dispersion(const struct window *window)
 {
     double whole = (double)window->index;
@@ -239,7 +239,7 @@ static double interval_cv(struct statistics *statistics)
     return gsl_rstat_sd(statistics->intervals) / mean;
 }
 
-/* Sources that carry a label, the busiest first (of equals, the first met). */
+/* Sources with a label, by number of requests; ties in order of appearance. */
 static size_t top_sources(const struct source_tally *tally, size_t top[TOP_SOURCES], size_t *named)
 {
     size_t count = 0;
@@ -426,7 +426,7 @@ static bool trace_convert(const struct trace_options *options, struct error *err
 
 /* ---- options ---- */
 
-/* Options that the verb does not take. */
+/* Refuses options that the verb does not take. */
 static bool check_options(const struct trace_options *options, bool convert, struct error *error)
 {
     const char *fault = NULL;

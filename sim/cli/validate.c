@@ -1,15 +1,15 @@
-/* esgsim validate: the simulator against queueing theory.
+/* esgsim validate: compares the simulator with queueing theory.
  *
- * Each check runs one of workloads/experiments/theory/ under R seeds of its own and compares the
- * mean of the R figures with a closed form (sim/theory.h), evaluated on the experiment as loaded.
- * The R figures are independent and each an average over very many requests, so their mean has a
+ * Each check runs one of workloads/experiments/theory/ with R different seeds. It compares the mean
+ * of the R figures with a closed form (sim/theory.h), evaluated on the experiment as loaded. The R
+ * figures are independent, and each is an average over very many requests. So their mean has a
  * Student t interval.
  *
- * The verdict allows for chance, once: a correct simulator has its theory outside a 95 % interval
- * in a twentieth of the checks. The command fails where so many lie outside that a binomial count
- * would reach it with a probability below 0.001, or where one check's own interval at a joint level
- * of 0.001 over all checks (Bonferroni) leaves its theory out. Seeds are fixed, so the answer is
- * too.
+ * For a correct simulator about one in twenty of the 95 % intervals misses the theoretical value.
+ * The command fails in two cases. In the first, so many intervals miss it that a binomial count
+ * would be as large with a probability below 0.001. In the second, an interval of one check misses
+ * it at a joint level of 0.001 over all checks (Bonferroni). Seeds are fixed, so the result is
+ * reproducible.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -32,7 +32,7 @@ enum { SEEDS_DEFAULT = 10, SEEDS_MAX = 1000, SEED_STRIDE = 1000, OVERRIDES_MAX =
 
 static const double false_alarm = 1e-3;
 
-/* ---- What theory says of an experiment, in milliseconds -------------------------------------- */
+/* ---- Theoretical values of an experiment, in milliseconds ------------------------------------ */
 
 static double rate_per_ms(const struct experiment *experiment)
 {
@@ -44,7 +44,7 @@ static double mean_ms(const struct experiment *experiment, size_t function)
     return sim_to_ms(experiment->workload.functions[function].service_mean);
 }
 
-/* A function has as many servers as warm containers (and the cluster a vCPU for each). */
+/* A function has one server per warm container, and the cluster has a vCPU for each. */
 static uint32_t servers(const struct experiment *experiment, size_t function)
 {
     return experiment->platform.initial_counts[function];
@@ -91,7 +91,7 @@ static double expect_pool_cold(const struct experiment *experiment)
                                         sim_to_ms(experiment->platform.keep_alive));
 }
 
-/* Jackson: in a row of such queues each is as if it were alone. */
+/* Jackson's theorem: in a tandem of such queues each behaves as if it were alone. */
 static double expect_tandem_latency(const struct experiment *experiment)
 {
     double latency = 0;
@@ -108,7 +108,7 @@ static double expect_closed_latency(const struct experiment *experiment)
                                   mean_ms(experiment, 0), servers(experiment, 0));
 }
 
-/* ---- What the simulation says ---------------------------------------------------------------- */
+/* ---- Simulated values ------------------------------------------------------------------------ */
 
 static double queue_ms(const struct measures *measures)
 {
@@ -142,7 +142,7 @@ struct check {
     const char *file;
     double (*theory)(const struct experiment *experiment);
     double (*simulated)(const struct measures *measures);
-    struct override overrides[OVERRIDES_MAX]; /* up to the first without a key */
+    struct override overrides[OVERRIDES_MAX]; /* ended by an entry without a key */
 };
 
 #define FOLDER "workloads/experiments/theory/"
@@ -260,7 +260,7 @@ struct outcome {
     double theory;
     double mean;
     double half_width;       /* of the 95 % interval */
-    double joint_half_width; /* of the interval that all checks keep together */
+    double joint_half_width; /* of the interval at the joint level */
     uint64_t requests;
 };
 
@@ -269,7 +269,7 @@ static double t_half_width(double deviation, size_t count, double level)
     return gsl_cdf_tdist_Qinv(level / 2, (double)count - 1) * deviation / sqrt((double)count);
 }
 
-/* Figures of `count` runs, with seeds that no other check uses. */
+/* Computes the figures of `count` runs, with seeds that no other check uses. */
 static bool check_replicate(const struct check *check, size_t index, struct experiment *experiment,
                             double *figures, size_t count, struct error *error)
 {
@@ -325,12 +325,12 @@ static const char *verdict(const struct outcome *outcome)
     return lies_inside(outcome, outcome->joint_half_width) ? "outside" : "WRONG";
 }
 
-/* ---- All of them ----------------------------------------------------------------------------- */
+/* ---- All checks ------------------------------------------------------------------------------ */
 
 struct summary {
-    unsigned outside; /* 95 % intervals that leave theory out */
-    unsigned wrong;   /* joint intervals that do */
-    double chance;    /* of at least `outside` by luck */
+    unsigned outside; /* 95 % intervals that miss the theoretical value */
+    unsigned wrong;   /* joint intervals that miss it */
+    double chance;    /* probability of at least `outside` misses */
     bool passed;
 };
 
