@@ -1,19 +1,14 @@
 #include "results/timeline.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <search.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
-#include "traces/atomic_file.h"
-
-enum { BLOCK_BYTES = 1 << 18, EVENT_BYTES = 1 << 14 };
+#include "results/trace_events.h"
 
 /* Process ids; invoker i is PID_INVOKERS + i. */
 enum { PID_CLUSTER = 1, PID_REQUESTS, PID_QUEUES, PID_INVOKERS = 10 };
@@ -46,11 +41,7 @@ struct flight {
 };
 
 struct timeline {
-    char *path;
-    struct atomic_file file;
-    char *block;
-    size_t used;
-    bool events; /* at least one event has been written */
+    struct trace_events events;
     const struct workload *workload;
     uint32_t gpu_count;
     uint32_t *first_gpu;        /* per invoker */
@@ -65,99 +56,6 @@ struct timeline {
     struct step last_batch;
     uint64_t last_number;
 };
-
-/* ---- The file -------------------------------------------------------------------------------- */
-
-static bool timeline_flush(struct timeline *timeline, struct error *error)
-{
-    const bool good =
-        fwrite(timeline->block, 1, timeline->used, timeline->file.stream) == timeline->used;
-    timeline->used = 0;
-    return good || error_run(error, "%s: cannot be written: %s", timeline->path, strerror(errno));
-}
-
-static bool emit(struct timeline *timeline, struct error *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Writes one event, preceded by a separator. */
-static bool emit(struct timeline *timeline, struct error *error, const char *format, ...)
-{
-    if (BLOCK_BYTES - timeline->used < EVENT_BYTES && !timeline_flush(timeline, error))
-        return false;
-    if (timeline->events) {
-        memcpy(timeline->block + timeline->used, ",\n", 2);
-        timeline->used += 2;
-    }
-    timeline->events = true;
-    va_list args;
-    va_start(args, format);
-    const int length = vsnprintf(timeline->block + timeline->used, EVENT_BYTES / 2, format, args);
-    va_end(args);
-    if (length < 0 || length >= EVENT_BYTES / 2)
-        return error_run(error, "%s: an event of %d bytes is too long; shorten the names in it",
-                         timeline->path, length);
-    timeline->used += (size_t)length;
-    return true;
-}
-
-/* Microseconds with three decimals, exact to the nanosecond. */
-struct micros {
-    char text[32];
-};
-
-static struct micros micros(sim_time_t time)
-{
-    struct micros out;
-    (void)snprintf(out.text, sizeof out.text, "%" PRId64 ".%03d", time / SIM_US,
-                   (int)(time % SIM_US));
-    return out;
-}
-
-struct number {
-    char text[32];
-};
-
-/* Non-finite values are replaced, because JSON has none. */
-static struct number number(double value)
-{
-    struct number out = {"null"};
-    if (isfinite(value))
-        (void)snprintf(out.text, sizeof out.text, "%.9g", value);
-    return out;
-}
-
-static bool name_process(struct timeline *timeline, uint32_t pid, const char *name,
-                         struct error *error)
-{
-    return emit(timeline, error,
-                "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":0,\"name\":\"process_name\","
-                "\"args\":{\"name\":\"%s\"}}",
-                pid, name) &&
-           emit(timeline, error,
-                "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32
-                ",\"tid\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
-                pid, pid);
-}
-
-/* Writes a track's name (given as JSON) and its position `order` in its process. */
-static bool name_ordered(struct timeline *timeline, uint32_t pid, uint32_t tid, uint32_t order,
-                         const char *name, struct error *error)
-{
-    return emit(timeline, error,
-                "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-                ",\"name\":\"thread_name\",\"args\":{\"name\":%s}}",
-                pid, tid, name) &&
-           emit(timeline, error,
-                "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-                ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
-                pid, tid, order);
-}
-
-static bool name_thread(struct timeline *timeline, uint32_t pid, uint32_t tid, const char *name,
-                        struct error *error)
-{
-    return name_ordered(timeline, pid, tid, tid, name, error);
-}
 
 /* Returns the text as allocated JSON; NULL: memory exhausted. */
 static char *quote(const char *text)
@@ -188,7 +86,8 @@ static bool lanes_take(struct timeline *timeline, struct lanes *lanes, sim_time_
         const size_t capacity = lanes->capacity == 0 ? 4 : 2 * lanes->capacity;
         struct lane *items = realloc(lanes->items, capacity * sizeof *items);
         if (items == NULL)
-            return error_run(error, "%s: out of memory for %zu lanes", timeline->path, capacity);
+            return error_run(error, "%s: out of memory for %zu lanes", timeline->events.path,
+                             capacity);
         lanes->items = items;
         lanes->capacity = capacity;
     }
@@ -208,7 +107,7 @@ static bool invoker_name(struct timeline *timeline, uint32_t invoker, struct err
     char name[40];
     (void)snprintf(name, sizeof name, "invoker %" PRIu32, invoker);
     timeline->invoker_named[invoker] = true;
-    return name_process(timeline, PID_INVOKERS + invoker, name, error);
+    return trace_events_name_process(&timeline->events, PID_INVOKERS + invoker, name, error);
 }
 
 /* Finds the lane of a batch. Lanes are named by the index of the GPU in its invoker. */
@@ -225,7 +124,8 @@ static bool batch_lane(struct timeline *timeline, const struct batch_row *row, u
     if (gpu)
         (void)snprintf(name, sizeof name, "\"GPU %" PRIu32 " lane %zu\"",
                        row->gpu - timeline->first_gpu[row->invoker], lanes->count - 1);
-    return !is_new || name_thread(timeline, PID_INVOKERS + row->invoker, *tid, name, error);
+    return !is_new || trace_events_name_thread(&timeline->events, PID_INVOKERS + row->invoker, *tid,
+                                               *tid, name, error);
 }
 
 /* The track of container `serial`; writes its name when it is new. */
@@ -238,7 +138,7 @@ static bool container_track(struct timeline *timeline, uint64_t serial, uint32_t
         const size_t bytes = 2 * byte + 64;
         unsigned char *named = realloc(timeline->named, bytes);
         if (named == NULL)
-            return error_run(error, "%s: out of memory for containers", timeline->path);
+            return error_run(error, "%s: out of memory for containers", timeline->events.path);
         memset(named + timeline->named_bytes, 0, bytes - timeline->named_bytes);
         timeline->named = named;
         timeline->named_bytes = bytes;
@@ -252,7 +152,8 @@ static bool container_track(struct timeline *timeline, uint64_t serial, uint32_t
                    timeline->workload->functions[function].name);
     char *name = quote(text);
     const bool good = name != NULL && invoker_name(timeline, invoker, error) &&
-                      name_thread(timeline, PID_INVOKERS + invoker, *tid, name, error);
+                      trace_events_name_thread(&timeline->events, PID_INVOKERS + invoker, *tid,
+                                               *tid, name, error);
     free(name);
     return good;
 }
@@ -263,11 +164,12 @@ static bool slice(struct timeline *timeline, const struct step *track, const cha
                   const char *name, sim_time_t until, struct error *error)
 {
     return until <= track->time ||
-           emit(timeline, error,
-                "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%s,\"dur\":%s,\"pid\":%" PRIu32
-                ",\"tid\":%" PRIu32 "}",
-                category, name, micros(track->time).text, micros(until - track->time).text,
-                track->pid, track->tid);
+           trace_events_write(
+               &timeline->events, error,
+               "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%s,\"dur\":%s,\"pid\":%" PRIu32
+               ",\"tid\":%" PRIu32 "}",
+               category, name, trace_micros(track->time).text,
+               trace_micros(until - track->time).text, track->pid, track->tid);
 }
 
 /* Writes the phases of a batch between dispatch and finish, nested in its slice. */
@@ -297,21 +199,22 @@ static bool batch_slice(struct timeline *timeline, const struct batch_row *row,
     char instance[32] = "null";
     if (row->instance != SIM_NONE)
         (void)snprintf(instance, sizeof instance, "%" PRIu32, row->instance);
-    return emit(
-        timeline, error,
+    return trace_events_write(
+        &timeline->events, error,
         "{\"ph\":\"X\",\"cat\":\"batch\",\"name\":%s,\"ts\":%s,\"dur\":%s,\"pid\":%" PRIu32
         ",\"tid\":%" PRIu32 ",\"args\":{\"batch\":%" PRIu64 ",\"application\":%" PRIu32
         ",\"stage\":%" PRIu32 ",\"jobs\":%" PRIu32 ",\"configuration\":\"batch %u, %u vCPU, %u "
         "vGPU\",\"quota\":%u,\"noise\":%s,\"slowdown\":%s,\"cost_usd\":%s,\"cold\":%s,"
         "\"decision_ms\":%s,\"transfer_ms\":%s,\"cold_ms\":%s,\"execution_ms\":%s,\"container\""
         ":%" PRIu64 ",\"instance\":%s,\"first_request\":%" PRIu64 "}}",
-        timeline->queue_names[row->queue], micros(row->dispatched_ns).text,
-        micros(row->finished_ns - row->dispatched_ns).text, track->pid, track->tid, row->batch,
-        row->application, row->stage, row->jobs, row->configured_batch, row->vcpu, row->vgpu,
-        row->quota, number(row->noise).text, number(row->slowdown).text, number(row->cost_usd).text,
-        row->cold ? "true" : "false", number(sim_to_ms(row->launched_ns - row->dispatched_ns)).text,
-        number(sim_to_ms(row->transfer_ns)).text, number(sim_to_ms(row->cold_ns)).text,
-        number(sim_to_ms(row->finished_ns - row->started_ns)).text, row->container, instance,
+        timeline->queue_names[row->queue], trace_micros(row->dispatched_ns).text,
+        trace_micros(row->finished_ns - row->dispatched_ns).text, track->pid, track->tid,
+        row->batch, row->application, row->stage, row->jobs, row->configured_batch, row->vcpu,
+        row->vgpu, row->quota, trace_number(row->noise).text, trace_number(row->slowdown).text,
+        trace_number(row->cost_usd).text, row->cold ? "true" : "false",
+        trace_number(sim_to_ms(row->launched_ns - row->dispatched_ns)).text,
+        trace_number(sim_to_ms(row->transfer_ns)).text, trace_number(sim_to_ms(row->cold_ns)).text,
+        trace_number(sim_to_ms(row->finished_ns - row->started_ns)).text, row->container, instance,
         row->first_request);
 }
 
@@ -351,7 +254,7 @@ static struct flight *flight_of(struct timeline *timeline, uint64_t request, str
             return flight;
     }
     free(flight);
-    error_run(error, "%s: out of memory for a request", timeline->path);
+    error_run(error, "%s: out of memory for a request", timeline->events.path);
     return NULL;
 }
 
@@ -365,12 +268,12 @@ static bool add_job(void *context, const struct job_row *row, struct error *erro
         flight->steps[flight->count++] = timeline->last_batch;
     const char *name = timeline->queue_names[row->queue];
     for (size_t i = 0; i < 2; i++)
-        if (!emit(timeline, error,
-                  "{\"ph\":\"%s\",\"cat\":\"wait\",\"name\":%s,\"id\":\"%" PRIu64 ".%" PRIu32
-                  "\",\"ts\":%s,\"pid\":%d,\"tid\":%" PRIu32 "}",
-                  i == 0 ? "b" : "e", name, row->request, row->stage,
-                  micros(row->ready_ns + (i == 0 ? 0 : row->queue_ns)).text, PID_QUEUES,
-                  TID_LANES + row->queue))
+        if (!trace_events_write(&timeline->events, error,
+                                "{\"ph\":\"%s\",\"cat\":\"wait\",\"name\":%s,\"id\":\"%" PRIu64
+                                ".%" PRIu32 "\",\"ts\":%s,\"pid\":%d,\"tid\":%" PRIu32 "}",
+                                i == 0 ? "b" : "e", name, row->request, row->stage,
+                                trace_micros(row->ready_ns + (i == 0 ? 0 : row->queue_ns)).text,
+                                PID_QUEUES, TID_LANES + row->queue))
             return false;
     return true;
 }
@@ -389,21 +292,23 @@ static bool add_container(void *context, const struct container_row *row, struct
 static bool add_decision(void *context, const struct decision_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    return emit(timeline, error,
-                "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"decision\",\"name\":%s,\"ts\":%s,\"pid\":%d,"
-                "\"tid\":%d,\"args\":{\"batch\":%" PRIu64 ",\"invoker\":%" PRIu32
-                ",\"configuration\":%" PRIu32 ",\"jobs\":%" PRIu32 ",\"queue_length\":%" PRIu32
-                ",\"alternatives\":%" PRIu32
-                ",\"plan_cost_usd\":%s,\"plan_ms\":%s,\"units\":%" PRIu64 ",\"charged_ms\":%s}}",
-                timeline->queue_names[row->queue], micros(row->time_ns).text, PID_CLUSTER,
-                TID_DECISIONS, row->batch, row->invoker, row->configuration, row->jobs,
-                row->queue_length, row->alternatives, number(row->plan_cost_usd).text,
-                number(sim_to_ms(row->plan_time_ns)).text, row->units,
-                number(sim_to_ms(row->charged_ns)).text);
+    return trace_events_write(
+        &timeline->events, error,
+        "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"decision\",\"name\":%s,\"ts\":%s,\"pid\":%d,"
+        "\"tid\":%d,\"args\":{\"batch\":%" PRIu64 ",\"invoker\":%" PRIu32
+        ",\"configuration\":%" PRIu32 ",\"jobs\":%" PRIu32 ",\"queue_length\":%" PRIu32
+        ",\"alternatives\":%" PRIu32 ",\"plan_cost_usd\":%s,\"plan_ms\":%s,\"units\":%" PRIu64
+        ",\"charged_ms\":%s}}",
+        timeline->queue_names[row->queue], trace_micros(row->time_ns).text, PID_CLUSTER,
+        TID_DECISIONS, row->batch, row->invoker, row->configuration, row->jobs, row->queue_length,
+        row->alternatives, trace_number(row->plan_cost_usd).text,
+        trace_number(sim_to_ms(row->plan_time_ns)).text, row->units,
+        trace_number(sim_to_ms(row->charged_ns)).text);
 }
 
 static bool add_sample(void *context, const struct timeline_row *row, struct error *error)
 {
+    struct timeline *timeline = context;
     const struct {
         const char *name;
         double value;
@@ -417,11 +322,12 @@ static bool add_sample(void *context, const struct timeline_row *row, struct err
         {"GPU memory used %", 100 * row->gpu_memory_used},
     };
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-        if (!emit(context, error,
-                  "{\"ph\":\"C\",\"name\":\"%s\",\"ts\":%s,\"pid\":%d,\"tid\":%d,\"args\":{"
-                  "\"value\":%s}}",
-                  counters[i].name, micros(row->time_ns).text, PID_CLUSTER, TID_COUNTERS,
-                  number(counters[i].value).text))
+        if (!trace_events_write(
+                &timeline->events, error,
+                "{\"ph\":\"C\",\"name\":\"%s\",\"ts\":%s,\"pid\":%d,\"tid\":%d,\"args\":{"
+                "\"value\":%s}}",
+                counters[i].name, trace_micros(row->time_ns).text, PID_CLUSTER, TID_COUNTERS,
+                trace_number(counters[i].value).text))
             return false;
     return true;
 }
@@ -437,11 +343,12 @@ static int compare_steps(const void *a, const void *b)
 static bool flow(struct timeline *timeline, const struct step *step, const char *phase,
                  uint64_t request, struct error *error)
 {
-    return emit(timeline, error,
-                "{\"ph\":\"%s\",\"cat\":\"request\",\"name\":\"request\",\"id\":%" PRIu64
-                ",\"ts\":%s,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 "%s}",
-                phase, request, micros(step->time).text, step->pid, step->tid,
-                phase[0] == 'f' ? ",\"bp\":\"e\"" : "");
+    return trace_events_write(
+        &timeline->events, error,
+        "{\"ph\":\"%s\",\"cat\":\"request\",\"name\":\"request\",\"id\":%" PRIu64
+        ",\"ts\":%s,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 "%s}",
+        phase, request, trace_micros(step->time).text, step->pid, step->tid,
+        phase[0] == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
 /* Writes the flow: arrival, the start of each execution, and the finish, which must be inside the
@@ -469,27 +376,29 @@ static bool flow_write(struct timeline *timeline, const struct request_row *row,
 static bool drop_write(struct timeline *timeline, const struct request_row *row, const char *name,
                        struct error *error)
 {
-    return emit(
-        timeline, error,
+    return trace_events_write(
+        &timeline->events, error,
         "{\"ph\":\"i\",\"s\":\"p\",\"cat\":\"drop\",\"name\":%s,\"ts\":%s,\"pid\":%d,\"tid\":"
         "%d,\"args\":{\"request\":%" PRIu64 "}}",
-        name, micros(row->finish_ns).text, PID_CLUSTER, TID_DROPS, row->request);
+        name, trace_micros(row->finish_ns).text, PID_CLUSTER, TID_DROPS, row->request);
 }
 
 static bool request_slice(struct timeline *timeline, const struct request_row *row,
                           const char *name, uint32_t tid, struct error *error)
 {
-    return emit(timeline, error,
-                "{\"ph\":\"X\",\"cat\":\"request\",\"name\":%s,\"ts\":%s,\"dur\":%s,\"pid\":%d,"
-                "\"tid\":%" PRIu32 ",\"args\":{\"request\":%" PRIu64
-                ",\"measured\":%s,\"hit\":%s,\"dropped\":%s,\"slo_ms\":%s,\"queue_ms\":%s,"
-                "\"transfer_ms\":%s,\"cold_ms\":%s,\"execution_ms\":%s,\"cost_usd\":%s}}",
-                name, micros(row->arrival_ns).text, micros(row->finish_ns - row->arrival_ns).text,
-                PID_REQUESTS, tid, row->request, row->measured ? "true" : "false",
-                row->hit ? "true" : "false", row->dropped ? "true" : "false",
-                number(sim_to_ms(row->slo_ns)).text, number(sim_to_ms(row->queue_ns)).text,
-                number(sim_to_ms(row->transfer_ns)).text, number(sim_to_ms(row->cold_ns)).text,
-                number(sim_to_ms(row->exec_ns)).text, number(row->cost_usd).text);
+    return trace_events_write(
+        &timeline->events, error,
+        "{\"ph\":\"X\",\"cat\":\"request\",\"name\":%s,\"ts\":%s,\"dur\":%s,\"pid\":%d,"
+        "\"tid\":%" PRIu32 ",\"args\":{\"request\":%" PRIu64
+        ",\"measured\":%s,\"hit\":%s,\"dropped\":%s,\"slo_ms\":%s,\"queue_ms\":%s,"
+        "\"transfer_ms\":%s,\"cold_ms\":%s,\"execution_ms\":%s,\"cost_usd\":%s}}",
+        name, trace_micros(row->arrival_ns).text,
+        trace_micros(row->finish_ns - row->arrival_ns).text, PID_REQUESTS, tid, row->request,
+        row->measured ? "true" : "false", row->hit ? "true" : "false",
+        row->dropped ? "true" : "false", trace_number(sim_to_ms(row->slo_ns)).text,
+        trace_number(sim_to_ms(row->queue_ns)).text, trace_number(sim_to_ms(row->transfer_ns)).text,
+        trace_number(sim_to_ms(row->cold_ns)).text, trace_number(sim_to_ms(row->exec_ns)).text,
+        trace_number(row->cost_usd).text);
 }
 
 static bool add_request(void *context, const struct request_row *row, struct error *error)
@@ -503,7 +412,9 @@ static bool add_request(void *context, const struct request_row *row, struct err
     bool is_new = false;
     bool good = name != NULL &&
                 lanes_take(timeline, lanes, row->arrival_ns, row->finish_ns, &tid, &is_new, error);
-    good = good && (!is_new || name_ordered(timeline, PID_REQUESTS, tid, order, name, error)) &&
+    good = good &&
+           (!is_new ||
+            trace_events_name_thread(&timeline->events, PID_REQUESTS, tid, order, name, error)) &&
            request_slice(timeline, row, name, tid, error) &&
            flow_write(timeline, row, tid, error) &&
            (!row->dropped || drop_write(timeline, row, name, error));
@@ -543,7 +454,7 @@ static bool queue_names_init(struct timeline *timeline)
     return good;
 }
 
-static struct timeline *timeline_allocate(const char *path, const struct workload *workload)
+static struct timeline *timeline_allocate(const struct workload *workload)
 {
     struct timeline *timeline = calloc(1, sizeof *timeline);
     if (timeline == NULL)
@@ -553,8 +464,6 @@ static struct timeline *timeline_allocate(const char *path, const struct workloa
     timeline->next_tid = TID_LANES;
     timeline->last_number = UINT64_MAX;
     timeline->gpu_count = cluster_gpus(&workload->cluster, NULL);
-    timeline->path = strdup(path);
-    timeline->block = malloc(BLOCK_BYTES);
     timeline->first_gpu = calloc(invokers + 1, sizeof *timeline->first_gpu);
     timeline->places = calloc(timeline->gpu_count + invokers, sizeof *timeline->places);
     timeline->applications = calloc(workload->application_count, sizeof *timeline->applications);
@@ -566,7 +475,7 @@ static struct timeline *timeline_allocate(const char *path, const struct workloa
 static void timeline_free(struct timeline *timeline)
 {
     const struct workload *workload = timeline->workload;
-    (void)atomic_file_end(&timeline->file, false, NULL);
+    (void)trace_events_end(&timeline->events, false, NULL);
     for (size_t i = 0; timeline->places != NULL &&
                        i < (size_t)timeline->gpu_count + workload->cluster.invoker_count;
          i++)
@@ -576,8 +485,6 @@ static void timeline_free(struct timeline *timeline)
     for (size_t q = 0; timeline->queue_names != NULL && q < workload->queue_count; q++)
         free(timeline->queue_names[q]);
     tdestroy(timeline->flights, free);
-    free(timeline->path);
-    free(timeline->block);
     free(timeline->first_gpu);
     free(timeline->places);
     free(timeline->applications);
@@ -587,25 +494,23 @@ static void timeline_free(struct timeline *timeline)
     free(timeline);
 }
 
-/* Writes the file's header, up to the list of events. */
-static bool timeline_open(struct timeline *timeline, const struct experiment *experiment,
-                          struct error *error)
+static bool timeline_open(struct timeline *timeline, const char *path,
+                          const struct experiment *experiment, struct error *error)
 {
-    if (!atomic_file_open(&timeline->file, timeline->path, error))
-        return false;
+    char about[1024];
+    int length = -1;
     char *name = quote(experiment->name), *policy = quote(experiment->policy_name);
     if (name != NULL && policy != NULL)
-        timeline->used =
-            (size_t)snprintf(timeline->block, EVENT_BYTES,
-                             "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"program\":\"esgsim\","
-                             "\"experiment\":%s,\"policy\":%s,\"seed\":%" PRIu64
-                             ",\"configuration\":\"%s\"},\n\"traceEvents\":[\n",
-                             name, policy, experiment->seed, experiment->hash);
+        length =
+            snprintf(about, sizeof about,
+                     "{\"program\":\"esgsim\",\"experiment\":%s,\"policy\":%s,\"seed\":%" PRIu64
+                     ",\"configuration\":\"%s\"}",
+                     name, policy, experiment->seed, experiment->hash);
     free(name);
     free(policy);
-    if (timeline->used == 0 || timeline->used >= EVENT_BYTES)
-        return error_run(error, "%s: the experiment's name is too long", timeline->path);
-    return true;
+    if (length < 0 || (size_t)length >= sizeof about)
+        return error_run(error, "%s: the experiment's name is too long", path);
+    return trace_events_begin(&timeline->events, path, about, error);
 }
 
 /* Writes the names of the fixed tracks. */
@@ -613,14 +518,18 @@ static bool timeline_begin(struct timeline *timeline, struct error *error)
 {
     const struct workload *workload = timeline->workload;
     (void)cluster_gpus(&workload->cluster, timeline->first_gpu);
-    bool good = name_process(timeline, PID_CLUSTER, "cluster", error) &&
-                name_thread(timeline, PID_CLUSTER, TID_COUNTERS, "\"counters\"", error) &&
-                name_thread(timeline, PID_CLUSTER, TID_DECISIONS, "\"decisions\"", error) &&
-                name_thread(timeline, PID_CLUSTER, TID_DROPS, "\"drops\"", error) &&
-                name_process(timeline, PID_REQUESTS, "requests", error) &&
-                name_process(timeline, PID_QUEUES, "queues", error);
+    bool good = trace_events_name_process(&timeline->events, PID_CLUSTER, "cluster", error) &&
+                trace_events_name_thread(&timeline->events, PID_CLUSTER, TID_COUNTERS, TID_COUNTERS,
+                                         "\"counters\"", error) &&
+                trace_events_name_thread(&timeline->events, PID_CLUSTER, TID_DECISIONS,
+                                         TID_DECISIONS, "\"decisions\"", error) &&
+                trace_events_name_thread(&timeline->events, PID_CLUSTER, TID_DROPS, TID_DROPS,
+                                         "\"drops\"", error) &&
+                trace_events_name_process(&timeline->events, PID_REQUESTS, "requests", error) &&
+                trace_events_name_process(&timeline->events, PID_QUEUES, "queues", error);
     for (uint32_t q = 0; good && q < workload->queue_count; q++)
-        good = name_thread(timeline, PID_QUEUES, TID_LANES + q, timeline->queue_names[q], error);
+        good = trace_events_name_thread(&timeline->events, PID_QUEUES, TID_LANES + q, TID_LANES + q,
+                                        timeline->queue_names[q], error);
     timeline->next_tid = TID_LANES + workload->queue_count;
     return good;
 }
@@ -628,14 +537,14 @@ static bool timeline_begin(struct timeline *timeline, struct error *error)
 struct timeline *timeline_create(const char *path, const struct experiment *experiment,
                                  struct error *error)
 {
-    struct timeline *timeline = timeline_allocate(path, &experiment->workload);
-    const bool whole = timeline != NULL && timeline->path != NULL && timeline->block != NULL &&
-                       timeline->first_gpu != NULL && timeline->places != NULL &&
-                       timeline->applications != NULL && timeline->queue_names != NULL &&
-                       timeline->invoker_named != NULL && queue_names_init(timeline);
+    struct timeline *timeline = timeline_allocate(&experiment->workload);
+    const bool whole = timeline != NULL && timeline->first_gpu != NULL &&
+                       timeline->places != NULL && timeline->applications != NULL &&
+                       timeline->queue_names != NULL && timeline->invoker_named != NULL &&
+                       queue_names_init(timeline);
     if (!whole)
         error_run(error, "%s: out of memory for a timeline", path);
-    else if (timeline_open(timeline, experiment, error) && timeline_begin(timeline, error))
+    else if (timeline_open(timeline, path, experiment, error) && timeline_begin(timeline, error))
         return timeline;
     if (timeline != NULL)
         timeline_free(timeline);
@@ -657,11 +566,7 @@ bool timeline_close(struct timeline *timeline, bool good, struct error *error)
 {
     if (timeline == NULL)
         return good;
-    if (good) {
-        good = timeline_flush(timeline, error);
-        (void)fputs("\n]}\n", timeline->file.stream);
-    }
-    good = atomic_file_end(&timeline->file, good, error);
+    good = trace_events_end(&timeline->events, good, error);
     timeline_free(timeline);
     return good;
 }
