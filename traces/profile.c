@@ -288,7 +288,8 @@ static bool read_function(const struct json_value *value, int unit,
                                        "host_memory_mb", "bandwidth_share",
                                        "input_bytes",    "evidence",
                                        "derivation",     "law",
-                                       "calibration",    NULL};
+                                       "calibration",    "launch_bound", /* for readers */
+                                       NULL};
     function->input_bytes = NAN;
     function->noise_cv = NAN;
     function->cold_start_mean_ms = NAN;

@@ -50,6 +50,7 @@ struct function_facts {
     double demand;       /* share of the memory bandwidth that it uses on a whole GPU, 0..1 */
     double demand_share; /* the share at which the demand was read; 0 before the first */
     size_t demand_reads;
+    double launches; /* kernels and library calls of one inference */
 };
 
 struct sample_set {

@@ -25,6 +25,7 @@
     X(cuDeviceGetName)                                                                             \
     X(cuDeviceGetAttribute)                                                                        \
     X(cuDeviceTotalMem)                                                                            \
+    X(cuDeviceGetPCIBusId)                                                                         \
     X(cuDevicePrimaryCtxRetain)                                                                    \
     X(cuDevicePrimaryCtxRelease)                                                                   \
     X(cuCtxSetCurrent)                                                                             \
