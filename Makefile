@@ -64,9 +64,9 @@ HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h \
             traces/capture/graph*.h)
 # Of the capture tool, what needs CUDA's headers is looked at where they are.
 CUDA     ?= /usr/local/cuda
-CUDA_SRC := $(patsubst %,traces/capture/%.c,device lane executor executor_steps executor_weights executor_memory \
-            executor_convolution executor_run stopwatch measure_device measure_group measure_worker self_test \
-            replay_device)
+CUDA_PART := device lane probe executor executor_steps executor_weights executor_memory executor_convolution \
+             executor_run executor_graph stopwatch measure_device measure_group measure_worker self_test replay_device
+CUDA_SRC := $(CUDA_PART:%=traces/capture/%.c)
 CAPTURE_SRC := $(filter-out $(LIB_SRC) $(CUDA_SRC),$(wildcard traces/capture/*.c)) \
                $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC) $(wildcard tests/cuda/*.c))
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) \
@@ -186,9 +186,7 @@ GPUS     ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm
 CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,slices plan capture_file measure measure_rehearsal \
                   clocks weights processor self_test_networks \
                   replay_pool replay_setup replay_backend replay_rows)
-CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture session device lane executor executor_steps \
-                  executor_weights executor_memory executor_convolution executor_run stopwatch measure_device \
-                  measure_group measure_worker self_test kernels replay replay_device)
+CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture session replay kernels $(CUDA_PART))
 JPEG     := $(if $(wildcard /usr/include/jpeglib.h),-DHAVE_JPEG)
 JPEG_LIB := $(if $(JPEG),$(or $(wildcard /usr/lib/$(shell $(CC) -dumpmachine 2>/dev/null)/libjpeg.a),-ljpeg))
 

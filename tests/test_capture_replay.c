@@ -69,6 +69,10 @@ static void shares_grow_with_the_percent_and_those_that_sum_to_the_whole_fit(voi
         const int units = 1 + (int)draw(&random, SLICES_UNITS);
         const int groups =
             units + (int)draw(&random, (uint64_t)SLICES_GROUPS - (uint64_t)units + 1);
+        if (3 * (groups % units) > groups) {
+            assert_false(slices_plan(groups, units, &slices, &error));
+            continue;
+        }
         assert_true(slices_plan(groups, units, &slices, &error));
         int before = 1;
         for (int percent = 1; percent < 100; percent++) {
@@ -110,6 +114,20 @@ static void units_that_no_gpu_has_are_refused(void **state)
     assert_non_null(strstr(error.message, "5 parts"));
 }
 
+static void sevenths_of_13_groups_are_refused(void **state)
+{
+    (void)state;
+    struct slices slices;
+    struct error error = {0};
+    assert_false(slices_plan(13, 7, &slices, &error));
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_non_null(strstr(error.message, "13 groups"));
+    assert_non_null(strstr(error.message, "14 groups"));
+    assert_true(slices_plan(14, 7, &slices, &error));
+    assert_true(slices_plan(9, 7, &slices, &error)); /* 78 multiprocessors by eights */
+    assert_int_equal(slices.per_unit, 1);
+}
+
 static void every_wanted_set_is_made_once(void **state)
 {
     (void)state;
@@ -131,21 +149,13 @@ static void every_wanted_set_is_made_once(void **state)
         }
 }
 
-/* If streams are dealt out in turn, pairs of sets on one queue that could execute at one time are
- * the exception: of 127 sets dealt at random over 32 queues there would be 30. */
-static void sets_on_one_queue_mostly_have_a_unit_in_common(void **state)
+static void sets_that_lie_side_by_side_come_first(void **state)
 {
     (void)state;
-    for (size_t queues = 16; queues <= 32; queues *= 2) {
-        uint32_t sets[SLICES_SETS];
-        size_t apart = 0;
-        const size_t count = slices_sets(7, 0x7f, sets);
-        assert_int_equal(count, 127);
-        for (size_t i = 0; i < count; i++)
-            for (size_t j = i + queues; j < count; j += queues)
-                apart += (sets[i] & sets[j]) == 0;
-        assert_true(apart <= 8);
-    }
+    uint32_t sets[SLICES_SETS];
+    assert_int_equal(slices_sets(7, 0x7f, sets), 127);
+    for (size_t i = 0; i < 127; i++)
+        assert_int_equal(slices_side_by_side(sets[i]), i < 28);
 }
 
 /* Batches come and go at random: none gets a unit that another holds, all get as many as they want
@@ -731,8 +741,9 @@ int main(void)
         cmocka_unit_test(shares_grow_with_the_percent_and_those_that_sum_to_the_whole_fit),
         cmocka_unit_test(a_span_that_runs_out_begins_again),
         cmocka_unit_test(units_that_no_gpu_has_are_refused),
+        cmocka_unit_test(sevenths_of_13_groups_are_refused),
         cmocka_unit_test(every_wanted_set_is_made_once),
-        cmocka_unit_test(sets_on_one_queue_mostly_have_a_unit_in_common),
+        cmocka_unit_test(sets_that_lie_side_by_side_come_first),
         cmocka_unit_test(free_units_are_always_found_and_never_shared),
         cmocka_unit_test(batches_come_and_go_and_ends_are_told_in_order),
         cmocka_unit_test(a_caller_that_never_sleeps_sees_the_same),

@@ -83,6 +83,26 @@ inline float rsqrtf(float x)
     return 1 / sqrtf(x);
 }
 
+/* Where blocks execute, and clocks of which every look takes a while. */
+unsigned multiprocessors[256], multiprocessor_count;
+
+inline unsigned this_multiprocessor()
+{
+    return multiprocessors[blockIdx.x % multiprocessor_count];
+}
+
+inline long long clock64()
+{
+    static long long cycles;
+    return cycles += 10000;
+}
+
+inline unsigned long long now_ns()
+{
+    static unsigned long long ns;
+    return ns += 1000000;
+}
+
 } // namespace
 
 #undef __shared__
@@ -255,6 +275,22 @@ touched touch_mean(void **p, unsigned blocks, size_t element)
             true};
 }
 
+touched touch_nothing(void **, unsigned, size_t)
+{
+    return {{}, 0, 1, false};
+}
+
+touched touch_where(void **p, unsigned, size_t)
+{
+    return {{{address(p, 0), size(p, 1) * sizeof(unsigned), true, "marks"}}, 1, 1, false};
+}
+
+touched touch_spin(void **p, unsigned, size_t)
+{
+    const size_t count = address(p, 1) != 0;
+    return {{{address(p, 1), 2 * sizeof(long long), true, "cycles"}}, count, 1, false};
+}
+
 #define BOTH(name, touch)                                                                          \
     {#name "_f32", invoke<name##_f32>::run, touch, 4},                                             \
     {                                                                                              \
@@ -280,6 +316,9 @@ const struct {
     BOTH(layer_norm, touch_layer_norm),
     BOTH(instance_norm, touch_instance_norm),
     BOTH(mean, touch_mean),
+    {"probe_nothing", invoke<probe_nothing>::run, touch_nothing, 1},
+    {"probe_where", invoke<probe_where>::run, touch_where, 1},
+    {"probe_spin", invoke<probe_spin>::run, touch_spin, 1},
 };
 
 } // namespace
@@ -295,6 +334,12 @@ int kernel_find(const char *name)
 struct touched kernel_touches(int kernel, void **parameters, unsigned blocks)
 {
     return kernels[kernel].touch(parameters, blocks, kernels[kernel].element);
+}
+
+void kernel_place(const unsigned *places, unsigned count)
+{
+    memcpy(multiprocessors, places, count * sizeof *places);
+    multiprocessor_count = count;
 }
 
 /* Threads of a kernel without rows never wait for each other. */

@@ -16,6 +16,8 @@ static const double recent_ms = 50; /* without pace: so long ago is at one time 
 
 static struct stream *streams[STREAMS];
 static size_t stream_count;
+static double waited_ms; /* without pace the device's clock: what the host has waited for */
+static double queue_ends_ms[STREAMS]; /* by hardware queue */
 
 struct event {
     struct handle handle;
@@ -57,6 +59,8 @@ struct stream *stream_create(struct context *context, bool is_null)
     stream->context = context;
     stream->is_null = is_null;
     stream->number = ++numbers;
+    stream->queue = settings()->queues == 0 ? numbers : numbers % settings()->queues;
+    stream->queue %= STREAMS;
     streams[place] = stream;
     stream_count += place == stream_count;
     if (is_null) /* nobody's to destroy */
@@ -74,8 +78,8 @@ struct stream *stream_find(CUstream handle)
         fault("the stream's context was destroyed");
         return NULL;
     }
-    if (stream != NULL && stream->context != context) {
-        fault("the stream is not of the context that is current");
+    if (stream != NULL && stream->context != context && stream->context->primary != context) {
+        fault("the stream is neither of the current context nor of a part of it");
         return NULL;
     }
     return stream;
@@ -123,17 +127,20 @@ void stream_issue(struct stream *stream, double macs, double fixed_ms)
         stream->open = true;
         stream->inferences++;
         stream->noise = exp(s->noise * draw_noise(stream));
-        if (s->pace)
-            stream->end_ms = fmax(stream->end_ms, now_ms);
+        stream->end_ms = fmax(stream->end_ms, s->pace ? now_ms : waited_ms);
     }
+    if (s->queues > 0 && !stream->is_null)
+        stream->end_ms = fmax(stream->end_ms, queue_ends_ms[stream->queue]);
     const double alone_ms = fixed_ms + macs / (s->rate * stream->context->sms);
     stream->end_ms +=
         alone_ms * stream->noise * (1 + s->slowdown * (double)count_others(stream, now_ms));
+    queue_ends_ms[stream->queue] = stream->end_ms;
     stream->issued++;
 }
 
-void stream_done(struct stream *stream, uint64_t up_to)
+void stream_done(struct stream *stream, uint64_t up_to, double ms)
 {
+    waited_ms = fmax(waited_ms, ms);
     if (up_to > stream->done)
         stream->done = up_to;
     if (stream->done == stream->issued)
@@ -146,7 +153,7 @@ double context_done(const struct context *context)
     for (size_t i = 0; i < stream_count; i++)
         if (streams[i]->context == context ||
             (!context->green && streams[i]->context->primary == context)) {
-            stream_done(streams[i], streams[i]->issued);
+            stream_done(streams[i], streams[i]->issued, streams[i]->end_ms);
             until_ms = fmax(until_ms, streams[i]->end_ms);
         }
     return until_ms;
@@ -190,13 +197,30 @@ CUresult cuStreamSynchronize(CUstream handle)
         result = stream == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
     }
     if (result == CUDA_SUCCESS) {
-        stream_done(stream, stream->issued);
+        stream_done(stream, stream->issued, stream->end_ms);
         until_ms = stream->end_ms;
     }
     (void)leave(result);
     if (result == CUDA_SUCCESS)
         wait_until(until_ms);
     return result;
+}
+
+static bool is_over(double ms)
+{
+    return ms <= (settings()->pace ? host_ms() : waited_ms);
+}
+
+CUresult cuStreamQuery(CUstream handle)
+{
+    const CUresult result = enter("cuStreamQuery", NEED_CONTEXT);
+    struct stream *stream = result == CUDA_SUCCESS ? handle_find(handle, HANDLE_STREAM) : NULL;
+    if (result != CUDA_SUCCESS || stream == NULL)
+        return leave(result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_HANDLE);
+    if (stream->done < stream->issued && !is_over(stream->end_ms))
+        return leave(CUDA_ERROR_NOT_READY);
+    stream_done(stream, stream->issued, stream->end_ms);
+    return leave(CUDA_SUCCESS);
 }
 
 CUresult cuEventCreate(CUevent *event, unsigned flags)
@@ -229,7 +253,7 @@ static CUresult record(struct event *event, struct stream *stream)
 {
     if (event == NULL || stream == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (event->context != stream->context)
+    if (event->context != stream->context && event->context != stream->context->primary)
         return refuse(CUDA_ERROR_INVALID_HANDLE, "event and stream are of two contexts");
     stream_issue(stream, 0, 0);
     event->stream = stream;
@@ -256,7 +280,7 @@ CUresult cuEventSynchronize(CUevent handle)
     if (event != NULL && event->stream == NULL)
         fault("the event was never recorded: nothing is waited for");
     if (event != NULL && event->stream != NULL) {
-        stream_done(event->stream, event->operation);
+        stream_done(event->stream, event->operation, event->ms);
         until_ms = event->ms;
     }
     (void)leave(result);
@@ -267,8 +291,7 @@ CUresult cuEventSynchronize(CUevent handle)
 
 static bool is_done(const struct event *event)
 {
-    return event->stream == NULL || event->operation <= event->stream->done ||
-           (settings()->pace && event->ms <= host_ms());
+    return event->stream == NULL || event->operation <= event->stream->done || is_over(event->ms);
 }
 
 CUresult cuEventQuery(CUevent handle)
@@ -284,7 +307,7 @@ CUresult cuEventQuery(CUevent handle)
     if (!is_done(event))
         return leave(CUDA_ERROR_NOT_READY);
     if (event->stream != NULL)
-        stream_done(event->stream, event->operation);
+        stream_done(event->stream, event->operation, event->ms);
     return leave(CUDA_SUCCESS);
 }
 

@@ -44,7 +44,7 @@ struct library_handle *library_find(const void *handle, enum handle_kind kind)
         fault("the handle's context was destroyed");
         return NULL;
     }
-    if (found->context != current && found->context->green) {
+    if (found->context != current) {
         fault("the handle is of another context than is current");
         return NULL;
     }
@@ -605,7 +605,7 @@ CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
         result = copy(stream, 0, from, to, NULL, bytes);
     double until_ms = 0;
     if (result == CUDA_SUCCESS) {
-        stream_done(stream, stream->issued);
+        stream_done(stream, stream->issued, stream->end_ms);
         until_ms = stream->end_ms;
     }
     (void)leave(result);

@@ -132,6 +132,34 @@ static bool check_extents(struct stream *stream, const struct kernel *kernel,
     return true;
 }
 
+/* On the multiprocessors of the stream's context, and some more where that was asked for. */
+static void place(const struct stream *stream)
+{
+    unsigned multiprocessors[STAND_IN_SMS];
+    unsigned count = 0;
+    unsigned long more =
+        current_context()->green ? settings()->wrong_by_context : settings()->wrong_by_stream;
+    for (unsigned i = 0; i < STAND_IN_SMS; i++) {
+        const bool own =
+            !stream->context->green || (stream->context->groups >> i / STAND_IN_SMS_GROUP & 1) != 0;
+        if (own || more > 0)
+            multiprocessors[count++] = i;
+        more -= !own && more > 0;
+    }
+    kernel_place(multiprocessors, count);
+}
+
+/* Of the probe: always computed, whatever the settings say of what is too large. */
+static bool is_probe(const struct kernel *kernel)
+{
+    return strncmp(kernel->name, "probe_", 6) == 0;
+}
+
+static double spin_ms(const struct kernel *kernel, void **parameters)
+{
+    return strcmp(kernel->name, "probe_spin") == 0 ? (double)*(uint64_t *)parameters[0] / 1e6 : 0;
+}
+
 static CUresult launch(const struct kernel *kernel, struct stream *stream, unsigned blocks,
                        unsigned threads, void **parameters)
 {
@@ -150,10 +178,11 @@ static CUresult launch(const struct kernel *kernel, struct stream *stream, unsig
         fault("%s: nothing to do", kernel->name);
     if (!check_extents(stream, kernel, &touched))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
-    if (touched.elements <= settings()->compute &&
+    place(stream);
+    if ((is_probe(kernel) || touched.elements <= settings()->compute) &&
         !kernel_run(kernel->index, parameters, blocks, threads, touched.by_row))
         fault("%s: threads wait for others that have ended", kernel->name);
-    stream_issue(stream, 0, settings()->floor_ms);
+    stream_issue(stream, 0, settings()->floor_ms + spin_ms(kernel, parameters));
     count_launch();
     return CUDA_SUCCESS;
 }

@@ -42,7 +42,8 @@ enum { STAND_IN_SMS = 132, STAND_IN_SMS_GROUP = 8, FAULTY_STATUS = 97 };
 struct settings {
     double rate, floor_ms, slowdown, noise, compute;
     bool pace, primary_libraries;
-    unsigned long lost_at, green_room;
+    unsigned long lost_at, green_room, queues, groups;
+    unsigned long wrong_by_stream, wrong_by_context; /* multiprocessors too many */
 };
 
 const struct settings *settings(void);
@@ -127,8 +128,7 @@ struct library_handle {
     CUstream stream;
 };
 
-/* handle_find, where the handle's context lives and is the current one, or the primary one, of
- * which green ones are parts; else a fault. */
+/* handle_find, where the handle's context lives and is the current one; else a fault. */
 struct library_handle *library_find(const void *handle, enum handle_kind kind);
 
 /* Books bytes of the device; false where it has not so many. */
@@ -152,7 +152,7 @@ struct stream {
     uint64_t issued, done; /* operations; those up to `done` the host has waited for */
     bool open;             /* has work that the host has not waited for */
     double noise;          /* factor of the inference under way */
-    uint64_t number, inferences;
+    uint64_t number, inferences, queue;
     const void *thread; /* that enqueued last */
     double used_ms;     /* when, on the host's clock */
 };
@@ -162,7 +162,8 @@ struct stream *stream_create(struct context *context, bool is_null);
 struct stream *stream_find(CUstream handle);
 /* Enqueues work of so many multiply-accumulates and milliseconds. */
 void stream_issue(struct stream *stream, double macs, double fixed_ms);
-void stream_done(struct stream *stream, uint64_t up_to);
+/* The host has waited for the operations up to this one, which ended then. */
+void stream_done(struct stream *stream, uint64_t up_to, double ms);
 /* Marks everything done that the context has; of the primary one, of all contexts. */
 double context_done(const struct context *context);
 /* Without the lock: until the device's clock has come that far. */
@@ -194,6 +195,8 @@ struct touched {
 int kernel_find(const char *name);
 /* What a launch with these parameters touches. */
 struct touched kernel_touches(int kernel, void **parameters, unsigned blocks);
+/* Where the blocks of the next kernel execute, in turn. */
+void kernel_place(const unsigned *multiprocessors, unsigned count);
 /* Runs the kernel's own text on the processor; false where some threads of a block wait for others
  * that have ended. */
 bool kernel_run(int kernel, void **parameters, unsigned blocks, unsigned threads, bool by_row);

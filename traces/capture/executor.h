@@ -35,6 +35,23 @@ void executor_free(struct executor *executor);
 /* Enqueues one inference on the lane's stream and returns; work faults later show at the stream. */
 bool executor_run(const struct executor *executor, const struct lane *lane, struct error *error);
 
+/* ---- CUDA graphs ----------------------------------------------------------------------------- */
+
+/* One inference of an executor on a lane, recorded: it is launched by one call. Its kernels keep
+ * the multiprocessors of that lane, whatever stream it is launched in. */
+struct executor_graph;
+
+/* Records what executor_run enqueues, without running it. The executor has run on the lane before,
+ * so that all code is loaded. The graph is freed before executor and lane. The first record on a
+ * lane takes memory for cuBLAS (32 MiB). NULL with ERROR_RUN where a library cannot be recorded;
+ * executor and lane can still be used. */
+struct executor_graph *executor_record(const struct executor *executor, struct lane *lane,
+                                       struct error *error);
+/* Enqueues the recorded inference on the lane's stream and returns. */
+bool executor_graph_launch(const struct executor_graph *graph, const struct lane *lane,
+                           struct error *error);
+void executor_graph_free(struct executor_graph *graph); /* NULL is allowed */
+
 /* A node's output after a run has ended, as floats; only of nodes whose memory nothing has taken
  * since: graph outputs. */
 bool executor_read(const struct executor *executor, size_t node, float *values,

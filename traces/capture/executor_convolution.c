@@ -178,15 +178,14 @@ static bool plan_convolution(struct executor *e, const struct lane *lane, struct
            choose_algorithm(e, lane, step, error);
 }
 
-/* cuDNN is asked where it will be used: with the lane's context current. */
+/* cuDNN is asked where it will be used: on the lane. */
 bool executor_plan_convolutions(struct executor *e, const struct lane *lane, struct error *error)
 {
-    bool good = device_check(e->device, e->device->api.cuCtxSetCurrent(lane->partition.context),
-                             "a lane's context", error);
+    bool good = lane_enter(lane, error);
     for (size_t s = 0; good && s < e->step_count; s++)
         if (executor_convolves(e->graph->nodes[e->steps[s].node].kind))
             good = plan_convolution(e, lane, &e->steps[s], error);
-    (void)e->device->api.cuCtxSetCurrent(e->device->context);
+    lane_leave(lane);
     return good;
 }
 

@@ -341,8 +341,7 @@ static bool run_step(const struct call *c)
 
 bool executor_run(const struct executor *e, const struct lane *lane, struct error *error)
 {
-    if (!device_check(e->device, e->device->api.cuCtxSetCurrent(lane->partition.context),
-                      "a lane's context", error))
+    if (!lane_enter(lane, error))
         return false;
     for (size_t s = 0; s < e->step_count; s++) {
         const struct graph_node *node = &e->graph->nodes[e->steps[s].node];

@@ -59,3 +59,51 @@ __device__ static inline float block_max(float value)
 #define STORE(x) __float2half(x)
 #include "traces/capture/kernels_body.h"
 #include "traces/capture/kernels_global.h"
+
+/* ---- The probe's kernels --------------------------------------------------------------------- */
+
+#ifdef __CUDACC__
+__device__ static inline unsigned this_multiprocessor()
+{
+    unsigned id;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+    return id;
+}
+
+__device__ static inline unsigned long long now_ns()
+{
+    unsigned long long ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+#endif
+
+extern "C" __global__ void probe_nothing()
+{
+}
+
+/* Marks the multiprocessors that take blocks. Each stays for a while, so that the blocks spread. */
+extern "C" __global__ void probe_where(unsigned *seen, unsigned room)
+{
+    const long long stay = 20000;
+    const long long start = clock64();
+    const unsigned id = this_multiprocessor();
+    if (id < room)
+        seen[id] = 1;
+    while (clock64() - start < stay)
+        ;
+}
+
+/* Takes so long; writes cycles and nanoseconds. */
+extern "C" __global__ void probe_spin(unsigned long long ns, long long *cycles_ns)
+{
+    const long long first_cycle = clock64();
+    const unsigned long long start = now_ns();
+    unsigned long long now = start;
+    while (now - start < ns)
+        now = now_ns();
+    if (cycles_ns != NULL && blockIdx.x == 0 && threadIdx.x == 0) {
+        cycles_ns[0] = clock64() - first_cycle;
+        cycles_ns[1] = (long long)(now - start);
+    }
+}

@@ -6,37 +6,34 @@ static void destroy_handles(struct lane *lane)
         (void)lane->device->api.cublasDestroy(lane->cublas);
     if (lane->cudnn != NULL)
         (void)lane->device->api.cudnnDestroy(lane->cudnn);
+    if (lane->workspace != 0)
+        (void)lane->device->api.cuMemFree(lane->workspace);
     lane->cublas = NULL;
     lane->cudnn = NULL;
+    lane->workspace = 0;
 }
 
-static bool make_handles(struct lane *lane, CUcontext context, struct error *error)
+static bool make_handles(struct lane *lane, struct error *error)
 {
-    struct device *device = lane->device;
-    const bool good =
-        device_check(device, device->api.cuCtxSetCurrent(context), "a lane's context", error) &&
-        device_check_cudnn(device, device->api.cudnnCreate(&lane->cudnn), "cuDNN", error) &&
-        device_check_cudnn(device, device->api.cudnnSetStream(lane->cudnn, lane->partition.stream),
-                           "cuDNN's stream", error) &&
-        device_check_cublas(device->api.cublasCreate(&lane->cublas), "cuBLAS", error) &&
-        device_check_cublas(device->api.cublasSetStream(lane->cublas, lane->partition.stream),
-                            "cuBLAS's stream", error);
-    if (!good)
-        destroy_handles(lane);
-    return good;
+    const struct device *device = lane->device;
+    const struct device_api *api = &device->api;
+    CUstream stream = lane->partition.stream;
+    return device_check_cudnn(device, api->cudnnCreate(&lane->cudnn), "cuDNN", error) &&
+           device_check_cudnn(device, api->cudnnSetStream(lane->cudnn, stream), "cuDNN's stream",
+                              error) &&
+           device_check_cublas(api->cublasCreate(&lane->cublas), "cuBLAS", error) &&
+           device_check_cublas(api->cublasSetStream(lane->cublas, stream), "cuBLAS's stream",
+                               error);
 }
 
-/* Handles belong to the lane's context. Where a library does not take a green one, those of the
- * whole device serve: the stream decides where kernels run. */
 bool lane_create(struct device *device, const struct partition *partition, struct lane *lane,
                  struct error *error)
 {
-    struct error refused = {0};
     *lane = (struct lane){.device = device, .partition = *partition};
-    const bool good = partition->green ? make_handles(lane, partition->context, &refused) ||
-                                             make_handles(lane, device->context, error)
-                                       : make_handles(lane, partition->context, error);
-    (void)device->api.cuCtxSetCurrent(device->context);
+    if (partition->green && device->green_mode == GREEN_UNTRIED)
+        device->green_mode = GREEN_BY_STREAM;
+    const bool good = lane_enter(lane, error) && make_handles(lane, error);
+    lane_leave(lane);
     if (!good)
         lane_destroy(lane);
     return good;
@@ -44,11 +41,22 @@ bool lane_create(struct device *device, const struct partition *partition, struc
 
 void lane_destroy(struct lane *lane)
 {
+    struct error ignored = {0};
     if (lane->device == NULL)
         return;
-    (void)lane->device->api.cuCtxSetCurrent(lane->partition.context);
+    (void)lane_enter(lane, &ignored);
     destroy_handles(lane);
-    (void)lane->device->api.cuCtxSetCurrent(lane->device->context);
+    lane_leave(lane);
     partition_destroy(lane->device, &lane->partition);
     *lane = (struct lane){.device = NULL};
+}
+
+bool lane_enter(const struct lane *lane, struct error *error)
+{
+    return partition_enter(lane->device, &lane->partition, error);
+}
+
+void lane_leave(const struct lane *lane)
+{
+    partition_leave(lane->device);
 }
