@@ -16,11 +16,11 @@ extern const double LAUNCHES_MARGIN;
 extern const char LAUNCHES_RULE[];
 
 struct launches {
-    double count;  /* kernels and library calls of one inference */
-    int batch;     /* least that was measured on the least share and the whole GPU */
-    double ms;     /* at that batch, on the whole GPU */
-    double ratio;  /* time on the least share over time on the whole GPU, at that batch */
-    int up_to;     /* the largest batch up to which the function is bound by launches; 0: none */
+    double count; /* kernels and library calls of one inference */
+    int batch;    /* least that was measured on the least share and the whole GPU */
+    double ms;    /* at that batch, on the whole GPU */
+    double ratio; /* time on the least share over time on the whole GPU, at that batch */
+    int up_to;    /* the largest batch up to which the function is bound by launches; 0: none */
 };
 
 /* False where the launches of the function are not known, or it was not measured on both a part and

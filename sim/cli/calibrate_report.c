@@ -90,7 +90,7 @@ static bool surfaces_text(FILE *out, const struct calibration *calibration)
 /* Nothing where no launches are known. */
 static bool launches_text(FILE *out, const struct calibration *calibration)
 {
-    static const char *const headers[] = {"launches",     "of one inference", "us each, whole GPU",
+    static const char *const headers[] = {"launches", "of one inference", "us each, whole GPU",
                                           "least / whole", "bound up to batch"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
     const struct sample_set *set = calibration->set;

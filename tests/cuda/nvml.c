@@ -8,7 +8,14 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { SUCCESS = 0, UNINITIALISED = 1, INVALID = 2, NOT_LOADED = 9, IDLE_MHZ = 345, MOST_MHZ = 1980 };
+enum {
+    SUCCESS = 0,
+    UNINITIALISED = 1,
+    INVALID = 2,
+    NOT_LOADED = 9,
+    IDLE_MHZ = 345,
+    MOST_MHZ = 1980
+};
 
 static const char bus_id[] = "00000000:01:00.0";
 static _Atomic int opened;

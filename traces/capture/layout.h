@@ -57,9 +57,9 @@ struct layout_latency {
     int32_t round;        /* 0 first, more where it was refined */
     int32_t sample;
     double ms;
-    int32_t launches;   /* kernels and library calls of one inference */
-    double warm_up_ms;  /* device time of the inferences before the first sample */
-    int32_t settled;    /* 1: they ended because their times agreed; 0: at the longest allowed */
+    int32_t launches;  /* kernels and library calls of one inference */
+    double warm_up_ms; /* device time of the inferences before the first sample */
+    int32_t settled;   /* 1: they ended because their times agreed; 0: at the longest allowed */
     int32_t sm_mhz_least, sm_mhz_most; /* SM clock while the samples were taken; 0: not logged */
 };
 
@@ -72,8 +72,8 @@ struct layout_colocation {
     char network[LAYOUT_TEXT]; /* the victim */
     char precision[LAYOUT_TEXT];
     char mechanism[LAYOUT_TEXT];
-    char others[LAYOUT_LONG];  /* the co-runners, "+" between, each NETWORK:BATCH:SHARE, as
-                                * "vgg19:4:28.5714+srgan:1:14.2857" */
+    char others[LAYOUT_LONG]; /* the co-runners, "+" between, each NETWORK:BATCH:SHARE, as
+                               * "vgg19:4:28.5714+srgan:1:14.2857" */
     int32_t batch;
     double share_percent;
     int32_t sms;
@@ -129,8 +129,8 @@ struct layout_clocks {
 
 /* /plan. */
 struct layout_plan {
-    char what[LAYOUT_TEXT];    /* a table's name */
-    char key[LAYOUT_LONG];     /* the configuration in words; unique within `what` and `round` */
+    char what[LAYOUT_TEXT]; /* a table's name */
+    char key[LAYOUT_LONG];  /* the configuration in words; unique within `what` and `round` */
     int32_t round;
     char state[LAYOUT_TEXT]; /* "done", "failed" */
     char reason[4 * LAYOUT_TEXT];

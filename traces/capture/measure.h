@@ -51,8 +51,8 @@ const char *measure_memory_part(size_t part);
 double measure_now_ms(void); /* monotonic */
 double measure_unix_s(void); /* since 1970 */
 
-/* The device of this machine: describes it in `about`, of which `cuda_graphs` says how inferences are
- * to run. False with an error where there is none. */
+/* The device of this machine: describes it in `about`, of which `cuda_graphs` says how inferences
+ * are to run. False with an error where there is none. */
 bool measure_open_device(struct measure *measure, struct capture_about *about, struct error *error);
 /* The formula; the same samples each time. */
 bool measure_open_rehearsal(struct measure *measure, struct capture_about *about,

@@ -9,8 +9,8 @@
 #include <gsl/gsl_statistics_double.h>
 
 /* A warm-up ends when the medians of two windows of inferences after each other agree to within
- * SETTLED, but not before WARM_UP_LEAST_MS of device time: an idle GPU takes tens of milliseconds to
- * raise its clocks. It ends at WARM_UP_MOST_MS at the latest, once there were two windows. */
+ * SETTLED, but not before WARM_UP_LEAST_MS of device time: an idle GPU takes tens of milliseconds
+ * to raise its clocks. It ends at WARM_UP_MOST_MS at the latest, once there were two windows. */
 static const double WARM_UP_LEAST_MS = 50;
 static const double WARM_UP_MOST_MS = 500;
 static const double SETTLED = 0.01;
@@ -161,13 +161,19 @@ struct executor *rig_executor(struct rig *rig, const struct plan *plan,
 
 /* ---- Timing ---------------------------------------------------------------------------------- */
 
-static bool run_window(const struct stopwatch *watch, const struct executor *executor,
-                       const struct lane *lane, size_t count, double *median_ms, double *total_ms,
-                       struct error *error)
+bool rig_run_once(const struct stopwatch *watch, const struct rig_run *run, double *ms,
+                  struct error *error)
+{
+    return run->graph != NULL ? stopwatch_run_graph(watch, run->graph, run->lane, ms, error)
+                              : stopwatch_run(watch, run->executor, run->lane, ms, error);
+}
+
+static bool run_window(const struct stopwatch *watch, const struct rig_run *run, size_t count,
+                       double *median_ms, double *total_ms, struct error *error)
 {
     double ms[WINDOW_MOST];
     for (size_t i = 0; i < count; i++) {
-        if (!stopwatch_run(watch, executor, lane, &ms[i], error))
+        if (!rig_run_once(watch, run, &ms[i], error))
             return false;
         *total_ms += ms[i];
     }
@@ -176,21 +182,24 @@ static bool run_window(const struct stopwatch *watch, const struct executor *exe
     return true;
 }
 
-static bool warm_up(const struct stopwatch *watch, const struct executor *executor,
-                    const struct lane *lane, double *once_ms, struct measure_samples *samples,
-                    struct error *error)
+static bool warm_up(const struct rig *rig, const struct stopwatch *watch, struct rig_run *run,
+                    double *once_ms, struct measure_samples *samples, struct error *error)
 {
     double before = 0;
     samples->warm_up_ms = 0;
     samples->settled = false;
-    /* The first one loads what is loaded at first use. */
-    if (!run_window(watch, executor, lane, 1, once_ms, &samples->warm_up_ms, error))
+    /* The first one loads what is loaded at first use; only then can it be recorded. */
+    if (!run_window(watch, run, 1, once_ms, &samples->warm_up_ms, error))
+        return false;
+    if (rig->cuda_graphs && run->graph == NULL)
+        run->graph = executor_record(run->executor, run->lane, error);
+    if (rig->cuda_graphs && run->graph == NULL)
         return false;
     for (int windows = 0; !samples->settled; windows++) {
         const double count = fmin(WINDOW_MOST, fmax(WINDOW_LEAST, WINDOW_MS / *once_ms));
         if (samples->warm_up_ms >= WARM_UP_MOST_MS && windows >= 2)
             break;
-        if (!run_window(watch, executor, lane, (size_t)count, once_ms, &samples->warm_up_ms, error))
+        if (!run_window(watch, run, (size_t)count, once_ms, &samples->warm_up_ms, error))
             return false;
         samples->settled = samples->warm_up_ms >= WARM_UP_LEAST_MS && windows > 0 &&
                            fabs(*once_ms / before - 1) <= SETTLED;
@@ -199,31 +208,30 @@ static bool warm_up(const struct stopwatch *watch, const struct executor *execut
     return true;
 }
 
-static bool time_warm(const struct stopwatch *watch, const struct executor *executor,
-                      const struct lane *lane, double point_ms, struct measure_samples *samples,
-                      struct error *error)
+static bool time_warm(const struct rig *rig, const struct stopwatch *watch, struct rig_run *run,
+                      double point_ms, struct measure_samples *samples, struct error *error)
 {
     double once_ms = 0;
-    if (!warm_up(watch, executor, lane, &once_ms, samples, error))
+    if (!warm_up(rig, watch, run, &once_ms, samples, error))
         return false;
     const size_t wanted = (size_t)fmin(SAMPLES_MOST, fmax(MEASURE_LEAST, point_ms / once_ms));
     samples->began_s = measure_unix_s();
     for (samples->count = 0; samples->count < wanted; samples->count++)
-        if (!stopwatch_run(watch, executor, lane, &samples->ms[samples->count], error))
+        if (!rig_run_once(watch, run, &samples->ms[samples->count], error))
             return false;
     return true;
 }
 
-bool rig_time(struct rig *rig, const struct executor *executor, const struct lane *lane,
-              double point_ms, struct measure_samples *samples, struct error *error)
+bool rig_time(struct rig *rig, struct rig_run *run, double point_ms,
+              struct measure_samples *samples, struct error *error)
 {
     struct stopwatch watch;
-    samples->sms = lane->partition.sms;
-    samples->launches = executor_sizes(executor).launches;
-    const bool good = stopwatch_create(lane, &watch, error) &&
-                      time_warm(&watch, executor, lane, point_ms, samples, error);
+    samples->sms = run->lane->partition.sms;
+    samples->launches = executor_sizes(run->executor).launches;
+    const bool good = stopwatch_create(run->lane, &watch, error) &&
+                      time_warm(rig, &watch, run, point_ms, samples, error);
     stopwatch_destroy(&watch);
-    (void)rig->device.api.cuCtxSetCurrent(rig->device.context);
+    lane_leave(run->lane);
     return good;
 }
 
@@ -235,10 +243,12 @@ static bool measure_latency(void *state, const struct plan *plan, const struct p
     struct rig *rig = state;
     const struct plan_member *member = &point->members[0];
     rig->kept = rig->clock;
-    struct lane *lane = share_lane(rig, member->share_percent, error);
-    struct executor *executor =
-        lane == NULL ? NULL : rig_executor(rig, plan, member, point->half, error);
-    return executor != NULL && rig_time(rig, executor, lane, POINT_MS, samples, error);
+    struct rig_run run = {.lane = share_lane(rig, member->share_percent, error)};
+    if (run.lane != NULL)
+        run.executor = rig_executor(rig, plan, member, point->half, error);
+    const bool good = run.executor != NULL && rig_time(rig, &run, POINT_MS, samples, error);
+    executor_graph_free(run.graph);
+    return good;
 }
 
 static bool copy_once(struct rig *rig, void *host, CUdeviceptr device, size_t bytes, bool to_host,
@@ -314,8 +324,8 @@ static bool measure_memory(void *state, const struct plan *plan, const struct pl
 static bool measure_alive(void *state, struct error *error)
 {
     struct rig *rig = state;
-    return device_check(&rig->device, rig->device.api.cuCtxSetCurrent(rig->device.context), "the device",
-                        error) &&
+    return device_check(&rig->device, rig->device.api.cuCtxSetCurrent(rig->device.context),
+                        "the device", error) &&
            device_check(&rig->device, rig->device.api.cuCtxSynchronize(), "the device", error);
 }
 
@@ -355,6 +365,9 @@ static void describe_device(struct rig *rig, struct capture_about *about)
     about->memory_clock_khz = device->memory_clock_khz;
     about->memory_bytes = (long long)device->memory_bytes;
     about->cudnn = (int)device->api.cudnnGetVersion();
+    /* The first lane on a part decides how work reaches parts. */
+    (void)share_lane(rig, 100.0 / SLICES_CAPTURED, &ignored);
+    (void)snprintf(about->access, sizeof about->access, "%s", green_mode_name(device->green_mode));
     (void)device->api.cuDeviceGetPCIBusId(about->bus, (int)sizeof about->bus, device->handle);
     if (lane != NULL)
         (void)device->api.cublasGetVersion(lane->cublas, &about->cublas);
@@ -379,6 +392,7 @@ bool measure_open_device(struct measure *measure, struct capture_about *about, s
         .memory = measure_memory,
         .close = measure_close,
     };
+    rig->cuda_graphs = about->cuda_graphs != 0;
     describe_device(rig, about);
     return true;
 }

@@ -14,11 +14,9 @@ static const double GROUP_MS = 400;
 
 /* A member of a group: runs until all have run long enough. */
 struct runner {
-    struct device *device;
-    const struct lane *lane;
-    struct graph *graph;            /* owned: of a copy; NULL where the executor is the cache's */
-    const struct executor *executor; /* the cache's, or */
-    struct executor *copy;           /* owned; NULL */
+    struct rig_run run;    /* its executor is the cache's, or the copy; its graph is owned */
+    struct executor *copy; /* owned; NULL */
+    struct graph *graph;   /* of the copy, owned; NULL */
     struct measure_samples *samples;
     atomic_int *ready, *stop;
     int members;
@@ -31,18 +29,18 @@ static void *run_member(void *argument)
     struct runner *r = argument;
     struct stopwatch timer;
     double ms = 0;
-    r->good = stopwatch_create(r->lane, &timer, &r->error) &&
-              stopwatch_run(&timer, r->executor, r->lane, &ms, &r->error);
+    r->good = stopwatch_create(r->run.lane, &timer, &r->error) &&
+              rig_run_once(&timer, &r->run, &ms, &r->error);
     atomic_fetch_add(r->ready, 1);
     while (atomic_load(r->ready) < r->members)
         (void)usleep(100);
     while (r->good && atomic_load(r->stop) == 0) {
-        r->good = stopwatch_run(&timer, r->executor, r->lane, &ms, &r->error);
+        r->good = rig_run_once(&timer, &r->run, &ms, &r->error);
         if (r->good && r->samples->count < MEASURE_SAMPLES)
             r->samples->ms[r->samples->count++] = ms;
     }
     stopwatch_destroy(&timer);
-    (void)r->device->api.cuCtxSetCurrent(r->device->context);
+    lane_leave(r->run.lane);
     return NULL;
 }
 
@@ -92,16 +90,16 @@ static bool make_runner(struct rig *rig, const struct plan *plan, const struct p
                         size_t m, struct runner *runner, struct error *error)
 {
     const struct plan_member *member = &point->members[m];
-    runner->executor = rig_executor(rig, plan, member, point->half, error);
-    if (runner->executor == NULL || !is_twice(point, m))
-        return runner->executor != NULL;
-    const struct executor_kin kin = {.like = runner->executor};
+    runner->run.executor = rig_executor(rig, plan, member, point->half, error);
+    if (runner->run.executor == NULL || !is_twice(point, m))
+        return runner->run.executor != NULL;
+    const struct executor_kin kin = {.like = runner->run.executor};
     runner->graph = plan_graph(plan, member, error);
     runner->copy = runner->graph == NULL
                        ? NULL
                        : executor_create(&rig->device, runner->graph, point->half, RIG_SEED,
                                          rig_lane(rig, 0, error), &kin, error);
-    runner->executor = runner->copy;
+    runner->run.executor = runner->copy;
     return runner->copy != NULL;
 }
 
@@ -115,9 +113,8 @@ static bool make_runners(struct rig *rig, const struct plan *plan, const struct 
         return false;
     for (size_t m = 0; m < point->member_count; m++) {
         const int count = slices_share(&slices, point->members[m].share_percent);
-        runners[m].device = &rig->device;
-        runners[m].lane = rig_lane(rig, slices_span(&slices, first, count), error);
-        if (runners[m].lane == NULL || !make_runner(rig, plan, point, m, &runners[m], error))
+        runners[m].run.lane = rig_lane(rig, slices_span(&slices, first, count), error);
+        if (runners[m].run.lane == NULL || !make_runner(rig, plan, point, m, &runners[m], error))
             return false;
         first += count;
     }
@@ -127,7 +124,7 @@ static bool make_runners(struct rig *rig, const struct plan *plan, const struct 
 static bool alone_first(struct rig *rig, struct runner *runner, struct error *error)
 {
     struct measure_samples alone = {.count = 0};
-    if (!rig_time(rig, runner->executor, runner->lane, ALONE_MS, &alone, error))
+    if (!rig_time(rig, &runner->run, ALONE_MS, &alone, error))
         return false;
     gsl_sort(alone.ms, 1, alone.count);
     runner->samples->alone_ms = gsl_stats_median_from_sorted_data(alone.ms, 1, alone.count);
@@ -150,9 +147,10 @@ bool measure_colocation(void *state, const struct plan *plan, const struct plan_
     samples[0].began_s = measure_unix_s();
     good = good && run_group(runners, point->member_count, error);
     for (size_t m = 0; m < point->member_count; m++) {
+        executor_graph_free(runners[m].run.graph);
         executor_free(runners[m].copy);
         graph_free(runners[m].graph);
     }
-    (void)rig->device.api.cuCtxSetCurrent(rig->device.context);
+    partition_leave(&rig->device);
     return good;
 }

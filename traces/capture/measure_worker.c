@@ -126,14 +126,14 @@ static bool work_network(struct rig *rig, const struct job *job, struct error *e
     const double module_end = measure_now_ms();
     struct lane *lane = rig_lane(rig, 0, error);
     struct graph *graph = resized(job->path, job->batch, error);
-    struct executor *executor =
-        graph == NULL ? NULL
-                      : executor_create(&rig->device, graph, job->half, RIG_SEED, lane, NULL, error);
+    struct executor *executor = graph == NULL ? NULL
+                                              : executor_create(&rig->device, graph, job->half,
+                                                                RIG_SEED, lane, NULL, error);
     const double first_start = measure_now_ms();
-    const bool good = executor != NULL && executor_run(executor, lane, error) &&
-                      device_check(&rig->device,
-                                   rig->device.api.cuStreamSynchronize(lane->partition.stream),
-                                   "an inference", error);
+    const bool good =
+        executor != NULL && executor_run(executor, lane, error) &&
+        device_check(&rig->device, rig->device.api.cuStreamSynchronize(lane->partition.stream),
+                     "an inference", error);
     if (good) {
         const double parts[] = {job->main_ms - job->started_ms, rig->device.context_ms,
                                 rig->device.libraries_ms + module_end - module_start,

@@ -211,10 +211,8 @@ static bool take_memory(struct session *s, struct plan_point *point, struct erro
 typedef bool take(struct session *s, struct plan_point *point, struct error *error);
 
 static take *const takers[PLAN_TABLES] = {
-    [PLAN_MEMORY] = take_memory,
-    [PLAN_COPIES] = take_copies,
-    [PLAN_COLD_START] = take_cold_start,
-    [PLAN_LATENCY] = take_latency,
+    [PLAN_MEMORY] = take_memory,         [PLAN_COPIES] = take_copies,
+    [PLAN_COLD_START] = take_cold_start, [PLAN_LATENCY] = take_latency,
     [PLAN_COLOCATION] = take_colocation,
 };
 
@@ -403,6 +401,9 @@ bool session_run(const struct session_options *options, struct plan *plan, struc
     if (!options->rehearse)
         s.clocks = clocks_start(about.bus, about.clocks);
     printf("clocks: %s\n", about.clocks);
+    if (!options->rehearse)
+        printf("work reaches parts of the device by %s; %s\n", about.access,
+               options->cuda_graphs ? "an inference is one CUDA graph" : "launches one by one");
     s.file = capture_file_open(options->out, &about, error);
     const bool good =
         s.file != NULL && go_on(&s, error) && take_points(&s, options->budget_s, error);

@@ -1,5 +1,5 @@
-/* A capture: takes the points of a plan within a budget and writes their samples to a file, going on
- * with what the file holds.
+/* A capture: takes the points of a plan within a budget and writes their samples to a file, going
+ * on with what the file holds.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_SESSION_H
 #define ESGSIM_TRACES_CAPTURE_SESSION_H
