@@ -53,19 +53,70 @@ fi
 
 # ---- The self-test ---------------------------------------------------------------------------
 
-# shellcheck disable=SC2086
-{
-    run $sanitized STAND_IN_COMPUTE=1e9 "$SAN_BUILD/capture" --self-test
-    expect "the self-test passes" 0 'rest +fp16 after a guest: off by'
-    flawless "the self-test does nothing that a device would not stand"
-    run $sanitized STAND_IN_COMPUTE=1e9 STAND_IN_LIBRARIES=primary "$SAN_BUILD/capture" --self-test
-    expect "it passes where libraries take no green context" 0 'rest +fp16 after a guest: off by'
-    flawless "and the whole device's handles serve all parts"
-    run $sanitized STAND_IN_COMPUTE=1e9 STAND_IN_LOST=200 "$SAN_BUILD/capture" --self-test
-    expect "it fails where the device is lost" 1
-    run $sanitized STAND_IN_COMPUTE=0 "$SAN_BUILD/capture" --self-test
-    expect "it fails where the device computes nothing" 1
+# self_test SETTING…: computing everything. sanitized_self_test: with the sanitizers.
+self_test() {
+    run env STAND_IN_COMPUTE=1e9 "$@" "$capture" --self-test
 }
+sanitized_self_test() {
+    # shellcheck disable=SC2086
+    run $sanitized STAND_IN_COMPUTE=1e9 "$@" "$SAN_BUILD/capture" --self-test
+}
+
+# expect_reason NAME PATTERN: the last command failed, and a line says why.
+expect_reason() {
+    if [ "$status" -ne 1 ] || ! grep -qE -- "^capture: .*$2" "$folder/err"; then
+        explain "$1" "status 1 and /$2/ on standard error"
+    else
+        pass "$1"
+    fi
+}
+
+sanitized_self_test
+expect "the self-test passes" 0 'rest +fp16 after a guest: off by'
+flawless "the self-test does nothing that a device would not stand"
+expect "the probe finds 126 green contexts on their own multiprocessors" 0 \
+    'ran on other multiprocessors than their own: 0 of 126 by stream, 0 with the green context current'
+sanitized_self_test STAND_IN_LOST=200
+expect "it fails where the device is lost" 1
+self_test STAND_IN_COMPUTE=0
+expect "it fails where the device computes nothing" 1
+
+# ---- What can fail on a GPU ------------------------------------------------------------------
+
+# Each by itself: the self-test passes by another way, or fails with one line that says what it is.
+sanitized_self_test STAND_IN_ALGORITHM=first
+expect "an algorithm that is proposed and fails: the next one is taken" 0 'rest +fp16 after a guest: off by'
+flawless "an algorithm that is proposed and fails is tried as a device would have it"
+self_test STAND_IN_ALGORITHM=all
+expect_reason "all algorithms fail: layer and algorithm are named" \
+    'images: layer "conv#1": all [0-9] algorithms that cuDNN proposes fail, the last, 0: .*told to fail'
+self_test STAND_IN_ALGORITHM=fault
+expect_reason "an algorithm that breaks the device is told from one that is refused" \
+    'layer "[^"]*", algorithm [0-9]: the device fails: unspecified launch failure'
+self_test STAND_IN_REFUSE=create
+expect "handles refused in a green context: they are the primary context's" 0 'after a guest: off by'
+flawless "handles refused in a green context are not asked for"
+self_test STAND_IN_REFUSE=execute
+expect "work refused with a green context current: the primary context is" 0 'after a guest: off by'
+sanitized_self_test STAND_IN_REFUSE=stream
+expect "work refused in a green context's stream: the green context is made current" 0 \
+    'green contexts are made current, since by their streams alone: .*EXECUTION_FAILED'
+flawless "work with green contexts current does nothing that a device would not stand"
+self_test STAND_IN_REFUSE='stream create'
+expect_reason "work refused in both modes: one line has both reasons" \
+    'no work reaches a green context: by its stream alone: .*; with it current: cuDNN: CUDNN_STATUS_NOT_SUPPORTED'
+self_test STAND_IN_GREEN=40
+expect "a limit on green contexts is named" 0 '40 of 126 green contexts made, .*; limit: .*out of memory'
+self_test STAND_IN_QUEUES=8
+expect "serialised streams are counted" 0 'queues of all sets: [1-9][0-9]* of 1932 pairs'
+self_test STAND_IN_GROUPS=13
+expect_reason "13 groups: sevenths are refused" '13 groups of multiprocessors; 7 units of 1 would leave 6'
+self_test STAND_IN_WRONG_BY_STREAM=1
+expect "slices that use wrong multiprocessors by stream: green contexts are made current" 0 \
+    'made current, since .*: work ran on 49 multiprocessors, not on 48'
+self_test STAND_IN_WRONG_BY_STREAM=1 STAND_IN_WRONG_BY_CONTEXT=1
+expect_reason "slices that use wrong multiprocessors in both modes: the self-test says so" \
+    '126 of 126 green contexts run on other multiprocessors than their own'
 
 # ---- A capture -------------------------------------------------------------------------------
 

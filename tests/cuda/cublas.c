@@ -22,7 +22,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *place)
     const cublasStatus_t status = enter_cublas("cublasCreate");
     if (status != CUBLAS_STATUS_SUCCESS)
         return leave_with(status);
-    if (settings()->primary_libraries && current_context()->green)
+    if (settings()->refuse_create && current_context()->green)
         return leave_with(CUBLAS_STATUS_NOT_SUPPORTED);
     struct library_handle *made =
         memory_book(workspace_bytes) ? handle_create(HANDLE_CUBLAS, sizeof *made) : NULL;
@@ -197,6 +197,8 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t turn_a,
     g.shape.pitch_c = pitch_c;
     g = (struct gemm){g.shape, {type_a, type_b, type_c}, alpha, beta, compute};
     struct stream *stream = begin(handle, &g);
+    if (stream != NULL && library_refuses(stream))
+        return leave_with(CUBLAS_STATUS_EXECUTION_FAILED);
     if (stream == NULL || !multiply(&g.shape, stream, false, a, b, c))
         return leave_with(CUBLAS_STATUS_INVALID_VALUE);
     return leave_with(end(stream, &g.shape, 1));

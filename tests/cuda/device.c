@@ -51,6 +51,13 @@ struct library_handle *library_find(const void *handle, enum handle_kind kind)
     return found;
 }
 
+bool library_refuses(const struct stream *stream)
+{
+    if (current->green)
+        return settings()->refuse_execute;
+    return stream->context->green && settings()->refuse_stream;
+}
+
 /* A context that was current in a thread is free when the thread ends. */
 static void release_held(void *context)
 {

@@ -13,11 +13,23 @@
  * STAND_IN_SLOWDOWN  how much longer for each other context at work (0.08)
  * STAND_IN_NOISE     relative deviation of an inference's time (0.005)
  * STAND_IN_COMPUTE   largest launch that is computed, in multiply-accumulates or elements; of
- * others there are the checks and the time alone (0: nothing is computed) STAND_IN_PACE      1:
- * waiting takes the time that the device takes; else no time STAND_IN_LOST      the n-th launch of
- * a process fails, and all that follows STAND_IN_GREEN     how many green contexts there is room
- * for STAND_IN_LIBRARIES "primary": cuBLAS and cuDNN refuse green contexts STAND_IN_MEMORY    a
- * file in which processes book the device's memory together
+ *                    others there are the checks and the time alone (0: nothing is computed)
+ * STAND_IN_PACE      1: waiting takes the time that the device takes; else no time
+ * STAND_IN_MEMORY    a file in which processes book the device's memory together
+ *
+ * What can fail:
+ *
+ * STAND_IN_LOST      the n-th launch of a process, and all that follows
+ * STAND_IN_REFUSE    words: cuBLAS and cuDNN refuse to make handles in green contexts (create), to
+ *                    work with a green context current (execute), to work in a green context's
+ *                    stream with the primary context current (stream)
+ * STAND_IN_ALGORITHM what cuDNN proposes first: fails when it runs (first), as all others do (all),
+ *                    or breaks the device (fault)
+ * STAND_IN_GREEN     how many green contexts there is room for
+ * STAND_IN_GROUPS    groups into which the multiprocessors are split (16)
+ * STAND_IN_QUEUES    hardware queues, dealt to streams in turn; streams of one wait for each other
+ * STAND_IN_WRONG_BY_STREAM, STAND_IN_WRONG_BY_CONTEXT
+ *                    how many multiprocessors more than its own a green context uses in each mode
  */
 #ifndef ESGSIM_TESTS_CUDA_STAND_IN_H
 #define ESGSIM_TESTS_CUDA_STAND_IN_H
@@ -39,9 +51,13 @@ enum { STAND_IN_SMS = 132, STAND_IN_SMS_GROUP = 8, FAULTY_STATUS = 97 };
 
 /* ---- Settings, faults, handles (stand_in.c) -------------------------------------------------- */
 
+enum algorithm { ALGORITHM_RUNS, ALGORITHM_FAILS, ALGORITHM_ALL_FAIL, ALGORITHM_BREAKS };
+
 struct settings {
     double rate, floor_ms, slowdown, noise, compute;
-    bool pace, primary_libraries;
+    bool pace;
+    enum algorithm algorithm;
+    bool refuse_create, refuse_execute, refuse_stream; /* see STAND_IN_REFUSE */
     unsigned long lost_at, green_room, queues, groups;
     unsigned long wrong_by_stream, wrong_by_context; /* multiprocessors too many */
 };
@@ -99,6 +115,8 @@ CUresult leave(CUresult result);
 /* Counts a launch; from the one that fails on the device is lost. */
 void count_launch(void);
 bool device_lost(void);
+/* As a fault in a kernel does. */
+void break_device(void);
 
 /* ---- Contexts, memory (device.c) ------------------------------------------------------------- */
 
@@ -112,6 +130,7 @@ struct context {
     struct context *primary; /* itself, if it is */
 };
 
+struct stream;
 struct context *current_context(void);
 bool driver_ready(void);
 /* For green contexts, which keep the primary one alive. */
@@ -130,6 +149,9 @@ struct library_handle {
 
 /* handle_find, where the handle's context lives and is the current one; else a fault. */
 struct library_handle *library_find(const void *handle, enum handle_kind kind);
+
+/* Whether the libraries are to refuse work in the stream. */
+bool library_refuses(const struct stream *stream);
 
 /* Books bytes of the device; false where it has not so many. */
 bool memory_book(long long bytes);

@@ -173,6 +173,13 @@ bool device_check_cublas(cublasStatus_t status, const char *what, struct error *
     return error_run(error, "capture: %s: cuBLAS status %d", what, (int)status);
 }
 
+const char *device_reason(const struct error *error)
+{
+    static const char prefix[] = "capture: ";
+    const size_t length = sizeof prefix - 1;
+    return error->message + (strncmp(error->message, prefix, length) == 0 ? length : 0);
+}
+
 static void read_attributes(struct device *device)
 {
     const struct {

@@ -159,6 +159,8 @@ bool device_check(const struct device *device, CUresult result, const char *what
 bool device_check_cudnn(const struct device *device, cudnnStatus_t status, const char *what,
                         struct error *error);
 bool device_check_cublas(cublasStatus_t status, const char *what, struct error *error);
+/* The error's text without "capture: ", for one within another. */
+const char *device_reason(const struct error *error);
 
 /* A kernel of ours by its symbol; NULL with an error where the module has none. */
 CUfunction device_symbol(const struct device *device, const char *symbol, struct error *error);

@@ -15,15 +15,19 @@ static bool find_kernels(struct executor *e, struct error *error)
     return good;
 }
 
+/* Copies to the device may be under way when their calls return, and lanes wait for none. */
+static bool wait_for_copies(const struct executor *e, struct error *error)
+{
+    return device_check(e->device, e->device->api.cuCtxSynchronize(), "preparing a network", error);
+}
+
 static bool build(struct executor *e, uint64_t seed, const struct lane *lane, struct error *error)
 {
     return find_kernels(e, error) && executor_plan_arena(e, error) &&
            executor_make_steps(e, error) && executor_make_weights(e, seed, error) &&
-           executor_plan_convolutions(e, lane, error) && executor_make_memory(e, error) &&
-           executor_fill_inputs(e, seed, error) &&
-           /* Copies to the device may be under way when their calls return, and lanes wait for
-            * none. */
-           device_check(e->device, e->device->api.cuCtxSynchronize(), "preparing a network", error);
+           executor_make_memory(e, error) && wait_for_copies(e, error) &&
+           executor_plan_convolutions(e, lane, error) && executor_fill_inputs(e, seed, error) &&
+           wait_for_copies(e, error);
 }
 
 struct executor *executor_create(struct device *device, const struct graph *graph, bool half,

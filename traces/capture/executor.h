@@ -21,11 +21,13 @@ struct executor;
 struct executor_kin {
     const struct executor *room; /* its weights are the new one's, and its memory, where that is
                                   * enough: of the two only one may run at a time */
-    const struct executor *like; /* of the same batch: weights, inputs and algorithms are copied */
+    const struct executor *like; /* of the same batch: weights, inputs and algorithms are copied,
+                                  * and no convolution is tried */
 };
 
 /* Weights drawn from `seed`; inputs likewise. `graph` has the wanted batch and outlives the
- * executor. `lane` is used to choose algorithms. `kin` NULL: on its own; otherwise inputs have
+ * executor. `lane` is used to choose algorithms: each convolution runs there once, and the next
+ * proposal of cuDNN is taken where it fails. `kin` NULL: on its own; otherwise inputs have
  * memory of their own, so that what others leave in the room is not taken for one. */
 struct executor *executor_create(struct device *device, const struct graph *graph, bool half,
                                  uint64_t seed, const struct lane *lane,

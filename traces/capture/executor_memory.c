@@ -119,6 +119,26 @@ static bool take_block(struct executor *e, CUdeviceptr *block, size_t bytes, CUd
     return executor_allocate(e, block, bytes, what, error);
 }
 
+bool executor_take_workspace(struct executor *e, size_t bytes, struct error *error)
+{
+    const struct executor *room = e->kin.room;
+    const bool own = e->workspace != 0 && (room == NULL || e->workspace != room->workspace);
+    if (bytes <= e->workspace_bytes)
+        return true;
+    if (own) {
+        (void)e->device->api.cuMemFree(e->workspace);
+        e->sizes.allocated -= e->workspace_bytes;
+    }
+    e->workspace = 0;
+    e->workspace_bytes = 0;
+    if (!take_block(e, &e->workspace, bytes, room == NULL ? 0 : room->workspace,
+                    room == NULL ? 0 : room->workspace_bytes, "memory for convolutions", error))
+        return false;
+    e->workspace_bytes = bytes;
+    e->sizes.workspace = bytes;
+    return true;
+}
+
 static size_t input_bytes(const struct executor *e, size_t node)
 {
     const struct graph_node *input = &e->graph->nodes[node];
@@ -147,14 +167,11 @@ static bool make_blocks(struct executor *e, struct error *error)
     static const struct executor none = {.half = false};
     const struct executor *room = e->kin.room == NULL ? &none : e->kin.room;
     e->sizes.activations = e->arena.bytes;
-    e->sizes.workspace = e->workspace_bytes;
     e->places = calloc(e->graph->node_count, sizeof *e->places);
     if (e->places == NULL || e->arena.offsets == NULL || e->arena.scratch == NULL)
         return error_run(error, "%s: out of memory", e->graph->path);
     if (!take_block(e, &e->activation_block, e->arena.bytes, room->activation_block,
-                    room->arena.bytes, "memory for activations", error) ||
-        !take_block(e, &e->workspace, e->workspace_bytes, room->workspace, room->workspace_bytes,
-                    "memory for convolutions", error))
+                    room->arena.bytes, "memory for activations", error))
         return false;
     for (size_t i = 0; i < e->graph->node_count; i++)
         e->places[i] = e->activation_block + e->arena.offsets[i];

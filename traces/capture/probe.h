@@ -1,7 +1,8 @@
 /* Questions to a GPU's driver on which captures and replays depend.
  *
  * `capture --self-test` asks all of them and prints a line for each. A replay asks probe_queues
- * before it decides for which sets of units it makes lanes.
+ * before it decides for which sets of units it makes lanes: streams of disjoint green contexts may
+ * share a hardware queue, of which there are 32, and then wait for each other.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_PROBE_H
 #define ESGSIM_TRACES_CAPTURE_PROBE_H
@@ -43,7 +44,7 @@ struct probe_answers {
     int groups, group_sms, groups_per_seventh;
     int contexts, contexts_made;           /* green contexts of sets of sevenths: 126 */
     char limit[128];                       /* why no more were made; "" */
-    int wrong_by_stream, wrong_by_context; /* sets that ran on other multiprocessors */
+    int wrong_by_stream, wrong_by_context; /* sets that ran elsewhere; -1: refused */
     double events_ms;                      /* of 1 ms in a green stream; NAN: refused */
     struct probe_queues all, side_by_side; /* of all sets; of those that lie side by side */
     double launch_us[PROBE_THREAD_COUNTS]; /* for each launch, at 1, 4 and 7 threads */
@@ -53,8 +54,8 @@ struct probe_answers {
 };
 
 /* Asks all questions, prints a line for each (`probe: …`), and leaves nothing behind; less than 20
- * s on a GPU. False with ERROR_RUN where the driver fails, where a seventh is no seventh
- * (slices_plan), or where a slice of the mode in use runs on other multiprocessors than its own. */
+ * s on a GPU. Kernels are loaded. ERROR_RUN where the driver fails, where sevenths are refused
+ * (slices_plan), or where sets run on other multiprocessors than their own in both modes. */
 bool probe_run(struct device *device, struct probe_answers *answers, struct error *error);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "traces/capture/executor.h"
+#include "traces/capture/probe.h"
 #include "traces/capture/processor.h"
 
 enum { SEED = 7, BATCH = 3 };
@@ -224,11 +225,12 @@ static bool test_parts(struct device *device, struct error *error)
 bool self_test_run(struct error *error)
 {
     struct device device;
+    struct probe_answers answers;
     if (!device_open(&device, error))
         return false;
     bool good = device_load_kernels(&device, error) && test_lane(&device, 0, error);
     if (good && device.api.cuGreenCtxCreate != NULL)
-        good = test_parts(&device, error);
+        good = probe_run(&device, &answers, error) && test_parts(&device, error);
     else if (good)
         (void)printf("this driver has no green contexts: parts of the device are not tested\n");
     device_close(&device);
