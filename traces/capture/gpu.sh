@@ -176,7 +176,7 @@ read_first() {
     whole=$(resnet152_ms '100\.0000')
     if [ -n "$seventh" ] && [ -n "$whole" ]; then
         echo "$seventh $whole" | awk '{ printf "  resnet152 at batch 1: %.3f ms on 1/7, %.3f ms on 7/7: %s\n",
-            $1, $2, $1 > 1.05 * $2 ? "the share matters" : "NO DIFFERENCE: bound by launches" }'
+            $1, $2, ($1 > 1.05 * $2) ? "the share matters" : "NO DIFFERENCE: bound by launches" }'
     else
         echo "  resnet152 at batch 1: not measured on both 1/7 and 7/7"
     fi
