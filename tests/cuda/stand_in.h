@@ -28,6 +28,7 @@
  * STAND_IN_GREEN     how many green contexts there is room for
  * STAND_IN_GROUPS    groups into which the multiprocessors are split (16)
  * STAND_IN_QUEUES    hardware queues, dealt to streams in turn; streams of one wait for each other
+ * STAND_IN_NVML      none: the management library does not come up
  * STAND_IN_WRONG_BY_STREAM, STAND_IN_WRONG_BY_CONTEXT
  *                    how many multiprocessors more than its own a green context uses in each mode
  */

@@ -20,10 +20,11 @@ static const double MACS_PER_S[2] = {3e13, 9e13}; /* FP32 with TF32, FP16 */
 static const double BYTES_PER_S = 2e12;
 static const double LAUNCH_S = 3e-6;
 
-/* Parts of the budget by table; what one does not need the later ones get. */
+/* Parts of the budget by table; what one does not need the later ones get, and what is left in the
+ * end all of them. */
 static const double parts[PLAN_TABLES] = {
-    [PLAN_MEMORY] = 0.03,  [PLAN_COPIES] = 0.02,     [PLAN_COLD_START] = 0.08,
-    [PLAN_LATENCY] = 0.52, [PLAN_COLOCATION] = 0.35,
+    [PLAN_MEMORY] = 0.06,  [PLAN_COPIES] = 0.01,     [PLAN_COLD_START] = 0.08,
+    [PLAN_LATENCY] = 0.52, [PLAN_COLOCATION] = 0.33,
 };
 
 static const char *const table_names[PLAN_TABLES] = {"memory", "copies", "cold_start", "latency",
@@ -168,8 +169,8 @@ static double estimate_s(const struct plan *plan, const struct plan_point *point
         return 0.5 + 0.2 * (double)point->member_count;
     case PLAN_COLD_START:
         return plan->cold_starts * (1.5 + weights * 1e-8);
-    case PLAN_MEMORY:
-        return 0.15 + weights * 2e-9;
+    case PLAN_MEMORY: /* at batch 1, the first point of a network, it is brought up */
+        return point->members[0].batch == 1 ? 0.5 + weights * 1e-8 : 0.15;
     case PLAN_COPIES:
         return 0.02 + 25 * point->bytes / 1e10;
     case PLAN_TABLES:
@@ -491,6 +492,13 @@ struct plan_point *plan_next(struct plan *plan, const double spent_s[static PLAN
             allowed = budget_s;
         struct plan_point *point =
             best_of(plan, (enum plan_table)table, PLAN_WAITING, allowed - spent);
+        if (point != NULL)
+            return point;
+    }
+    /* A table that took longer than its part gets what the others left. */
+    for (int table = 0; table < PLAN_TABLES; table++) {
+        struct plan_point *point =
+            best_of(plan, (enum plan_table)table, PLAN_WAITING, budget_s - spent);
         if (point != NULL)
             return point;
     }

@@ -5,8 +5,8 @@
  * network's points measured so far took against their estimates.
  *
  * Order matters when a budget does not reach all of them. Tables get parts of the budget (PLAN_PART
- * of plan.c); what one leaves over goes to the next. Within /latency the next point is the one with
- * most uncertainty a second:
+ * of plan.c); what one leaves over goes to the next, and in the end to any that still has points.
+ * Within /latency the next point is the one with most uncertainty a second:
  *   - a point that lies between measured ones of its network and precision neither in share nor in
  *     batch would have to be extrapolated: it comes first, the corners of the grid before others;
  *   - a point between measured ones is predicted along share and along batch, between its nearest
