@@ -131,6 +131,8 @@ void stream_issue(struct stream *stream, double macs, double fixed_ms)
     }
     if (s->queues > 0 && !stream->is_null)
         stream->end_ms = fmax(stream->end_ms, queue_ends_ms[stream->queue]);
+    if (stream->launches_graph)
+        fixed_ms /= 2;
     const double alone_ms = fixed_ms + macs / (s->rate * stream->context->sms);
     stream->end_ms +=
         alone_ms * stream->noise * (1 + s->slowdown * (double)count_others(stream, now_ms));
@@ -191,6 +193,8 @@ CUresult cuStreamSynchronize(CUstream handle)
     CUresult result = enter("cuStreamSynchronize", NEED_CONTEXT);
     struct stream *stream = NULL;
     double until_ms = 0;
+    if (result == CUDA_SUCCESS && thread_captures())
+        result = refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured");
     if (result == CUDA_SUCCESS) {
         stream =
             handle == NULL ? current_context()->null_stream : handle_find(handle, HANDLE_STREAM);
@@ -253,6 +257,8 @@ static CUresult record(struct event *event, struct stream *stream)
 {
     if (event == NULL || stream == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->recording != NULL)
+        return refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the stream is captured");
     if (event->context != stream->context && event->context != stream->context->primary)
         return refuse(CUDA_ERROR_INVALID_HANDLE, "event and stream are of two contexts");
     stream_issue(stream, 0, 0);

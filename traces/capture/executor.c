@@ -1,6 +1,7 @@
 #include "traces/capture/executor_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "traces/capture/weights.h"
 
@@ -118,4 +119,22 @@ bool executor_read(const struct executor *e, size_t node, float *values, struct 
         values[i] = weights_float(halves[i]);
     free(halves);
     return good;
+}
+
+bool executor_clear(const struct executor *e, struct error *error)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < e->graph->output_count; i++) {
+        const size_t node = e->graph->outputs[i];
+        const size_t bytes = (size_t)graph_elements(&e->graph->nodes[node].shape) * e->element;
+        void *nans = malloc(bytes);
+        if (nans == NULL)
+            return error_run(error, "capture: out of memory");
+        memset(nans, 0xff, bytes);
+        good = device_check(e->device,
+                            e->device->api.cuMemcpyHtoD(executor_place(e, node), nans, bytes),
+                            "clearing an output", error);
+        free(nans);
+    }
+    return good && wait_for_copies(e, error);
 }
