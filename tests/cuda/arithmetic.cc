@@ -250,26 +250,40 @@ touched touch_softmax(void **p, unsigned blocks, size_t element)
         true};
 }
 
-touched touch_norm(void **p, unsigned blocks, size_t element, size_t parameters)
+touched touch_layer_norm(void **p, unsigned blocks, size_t element)
 {
     const size_t bytes = blocks * size(p, 2) * element;
     return {{{address(p, 0), bytes, false, "x"},
              {address(p, 1), bytes, true, "y"},
-             {address(p, 4), parameters * sizeof(float), false, "scale"},
-             {address(p, 5), parameters * sizeof(float), false, "shift"}},
+             {address(p, 4), size(p, 2) * sizeof(float), false, "scale"},
+             {address(p, 5), size(p, 2) * sizeof(float), false, "shift"}},
             4,
             (double)(blocks * size(p, 2)),
             true};
 }
 
-touched touch_layer_norm(void **p, unsigned blocks, size_t element)
+touched touch_plane_sums(void **p, unsigned blocks, size_t element)
 {
-    return touch_norm(p, blocks, element, size(p, 2));
+    const size_t count = blocks / size(p, 3) * size(p, 2);
+    return {{{address(p, 0), count * element, false, "x"},
+             {address(p, 1), blocks * sizeof(float2), true, "sums"}},
+            2,
+            (double)count,
+            true};
 }
 
 touched touch_instance_norm(void **p, unsigned blocks, size_t element)
 {
-    return touch_norm(p, blocks, element, size(p, 6));
+    const size_t count = blocks / size(p, 4) * size(p, 3);
+    const size_t channels = size(p, 8) * sizeof(float);
+    return {{{address(p, 0), count * element, false, "x"},
+             {address(p, 1), count * element, true, "y"},
+             {address(p, 2), blocks * sizeof(float2), false, "sums"},
+             {address(p, 6), channels, false, "scale"},
+             {address(p, 7), channels, false, "shift"}},
+            5,
+            (double)count,
+            true};
 }
 
 touched touch_mean(void **p, unsigned blocks, size_t element)
@@ -318,6 +332,7 @@ const struct {
     BOTH(embedding, touch_embedding),
     BOTH(softmax, touch_softmax),
     BOTH(layer_norm, touch_layer_norm),
+    BOTH(plane_sums, touch_plane_sums),
     BOTH(instance_norm, touch_instance_norm),
     BOTH(mean, touch_mean),
     ONE(probe_nothing, touch_nothing, 1),

@@ -58,6 +58,8 @@ static void free_step(const struct executor *e, struct step *step)
     executor_free_convolution(e, step);
     if (step->pointers != 0)
         (void)e->device->api.cuMemFree(step->pointers);
+    if (step->sums != 0)
+        (void)e->device->api.cuMemFree(step->sums);
     if (step->own_scores != 0)
         (void)e->device->api.cuMemFree(step->own_scores);
 }
@@ -99,6 +101,8 @@ struct executor_sizes executor_sizes(const struct executor *e)
             sizes.launches += epilogue ? 2 : 1;
         else if (kind == GRAPH_ADD || kind == GRAPH_MULTIPLY)
             sizes.launches += inputs - 1;
+        else if (kind == GRAPH_INSTANCE_NORM)
+            sizes.launches += 2;
         else
             sizes.launches += kind == GRAPH_CONCAT ? inputs : 1;
     }
