@@ -76,6 +76,8 @@ expect "the self-test passes" 0 'rest +fp16 after a guest: off by'
 flawless "the self-test does nothing that a device would not stand"
 expect "the probe finds 126 green contexts on their own multiprocessors" 0 \
     'ran on other multiprocessors than their own: 0 of 126 by stream, 0 with the green context current'
+expect "networks are recorded as CUDA graphs and compute the same" 0 \
+    'tokens +fp16 as a CUDA graph: off by'
 sanitized_self_test STAND_IN_LOST=200
 expect "it fails where the device is lost" 1
 self_test STAND_IN_COMPUTE=0
@@ -105,6 +107,10 @@ flawless "work with green contexts current does nothing that a device would not 
 self_test STAND_IN_REFUSE='stream create'
 expect_reason "work refused in both modes: one line has both reasons" \
     'no work reaches a green context: by its stream alone: .*; with it current: cuDNN: CUDNN_STATUS_NOT_SUPPORTED'
+self_test STAND_IN_REFUSE=record
+expect "a library that cannot be recorded is told, and the self-test goes on" 0 \
+    'images +fp16 as a CUDA graph: conv#1: CUDNN_STATUS_EXECUTION_FAILED'
+flawless "a capture of a stream that fails is ended"
 self_test STAND_IN_GREEN=40
 expect "a limit on green contexts is named" 0 '40 of 126 green contexts made, .*; limit: .*out of memory'
 self_test STAND_IN_QUEUES=8

@@ -6,13 +6,14 @@
  * enqueues them: what an inference takes depends on the model alone.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "tests/cuda/stand_in.h"
 
 enum { STREAMS = 4096 };
-static const double recent_ms = 50; /* without pace: so long ago is at one time */
+static const double recent_ms = 50; /* without pace: so long ago is at one time, in one thread */
 
 static struct stream *streams[STREAMS];
 static size_t stream_count;
@@ -101,8 +102,36 @@ static double draw_noise(const struct stream *stream)
     return sqrt(-2 * log(uniform[0])) * cos(2 * M_PI * uniform[1]);
 }
 
-/* Other contexts whose streams are at work: with pace by the device's clock, else those that
- * another thread enqueued to a moment ago. */
+/* Without pace a stream is at work until the thread ends that enqueued to it last: how fast threads
+ * take turns is the machine's affair. The first thread, which does not end, is at work for a
+ * moment. */
+static pthread_key_t at_thread_end;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const void *first_thread;
+
+static void end_thread(void *thread)
+{
+    (void)enter("a thread's end", NEED_NOTHING);
+    for (size_t i = 0; i < stream_count; i++)
+        if (streams[i]->thread == thread)
+            streams[i]->thread = NULL;
+    (void)leave(CUDA_SUCCESS);
+}
+
+static void watch_threads(void)
+{
+    first_thread = this_thread();
+    (void)pthread_key_create(&at_thread_end, end_thread);
+}
+
+static bool is_at_work(const struct stream *stream, double now_ms)
+{
+    if (stream->thread == first_thread)
+        return stream->used_ms > now_ms - recent_ms;
+    return stream->thread != NULL;
+}
+
+/* Other contexts whose streams are at work: with pace by the device's clock, else by threads. */
 static size_t count_others(const struct stream *stream, double now_ms)
 {
     size_t count = 0;
@@ -111,8 +140,7 @@ static size_t count_others(const struct stream *stream, double now_ms)
         if (!other->handle.alive || other->context == stream->context || other->is_null ||
             other->issued == 0 || other->thread == stream->thread)
             continue;
-        count +=
-            settings()->pace ? other->end_ms > stream->end_ms : other->used_ms > now_ms - recent_ms;
+        count += settings()->pace ? other->end_ms > stream->end_ms : is_at_work(other, now_ms);
     }
     return count;
 }
@@ -121,7 +149,9 @@ void stream_issue(struct stream *stream, double macs, double fixed_ms)
 {
     const struct settings *s = settings();
     const double now_ms = host_ms();
+    (void)pthread_once(&once, watch_threads);
     stream->thread = this_thread();
+    (void)pthread_setspecific(at_thread_end, stream->thread);
     stream->used_ms = now_ms;
     if (!stream->open) {
         stream->open = true;
@@ -131,6 +161,8 @@ void stream_issue(struct stream *stream, double macs, double fixed_ms)
     }
     if (s->queues > 0 && !stream->is_null)
         stream->end_ms = fmax(stream->end_ms, queue_ends_ms[stream->queue]);
+    if (stream->launches_graph)
+        fixed_ms /= 2;
     const double alone_ms = fixed_ms + macs / (s->rate * stream->context->sms);
     stream->end_ms +=
         alone_ms * stream->noise * (1 + s->slowdown * (double)count_others(stream, now_ms));
@@ -191,6 +223,8 @@ CUresult cuStreamSynchronize(CUstream handle)
     CUresult result = enter("cuStreamSynchronize", NEED_CONTEXT);
     struct stream *stream = NULL;
     double until_ms = 0;
+    if (result == CUDA_SUCCESS && thread_captures())
+        result = refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured");
     if (result == CUDA_SUCCESS) {
         stream =
             handle == NULL ? current_context()->null_stream : handle_find(handle, HANDLE_STREAM);
@@ -253,6 +287,8 @@ static CUresult record(struct event *event, struct stream *stream)
 {
     if (event == NULL || stream == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->recording != NULL)
+        return refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the stream is captured");
     if (event->context != stream->context && event->context != stream->context->primary)
         return refuse(CUDA_ERROR_INVALID_HANDLE, "event and stream are of two contexts");
     stream_issue(stream, 0, 0);

@@ -499,6 +499,25 @@ static cudnnStatus_t fail_as_asked(const struct convolution *shape, const struct
     return CUDNN_STATUS_EXECUTION_FAILED;
 }
 
+struct call {
+    struct convolution shape;
+    struct operands operands;
+    size_t workspace_bytes; /* that the algorithm wants */
+};
+
+static bool run_convolution(struct stream *stream, const void *data)
+{
+    const struct call *c = data;
+    if (!check_operands(&c->shape, stream, &c->operands, c->workspace_bytes))
+        return false;
+    const double macs = count_macs(&c->shape);
+    if (macs <= settings()->compute)
+        convolution_run(&c->shape, c->operands.x, c->operands.filters, c->operands.y);
+    stream_issue(stream, macs, settings()->floor_ms);
+    count_launch();
+    return true;
+}
+
 static cudnnStatus_t convolve(cudnnHandle_t handle, const struct convolution *shape, int algorithm,
                               cudnnMathType_t arithmetic, const struct operands *operands)
 {
@@ -513,16 +532,12 @@ static cudnnStatus_t convolve(cudnnHandle_t handle, const struct convolution *sh
     if (proposal == NULL)
         return refuse_cudnn(CUDNN_STATUS_NOT_SUPPORTED, "algorithm %d in arithmetic %d", algorithm,
                             (int)arithmetic);
-    if (!check_operands(shape, stream, operands, proposal->bytes))
-        return CUDNN_STATUS_BAD_PARAM;
     if (fail_as_asked(shape, proposal) != CUDNN_STATUS_SUCCESS)
         return CUDNN_STATUS_EXECUTION_FAILED;
-    const double macs = count_macs(shape);
-    if (macs <= settings()->compute)
-        convolution_run(shape, operands->x, operands->filters, operands->y);
-    stream_issue(stream, macs, settings()->floor_ms);
-    count_launch();
-    return CUDNN_STATUS_SUCCESS;
+    const struct call call = {*shape, *operands, proposal->bytes};
+    if (stream_records(stream, run_convolution, &call, sizeof call))
+        return CUDNN_STATUS_SUCCESS;
+    return run_convolution(stream, &call) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,

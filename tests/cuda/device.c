@@ -53,6 +53,8 @@ struct library_handle *library_find(const void *handle, enum handle_kind kind)
 
 bool library_refuses(const struct stream *stream)
 {
+    if (stream->recording != NULL && settings()->refuse_record)
+        return true;
     if (current->green)
         return settings()->refuse_execute;
     return stream->context->green && settings()->refuse_stream;
@@ -267,7 +269,9 @@ CUresult cuCtxSetCurrent(CUcontext context)
 
 CUresult cuCtxSynchronize(void)
 {
-    const CUresult result = enter("cuCtxSynchronize", NEED_CONTEXT);
+    CUresult result = enter("cuCtxSynchronize", NEED_CONTEXT);
+    if (result == CUDA_SUCCESS && thread_captures())
+        result = refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured");
     const double until_ms = result == CUDA_SUCCESS ? context_done(current) : 0;
     (void)leave(result);
     if (result == CUDA_SUCCESS)
@@ -416,6 +420,8 @@ static CUresult allocate(CUdeviceptr *at, size_t bytes)
 {
     if (bytes == 0)
         return refuse(CUDA_ERROR_INVALID_VALUE, "0 bytes");
+    if (thread_captures())
+        return refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured");
     if (!memory_book((long long)bytes))
         return CUDA_ERROR_OUT_OF_MEMORY;
     *at = map_memory(bytes);
@@ -580,19 +586,38 @@ static void move_bytes(void *to, const void *from, size_t bytes)
     ((char *)to)[bytes - 1] = ((const char *)from)[bytes - 1];
 }
 
+struct copy {
+    CUdeviceptr to, from; /* 0: on the host */
+    void *to_host;
+    const void *from_host;
+    size_t bytes;
+};
+
+static bool run_copy(struct stream *stream, const void *data)
+{
+    const struct copy *c = data;
+    if ((c->to != 0 && !memory_access(stream, c->to, c->bytes, true, "destination")) ||
+        (c->from != 0 && !memory_access(stream, c->from, c->bytes, false, "source")))
+        return false;
+    move_bytes(c->to == 0 ? c->to_host : (void *)c->to,
+               c->from == 0 ? c->from_host : (const void *)c->from, c->bytes);
+    stream_issue(stream, 0, copy_ms(c->bytes));
+    return true;
+}
+
 static CUresult copy(struct stream *stream, CUdeviceptr to, CUdeviceptr from, void *to_host,
                      const void *from_host, size_t bytes)
 {
+    const struct copy c = {to, from, to_host, from_host, bytes};
     if (stream == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    if ((to != 0 && !memory_access(stream, to, bytes, true, "destination")) ||
-        (from != 0 && !memory_access(stream, from, bytes, false, "source")))
-        return CUDA_ERROR_INVALID_VALUE;
     if ((to == 0 && to_host == NULL) || (from == 0 && from_host == NULL))
         return refuse(CUDA_ERROR_INVALID_VALUE, "no address");
-    move_bytes(to == 0 ? to_host : (void *)to, from == 0 ? from_host : (const void *)from, bytes);
-    stream_issue(stream, 0, copy_ms(bytes));
-    return CUDA_SUCCESS;
+    if (thread_captures() && (stream->is_null || to == 0 || from == 0))
+        return refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured");
+    if (stream_records(stream, run_copy, &c, sizeof c))
+        return CUDA_SUCCESS;
+    return run_copy(stream, &c) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* From pageable memory the call may return while the last of it is under way to the device. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/cuda/stand_in.h"
+#include "traces/capture/kernels.h"
 
 enum { MACHINE_CODE = 2, INTERMEDIATE = 1, ARCHITECTURE = 90 };
 
@@ -32,6 +33,7 @@ struct kernel {
     struct handle handle;
     struct library *library;
     int index;
+    bool loaded; /* its code, at the first launch */
     char name[64];
 };
 
@@ -160,10 +162,41 @@ static double spin_ms(const struct kernel *kernel, void **parameters)
     return strcmp(kernel->name, "probe_spin") == 0 ? (double)*(uint64_t *)parameters[0] / 1e6 : 0;
 }
 
-static CUresult launch(const struct kernel *kernel, struct stream *stream, unsigned blocks,
-                       unsigned threads, void **parameters)
+/* A launch with a copy of its parameters. */
+struct launch {
+    struct kernel *kernel;
+    unsigned blocks, threads;
+    struct kernel_window values[PARAMETERS]; /* the largest parameter that there is */
+};
+
+static bool run_launch(struct stream *stream, const void *data)
 {
     enum { THREADS = 256 }; /* what block_sum and block_max of the kernels take for granted */
+    struct launch l = *(const struct launch *)data;
+    void *parameters[PARAMETERS];
+    for (size_t i = 0; i < PARAMETERS; i++)
+        parameters[i] = &l.values[i];
+    const struct touched touched = kernel_touches(l.kernel->index, parameters, l.blocks);
+    if (touched.by_row && l.threads != THREADS)
+        fault("%s: blocks of %u threads", l.kernel->name, l.threads);
+    if (touched.elements < 1)
+        fault("%s: nothing to do", l.kernel->name);
+    if (!check_extents(stream, l.kernel, &touched))
+        return false;
+    place(stream);
+    if ((is_probe(l.kernel) || touched.elements <= settings()->compute) &&
+        !kernel_run(l.kernel->index, parameters, l.blocks, l.threads, touched.by_row))
+        fault("%s: threads wait for others that have ended", l.kernel->name);
+    stream_issue(stream, 0, settings()->floor_ms + spin_ms(l.kernel, parameters));
+    count_launch();
+    return true;
+}
+
+static CUresult launch(struct kernel *kernel, struct stream *stream, unsigned blocks,
+                       unsigned threads, void **parameters)
+{
+    struct launch l = {kernel, blocks, threads, {{0}}};
+    size_t sizes[PARAMETERS];
     if (kernel == NULL || stream == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!kernel->library->handle.alive)
@@ -171,20 +204,15 @@ static CUresult launch(const struct kernel *kernel, struct stream *stream, unsig
     if (blocks == 0 || blocks > INT32_MAX || threads == 0 || threads > 1024)
         return refuse(CUDA_ERROR_INVALID_VALUE, "%s: %u blocks of %u threads", kernel->name, blocks,
                       threads);
-    const struct touched touched = kernel_touches(kernel->index, parameters, blocks);
-    if (touched.by_row && threads != THREADS)
-        fault("%s: blocks of %u threads", kernel->name, threads);
-    if (touched.elements < 1)
-        fault("%s: nothing to do", kernel->name);
-    if (!check_extents(stream, kernel, &touched))
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    place(stream);
-    if ((is_probe(kernel) || touched.elements <= settings()->compute) &&
-        !kernel_run(kernel->index, parameters, blocks, threads, touched.by_row))
-        fault("%s: threads wait for others that have ended", kernel->name);
-    stream_issue(stream, 0, settings()->floor_ms + spin_ms(kernel, parameters));
-    count_launch();
-    return CUDA_SUCCESS;
+    const size_t count = kernel_parameters(kernel->index, sizes);
+    for (size_t i = 0; i < count; i++)
+        memcpy(&l.values[i], parameters[i], sizes[i]);
+    if (thread_captures() && !kernel->loaded)
+        fault("%s: its code is loaded while a stream is captured", kernel->name);
+    kernel->loaded = true;
+    if (stream_records(stream, run_launch, &l, sizeof l))
+        return CUDA_SUCCESS;
+    return run_launch(stream, &l) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 CUresult cuLaunchKernel(CUfunction kernel, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,

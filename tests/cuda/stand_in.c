@@ -52,6 +52,7 @@ static void start(void)
         .algorithm = read_algorithm(),
         .refuse_create = refuse != NULL && strstr(refuse, "create") != NULL,
         .refuse_execute = refuse != NULL && strstr(refuse, "execute") != NULL,
+        .refuse_record = refuse != NULL && strstr(refuse, "record") != NULL,
         .refuse_stream = refuse != NULL && strstr(refuse, "stream") != NULL,
         .lost_at = (unsigned long)number("STAND_IN_LOST", 0),
         .green_room = (unsigned long)number("STAND_IN_GREEN", 0),
@@ -128,8 +129,9 @@ cublasStatus_t refuse_cublas(cublasStatus_t result, const char *format, ...)
 /* ---- Handles --------------------------------------------------------------------------------- */
 
 static const char *const kind_names[HANDLE_KINDS] = {
-    "context", "green context", "description",   "stream", "event",  "library",
-    "kernel",  "cuDNN handle",  "cuBLAS handle", "tensor", "filter", "convolution"};
+    "context", "green context", "description",  "stream",          "event",
+    "library", "kernel",        "cuDNN handle", "cuBLAS handle",   "tensor",
+    "filter",  "convolution",   "graph",        "executable graph"};
 
 static int compare_addresses(const void *a, const void *b)
 {

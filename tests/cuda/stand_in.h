@@ -22,7 +22,8 @@
  * STAND_IN_LOST      the n-th launch of a process, and all that follows
  * STAND_IN_REFUSE    words: cuBLAS and cuDNN refuse to make handles in green contexts (create), to
  *                    work with a green context current (execute), to work in a green context's
- *                    stream with the primary context current (stream)
+ *                    stream with the primary context current (stream), to work in a stream that
+ *                    is captured (record)
  * STAND_IN_ALGORITHM what cuDNN proposes first: fails when it runs (first), as all others do (all),
  *                    or breaks the device (fault)
  * STAND_IN_GREEN     how many green contexts there is room for
@@ -58,7 +59,7 @@ struct settings {
     double rate, floor_ms, slowdown, noise, compute;
     bool pace;
     enum algorithm algorithm;
-    bool refuse_create, refuse_execute, refuse_stream; /* see STAND_IN_REFUSE */
+    bool refuse_create, refuse_execute, refuse_stream, refuse_record; /* see STAND_IN_REFUSE */
     unsigned long lost_at, green_room, queues, groups;
     unsigned long wrong_by_stream, wrong_by_context; /* multiprocessors too many */
 };
@@ -88,6 +89,8 @@ enum handle_kind {
     HANDLE_TENSOR,
     HANDLE_FILTER,
     HANDLE_CONVOLUTION,
+    HANDLE_GRAPH,
+    HANDLE_EXEC,
     HANDLE_KINDS
 };
 
@@ -146,6 +149,7 @@ struct library_handle {
     struct handle handle;
     struct context *context; /* of its creation */
     CUstream stream;
+    bool workspace; /* of its user's */
 };
 
 /* handle_find, where the handle's context lives and is the current one; else a fault. */
@@ -176,14 +180,16 @@ struct stream {
     bool open;             /* has work that the host has not waited for */
     double noise;          /* factor of the inference under way */
     uint64_t number, inferences, queue;
-    const void *thread; /* that enqueued last */
-    double used_ms;     /* when, on the host's clock */
+    const void *thread;      /* that enqueued last */
+    double used_ms;          /* when, on the host's clock */
+    struct graph *recording; /* NULL where the stream is not captured */
+    bool launches_graph;
 };
 
 struct stream *stream_create(struct context *context, bool is_null);
 /* NULL stands for the current context's. Streams of other contexts are faults. */
 struct stream *stream_find(CUstream handle);
-/* Enqueues work of so many multiply-accumulates and milliseconds. */
+/* Enqueues work of so many multiply-accumulates and milliseconds; of these half in a graph. */
 void stream_issue(struct stream *stream, double macs, double fixed_ms);
 /* The host has waited for the operations up to this one, which ended then. */
 void stream_done(struct stream *stream, uint64_t up_to, double ms);
@@ -192,6 +198,16 @@ double context_done(const struct context *context);
 /* Without the lock: until the device's clock has come that far. */
 void wait_until(double device_ms);
 const void *this_thread(void);
+
+/* ---- Graphs (graph.c) ------------------------------------------------------------------------ */
+
+typedef bool operation_run(struct stream *stream, const void *data);
+
+/* True where the stream is captured: a copy of the data is kept, and run at each launch of the
+ * graph. */
+bool stream_records(struct stream *stream, operation_run *run, const void *data, size_t bytes);
+/* What waits or allocates cannot be captured, and is refused. */
+bool thread_captures(void);
 
 #endif /* __cplusplus */
 
@@ -218,6 +234,9 @@ struct touched {
 int kernel_find(const char *name);
 /* What a launch with these parameters touches. */
 struct touched kernel_touches(int kernel, void **parameters, unsigned blocks);
+/* The sizes of the kernel's parameters; returns how many there are. */
+enum { PARAMETERS = 12 };
+size_t kernel_parameters(int kernel, size_t sizes[PARAMETERS]);
 /* Where the blocks of the next kernel execute, in turn. */
 void kernel_place(const unsigned *multiprocessors, unsigned count);
 /* Runs the kernel's own text on the processor; false where some threads of a block wait for others

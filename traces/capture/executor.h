@@ -59,6 +59,10 @@ void executor_graph_free(struct executor_graph *graph); /* NULL is allowed */
 bool executor_read(const struct executor *executor, size_t node, float *values,
                    struct error *error);
 
+/* Overwrites the outputs, so that those of a run to come are not taken for an earlier one's. No run
+ * is under way. */
+bool executor_clear(const struct executor *executor, struct error *error);
+
 struct executor_sizes {
     size_t weights, activations, workspace; /* bytes; of a room's: what is used of it */
     size_t allocated;                       /* by this executor: all but what is a room's */

@@ -104,6 +104,17 @@ static bool plan_attention(struct executor *e, struct step *step, struct error *
     return good;
 }
 
+static bool plan_instance_norm(struct executor *e, struct step *step, struct error *error)
+{
+    const struct graph_shape *shape = &e->graph->nodes[step->node].shape;
+    const size_t planes = (size_t)(shape->dims[0] * shape->dims[1]);
+    const int parts = kernel_parts(planes, (int)(shape->dims[2] * shape->dims[3]));
+    return device_check(
+        e->device,
+        e->device->api.cuMemAlloc(&step->sums, planes * (size_t)parts * 2 * sizeof(float)),
+        "memory for sums of planes", error);
+}
+
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 
 /* A block of the room where it has one that is large enough. */
@@ -209,10 +220,12 @@ bool executor_make_memory(struct executor *e, struct error *error)
 {
     if (!make_blocks(e, error))
         return false;
-    for (size_t s = 0; s < e->step_count; s++)
-        if (e->graph->nodes[e->steps[s].node].kind == GRAPH_ATTENTION &&
-            !plan_attention(e, &e->steps[s], error))
+    for (size_t s = 0; s < e->step_count; s++) {
+        const enum graph_kind kind = e->graph->nodes[e->steps[s].node].kind;
+        if ((kind == GRAPH_ATTENTION && !plan_attention(e, &e->steps[s], error)) ||
+            (kind == GRAPH_INSTANCE_NORM && !plan_instance_norm(e, &e->steps[s], error)))
             return false;
+    }
     return true;
 }
 

@@ -29,6 +29,8 @@ struct step {
     CUdeviceptr pointers; /* arrays of heads' addresses */
     CUdeviceptr scores, own_scores;
     size_t score_rows; /* of a head: queries, and rows that nobody reads */
+    /* Instance norm: */
+    CUdeviceptr sums; /* of parts of planes */
 };
 
 struct executor {
@@ -80,7 +82,7 @@ bool executor_allocate(struct executor *e, CUdeviceptr *block, size_t bytes, con
 bool executor_copy(const struct executor *e, CUdeviceptr to, CUdeviceptr from, size_t bytes,
                    struct error *error);
 bool executor_plan_arena(struct executor *e, struct error *error);
-/* Activations and what attention asks for. */
+/* Activations, and what attention and instance norm ask for. */
 bool executor_make_memory(struct executor *e, struct error *error);
 /* Makes the workspace of convolutions at least so large. */
 bool executor_take_workspace(struct executor *e, size_t bytes, struct error *error);

@@ -39,6 +39,51 @@ __device__ static inline float block_max(float value)
     return most[0];
 }
 
+/* ---- Parts of planes ------------------------------------------------------------------------- */
+
+struct part {
+    int first, count; /* elements; the last parts may be shorter, or empty */
+};
+
+__device__ static inline int part_length(int length, int parts)
+{
+    const int each = (length + parts - 1) / parts;
+    return (each + KERNEL_PACK - 1) / KERNEL_PACK * KERNEL_PACK;
+}
+
+__device__ static inline struct part numbered_part(int length, int parts, int number)
+{
+    const int each = part_length(length, parts);
+    const int first = number * each;
+    const int rest = first < length ? length - first : 0;
+    return {rest == 0 ? 0 : first, rest < each ? rest : each};
+}
+
+/* Of this block. */
+__device__ static inline struct part part_of(int length, int parts)
+{
+    return numbered_part(length, parts, (int)(blockIdx.x % (unsigned)parts));
+}
+
+/* Mean of the whole, and the sum of squares about it (Chan, Golub and LeVeque, 1983). */
+__device__ static inline float2 join_sums(const float2 *sums, int length, int parts)
+{
+    float2 all = {0, 0};
+    float before = 0;
+    for (int p = 0; p < parts; p++) {
+        const float count = (float)numbered_part(length, parts, p).count;
+        const float off = sums[p].x - all.x;
+        if (count == 0)
+            break;
+        all.x += off * count / (before + count);
+        all.y += sums[p].y + off * off * before * count / (before + count);
+        before += count;
+    }
+    return all;
+}
+
+/* ---- Both precisions ------------------------------------------------------------------------- */
+
 #define REAL float
 #define NAME(x) x##_body_f32
 #define GLOBAL(x) x##_f32

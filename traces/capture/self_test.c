@@ -51,12 +51,40 @@ static bool judge(const struct executor *executor, const struct graph *graph, fl
                      graph->name, half ? "fp16" : "fp32", where, worst);
 }
 
-static bool run_once(struct device *device, const struct executor *executor,
-                     const struct lane *lane, struct error *error)
+static bool run_and_wait(struct device *device, const struct executor *executor,
+                         const struct lane *lane, struct error *error)
 {
     return executor_run(executor, lane, error) &&
            device_check(device, device->api.cuStreamSynchronize(lane->partition.stream),
                         "a self-test", error);
+}
+
+static bool run_once(struct device *device, const struct executor *executor,
+                     const struct lane *lane, struct error *error)
+{
+    return executor_clear(executor, error) && run_and_wait(device, executor, lane, error);
+}
+
+/* A library that cannot be recorded is no fault: graphs are an option. */
+static bool compare_graph(struct device *device, struct lane *lane, const struct executor *executor,
+                          const struct graph *graph, float *const *wanted, bool half,
+                          struct error *error)
+{
+    struct error refused = {0};
+    struct executor_graph *recorded = executor_record(executor, lane, &refused);
+    if (recorded == NULL) {
+        (void)printf("%-8s %s as a CUDA graph: %s\n", graph->name, half ? "fp16" : "fp32",
+                     device_reason(&refused));
+        return true;
+    }
+    const bool good = executor_clear(executor, error) &&
+                      executor_graph_launch(recorded, lane, error) &&
+                      device_check(device, device->api.cuStreamSynchronize(lane->partition.stream),
+                                   "a CUDA graph", error) &&
+                      judge(executor, graph, wanted, "as a CUDA graph", half, error);
+    lane_leave(lane);
+    executor_graph_free(recorded);
+    return good;
 }
 
 static bool compare(struct device *device, struct lane *lane, const struct graph *graph,
@@ -66,7 +94,8 @@ static bool compare(struct device *device, struct lane *lane, const struct graph
     (void)snprintf(where, sizeof where, "on %3d multiprocessors", lane->partition.sms);
     struct executor *executor = executor_create(device, graph, half, SEED, lane, NULL, error);
     const bool good = executor != NULL && run_once(device, executor, lane, error) &&
-                      judge(executor, graph, wanted, where, half, error);
+                      judge(executor, graph, wanted, where, half, error) &&
+                      compare_graph(device, lane, executor, graph, wanted, half, error);
     executor_free(executor);
     return good;
 }
@@ -120,8 +149,8 @@ static void *run_side(void *argument)
     struct side *side = argument;
     side->good = true;
     for (int i = 0; i < ROUNDS && side->good; i++)
-        side->good = run_once(side->device, side->executor, &side->lane, &side->error);
-    (void)side->device->api.cuCtxSetCurrent(side->device->context);
+        side->good = run_and_wait(side->device, side->executor, &side->lane, &side->error);
+    lane_leave(&side->lane);
     return NULL;
 }
 
@@ -130,7 +159,7 @@ static bool run_sides(struct side sides[static PAIR], struct error *error)
     pthread_t threads[PAIR];
     int started = 0;
     /* A green context may be current in one thread only. */
-    (void)sides[0].device->api.cuCtxSetCurrent(sides[0].device->context);
+    lane_leave(&sides[0].lane);
     while (started < PAIR &&
            pthread_create(&threads[started], NULL, run_side, &sides[started]) == 0)
         started++;
@@ -163,7 +192,8 @@ static bool test_copies(struct side sides[static PAIR], const struct graph *grap
     kin = (struct executor_kin){.room = sides[0].executor};
     struct executor *guest =
         executor_create(device, single, true, SEED, &sides[0].lane, &kin, error);
-    const bool good = guest != NULL && run_sides(sides, error) &&
+    const bool good = guest != NULL && executor_clear(sides[0].executor, error) &&
+                      executor_clear(sides[1].executor, error) && run_sides(sides, error) &&
                       judge(sides[0].executor, graph, wanted, "beside another", true, error) &&
                       judge(sides[1].executor, graph, wanted, "beside another", true, error) &&
                       run_once(device, guest, &sides[1].lane, error) &&
@@ -197,7 +227,7 @@ static bool test_sides(struct device *device, struct side sides[static PAIR], st
         graph_free(graph);
         graph_free(single);
     }
-    (void)device->api.cuCtxSetCurrent(device->context);
+    partition_leave(device);
     return good;
 }
 
