@@ -46,6 +46,21 @@ points() {
     h5dump -d /plan "$1" | grep -A 4 '"latency' | grep -c '"done'
 }
 
+# What the host's own work takes needs neither GPU nor toolkit.
+run "$BUILD/measure-cpu" 2
+if grep -q 'without libjpeg' "$folder/err"; then
+    expect "measure-cpu says that it was built without libjpeg" 1
+else
+    expect "measure-cpu times the host's work" 0 '^post,2,32,1280,720,4,[0-9.]*$'
+    if [ "$(wc -l <"$folder/out")" -eq 51 ]; then
+        pass "five samples of five tasks, with one thread and with two"
+    else
+        explain "five samples of five tasks, with one thread and with two" "51 lines"
+    fi
+    run "$BUILD/measure-cpu" none
+    expect_refusal "measure-cpu refuses what is no number of threads" '1..64'
+fi
+
 if [ ! -e "$ESGSIM_CUDA_LIBRARIES/libcuda.so.1" ] || [ ! -x "$capture" ]; then
     echo "[  SKIPPED ] the capture tool on a stand-in for the GPU: there is no CUDA toolkit to build it with"
     exit 0
@@ -407,6 +422,12 @@ if echo "${ratio:-0}" | awk '{ exit !($1 > 0.9 && $1 < 1.1) }'; then
 else
     fail "half of the replay's batches take what the profile says, within a tenth, or less" "$ratio"
 fi
+run "$capture" replay "$OUT/small-0.05.json" --policy fifo --speed 20 --sets side-by-side --out "$folder/rehearsed.h5"
+expect "a rehearsal uses sets side by side where it is told to" 0 ' 0 on units that do not lie side by side'
+expect "and says how many batches waited for a set" 0 '[0-9]+ waited for a set of units while enough were free'
+run "$capture" replay "$OUT/small-0.05.json" --sets some --out "$folder/rehearsed.h5"
+expect_refusal "sets that there are not are refused" '"some", must be auto, all or side-by-side'
+
 # replay_with SETTING…: again, on a driver of that kind.
 replay_with() {
     rm -f "$OUT/small.replay.passed"

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <hdf5.h>
+
 #include "results/capture.h"
 #include "traces/capture/capture_file.h"
 #include "traces/capture/clocks.h"
@@ -378,6 +380,15 @@ static void the_full_plan_takes_at_most_seven_minutes(void **state)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
+static void write_version(const char *path, int version)
+{
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    const hid_t attribute = H5Aopen(file, "version", H5P_DEFAULT);
+    assert_true(H5Awrite(attribute, H5T_NATIVE_INT, &version) >= 0);
+    (void)H5Aclose(attribute);
+    (void)H5Fclose(file);
+}
+
 static void rows_come_back_as_they_were_appended_and_the_file_is_gone_on_with(void **state)
 {
     (void)state;
@@ -424,6 +435,10 @@ static void rows_come_back_as_they_were_appended_and_the_file_is_gone_on_with(vo
     about.rehearsal = 1;
     assert_null(capture_file_open(path, &about, &error));
     about.rehearsal = 0;
+    write_version(path, 1);
+    assert_null(capture_file_open(path, &about, &error));
+    assert_non_null(strstr(error.message, "layout version 1"));
+    write_version(path, LAYOUT_VERSION);
     about.cuda_graphs = 1;
     assert_null(capture_file_open(path, &about, &error));
     assert_non_null(strstr(error.message, "without CUDA graphs"));
