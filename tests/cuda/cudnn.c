@@ -484,6 +484,7 @@ static const char *last_error = "";
 void cudnnGetLastErrorString(char *message, size_t room)
 {
     (void)snprintf(message, room, "%s", last_error);
+    last_error = "";
 }
 
 /* What STAND_IN_ALGORITHM asks for. */

@@ -122,7 +122,7 @@ bool device_lost(void);
 /* As a fault in a kernel does. */
 void break_device(void);
 
-/* ---- Contexts, memory (device.c) ------------------------------------------------------------- */
+/* ---- Contexts (device.c) --------------------------------------------------------------------- */
 
 struct context {
     struct handle handle;
@@ -158,6 +158,9 @@ struct library_handle *library_find(const void *handle, enum handle_kind kind);
 /* Whether the libraries are to refuse work in the stream. */
 bool library_refuses(const struct stream *stream);
 
+/* ---- Memory (memory.c) ----------------------------------------------------------------------- */
+
+size_t memory_total(void); /* bytes */
 /* Books bytes of the device; false where it has not so many. */
 bool memory_book(long long bytes);
 void memory_check_leaks(void);

@@ -162,6 +162,8 @@ bool device_check_cudnn(const struct device *device, cudnnStatus_t status, const
         return true;
     if (device->api.cudnnGetLastErrorString != NULL)
         device->api.cudnnGetLastErrorString(text, sizeof text);
+    for (char *c = text; *c != '\0'; c++)
+        *c = *c == '\n' ? ' ' : *c; /* a message is one line */
     return error_run(error, "capture: %s: %s%s%s", what, device->api.cudnnGetErrorString(status),
                      text[0] == '\0' ? "" : ": ", text);
 }
