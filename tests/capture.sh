@@ -140,12 +140,12 @@ expect_reason "slices that use wrong multiprocessors in both modes: the self-tes
     '126 of 126 green contexts run on other multiprocessors than their own'
 # A capture goes on by the same ways.
 run env STAND_IN_REFUSE=stream STAND_IN_ALGORITHM=first "$capture" --out "$folder/refused.h5" \
-    --budget-s 30 --mechanism green --precision fp16 --shares sevenths --batch 1 --networks mobilenetv2
+    --budget-s 30 --batch 1 --networks mobilenetv2
 expect "a capture makes green contexts current where their streams are refused" 0 \
     'green contexts are made current'
 flawless "a capture with green contexts current does nothing that a device would not stand"
 run env STAND_IN_GROUPS=13 "$capture" --out "$folder/groups.h5" \
-    --budget-s 30 --mechanism green --precision fp16 --shares sevenths --batch 1 --networks mobilenetv2
+    --budget-s 30 --batch 1 --networks mobilenetv2
 expect "a capture of 13 groups has no point of a seventh" 0 'failed: .*13 groups of multiprocessors'
 
 # ---- A capture -------------------------------------------------------------------------------
