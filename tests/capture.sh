@@ -208,7 +208,7 @@ expect "clocks: without NVML the capture says so and goes on" 0 '^clocks: not lo
 run h5dump -a /clocks "$folder/dark.h5"
 expect "clocks: and so does its file" 0 'not logged: NVML: Driver Not Loaded'
 # shellcheck disable=SC2086
-run $sanitized "$SAN_BUILD/capture" --cuda-graphs --out "$folder/graphs.h5" --budget-s 100 --batch 2 \
+run $sanitized "$SAN_BUILD/capture" --cuda-graphs --out "$folder/graphs.h5" --budget-s 100 --batch 1 \
     --networks mobilenetv2 --cold-starts 0
 expect "CUDA graphs: a capture launches each inference as one" 0 'an inference is one CUDA graph'
 flawless "CUDA graphs: nothing that a device would not stand"
@@ -432,7 +432,7 @@ else
     fail "half of the replay's batches take what the profile says, within a tenth, or less" "$ratio"
 fi
 run "$capture" replay "$OUT/small-0.05.json" --policy fifo --speed 20 --sets side-by-side --out "$folder/rehearsed.h5"
-expect "a rehearsal uses sets side by side where it is told to" 0 ' 0 on units that do not lie side by side'
+expect "a rehearsal uses sets side by side where it is told to" 0 ' 0 on units that are not side by side'
 expect "and says how many batches waited for a set" 0 '[0-9]+ waited for a set of units while enough were free'
 run "$capture" replay "$OUT/small-0.05.json" --sets some --out "$folder/rehearsed.h5"
 expect_refusal "sets that there are not are refused" '"some", must be auto, all or side-by-side'
@@ -447,7 +447,7 @@ replay_with STAND_IN_GREEN=40
 expect "late lanes are gone: sets that the driver refuses are not used" 0 '[0-9]* sets of units are refused and not used'
 flawless "and the replay does nothing that a device would not stand"
 replay_with STAND_IN_QUEUES=8
-expect "streams that wait for each other: only sets side by side are used" 0 'so only the [0-9]* sets that lie side by side are used'
+expect "streams that wait for each other: only sets side by side are used" 0 'so only the [0-9]* sets side by side are used'
 flawless "and the replay on them does nothing that a device would not stand"
 run h5dump -d "$(h5ls -r "$OUT/small.replay.h5" | awk '$1 ~ /\/replay$/ { print $1; exit }')" "$OUT/small.replay.h5"
 expect "the rows say when each batch got its units" 0 placed_ns

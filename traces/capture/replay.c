@@ -322,7 +322,7 @@ static void print_result(const struct session *s, const struct simulation_result
         (void)printf("  batches late by %.1f us on average, 99 %% within %.1f, at most %.1f; "
                      "handed over in %.1f us, 99 %% within %.1f\n",
                      f.late_mean, f.late_p99, f.late_max, f.hand_over_mean, f.hand_over_p99);
-        (void)printf("  at most %u at one time; %llu on units that do not lie side by side\n",
+        (void)printf("  at most %u at one time; %llu on units that are not side by side\n",
                      f.together, (unsigned long long)f.scattered);
         (void)printf(
             "  %llu waited for a set of units while enough were free, %.1f us on average, at "

@@ -101,7 +101,7 @@ static bool choose_sets(struct replay_device *d, enum replay_sets which, struct 
             d->about.lanes--;
         }
     d->about.side_by_side = true;
-    (void)printf("so only the %zu sets that lie side by side are used\n", d->about.lanes);
+    (void)printf("so only the %zu sets side by side are used\n", d->about.lanes);
     return ask_queues(d, &queues, error);
 }
 

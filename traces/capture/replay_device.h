@@ -17,7 +17,7 @@ struct replay_device_about {
     int sms, unit_sms;                      /* multiprocessors of the device, and of a unit */
     double lanes_s, executors_s, warm_up_s; /* what each took */
     size_t lanes, refused; /* sets of units with a lane; those that the driver refused */
-    bool side_by_side;     /* only sets that lie side by side are used */
+    bool side_by_side;     /* only sets side by side are used */
     size_t queue_pairs, queue_waiting; /* pairs of sets without a unit in common; those of which one
                                         * waits for the other, of all sets that there were */
     size_t bytes;                      /* of device memory taken by all of it */

@@ -98,7 +98,7 @@ struct pool_figures {
     uint64_t waited;                      /* how many did */
     double device_ms_mean, host_ms_mean;  /* of a batch, by the device and from begun to ended */
     uint32_t together;                    /* most that executed at one time */
-    uint64_t scattered;                   /* batches on units that do not lie side by side */
+    uint64_t scattered;                   /* batches on units that are not side by side */
 };
 struct pool_figures pool_figures(const struct pool *pool);
 

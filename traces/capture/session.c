@@ -283,7 +283,7 @@ static bool is_of(const struct session *s, const struct layout_latency *row,
            strcmp(row->mechanism, plan_mechanism_name(point->mechanism)) == 0;
 }
 
-/* Books the samples of a finished point, which lie behind each other in the table. */
+/* Books the samples of a finished point, which follow each other in the table. */
 static void rebook(struct session *s, struct plan_point *point, int round,
                    const struct layout_latency *rows, size_t count)
 {
