@@ -57,7 +57,7 @@ static void start(void)
         .lost_at = (unsigned long)number("STAND_IN_LOST", 0),
         .green_room = (unsigned long)number("STAND_IN_GREEN", 0),
         .queues = (unsigned long)number("STAND_IN_QUEUES", 0),
-        .groups = (unsigned long)number("STAND_IN_GROUPS", STAND_IN_SMS / STAND_IN_SMS_GROUP),
+        .groups = (unsigned long)number("STAND_IN_GROUPS", 16),
         .wrong_by_stream = (unsigned long)number("STAND_IN_WRONG_BY_STREAM", 0),
         .wrong_by_context = (unsigned long)number("STAND_IN_WRONG_BY_CONTEXT", 0),
     };

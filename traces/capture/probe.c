@@ -34,7 +34,7 @@ static bool spin(const struct device *device, CUfunction kernel, double ms, CUst
 static bool mark_multiprocessors(const struct device *device, CUstream stream, CUdeviceptr marks,
                                  unsigned *host, struct error *error)
 {
-    enum { BLOCKS = 1024, THREADS = 32 };
+    enum { BLOCKS = 4096, THREADS = 1 }; /* a multiprocessor has room for 32 blocks */
     const size_t bytes = PROBE_SMS * sizeof *host;
     const struct device_api *api = &device->api;
     CUfunction kernel = device_symbol(device, "probe_where", error);
