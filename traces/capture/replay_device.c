@@ -67,17 +67,20 @@ static void make_sets(struct replay_device *d, enum replay_sets which)
                      fault.message);
 }
 
-static bool ask_queues(struct replay_device *d, struct probe_queues *queues, struct error *error)
+static bool ask_queues(struct replay_device *d, struct error *error)
 {
     const struct partition *partitions[SLICES_SETS];
+    struct probe_queues queues;
     size_t count = 0;
     for (uint32_t set = 1; set < SLICES_SETS; set++)
         if (d->sets[set])
             partitions[count++] = &d->lanes[set].lane.partition;
-    if (!probe_queues(&d->device, partitions, count, queues, error))
+    if (!probe_queues(&d->device, partitions, count, &queues, error))
         return false;
+    d->about.queue_pairs = queues.pairs;
+    d->about.queue_waiting = queues.waiting;
     (void)printf("%zu of %zu pairs of sets without a unit in common wait for each other\n",
-                 queues->waiting, queues->pairs);
+                 queues.waiting, queues.pairs);
     return true;
 }
 
@@ -85,14 +88,11 @@ static bool ask_queues(struct replay_device *d, struct probe_queues *queues, str
  * only sets side by side are used, which are fewer. */
 static bool choose_sets(struct replay_device *d, enum replay_sets which, struct error *error)
 {
-    struct probe_queues queues;
     make_sets(d, which);
     d->about.side_by_side = which == REPLAY_SIDE_BY_SIDE;
-    if (!ask_queues(d, &queues, error))
+    if (!ask_queues(d, error))
         return false;
-    d->about.queue_pairs = queues.pairs;
-    d->about.queue_waiting = queues.waiting;
-    if (queues.waiting == 0 || which != REPLAY_AUTO)
+    if (d->about.queue_waiting == 0 || which != REPLAY_AUTO)
         return true;
     for (uint32_t set = 1; set < SLICES_SETS; set++)
         if (d->sets[set] && !slices_side_by_side(set)) {
@@ -102,7 +102,11 @@ static bool choose_sets(struct replay_device *d, enum replay_sets which, struct 
         }
     d->about.side_by_side = true;
     (void)printf("so only the %zu sets side by side are used\n", d->about.lanes);
-    return ask_queues(d, &queues, error);
+    if (!ask_queues(d, error))
+        return false;
+    if (d->about.queue_waiting > 0)
+        (void)printf("batches on sets that wait for each other take longer than they should\n");
+    return true;
 }
 
 static int count_units(uint32_t units)

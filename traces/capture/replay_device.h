@@ -18,8 +18,7 @@ struct replay_device_about {
     double lanes_s, executors_s, warm_up_s; /* what each took */
     size_t lanes, refused; /* sets of units with a lane; those that the driver refused */
     bool side_by_side;     /* only sets side by side are used */
-    size_t queue_pairs, queue_waiting; /* pairs of sets without a unit in common; those of which one
-                                        * waits for the other, of all sets that there were */
+    size_t queue_pairs, queue_waiting; /* see struct probe_queues; of the sets that are used */
     size_t bytes;                      /* of device memory taken by all of it */
 };
 
