@@ -107,6 +107,7 @@ static bool choose_mode(struct lane *lane, struct error *error)
         return true;
     /* After a fault in a kernel every call fails: another mode would not help. */
     if (device->api.cuCtxSynchronize() != CUDA_SUCCESS) {
+        device->green_mode = GREEN_UNTRIED;
         *error = by_stream.error;
         return false;
     }
@@ -118,11 +119,13 @@ static bool choose_mode(struct lane *lane, struct error *error)
                      device_reason(&by_stream.error));
         return true;
     }
-    if (!by_stream.works)
+    if (!by_stream.works) {
+        device->green_mode = GREEN_UNTRIED; /* the next lane may have more room */
         return error_run(error,
                          "capture: no work reaches a green context: by its stream alone: %s; with "
                          "it current: %s",
                          device_reason(&by_stream.error), device_reason(&by_context.error));
+    }
     if (by_context.works)
         forget_handles(lane);
     (void)printf("green contexts do not keep to their multiprocessors: %s\n",

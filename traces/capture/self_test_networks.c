@@ -45,7 +45,8 @@ static const char *const networks[] = {
     "{\"op\": \"upsample\", \"mode\": \"bilinear\", \"factor\": 2, \"align_corners\": true},"
     "{\"op\": \"prelu\"}, {\"op\": \"instance_norm\"},"
     "{\"op\": \"avg_pool\", \"kernel\": 3, \"stride\": 2, \"pad\": 1, \"count_pad\": false}]}",
-    "{\"network\": \"planes\", \"inputs\": [{\"name\": \"x\", \"shape\": [2, 60, 92]}], \"layers\": ["
+    "{\"network\": \"planes\", \"inputs\": [{\"name\": \"x\", \"shape\": [2, 60, 92]}], "
+    "\"layers\": ["
     "{\"op\": \"instance_norm\", \"affine\": true}, {\"op\": \"leaky_relu\", \"slope\": 0.5},"
     "{\"op\": \"reflect_pad\", \"pad\": 1}, {\"op\": \"instance_norm\"}]}",
 };
