@@ -64,8 +64,9 @@ HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h \
             traces/capture/graph*.h)
 # Of the capture tool, what needs CUDA's headers is looked at where they are.
 CUDA     ?= /usr/local/cuda
-CUDA_SRC := $(patsubst %,traces/capture/%.c,device lane executor executor_steps executor_weights executor_memory \
-            executor_convolution executor_run stopwatch measure_device self_test replay_device)
+CUDA_PART := device lane probe executor executor_steps executor_weights executor_memory executor_convolution \
+             executor_run executor_graph stopwatch measure_device measure_group measure_worker self_test replay_device
+CUDA_SRC := $(CUDA_PART:%=traces/capture/%.c)
 CAPTURE_SRC := $(filter-out $(LIB_SRC) $(CUDA_SRC),$(wildcard traces/capture/*.c)) \
                $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC) $(wildcard tests/cuda/*.c))
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) \
@@ -182,22 +183,20 @@ BIN2C    ?= $(or $(wildcard $(CUDA)/bin/bin2c),bin2c)
 GPUS     ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
             -gencode arch=compute_75,code=compute_75
 # Without CUDA: these are tested.
-CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,slices plan capture_file measure_rehearsal \
-                  measure_cpu weights processor self_test_networks \
+CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,slices plan capture_file measure measure_rehearsal \
+                  clocks weights processor self_test_networks \
                   replay_pool replay_setup replay_backend replay_rows)
-CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture device lane executor executor_steps \
-                  executor_weights executor_memory executor_convolution executor_run stopwatch measure_device \
-                  self_test kernels replay replay_device)
+CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture session replay kernels $(CUDA_PART))
 JPEG     := $(if $(wildcard /usr/include/jpeglib.h),-DHAVE_JPEG)
 JPEG_LIB := $(if $(JPEG),$(or $(wildcard /usr/lib/$(shell $(CC) -dumpmachine 2>/dev/null)/libjpeg.a),-ljpeg))
 
-$(CAPTURE_CORE) $(CAPTURE_OBJ): DEFINES := -isystem $(CUDA)/include $(JPEG) -pthread
-$(BUILD)/traces/capture/capture.o: DEFINES += -DESGSIM_VERSION='"$(VERSION)"' \
+$(CAPTURE_CORE) $(CAPTURE_OBJ): DEFINES := -isystem $(CUDA)/include -pthread
+$(BUILD)/traces/capture/session.o: DEFINES += -DESGSIM_VERSION='"$(VERSION)"' \
                                    -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"'
-$(BUILD)/traces/capture/capture.o: $(BUILD)/identity
+$(BUILD)/traces/capture/session.o: $(BUILD)/identity
 CAPTURE_TESTS := $(BUILD)/tests/test_capture $(BUILD)/tests/test_capture_replay
 $(CAPTURE_TESTS): $(CAPTURE_CORE)
-$(CAPTURE_TESTS): LDLIBS += $(JPEG_LIB) -pthread
+$(CAPTURE_TESTS): LDLIBS += -pthread
 
 $(BUILD)/traces/capture/kernels.c: traces/capture/kernels.cu traces/capture/kernels.h \
                                    traces/capture/kernels_body.h traces/capture/kernels_global.h
@@ -214,8 +213,14 @@ $(BUILD)/traces/capture/kernels.o: $(BUILD)/traces/capture/kernels.c
 $(BUILD)/capture: $(CAPTURE_OBJ) $(CAPTURE_CORE) $(REPLAY_OBJ) $(BUILD)/libesgsim.a
 	$(SAY) link $@
 	$(Q)$(LINK) -pthread -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/capture-libraries' -o $@ $(filter %.o,$^) \
-	  $(BUILD)/libesgsim.a $(JPEG_LIB) $(LDLIBS)
+	  $(BUILD)/libesgsim.a $(LDLIBS)
 	$(Q)sh traces/capture/bundle.sh $@ $(BUILD)/capture-libraries
+
+# Pre- and post-processing on the host: needs no GPU, no toolkit and none of our library.
+$(BUILD)/traces/capture/measure_cpu.o: DEFINES := $(JPEG) -pthread
+$(BUILD)/measure-cpu: $(BUILD)/traces/capture/measure_cpu.o
+	$(SAY) link $@
+	$(Q)$(LINK) -pthread -o $@ $< $(JPEG_LIB) -lm
 
 .PHONY: capture capture-toolkit
 capture-toolkit:
@@ -226,7 +231,7 @@ capture-toolkit:
 	  "install the CUDA toolkit, or name it: make capture NVCC=FILE" >&2; exit 1; }
 
 capture: capture-toolkit ## build the tool that measures networks on a GPU (needs the CUDA toolkit)
-	@$(MAKE) $(BUILD)/capture
+	@$(MAKE) $(BUILD)/capture $(BUILD)/measure-cpu
 
 # Something in the GPU's place, to run the tool's other half where none is: tests/cuda/stand_in.h.
 STAND_IN := $(BUILD)/tests/cuda/libraries
@@ -245,7 +250,7 @@ $(STAND_IN)/libcuda.so.1: $(STAND_IN_OBJ)
 	@mkdir -p $(@D)
 	$(SAY) link $@
 	$(Q)$(CXX) $(SANITIZE) $(CFLAGS) -shared -pthread -o $@ $^ -lm
-	@for name in libcublas.so.13 libcublasLt.so.13 libcudnn.so.9; do ln -sf $(@F) $(@D)/$$name; done
+	@for name in libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libnvidia-ml.so.1; do ln -sf $(@F) $(@D)/$$name; done
 
 .PHONY: test-capture capture-suite
 test-capture: capture-toolkit ## run the capture tool on a stand-in for the GPU (needs the CUDA toolkit)
@@ -254,7 +259,7 @@ test-capture: capture-toolkit ## run the capture tool on a stand-in for the GPU 
 
 # Of `make test`, where the toolkit is; elsewhere the suite says that it is skipped.
 HAVE_TOOLKIT := $(and $(wildcard $(CUDA)/include/cudnn.h),$(wildcard $(CUDA)/bin/nvcc))
-capture-suite: $(if $(HAVE_TOOLKIT),$(BUILD)/capture $(STAND_IN)/libcuda.so.1)
+capture-suite: $(BUILD)/measure-cpu $(if $(HAVE_TOOLKIT),$(BUILD)/capture $(STAND_IN)/libcuda.so.1)
 	@$(if $(HAVE_TOOLKIT),$(MAKE) $(SAN_FLAGS) $(SAN_BUILD)/capture $(SAN_BUILD)/tests/cuda/libraries/libcuda.so.1,:)
 
 # ---- The main job ----------------------------------------------------------------------------

@@ -14,17 +14,17 @@
 /* Texts of the file, with room for a NUL behind them. */
 enum {
     TEXT_SIZE = 33,
-    LONG_SIZE = 129,
+    LONG_SIZE = 257,
     NAME_SIZE = 2 * TEXT_SIZE,
     ROWS_MOST = 1 << 22,
-    VERSION = 1
+    VERSION = 2 /* the latest; version 1 has no launches */
 };
 
 static const double BYTES_PER_MB = 1024.0 * 1024.0;
 
 struct latency_row {
     char network[TEXT_SIZE], precision[TEXT_SIZE], mechanism[TEXT_SIZE];
-    int batch, sms;
+    int batch, sms, launches;
     double share_percent, ms;
 };
 
@@ -70,10 +70,11 @@ struct field {
 #name, FIELD_F64, offsetof(struct row, name), sizeof(double)                               \
     }
 
+/* The last is of version 2. */
 static const struct field latency_fields[] = {
     TEXT(latency_row, network), TEXT(latency_row, precision),    TEXT(latency_row, mechanism),
     INT(latency_row, batch),    F64(latency_row, share_percent), INT(latency_row, sms),
-    F64(latency_row, ms)};
+    F64(latency_row, ms),       INT(latency_row, launches)};
 static const struct field colocation_fields[] = {TEXT(colocation_row, network),
                                                  TEXT(colocation_row, precision),
                                                  TEXT(colocation_row, mechanism),
@@ -95,6 +96,7 @@ struct capture {
     const char *path;
     struct sample_set *set;
     struct capture_options options;
+    int version;                     /* of the file's layout */
     const char *mechanism;           /* beside "full" */
     int sms;                         /* of the device; 0: the file does not say */
     int share_sms[CAPTURE_UNIT + 1]; /* that each share came to; 0: not seen yet */
@@ -285,8 +287,9 @@ static bool take_latencies(struct capture *capture, struct error *error)
     struct latency_row *rows = NULL;
     size_t count = 0;
     size_t taken = 0;
-    if (!read_table(capture, "latency", latency_fields,
-                    sizeof latency_fields / sizeof latency_fields[0], sizeof *rows, (void **)&rows,
+    const size_t fields =
+        sizeof latency_fields / sizeof latency_fields[0] - (capture->version < VERSION);
+    if (!read_table(capture, "latency", latency_fields, fields, sizeof *rows, (void **)&rows,
                     &count, error))
         return false;
     bool fine = true;
@@ -303,6 +306,8 @@ static bool take_latencies(struct capture *capture, struct error *error)
             read_part(capture, &rows[i], &sample, error) &&
             find_function(capture, rows[i].network, rows[i].precision, &sample.function, error) &&
             samples_add_latency(capture->set, &sample, error);
+        if (fine && rows[i].launches > 0)
+            capture->set->facts[sample.function].launches = rows[i].launches;
     }
     free(rows);
     if (fine && taken == 0)
@@ -516,19 +521,19 @@ static bool read_integer(hid_t file, const char *name, int *value)
     return true;
 }
 
-static bool check_format(const struct capture *capture, struct error *error)
+static bool check_format(struct capture *capture, struct error *error)
 {
     char *format = hdf5_get_text(capture->file, "format");
     bool known = format != NULL && strcmp(format, "esgsim-capture") == 0;
-    int version = 0;
     int rehearsal = 0;
     free(format);
     if (!known)
         return error_input(error, "%s: is no capture file; give one that the capture tool wrote",
                            capture->path);
-    if (!read_integer(capture->file, "version", &version) || version != VERSION)
-        return error_input(error, "%s: has layout version %d, this program reads %d", capture->path,
-                           version, VERSION);
+    if (!read_integer(capture->file, "version", &capture->version) || capture->version < 1 ||
+        capture->version > VERSION)
+        return error_input(error, "%s: has layout version %d, this program reads 1 to %d",
+                           capture->path, capture->version, VERSION);
     (void)read_integer(capture->file, "rehearsal", &rehearsal);
     if (rehearsal != 0 && !capture->options.rehearsal)
         return error_input(error,

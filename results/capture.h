@@ -1,4 +1,5 @@
-/* Reads a capture file (HDF5), what the capture tool writes of a GPU, into samples.
+/* Reads a capture file (HDF5), what the capture tool writes of a GPU, into samples; of layout version
+ * 1 or 2.
  *
  * Taken: /latency (every raw sample), /colocation (median of each victim's samples over its time
  * alone), /cold_start (part "total"), /memory (context, module and weights together are what a

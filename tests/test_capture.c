@@ -11,8 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <hdf5.h>
+
 #include "results/capture.h"
 #include "traces/capture/capture_file.h"
+#include "traces/capture/clocks.h"
 #include "traces/capture/measure.h"
 #include "traces/capture/plan.h"
 #include "traces/capture/processor.h"
@@ -217,9 +220,9 @@ static struct plan *make_plan(int largest_batch)
         .names = names,
         .name_count = 2,
         .fp16 = true,
+        .tens = true,
         .largest_batch = largest_batch,
-        .mechanism = PLAN_GREEN,
-        .fresh_processes = true,
+        .cold_starts = 1,
     };
     struct error error = {0};
     struct plan *plan = plan_create(&options, &error);
@@ -236,8 +239,8 @@ static void the_grid_has_sevenths_and_tens_by_powers_of_two(void **state)
     double shares[32];
     size_t count = 0;
     struct plan *plan = make_plan(8);
-    assert_int_equal(plan_shares(true, shares), 7);
-    assert_int_equal(plan_shares(false, shares), 16); /* 7 sevenths, 9 tens, 100 % once */
+    assert_int_equal(plan_shares(false, shares), 7);
+    assert_int_equal(plan_shares(true, shares), 16); /* 7 sevenths, 9 tens, 100 % once */
     for (size_t i = 1; i < 16; i++)
         assert_true(shares[i] > shares[i - 1]);
     (void)plan_remaining(plan, PLAN_LATENCY, &count);
@@ -354,7 +357,37 @@ static void keys_name_each_point_once(void **state)
     plan_free(plan);
 }
 
+/* A session of ten minutes has the self-test beside it. */
+static void the_full_plan_takes_at_most_seven_minutes(void **state)
+{
+    (void)state;
+    const struct plan_options options = {.folder = "traces/capture/networks", .cold_starts = 1};
+    struct error error = {0};
+    struct plan *plan = plan_create(&options, &error);
+    double total = 0;
+    size_t crowds = 0;
+    assert_non_null(plan);
+    for (size_t i = 0; i < plan->count; i++) {
+        total += plan->points[i].estimated_s;
+        assert_true(plan->points[i].half || plan->points[i].table == PLAN_COPIES);
+        if (plan->points[i].member_count == 7)
+            crowds++;
+    }
+    assert_true(total > 0 && total <= 420);
+    assert_int_equal(crowds, plan->network_count);
+    plan_free(plan);
+}
+
 /* ---- The file -------------------------------------------------------------------------------- */
+
+static void write_version(const char *path, int version)
+{
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    const hid_t attribute = H5Aopen(file, "version", H5P_DEFAULT);
+    assert_true(H5Awrite(attribute, H5T_NATIVE_INT, &version) >= 0);
+    (void)H5Aclose(attribute);
+    (void)H5Fclose(file);
+}
 
 static void rows_come_back_as_they_were_appended_and_the_file_is_gone_on_with(void **state)
 {
@@ -401,10 +434,16 @@ static void rows_come_back_as_they_were_appended_and_the_file_is_gone_on_with(vo
     about.device[0] = 'A';
     about.rehearsal = 1;
     assert_null(capture_file_open(path, &about, &error));
+    about.rehearsal = 0;
+    write_version(path, 1);
+    assert_null(capture_file_open(path, &about, &error));
+    assert_non_null(strstr(error.message, "layout version 1"));
+    write_version(path, LAYOUT_VERSION);
+    about.cuda_graphs = 1;
+    assert_null(capture_file_open(path, &about, &error));
+    assert_non_null(strstr(error.message, "without CUDA graphs"));
     (void)unlink(path);
 }
-
-/* ---- The host -------------------------------------------------------------------------------- */
 
 /* The tool and calibration have each its own account of the tables; here they meet. */
 static void what_is_written_is_what_calibration_reads(void **state)
@@ -452,18 +491,22 @@ static void what_is_written_is_what_calibration_reads(void **state)
     (void)unlink(path);
 }
 
-static void work_on_the_host_is_timed_for_each_task(void **state)
+/* There is no device of this address, wherever the test runs. */
+static void clocks_are_logged_or_it_is_said_why_not(void **state)
 {
     (void)state;
-    struct error error = {0};
-    double ms[MEASURE_CPU_TASKS * MEASURE_CPU_SAMPLES];
-    if (!measure_cpu(2, ms, &error)) { /* built without libjpeg: says so */
-        assert_non_null(strstr(error.message, "libjpeg"));
-        return;
-    }
-    for (size_t i = 0; i < MEASURE_CPU_TASKS * MEASURE_CPU_SAMPLES; i++)
-        assert_true(ms[i] > 0);
-    assert_false(measure_cpu(0, ms, &error));
+    char text[CLOCKS_TEXT] = "";
+    int least = -1;
+    int most = -1;
+    size_t count = 1;
+    assert_null(clocks_start("0000:ff:1f.7", text));
+    assert_memory_equal(text, "not logged: ", strlen("not logged: "));
+    clocks_range(NULL, 0, &least, &most);
+    assert_int_equal(least, 0);
+    assert_int_equal(most, 0);
+    assert_null(clocks_take(NULL, &count));
+    assert_int_equal(count, 0);
+    clocks_stop(NULL);
 }
 
 int main(void)
@@ -485,7 +528,8 @@ int main(void)
         cmocka_unit_test(keys_name_each_point_once),
         cmocka_unit_test(rows_come_back_as_they_were_appended_and_the_file_is_gone_on_with),
         cmocka_unit_test(what_is_written_is_what_calibration_reads),
-        cmocka_unit_test(work_on_the_host_is_timed_for_each_task),
+        cmocka_unit_test(clocks_are_logged_or_it_is_said_why_not),
+        cmocka_unit_test(the_full_plan_takes_at_most_seven_minutes),
     };
     return cmocka_run_group_tests_name("capture", tests, NULL, NULL);
 }

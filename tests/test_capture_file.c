@@ -17,15 +17,17 @@
 #include "results/hdf5_table.h"
 #include "traces/atomic_file.h"
 #include "traces/calibrate.h"
+#include "traces/calibrate_launches.h"
 
 /* Captures as the capture tool lays them out (traces/capture/layout.h), written here by hand: texts
  * of 32 bytes, NUL-padded, and columns beyond those that are read. */
-enum { TEXT = 32, OTHERS = 4 * TEXT };
+enum { TEXT = 32, OTHERS = 8 * TEXT };
 
 struct latency {
     char network[TEXT], precision[TEXT], mechanism[TEXT];
     double share_percent, ms;
     int32_t batch, sms, round, sample;
+    int32_t launches; /* of version 2 */
 };
 
 struct colocation {
@@ -54,6 +56,7 @@ struct member {
 };
 
 static char path[64];
+static int version = 1; /* of the files that are written */
 
 static void copy_text(char to[TEXT], const char *from)
 {
@@ -98,9 +101,10 @@ static void write_latencies(hid_t file, const struct latency *rows, size_t count
         {"sms", offsetof(struct latency, sms), 0, H5T_NATIVE_INT32},
         {"round", offsetof(struct latency, round), 0, H5T_NATIVE_INT32},
         {"sample", offsetof(struct latency, sample), 0, H5T_NATIVE_INT32},
-        {"ms", offsetof(struct latency, ms), 0, H5T_NATIVE_DOUBLE}};
-    write_table(file, "latency", members, sizeof members / sizeof members[0], sizeof *rows, rows,
-                count);
+        {"ms", offsetof(struct latency, ms), 0, H5T_NATIVE_DOUBLE},
+        {"launches", offsetof(struct latency, launches), 0, H5T_NATIVE_INT32}};
+    write_table(file, "latency", members, sizeof members / sizeof members[0] - (version == 1),
+                sizeof *rows, rows, count);
 }
 
 static void write_colocations(hid_t file, const struct colocation *rows, size_t count)
@@ -111,7 +115,7 @@ static void write_colocations(hid_t file, const struct colocation *rows, size_t 
         {"network", offsetof(struct colocation, network), TEXT, 0},
         {"precision", offsetof(struct colocation, precision), TEXT, 0},
         {"mechanism", offsetof(struct colocation, mechanism), TEXT, 0},
-        {"others", offsetof(struct colocation, others), OTHERS, 0},
+        {"others", offsetof(struct colocation, others), version == 1 ? 4 * TEXT : OTHERS, 0},
         {"batch", offsetof(struct colocation, batch), 0, H5T_NATIVE_INT32},
         {"share_percent", offsetof(struct colocation, share_percent), 0, H5T_NATIVE_DOUBLE},
         {"alone_ms", offsetof(struct colocation, alone_ms), 0, H5T_NATIVE_DOUBLE},
@@ -157,8 +161,9 @@ static void set_integer(hid_t file, const char *name, int value)
     (void)H5Sclose(space);
 }
 
-static hid_t create_file(int version, int rehearsal)
+static hid_t create_file(int wanted, int rehearsal)
 {
+    version = wanted;
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     assert_true(file >= 0);
     assert_true(hdf5_set_text(file, "format", "esgsim-capture"));
@@ -251,9 +256,9 @@ static void write_good_facts(hid_t file)
     write_memory(file, memory, 6);
 }
 
-static void write_good_file(int version, int rehearsal)
+static void write_good_file(int wanted, int rehearsal)
 {
-    hid_t file = create_file(version, rehearsal);
+    hid_t file = create_file(wanted, rehearsal);
     write_good_latencies(file);
     write_good_colocations(file);
     write_good_facts(file);
@@ -446,8 +451,8 @@ static void files_that_are_no_captures_are_refused(void **state)
 {
     const struct capture_options fp8 = {.precision = "fp8"};
     (void)state;
-    write_good_file(2, 0);
-    assert_refused(&fp32, "version 2");
+    write_good_file(3, 0);
+    assert_refused(&fp32, "version 3");
     write_good_file(1, 0);
     assert_refused(&fp8, "no sample that is asked for");
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -523,6 +528,115 @@ static int remove_path(void **state)
     return unlink(path);
 }
 
+/* Version 2: a crowd of seven, whose names take more than the 128 bytes of version 1. */
+static void a_crowd_of_seven_is_read(void **state)
+{
+    static const char others[] = "deeplabv3_resnet50:2:14.2857+deeplabv3_resnet50:2:14.2857+"
+                                 "deeplabv3_resnet50:2:14.2857+deeplabv3_resnet50:2:14.2857+"
+                                 "deeplabv3_resnet50:2:14.2857+deeplabv3_resnet50:2:14.2857";
+    struct colocation row;
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    hid_t file = create_file(2, 0);
+    write_good_latencies(file);
+    fill_colocation(&row, 1, "resnet50", others, 0);
+    write_colocations(file, &row, 1);
+    assert_true(H5Fclose(file) >= 0);
+    if (!capture_read(&set, path, &fp32, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(set.co_run_count, 7);
+    for (size_t i = 1; i < set.co_run_count; i++)
+        assert_int_equal(set.co_runs[i].share, CAPTURE_UNIT / 7);
+    samples_clear(&set);
+}
+
+/* Flat over the share up to batch 2, then as the share is; only sevenths 1, 2, 5 and 7. */
+static void write_flat_then_steep(void)
+{
+    static const int sevenths[] = {1, 2, 5, 7};
+    struct latency rows[16];
+    size_t count = 0;
+    hid_t file = create_file(2, 0);
+    set_integer(file, "sms", DEVICE_SMS);
+    for (int batch = 1; batch <= 8; batch *= 2)
+        for (size_t s = 0; s < 4; s++) {
+            const bool whole = sevenths[s] == 7;
+            const int sms = whole ? DEVICE_SMS : sevenths[s] * SEVENTH_SMS;
+            struct latency *row = &rows[count++];
+            *row = make_row(whole ? "full" : "green", 100.0 * sevenths[s] / 7, sms);
+            row->batch = batch;
+            row->launches = 250;
+            row->ms = batch <= 2 ? 3 + 0.1 * (batch - 1) : (double)batch * DEVICE_SMS / sms;
+        }
+    write_latencies(file, rows, count);
+    assert_true(H5Fclose(file) >= 0);
+}
+
+static struct profile *calibrated(const struct sample_set *set)
+{
+    struct calibration calibration;
+    struct error error = {0};
+    struct atomic_file file;
+    const struct profile_options options = {.unit = 7};
+    char profile_path[96];
+    (void)snprintf(profile_path, sizeof profile_path, "%s.json", path);
+    if (!calibration_run(set, NULL, NULL, &calibration, &error) ||
+        !atomic_file_open(&file, profile_path, &error) ||
+        !calibration_write_profile(&calibration, &options, file.stream, &error) ||
+        !atomic_file_end(&file, true, &error))
+        fail_msg("%s", error.message);
+    struct profile *profile = profile_load(profile_path, &error);
+    if (profile == NULL)
+        fail_msg("%s", error.message);
+    (void)unlink(profile_path);
+    calibration_clear(&calibration);
+    return profile;
+}
+
+static void a_network_that_more_of_the_gpu_does_not_speed_up_is_bound_by_launches(void **state)
+{
+    struct sample_set set = {0};
+    struct launches launches;
+    struct error error = {0};
+    (void)state;
+    write_flat_then_steep();
+    assert_true(capture_read(&set, path, &fp32, &error));
+    samples_reduce(&set);
+    assert_true(launches_of(&set, 0, &launches));
+    assert_true(launches.count == 250);
+    assert_int_equal(launches.batch, 1);
+    assert_true(launches.ms == 3);
+    assert_true(launches.ratio == 1);
+    assert_int_equal(launches.up_to, 2);
+    profile_free(calibrated(&set)); /* the key is written, and read */
+    samples_clear(&set);
+    read_good(&set); /* of version 1: the launches are not known */
+    samples_reduce(&set);
+    assert_false(launches_of(&set, 0, &launches));
+    samples_clear(&set);
+}
+
+/* Six sevenths are 96 multiprocessors and the whole is 132: what was not measured at six sevenths
+ * is not answered from five and seven; between others it is. */
+static void no_profile_answers_between_the_last_share_and_the_whole(void **state)
+{
+    struct sample_set set = {0};
+    struct error error = {0};
+    (void)state;
+    write_flat_then_steep();
+    assert_true(capture_read(&set, path, &fp32, &error));
+    samples_reduce(&set);
+    struct profile *profile = calibrated(&set);
+    const struct profile_function *function = profile_find(profile, "x");
+    assert_non_null(function);
+    assert_true(isnan(profile_latency_ms(function, 8, 1, 6)));
+    assert_true(isfinite(profile_latency_ms(function, 8, 1, 3)));
+    assert_true(isfinite(profile_latency_ms(function, 8, 1, 7)));
+    profile_free(profile);
+    samples_clear(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,6 +646,9 @@ int main(void)
         cmocka_unit_test(cold_start_and_memory_are_taken_over),
         cmocka_unit_test(all_precisions_are_told_apart_by_name),
         cmocka_unit_test(a_capture_calibrates_and_its_profile_loads),
+        cmocka_unit_test(a_crowd_of_seven_is_read),
+        cmocka_unit_test(a_network_that_more_of_the_gpu_does_not_speed_up_is_bound_by_launches),
+        cmocka_unit_test(no_profile_answers_between_the_last_share_and_the_whole),
         cmocka_unit_test(a_rehearsal_is_refused_unless_asked_for),
         cmocka_unit_test(files_that_are_no_captures_are_refused),
         cmocka_unit_test(multiprocessors_that_cannot_be_are_refused),

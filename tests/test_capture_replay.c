@@ -69,6 +69,10 @@ static void shares_grow_with_the_percent_and_those_that_sum_to_the_whole_fit(voi
         const int units = 1 + (int)draw(&random, SLICES_UNITS);
         const int groups =
             units + (int)draw(&random, (uint64_t)SLICES_GROUPS - (uint64_t)units + 1);
+        if (3 * (groups % units) > groups) {
+            assert_false(slices_plan(groups, units, &slices, &error));
+            continue;
+        }
         assert_true(slices_plan(groups, units, &slices, &error));
         int before = 1;
         for (int percent = 1; percent < 100; percent++) {
@@ -110,6 +114,20 @@ static void units_that_no_gpu_has_are_refused(void **state)
     assert_non_null(strstr(error.message, "5 parts"));
 }
 
+static void sevenths_of_13_groups_are_refused(void **state)
+{
+    (void)state;
+    struct slices slices;
+    struct error error = {0};
+    assert_false(slices_plan(13, 7, &slices, &error));
+    assert_int_equal(error.kind, ERROR_RUN);
+    assert_non_null(strstr(error.message, "13 groups"));
+    assert_non_null(strstr(error.message, "14 groups"));
+    assert_true(slices_plan(14, 7, &slices, &error));
+    assert_true(slices_plan(9, 7, &slices, &error)); /* 78 multiprocessors by eights */
+    assert_int_equal(slices.per_unit, 1);
+}
+
 static void every_wanted_set_is_made_once(void **state)
 {
     (void)state;
@@ -131,21 +149,13 @@ static void every_wanted_set_is_made_once(void **state)
         }
 }
 
-/* If streams are dealt out in turn, pairs of sets on one queue that could execute at one time are
- * the exception: of 127 sets dealt at random over 32 queues there would be 30. */
-static void sets_on_one_queue_mostly_have_a_unit_in_common(void **state)
+static void sets_that_lie_side_by_side_come_first(void **state)
 {
     (void)state;
-    for (size_t queues = 16; queues <= 32; queues *= 2) {
-        uint32_t sets[SLICES_SETS];
-        size_t apart = 0;
-        const size_t count = slices_sets(7, 0x7f, sets);
-        assert_int_equal(count, 127);
-        for (size_t i = 0; i < count; i++)
-            for (size_t j = i + queues; j < count; j += queues)
-                apart += (sets[i] & sets[j]) == 0;
-        assert_true(apart <= 8);
-    }
+    uint32_t sets[SLICES_SETS];
+    assert_int_equal(slices_sets(7, 0x7f, sets), 127);
+    for (size_t i = 0; i < 127; i++)
+        assert_int_equal(slices_side_by_side(sets[i]), i < 28);
 }
 
 /* Batches come and go at random: none gets a unit that another holds, all get as many as they want
@@ -221,7 +231,7 @@ static bool sleep_run(void *state, const struct pool_task *task, double *device_
            error_run(error, "batch %llu fell over", (unsigned long long)task->number);
 }
 
-static struct pool *make_pool(struct sleeper *sleeper, double speed, bool spin)
+static struct pool *make_pool_of(struct sleeper *sleeper, double speed, bool spin, const bool *sets)
 {
     struct error error = {0};
     *sleeper = (struct sleeper){.fails_at = UINT64_MAX};
@@ -232,11 +242,16 @@ static struct pool *make_pool(struct sleeper *sleeper, double speed, bool spin)
         .functions = FUNCTIONS,
         .speed = speed,
         .spin = spin,
-        .runner = {sleeper, sleep_run},
+        .runner = {sleeper, sleep_run, sets},
     };
     struct pool *pool = pool_create(&options, &error);
     assert_non_null(pool);
     return pool;
+}
+
+static struct pool *make_pool(struct sleeper *sleeper, double speed, bool spin)
+{
+    return make_pool_of(sleeper, speed, spin, NULL);
 }
 
 static void free_pool(struct pool *pool, struct sleeper *sleeper)
@@ -319,10 +334,11 @@ static void check_rows(const struct pool *pool, uint64_t batches)
     }
 }
 
-static void run_random(bool spin, uint64_t batches)
+static void run_random(bool spin, const bool *sets, uint64_t batches)
 {
     struct sleeper sleeper;
-    struct controller c = {.pool = make_pool(&sleeper, 1, spin), .random = 3, .free_units = 7};
+    struct controller c = {
+        .pool = make_pool_of(&sleeper, 1, spin, sets), .random = 3, .free_units = 7};
     memcpy(c.free_copies, copies, sizeof copies);
     pool_begin(c.pool);
     while (c.number < batches || c.count > 0) {
@@ -342,13 +358,22 @@ static void run_random(bool spin, uint64_t batches)
 static void batches_come_and_go_and_ends_are_told_in_order(void **state)
 {
     (void)state;
-    run_random(false, 1500);
+    run_random(false, NULL, 1500);
 }
 
 static void a_caller_that_never_sleeps_sees_the_same(void **state)
 {
     (void)state;
-    run_random(true, 200);
+    run_random(true, NULL, 200);
+}
+
+static void sets_side_by_side_serve_every_batch(void **state)
+{
+    (void)state;
+    bool sets[SLICES_SETS] = {false};
+    for (uint32_t set = 1; set < 1U << 7; set++)
+        sets[set] = slices_side_by_side(set);
+    run_random(false, sets, 600);
 }
 
 static struct pool_task task_of(uint32_t id, uint32_t function, int units, sim_time_t modelled)
@@ -394,6 +419,51 @@ static void what_is_not_free_is_refused(void **state)
     /* Freed in the middle of a batch: it is waited for. */
     free_pool(pool, &sleeper);
     assert_int_equal(atomic_load(&sleeper.runs), 1);
+}
+
+/* Units 1 and 3 are free; no set of the runner's has both: the batch of two waits for an end, and
+ * the one of one unit behind it. */
+static void a_batch_waits_where_free_units_make_no_set_and_the_wait_is_told(void **state)
+{
+    (void)state;
+    struct sleeper sleeper;
+    struct error error = {0};
+    bool sets[SLICES_SETS] = {false};
+    uint32_t id = 0;
+    sim_time_t time = 0;
+    for (uint32_t set = 1; set < 1U << 7; set++)
+        sets[set] = slices_side_by_side(set);
+    struct pool *pool = make_pool_of(&sleeper, 1, false, sets);
+    pool_begin(pool);
+    static const sim_time_t taking[] = {900 * SIM_MS, 10 * SIM_MS, 800 * SIM_MS, 10 * SIM_MS};
+    for (uint32_t i = 0; i < 4; i++) { /* units 0, 1, 2, 3; 4, 5 and 6 go to the next */
+        const struct pool_task task = task_of(i, 0, 1, taking[i]);
+        assert_true(pool_start(pool, &task, 0, &error));
+    }
+    const struct pool_task rest = task_of(4, 1, 3, 600 * SIM_MS);
+    assert_true(pool_start(pool, &rest, 0, &error));
+    for (int i = 0; i < 2; i++) /* 1 and 3 end */
+        assert_true(pool_wait(pool, SIM_FOREVER, &id, &time, &error));
+    const struct pool_task two = task_of(5, 0, 2, SIM_MS);
+    assert_true(pool_start(pool, &two, pool_now(pool), &error));
+    const struct pool_task third = task_of(6, 0, 1, SIM_MS);
+    assert_false(pool_start(pool, &third, 0, &error)); /* the two are spoken for */
+    assert_non_null(strstr(error.message, "fewer are free"));
+    for (int i = 0; i < 4; i++)
+        assert_true(pool_wait(pool, SIM_FOREVER, &id, &time, &error));
+    size_t count = 0;
+    const struct pool_row *rows = pool_rows(pool, &count);
+    assert_int_equal(count, 6);
+    const struct pool_figures figures = pool_figures(pool);
+    assert_int_equal(figures.waited, 1);
+    assert_true(figures.waited_max > 0 && figures.waited_mean == figures.waited_max);
+    assert_int_equal(figures.scattered, 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(rows[i].placed >= rows[i].asked && rows[i].begun >= rows[i].placed);
+        assert_int_equal(rows[i].placed > rows[i].asked, rows[i].task.id == 5);
+    }
+    free_pool(pool, &sleeper);
+    assert_false(sleeper.overlap);
 }
 
 static void a_wait_for_nothing_is_refused_and_a_wait_for_the_past_returns(void **state)
@@ -468,7 +538,7 @@ static void networks_compute_side_by_side_what_they_compute_alone(void **state)
                                          .copies = copies,
                                          .functions = FUNCTIONS,
                                          .speed = 1,
-                                         .runner = {&computer, compute}};
+                                         .runner = {&computer, compute, NULL}};
     struct pool *pool = pool_create(&options, &error);
     assert_non_null(pool);
     for (uint32_t i = 0; i < 70; i++) {
@@ -731,13 +801,16 @@ int main(void)
         cmocka_unit_test(shares_grow_with_the_percent_and_those_that_sum_to_the_whole_fit),
         cmocka_unit_test(a_span_that_runs_out_begins_again),
         cmocka_unit_test(units_that_no_gpu_has_are_refused),
+        cmocka_unit_test(sevenths_of_13_groups_are_refused),
         cmocka_unit_test(every_wanted_set_is_made_once),
-        cmocka_unit_test(sets_on_one_queue_mostly_have_a_unit_in_common),
+        cmocka_unit_test(sets_that_lie_side_by_side_come_first),
         cmocka_unit_test(free_units_are_always_found_and_never_shared),
         cmocka_unit_test(batches_come_and_go_and_ends_are_told_in_order),
         cmocka_unit_test(a_caller_that_never_sleeps_sees_the_same),
+        cmocka_unit_test(sets_side_by_side_serve_every_batch),
         cmocka_unit_test(a_batch_that_fails_ends_the_wait_with_its_message),
         cmocka_unit_test(what_is_not_free_is_refused),
+        cmocka_unit_test(a_batch_waits_where_free_units_make_no_set_and_the_wait_is_told),
         cmocka_unit_test(a_wait_for_nothing_is_refused_and_a_wait_for_the_past_returns),
         cmocka_unit_test(a_clock_of_another_speed_counts_that_much_faster),
         cmocka_unit_test(networks_compute_side_by_side_what_they_compute_alone),

@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "traces/calibrate.h"
+#include "traces/calibrate_launches.h"
 
 /* The surfaces of one function are [first, end). */
 struct span {
@@ -101,6 +102,20 @@ static void axes_clear(struct axes *axes)
     free(axes->vgpu);
 }
 
+static bool has_parts(const struct sample_set *set);
+
+/* Where the whole GPU is more than its share says (132 multiprocessors, and 96 on six sevenths), a
+ * profile must not answer between the last share and the whole: the share next to the whole is of
+ * the grid, and null where it was not measured. */
+static void guard_whole(const struct writer *writer, int *vgpu, size_t *count)
+{
+    bool whole = false;
+    for (size_t i = 0; i < *count; i++)
+        whole = whole || vgpu[i] == writer->unit;
+    if (whole && *count > 1 && writer->unit > 1 && has_parts(writer->calibration->set))
+        vgpu[(*count)++] = writer->unit - 1;
+}
+
 static bool axes_fill(const struct writer *writer, struct span span, struct axes *axes)
 {
     const struct calibrated_surface *surfaces = writer->calibration->surfaces;
@@ -109,7 +124,7 @@ static bool axes_fill(const struct writer *writer, struct span span, struct axes
         count += surfaces[s].count;
     *axes = (struct axes){calloc(count, sizeof(int)),
                           calloc(count, sizeof(int)),
-                          calloc(count, sizeof(int)),
+                          calloc(count + 1, sizeof(int)),
                           0,
                           0,
                           0};
@@ -127,6 +142,7 @@ static bool axes_fill(const struct writer *writer, struct span span, struct axes
         }
     axes->batches = distinct(axes->batch, n);
     axes->vcpus = distinct(axes->vcpu, n);
+    guard_whole(writer, axes->vgpu, &n);
     axes->vgpus = distinct(axes->vgpu, n);
     return true;
 }
@@ -320,6 +336,16 @@ static void put_facts(const struct writer *writer, uint32_t index, cJSON *functi
               fact(facts->input_bytes, base->input_bytes, "input_bytes", evidence));
 }
 
+static void put_launches(const struct sample_set *set, uint32_t index, cJSON *function)
+{
+    struct launches launches;
+    if (!launches_of(set, index, &launches))
+        return;
+    cJSON *object = cJSON_AddObjectToObject(function, "launch_bound");
+    put_number(object, "launches", launches.count);
+    put_number(object, "batch", launches.up_to);
+}
+
 static bool put_function(const struct writer *writer, struct span span, cJSON *functions,
                          struct error *error)
 {
@@ -342,6 +368,7 @@ static bool put_function(const struct writer *writer, struct span span, cJSON *f
         put_text(evidence, "law", "fitted; outside the grid it is an extrapolation");
     }
     put_facts(writer, first->function, function, evidence);
+    put_launches(writer->calibration->set, first->function, function);
     (void)cJSON_AddItemToObject(function, "evidence", evidence);
     cJSON *list = cJSON_AddArrayToObject(function, "calibration");
     for (size_t s = span.first; s < span.end; s++)

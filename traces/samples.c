@@ -67,7 +67,7 @@ bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
     if (!grow(&facts, before, &set->fact_capacity, sizeof *set->facts, error))
         return false;
     set->facts = facts;
-    set->facts[before] = (struct function_facts){NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0};
+    set->facts[before] = (struct function_facts){NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0, NAN};
     return true;
 }
 

@@ -49,6 +49,7 @@ struct function_facts {
     double demand;       /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
     double demand_share; /* share at which the demand was measured; 0 before the first */
     size_t demand_reads;
+    double launches; /* kernels and library calls of one inference */
 };
 
 struct sample_set {

@@ -83,6 +83,26 @@ inline float rsqrtf(float x)
     return 1 / sqrtf(x);
 }
 
+/* Where blocks execute, and clocks of which every look takes a while. */
+unsigned multiprocessors[256], multiprocessor_count;
+
+inline unsigned this_multiprocessor()
+{
+    return multiprocessors[blockIdx.x % multiprocessor_count];
+}
+
+inline long long clock64()
+{
+    static long long cycles;
+    return cycles += 10000;
+}
+
+inline unsigned long long now_ns()
+{
+    static unsigned long long ns;
+    return ns += 1000000;
+}
+
 } // namespace
 
 #undef __shared__
@@ -100,6 +120,12 @@ template <typename... A, void (*F)(A...)> struct invoke<F> {
     static void run(void **parameters)
     {
         call(parameters, std::index_sequence_for<A...>{});
+    }
+    static size_t sizes([[maybe_unused]] size_t *of)
+    {
+        size_t count = 0;
+        ((of[count++] = sizeof(A)), ...);
+        return count;
     }
     template <size_t... I> static void call(void **parameters, std::index_sequence<I...>)
     {
@@ -224,26 +250,40 @@ touched touch_softmax(void **p, unsigned blocks, size_t element)
         true};
 }
 
-touched touch_norm(void **p, unsigned blocks, size_t element, size_t parameters)
+touched touch_layer_norm(void **p, unsigned blocks, size_t element)
 {
     const size_t bytes = blocks * size(p, 2) * element;
     return {{{address(p, 0), bytes, false, "x"},
              {address(p, 1), bytes, true, "y"},
-             {address(p, 4), parameters * sizeof(float), false, "scale"},
-             {address(p, 5), parameters * sizeof(float), false, "shift"}},
+             {address(p, 4), size(p, 2) * sizeof(float), false, "scale"},
+             {address(p, 5), size(p, 2) * sizeof(float), false, "shift"}},
             4,
             (double)(blocks * size(p, 2)),
             true};
 }
 
-touched touch_layer_norm(void **p, unsigned blocks, size_t element)
+touched touch_plane_sums(void **p, unsigned blocks, size_t element)
 {
-    return touch_norm(p, blocks, element, size(p, 2));
+    const size_t count = blocks / size(p, 3) * size(p, 2);
+    return {{{address(p, 0), count * element, false, "x"},
+             {address(p, 1), blocks * sizeof(float2), true, "sums"}},
+            2,
+            (double)count,
+            true};
 }
 
 touched touch_instance_norm(void **p, unsigned blocks, size_t element)
 {
-    return touch_norm(p, blocks, element, size(p, 6));
+    const size_t count = blocks / size(p, 4) * size(p, 3);
+    const size_t channels = size(p, 8) * sizeof(float);
+    return {{{address(p, 0), count * element, false, "x"},
+             {address(p, 1), count * element, true, "y"},
+             {address(p, 2), blocks * sizeof(float2), false, "sums"},
+             {address(p, 6), channels, false, "scale"},
+             {address(p, 7), channels, false, "shift"}},
+            5,
+            (double)count,
+            true};
 }
 
 touched touch_mean(void **p, unsigned blocks, size_t element)
@@ -255,15 +295,29 @@ touched touch_mean(void **p, unsigned blocks, size_t element)
             true};
 }
 
-#define BOTH(name, touch)                                                                          \
-    {#name "_f32", invoke<name##_f32>::run, touch, 4},                                             \
-    {                                                                                              \
-#name "_f16", invoke < name##_f16> ::run, touch, 2                                         \
-    }
+touched touch_nothing(void **, unsigned, size_t)
+{
+    return {{}, 0, 1, false};
+}
+
+touched touch_where(void **p, unsigned, size_t)
+{
+    return {{{address(p, 0), size(p, 1) * sizeof(unsigned), true, "marks"}}, 1, 1, false};
+}
+
+touched touch_spin(void **p, unsigned, size_t)
+{
+    const size_t count = address(p, 1) != 0;
+    return {{{address(p, 1), 2 * sizeof(long long), true, "cycles"}}, count, 1, false};
+}
+
+#define ONE(name, touch, element) {#name, invoke<name>::run, invoke<name>::sizes, touch, element}
+#define BOTH(name, touch) ONE(name##_f32, touch, 4), ONE(name##_f16, touch, 2)
 
 const struct {
     const char *name;
     void (*run)(void **parameters);
+    size_t (*sizes)(size_t *of);
     touches *touch;
     size_t element;
 } kernels[] = {
@@ -278,8 +332,12 @@ const struct {
     BOTH(embedding, touch_embedding),
     BOTH(softmax, touch_softmax),
     BOTH(layer_norm, touch_layer_norm),
+    BOTH(plane_sums, touch_plane_sums),
     BOTH(instance_norm, touch_instance_norm),
     BOTH(mean, touch_mean),
+    ONE(probe_nothing, touch_nothing, 1),
+    ONE(probe_where, touch_where, 1),
+    ONE(probe_spin, touch_spin, 1),
 };
 
 } // namespace
@@ -295,6 +353,17 @@ int kernel_find(const char *name)
 struct touched kernel_touches(int kernel, void **parameters, unsigned blocks)
 {
     return kernels[kernel].touch(parameters, blocks, kernels[kernel].element);
+}
+
+size_t kernel_parameters(int kernel, size_t sizes[])
+{
+    return kernels[kernel].sizes(sizes);
+}
+
+void kernel_place(const unsigned *places, unsigned count)
+{
+    memcpy(multiprocessors, places, count * sizeof *places);
+    multiprocessor_count = count;
 }
 
 /* Threads of a kernel without rows never wait for each other. */

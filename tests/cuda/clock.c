@@ -6,16 +6,19 @@
  * enqueues them: what an inference takes depends on the model alone.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "tests/cuda/stand_in.h"
 
 enum { STREAMS = 4096 };
-static const double recent_ms = 50; /* without pace: so long ago is at one time */
+static const double recent_ms = 50; /* without pace: so long ago is at one time, in one thread */
 
 static struct stream *streams[STREAMS];
 static size_t stream_count;
+static double waited_ms; /* without pace the device's clock: what the host has waited for */
+static double queue_ends_ms[STREAMS]; /* by hardware queue */
 
 struct event {
     struct handle handle;
@@ -57,6 +60,8 @@ struct stream *stream_create(struct context *context, bool is_null)
     stream->context = context;
     stream->is_null = is_null;
     stream->number = ++numbers;
+    stream->queue = settings()->queues == 0 ? numbers : numbers % settings()->queues;
+    stream->queue %= STREAMS;
     streams[place] = stream;
     stream_count += place == stream_count;
     if (is_null) /* nobody's to destroy */
@@ -74,8 +79,8 @@ struct stream *stream_find(CUstream handle)
         fault("the stream's context was destroyed");
         return NULL;
     }
-    if (stream != NULL && stream->context != context) {
-        fault("the stream is not of the context that is current");
+    if (stream != NULL && stream->context != context && stream->context->primary != context) {
+        fault("the stream is neither of the current context nor of a part of it");
         return NULL;
     }
     return stream;
@@ -97,8 +102,36 @@ static double draw_noise(const struct stream *stream)
     return sqrt(-2 * log(uniform[0])) * cos(2 * M_PI * uniform[1]);
 }
 
-/* Other contexts whose streams are at work: with pace by the device's clock, else those that
- * another thread enqueued to a moment ago. */
+/* Without pace a stream is at work until the thread ends that enqueued to it last: how fast threads
+ * take turns is the machine's affair. The first thread, which does not end, is at work for a
+ * moment. */
+static pthread_key_t at_thread_end;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const void *first_thread;
+
+static void end_thread(void *thread)
+{
+    (void)enter("a thread's end", NEED_NOTHING);
+    for (size_t i = 0; i < stream_count; i++)
+        if (streams[i]->thread == thread)
+            streams[i]->thread = NULL;
+    (void)leave(CUDA_SUCCESS);
+}
+
+static void watch_threads(void)
+{
+    first_thread = this_thread();
+    (void)pthread_key_create(&at_thread_end, end_thread);
+}
+
+static bool is_at_work(const struct stream *stream, double now_ms)
+{
+    if (stream->thread == first_thread)
+        return stream->used_ms > now_ms - recent_ms;
+    return stream->thread != NULL;
+}
+
+/* Other contexts whose streams are at work: with pace by the device's clock, else by threads. */
 static size_t count_others(const struct stream *stream, double now_ms)
 {
     size_t count = 0;
@@ -107,8 +140,7 @@ static size_t count_others(const struct stream *stream, double now_ms)
         if (!other->handle.alive || other->context == stream->context || other->is_null ||
             other->issued == 0 || other->thread == stream->thread)
             continue;
-        count +=
-            settings()->pace ? other->end_ms > stream->end_ms : other->used_ms > now_ms - recent_ms;
+        count += settings()->pace ? other->end_ms > stream->end_ms : is_at_work(other, now_ms);
     }
     return count;
 }
@@ -117,23 +149,30 @@ void stream_issue(struct stream *stream, double macs, double fixed_ms)
 {
     const struct settings *s = settings();
     const double now_ms = host_ms();
+    (void)pthread_once(&once, watch_threads);
     stream->thread = this_thread();
+    (void)pthread_setspecific(at_thread_end, stream->thread);
     stream->used_ms = now_ms;
     if (!stream->open) {
         stream->open = true;
         stream->inferences++;
         stream->noise = exp(s->noise * draw_noise(stream));
-        if (s->pace)
-            stream->end_ms = fmax(stream->end_ms, now_ms);
+        stream->end_ms = fmax(stream->end_ms, s->pace ? now_ms : waited_ms);
     }
+    if (s->queues > 0 && !stream->is_null)
+        stream->end_ms = fmax(stream->end_ms, queue_ends_ms[stream->queue]);
+    if (stream->launches_graph)
+        fixed_ms /= 2;
     const double alone_ms = fixed_ms + macs / (s->rate * stream->context->sms);
     stream->end_ms +=
         alone_ms * stream->noise * (1 + s->slowdown * (double)count_others(stream, now_ms));
+    queue_ends_ms[stream->queue] = stream->end_ms;
     stream->issued++;
 }
 
-void stream_done(struct stream *stream, uint64_t up_to)
+void stream_done(struct stream *stream, uint64_t up_to, double ms)
 {
+    waited_ms = fmax(waited_ms, ms);
     if (up_to > stream->done)
         stream->done = up_to;
     if (stream->done == stream->issued)
@@ -146,7 +185,7 @@ double context_done(const struct context *context)
     for (size_t i = 0; i < stream_count; i++)
         if (streams[i]->context == context ||
             (!context->green && streams[i]->context->primary == context)) {
-            stream_done(streams[i], streams[i]->issued);
+            stream_done(streams[i], streams[i]->issued, streams[i]->end_ms);
             until_ms = fmax(until_ms, streams[i]->end_ms);
         }
     return until_ms;
@@ -184,19 +223,38 @@ CUresult cuStreamSynchronize(CUstream handle)
     CUresult result = enter("cuStreamSynchronize", NEED_CONTEXT);
     struct stream *stream = NULL;
     double until_ms = 0;
+    if (result == CUDA_SUCCESS && thread_captures())
+        result = refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured");
     if (result == CUDA_SUCCESS) {
         stream =
             handle == NULL ? current_context()->null_stream : handle_find(handle, HANDLE_STREAM);
         result = stream == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
     }
     if (result == CUDA_SUCCESS) {
-        stream_done(stream, stream->issued);
+        stream_done(stream, stream->issued, stream->end_ms);
         until_ms = stream->end_ms;
     }
     (void)leave(result);
     if (result == CUDA_SUCCESS)
         wait_until(until_ms);
     return result;
+}
+
+static bool is_over(double ms)
+{
+    return ms <= (settings()->pace ? host_ms() : waited_ms);
+}
+
+CUresult cuStreamQuery(CUstream handle)
+{
+    const CUresult result = enter("cuStreamQuery", NEED_CONTEXT);
+    struct stream *stream = result == CUDA_SUCCESS ? handle_find(handle, HANDLE_STREAM) : NULL;
+    if (result != CUDA_SUCCESS || stream == NULL)
+        return leave(result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_HANDLE);
+    if (stream->done < stream->issued && !is_over(stream->end_ms))
+        return leave(CUDA_ERROR_NOT_READY);
+    stream_done(stream, stream->issued, stream->end_ms);
+    return leave(CUDA_SUCCESS);
 }
 
 CUresult cuEventCreate(CUevent *event, unsigned flags)
@@ -229,7 +287,9 @@ static CUresult record(struct event *event, struct stream *stream)
 {
     if (event == NULL || stream == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (event->context != stream->context)
+    if (stream->recording != NULL)
+        return refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the stream is captured");
+    if (event->context != stream->context && event->context != stream->context->primary)
         return refuse(CUDA_ERROR_INVALID_HANDLE, "event and stream are of two contexts");
     stream_issue(stream, 0, 0);
     event->stream = stream;
@@ -256,7 +316,7 @@ CUresult cuEventSynchronize(CUevent handle)
     if (event != NULL && event->stream == NULL)
         fault("the event was never recorded: nothing is waited for");
     if (event != NULL && event->stream != NULL) {
-        stream_done(event->stream, event->operation);
+        stream_done(event->stream, event->operation, event->ms);
         until_ms = event->ms;
     }
     (void)leave(result);
@@ -267,8 +327,7 @@ CUresult cuEventSynchronize(CUevent handle)
 
 static bool is_done(const struct event *event)
 {
-    return event->stream == NULL || event->operation <= event->stream->done ||
-           (settings()->pace && event->ms <= host_ms());
+    return event->stream == NULL || event->operation <= event->stream->done || is_over(event->ms);
 }
 
 CUresult cuEventQuery(CUevent handle)
@@ -284,7 +343,7 @@ CUresult cuEventQuery(CUevent handle)
     if (!is_done(event))
         return leave(CUDA_ERROR_NOT_READY);
     if (event->stream != NULL)
-        stream_done(event->stream, event->operation);
+        stream_done(event->stream, event->operation, event->ms);
     return leave(CUDA_SUCCESS);
 }
 

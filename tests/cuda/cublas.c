@@ -22,7 +22,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *place)
     const cublasStatus_t status = enter_cublas("cublasCreate");
     if (status != CUBLAS_STATUS_SUCCESS)
         return leave_with(status);
-    if (settings()->primary_libraries && current_context()->green)
+    if (settings()->refuse_create && current_context()->green)
         return leave_with(CUBLAS_STATUS_NOT_SUPPORTED);
     struct library_handle *made =
         memory_book(workspace_bytes) ? handle_create(HANDLE_CUBLAS, sizeof *made) : NULL;
@@ -66,6 +66,7 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
     if (found == NULL || (stream != NULL && handle_find(stream, HANDLE_STREAM) == NULL))
         return leave_with(CUBLAS_STATUS_NOT_INITIALIZED);
     found->stream = stream;
+    found->workspace = false; /* cuBLAS goes back to its own */
     return leave_with(CUBLAS_STATUS_SUCCESS);
 }
 
@@ -74,10 +75,12 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t
     const cublasStatus_t status = enter_cublas("cublasSetWorkspace");
     if (status != CUBLAS_STATUS_SUCCESS)
         return leave_with(status);
-    if (library_find(handle, HANDLE_CUBLAS) == NULL ||
-        !memory_aligned((CUdeviceptr)workspace, 256, "the workspace"))
+    struct library_handle *found = library_find(handle, HANDLE_CUBLAS);
+    if (found == NULL || !memory_aligned((CUdeviceptr)workspace, 256, "the workspace"))
         return leave_with(CUBLAS_STATUS_INVALID_VALUE);
-    (void)bytes;
+    if (bytes < (size_t)workspace_bytes)
+        fault("a workspace of %zu bytes", bytes);
+    found->workspace = true;
     return leave_with(CUBLAS_STATUS_SUCCESS);
 }
 
@@ -146,12 +149,6 @@ static bool check_matrices(const struct product *m, struct stream *stream, bool 
     return true;
 }
 
-static struct stream *begin(cublasHandle_t handle, const struct gemm *g)
-{
-    const struct library_handle *library = library_find(handle, HANDLE_CUBLAS);
-    return library == NULL || !check_gemm(g) ? NULL : stream_find(library->stream);
-}
-
 static bool multiply(const struct product *m, struct stream *stream, bool listed, const void *a,
                      const void *b, void *c)
 {
@@ -162,11 +159,62 @@ static bool multiply(const struct product *m, struct stream *stream, bool listed
     return true;
 }
 
-static cublasStatus_t end(struct stream *stream, const struct product *m, int batch)
+/* The products of one call: apart by strides, or where arrays on the device say. */
+struct call {
+    struct product shape;
+    const char *a, *b;
+    char *c;
+    long long stride_a, stride_b, stride_c; /* bytes */
+    bool listed;
+    int batch;
+};
+
+/* The addresses lie on the device: so small an array was copied there. */
+static bool run_listed(struct stream *stream, const struct call *call)
 {
-    stream_issue(stream, (double)m->rows * m->columns * m->inner * batch, settings()->floor_ms);
+    const void *const *a = (const void *const *)(const void *)call->a;
+    const void *const *b = (const void *const *)(const void *)call->b;
+    void *const *c = (void *const *)(void *)call->c;
+    const size_t bytes = (size_t)call->batch * sizeof(void *);
+    if (!memory_access(stream, (CUdeviceptr)a, bytes, false, "addresses of A") ||
+        !memory_access(stream, (CUdeviceptr)b, bytes, false, "addresses of B") ||
+        !memory_access(stream, (CUdeviceptr)c, bytes, false, "addresses of C"))
+        return false;
+    for (int i = 0; i < call->batch; i++)
+        if (!multiply(&call->shape, stream, true, a[i], b[i], c[i]))
+            return false;
+    return true;
+}
+
+static bool run_call(struct stream *stream, const void *data)
+{
+    const struct call *call = data;
+    const struct product *m = &call->shape;
+    if (call->listed && !run_listed(stream, call))
+        return false;
+    for (long long i = 0; !call->listed && i < call->batch; i++)
+        if (!multiply(m, stream, false, call->a + i * call->stride_a, call->b + i * call->stride_b,
+                      call->c + i * call->stride_c))
+            return false;
+    stream_issue(stream, (double)m->rows * m->columns * m->inner * call->batch,
+                 settings()->floor_ms);
     count_launch();
-    return CUBLAS_STATUS_SUCCESS;
+    return true;
+}
+
+static cublasStatus_t execute(cublasHandle_t handle, const struct gemm *g, const struct call *call)
+{
+    const struct library_handle *library = library_find(handle, HANDLE_CUBLAS);
+    struct stream *stream = library == NULL || !check_gemm(g) ? NULL : stream_find(library->stream);
+    if (stream == NULL || call->batch < 1)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (library_refuses(stream))
+        return CUBLAS_STATUS_EXECUTION_FAILED;
+    if (thread_captures() && !library->workspace)
+        fault("cuBLAS allocates while a stream is captured: it was given no workspace");
+    if (stream_records(stream, run_call, call, sizeof *call))
+        return CUBLAS_STATUS_SUCCESS;
+    return run_call(stream, call) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 static struct gemm read_gemm(cublasOperation_t turn_a, cublasOperation_t turn_b, int rows,
@@ -196,10 +244,8 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t turn_a,
     g.shape.pitch_b = pitch_b;
     g.shape.pitch_c = pitch_c;
     g = (struct gemm){g.shape, {type_a, type_b, type_c}, alpha, beta, compute};
-    struct stream *stream = begin(handle, &g);
-    if (stream == NULL || !multiply(&g.shape, stream, false, a, b, c))
-        return leave_with(CUBLAS_STATUS_INVALID_VALUE);
-    return leave_with(end(stream, &g.shape, 1));
+    const struct call call = {.shape = g.shape, .a = a, .b = b, .c = c, .batch = 1};
+    return leave_with(execute(handle, &g, &call));
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx(
@@ -218,18 +264,18 @@ cublasStatus_t cublasGemmStridedBatchedEx(
     g.shape.pitch_b = pitch_b;
     g.shape.pitch_c = pitch_c;
     g = (struct gemm){g.shape, {type_a, type_b, type_c}, alpha, beta, compute};
-    struct stream *stream = begin(handle, &g);
     const long long element = g.shape.half ? 2 : 4;
-    for (long long i = 0; stream != NULL && i < batch; i++)
-        if (!multiply(&g.shape, stream, false, (const char *)a + i * stride_a * element,
-                      (const char *)b + i * stride_b * element, (char *)c + i * stride_c * element))
-            stream = NULL;
-    if (stream == NULL || batch < 1)
-        return leave_with(CUBLAS_STATUS_INVALID_VALUE);
-    return leave_with(end(stream, &g.shape, batch));
+    const struct call call = {.shape = g.shape,
+                              .a = a,
+                              .b = b,
+                              .c = c,
+                              .stride_a = stride_a * element,
+                              .stride_b = stride_b * element,
+                              .stride_c = stride_c * element,
+                              .batch = batch};
+    return leave_with(execute(handle, &g, &call));
 }
 
-/* The addresses lie on the device: so small an array was copied there. */
 cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t turn_a,
                                    cublasOperation_t turn_b, int rows, int columns, int inner,
                                    const void *alpha, const void *const *a, cudaDataType type_a,
@@ -247,15 +293,11 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t turn
     g.shape.pitch_b = pitch_b;
     g.shape.pitch_c = pitch_c;
     g = (struct gemm){g.shape, {type_a, type_b, type_c}, alpha, beta, compute};
-    struct stream *stream = begin(handle, &g);
-    const size_t bytes = (size_t)batch * sizeof(void *);
-    if (stream == NULL || batch < 1 ||
-        !memory_access(stream, (CUdeviceptr)a, bytes, false, "addresses of A") ||
-        !memory_access(stream, (CUdeviceptr)b, bytes, false, "addresses of B") ||
-        !memory_access(stream, (CUdeviceptr)c, bytes, false, "addresses of C"))
-        return leave_with(CUBLAS_STATUS_INVALID_VALUE);
-    for (int i = 0; i < batch; i++)
-        if (!multiply(&g.shape, stream, true, a[i], b[i], c[i]))
-            return leave_with(CUBLAS_STATUS_INVALID_VALUE);
-    return leave_with(end(stream, &g.shape, batch));
+    const struct call call = {.shape = g.shape,
+                              .a = (const void *)a,
+                              .b = (const void *)b,
+                              .c = (void *)(uintptr_t)c,
+                              .listed = true,
+                              .batch = batch};
+    return leave_with(execute(handle, &g, &call));
 }

@@ -67,7 +67,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *place)
     const cudnnStatus_t status = enter_cudnn("cudnnCreate");
     if (status != CUDNN_STATUS_SUCCESS)
         return leave_with(status);
-    if (settings()->primary_libraries && current_context()->green)
+    if (settings()->refuse_create && current_context()->green)
         return leave_with(CUDNN_STATUS_NOT_SUPPORTED);
     struct library_handle *made = memory_book((long long)WORKSPACE_MIB << 20)
                                       ? handle_create(HANDLE_CUDNN, sizeof *made)
@@ -467,6 +467,58 @@ static bool check_operands(const struct convolution *c, struct stream *stream,
             memory_access(stream, (CUdeviceptr)o->workspace, wanted_bytes, true, "workspace"));
 }
 
+/* The first proposal that is small enough for anyone, unless it is the only one. */
+static bool is_first(const struct convolution *shape, const struct proposal *proposal)
+{
+    static const size_t most = (size_t)1 << 30;
+    struct proposal proposals[PROPOSALS];
+    const size_t count = propose(shape, proposals);
+    for (size_t i = 0; i + 1 < count; i++)
+        if (proposals[i].status == CUDNN_STATUS_SUCCESS && proposals[i].bytes <= most)
+            return proposals[i].algorithm == proposal->algorithm;
+    return false;
+}
+
+static const char *last_error = "";
+
+void cudnnGetLastErrorString(char *message, size_t room)
+{
+    (void)snprintf(message, room, "%s", last_error);
+    last_error = "";
+}
+
+/* What STAND_IN_ALGORITHM asks for. */
+static cudnnStatus_t fail_as_asked(const struct convolution *shape, const struct proposal *proposal)
+{
+    const bool first = is_first(shape, proposal);
+    if (settings()->algorithm == ALGORITHM_BREAKS && first)
+        break_device();
+    if (settings()->algorithm != ALGORITHM_ALL_FAIL &&
+        (settings()->algorithm != ALGORITHM_FAILS || !first))
+        return CUDNN_STATUS_SUCCESS;
+    last_error = "the algorithm was told to fail";
+    return CUDNN_STATUS_EXECUTION_FAILED;
+}
+
+struct call {
+    struct convolution shape;
+    struct operands operands;
+    size_t workspace_bytes; /* that the algorithm wants */
+};
+
+static bool run_convolution(struct stream *stream, const void *data)
+{
+    const struct call *c = data;
+    if (!check_operands(&c->shape, stream, &c->operands, c->workspace_bytes))
+        return false;
+    const double macs = count_macs(&c->shape);
+    if (macs <= settings()->compute)
+        convolution_run(&c->shape, c->operands.x, c->operands.filters, c->operands.y);
+    stream_issue(stream, macs, settings()->floor_ms);
+    count_launch();
+    return true;
+}
+
 static cudnnStatus_t convolve(cudnnHandle_t handle, const struct convolution *shape, int algorithm,
                               cudnnMathType_t arithmetic, const struct operands *operands)
 {
@@ -475,18 +527,18 @@ static cudnnStatus_t convolve(cudnnHandle_t handle, const struct convolution *sh
     struct stream *stream = library == NULL ? NULL : stream_find(library->stream);
     if (stream == NULL)
         return CUDNN_STATUS_BAD_PARAM;
+    if (library_refuses(stream))
+        return CUDNN_STATUS_EXECUTION_FAILED;
     const struct proposal *proposal = find_proposal(shape, algorithm, arithmetic, proposals);
     if (proposal == NULL)
         return refuse_cudnn(CUDNN_STATUS_NOT_SUPPORTED, "algorithm %d in arithmetic %d", algorithm,
                             (int)arithmetic);
-    if (!check_operands(shape, stream, operands, proposal->bytes))
-        return CUDNN_STATUS_BAD_PARAM;
-    const double macs = count_macs(shape);
-    if (macs <= settings()->compute)
-        convolution_run(shape, operands->x, operands->filters, operands->y);
-    stream_issue(stream, macs, settings()->floor_ms);
-    count_launch();
-    return CUDNN_STATUS_SUCCESS;
+    if (fail_as_asked(shape, proposal) != CUDNN_STATUS_SUCCESS)
+        return CUDNN_STATUS_EXECUTION_FAILED;
+    const struct call call = {*shape, *operands, proposal->bytes};
+    if (stream_records(stream, run_convolution, &call, sizeof call))
+        return CUDNN_STATUS_SUCCESS;
+    return run_convolution(stream, &call) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,

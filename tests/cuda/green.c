@@ -7,8 +7,6 @@
 
 #include "tests/cuda/stand_in.h"
 
-enum { GROUPS = STAND_IN_SMS / STAND_IN_SMS_GROUP };
-
 /* Lies in a resource's padding. */
 struct secret {
     uint64_t mark;
@@ -58,7 +56,7 @@ CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevR
         return leave(result);
     if (device != 0 || type != CU_DEV_RESOURCE_TYPE_SM)
         return leave(refuse(CUDA_ERROR_INVALID_RESOURCE_TYPE, "type %d", (int)type));
-    *resource = make_resource(0, (UINT64_C(1) << GROUPS) - 1, STAND_IN_SMS);
+    *resource = make_resource(0, (UINT64_C(1) << settings()->groups) - 1, STAND_IN_SMS);
     return leave(CUDA_SUCCESS);
 }
 
@@ -80,7 +78,7 @@ static CUresult split(CUdevResource *parts, unsigned *count, const CUdevResource
                       input->sm.smCount);
     const unsigned each =
         least <= STAND_IN_SMS_GROUP ? 1 : (least + STAND_IN_SMS_GROUP - 1) / STAND_IN_SMS_GROUP;
-    const unsigned most = GROUPS / each;
+    const unsigned most = (unsigned)settings()->groups / each;
     if (parts == NULL) {
         *count = most;
         return CUDA_SUCCESS;

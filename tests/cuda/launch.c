@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/cuda/stand_in.h"
+#include "traces/capture/kernels.h"
 
 enum { MACHINE_CODE = 2, INTERMEDIATE = 1, ARCHITECTURE = 90 };
 
@@ -32,6 +33,7 @@ struct kernel {
     struct handle handle;
     struct library *library;
     int index;
+    bool loaded; /* its code, at the first launch */
     char name[64];
 };
 
@@ -132,10 +134,69 @@ static bool check_extents(struct stream *stream, const struct kernel *kernel,
     return true;
 }
 
-static CUresult launch(const struct kernel *kernel, struct stream *stream, unsigned blocks,
-                       unsigned threads, void **parameters)
+/* On the multiprocessors of the stream's context, and some more where that was asked for. */
+static void place(const struct stream *stream)
+{
+    unsigned multiprocessors[STAND_IN_SMS];
+    unsigned count = 0;
+    unsigned long more =
+        current_context()->green ? settings()->wrong_by_context : settings()->wrong_by_stream;
+    for (unsigned i = 0; i < STAND_IN_SMS; i++) {
+        const bool own =
+            !stream->context->green || (stream->context->groups >> i / STAND_IN_SMS_GROUP & 1) != 0;
+        if (own || more > 0)
+            multiprocessors[count++] = i;
+        more -= !own && more > 0;
+    }
+    kernel_place(multiprocessors, count);
+}
+
+/* Of the probe: always computed, whatever the settings say of what is too large. */
+static bool is_probe(const struct kernel *kernel)
+{
+    return strncmp(kernel->name, "probe_", 6) == 0;
+}
+
+static double spin_ms(const struct kernel *kernel, void **parameters)
+{
+    return strcmp(kernel->name, "probe_spin") == 0 ? (double)*(uint64_t *)parameters[0] / 1e6 : 0;
+}
+
+/* A launch with a copy of its parameters. */
+struct launch {
+    struct kernel *kernel;
+    unsigned blocks, threads;
+    struct kernel_window values[PARAMETERS]; /* the largest parameter that there is */
+};
+
+static bool run_launch(struct stream *stream, const void *data)
 {
     enum { THREADS = 256 }; /* what block_sum and block_max of the kernels take for granted */
+    struct launch l = *(const struct launch *)data;
+    void *parameters[PARAMETERS];
+    for (size_t i = 0; i < PARAMETERS; i++)
+        parameters[i] = &l.values[i];
+    const struct touched touched = kernel_touches(l.kernel->index, parameters, l.blocks);
+    if (touched.by_row && l.threads != THREADS)
+        fault("%s: blocks of %u threads", l.kernel->name, l.threads);
+    if (touched.elements < 1)
+        fault("%s: nothing to do", l.kernel->name);
+    if (!check_extents(stream, l.kernel, &touched))
+        return false;
+    place(stream);
+    if ((is_probe(l.kernel) || touched.elements <= settings()->compute) &&
+        !kernel_run(l.kernel->index, parameters, l.blocks, l.threads, touched.by_row))
+        fault("%s: threads wait for others that have ended", l.kernel->name);
+    stream_issue(stream, 0, settings()->floor_ms + spin_ms(l.kernel, parameters));
+    count_launch();
+    return true;
+}
+
+static CUresult launch(struct kernel *kernel, struct stream *stream, unsigned blocks,
+                       unsigned threads, void **parameters)
+{
+    struct launch l = {kernel, blocks, threads, {{0}}};
+    size_t sizes[PARAMETERS];
     if (kernel == NULL || stream == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!kernel->library->handle.alive)
@@ -143,19 +204,15 @@ static CUresult launch(const struct kernel *kernel, struct stream *stream, unsig
     if (blocks == 0 || blocks > INT32_MAX || threads == 0 || threads > 1024)
         return refuse(CUDA_ERROR_INVALID_VALUE, "%s: %u blocks of %u threads", kernel->name, blocks,
                       threads);
-    const struct touched touched = kernel_touches(kernel->index, parameters, blocks);
-    if (touched.by_row && threads != THREADS)
-        fault("%s: blocks of %u threads", kernel->name, threads);
-    if (touched.elements < 1)
-        fault("%s: nothing to do", kernel->name);
-    if (!check_extents(stream, kernel, &touched))
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    if (touched.elements <= settings()->compute &&
-        !kernel_run(kernel->index, parameters, blocks, threads, touched.by_row))
-        fault("%s: threads wait for others that have ended", kernel->name);
-    stream_issue(stream, 0, settings()->floor_ms);
-    count_launch();
-    return CUDA_SUCCESS;
+    const size_t count = kernel_parameters(kernel->index, sizes);
+    for (size_t i = 0; i < count; i++)
+        memcpy(&l.values[i], parameters[i], sizes[i]);
+    if (thread_captures() && !kernel->loaded)
+        fault("%s: its code is loaded while a stream is captured", kernel->name);
+    kernel->loaded = true;
+    if (stream_records(stream, run_launch, &l, sizeof l))
+        return CUDA_SUCCESS;
+    return run_launch(stream, &l) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 CUresult cuLaunchKernel(CUfunction kernel, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,

@@ -29,9 +29,19 @@ static double number(const char *name, double otherwise)
 
 static void check_at_exit(void);
 
+static enum algorithm read_algorithm(void)
+{
+    static const char *const words[] = {"", "first", "all", "fault"};
+    const char *text = getenv("STAND_IN_ALGORITHM");
+    for (int i = 1; i < 4 && text != NULL; i++)
+        if (strcmp(text, words[i]) == 0)
+            return (enum algorithm)i;
+    return ALGORITHM_RUNS;
+}
+
 static void start(void)
 {
-    const char *libraries = getenv("STAND_IN_LIBRARIES");
+    const char *refuse = getenv("STAND_IN_REFUSE");
     values = (struct settings){
         .rate = number("STAND_IN_RATE", 4e8),
         .floor_ms = number("STAND_IN_FLOOR_MS", 0.002),
@@ -39,9 +49,17 @@ static void start(void)
         .noise = number("STAND_IN_NOISE", 0.005),
         .compute = number("STAND_IN_COMPUTE", 0),
         .pace = number("STAND_IN_PACE", 0) > 0,
-        .primary_libraries = libraries != NULL && strcmp(libraries, "primary") == 0,
+        .algorithm = read_algorithm(),
+        .refuse_create = refuse != NULL && strstr(refuse, "create") != NULL,
+        .refuse_execute = refuse != NULL && strstr(refuse, "execute") != NULL,
+        .refuse_record = refuse != NULL && strstr(refuse, "record") != NULL,
+        .refuse_stream = refuse != NULL && strstr(refuse, "stream") != NULL,
         .lost_at = (unsigned long)number("STAND_IN_LOST", 0),
         .green_room = (unsigned long)number("STAND_IN_GREEN", 0),
+        .queues = (unsigned long)number("STAND_IN_QUEUES", 0),
+        .groups = (unsigned long)number("STAND_IN_GROUPS", 16),
+        .wrong_by_stream = (unsigned long)number("STAND_IN_WRONG_BY_STREAM", 0),
+        .wrong_by_context = (unsigned long)number("STAND_IN_WRONG_BY_CONTEXT", 0),
     };
     (void)atexit(check_at_exit);
 }
@@ -111,8 +129,9 @@ cublasStatus_t refuse_cublas(cublasStatus_t result, const char *format, ...)
 /* ---- Handles --------------------------------------------------------------------------------- */
 
 static const char *const kind_names[HANDLE_KINDS] = {
-    "context", "green context", "description",   "stream", "event",  "library",
-    "kernel",  "cuDNN handle",  "cuBLAS handle", "tensor", "filter", "convolution"};
+    "context", "green context", "description",  "stream",          "event",
+    "library", "kernel",        "cuDNN handle", "cuBLAS handle",   "tensor",
+    "filter",  "convolution",   "graph",        "executable graph"};
 
 static int compare_addresses(const void *a, const void *b)
 {
@@ -192,6 +211,12 @@ static void check_at_exit(void)
 bool device_lost(void)
 {
     return values.lost_at > 0 && launches >= values.lost_at;
+}
+
+void break_device(void)
+{
+    values.lost_at = launches > 0 ? launches : 1;
+    launches = values.lost_at;
 }
 
 void count_launch(void)

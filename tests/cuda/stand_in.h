@@ -13,11 +13,25 @@
  * STAND_IN_SLOWDOWN  how much longer for each other context at work (0.08)
  * STAND_IN_NOISE     relative deviation of an inference's time (0.005)
  * STAND_IN_COMPUTE   largest launch that is computed, in multiply-accumulates or elements; of
- * others there are the checks and the time alone (0: nothing is computed) STAND_IN_PACE      1:
- * waiting takes the time that the device takes; else no time STAND_IN_LOST      the n-th launch of
- * a process fails, and all that follows STAND_IN_GREEN     how many green contexts there is room
- * for STAND_IN_LIBRARIES "primary": cuBLAS and cuDNN refuse green contexts STAND_IN_MEMORY    a
- * file in which processes book the device's memory together
+ *                    others there are the checks and the time alone (0: nothing is computed)
+ * STAND_IN_PACE      1: waiting takes the time that the device takes; else no time
+ * STAND_IN_MEMORY    a file in which processes book the device's memory together
+ *
+ * What can fail:
+ *
+ * STAND_IN_LOST      the n-th launch of a process, and all that follows
+ * STAND_IN_REFUSE    words: cuBLAS and cuDNN refuse to make handles in green contexts (create), to
+ *                    work with a green context current (execute), to work in a green context's
+ *                    stream with the primary context current (stream), to work in a stream that
+ *                    is captured (record)
+ * STAND_IN_ALGORITHM what cuDNN proposes first: fails when it runs (first), as all others do (all),
+ *                    or breaks the device (fault)
+ * STAND_IN_GREEN     how many green contexts there is room for
+ * STAND_IN_GROUPS    groups into which the multiprocessors are split (16)
+ * STAND_IN_QUEUES    hardware queues, dealt to streams in turn; streams of one wait for each other
+ * STAND_IN_NVML      none: the management library does not come up
+ * STAND_IN_WRONG_BY_STREAM, STAND_IN_WRONG_BY_CONTEXT
+ *                    how many multiprocessors more than its own a green context uses in each mode
  */
 #ifndef ESGSIM_TESTS_CUDA_STAND_IN_H
 #define ESGSIM_TESTS_CUDA_STAND_IN_H
@@ -39,10 +53,15 @@ enum { STAND_IN_SMS = 132, STAND_IN_SMS_GROUP = 8, FAULTY_STATUS = 97 };
 
 /* ---- Settings, faults, handles (stand_in.c) -------------------------------------------------- */
 
+enum algorithm { ALGORITHM_RUNS, ALGORITHM_FAILS, ALGORITHM_ALL_FAIL, ALGORITHM_BREAKS };
+
 struct settings {
     double rate, floor_ms, slowdown, noise, compute;
-    bool pace, primary_libraries;
-    unsigned long lost_at, green_room;
+    bool pace;
+    enum algorithm algorithm;
+    bool refuse_create, refuse_execute, refuse_stream, refuse_record; /* see STAND_IN_REFUSE */
+    unsigned long lost_at, green_room, queues, groups;
+    unsigned long wrong_by_stream, wrong_by_context; /* multiprocessors too many */
 };
 
 const struct settings *settings(void);
@@ -70,6 +89,8 @@ enum handle_kind {
     HANDLE_TENSOR,
     HANDLE_FILTER,
     HANDLE_CONVOLUTION,
+    HANDLE_GRAPH,
+    HANDLE_EXEC,
     HANDLE_KINDS
 };
 
@@ -98,8 +119,10 @@ CUresult leave(CUresult result);
 /* Counts a launch; from the one that fails on the device is lost. */
 void count_launch(void);
 bool device_lost(void);
+/* As a fault in a kernel does. */
+void break_device(void);
 
-/* ---- Contexts, memory (device.c) ------------------------------------------------------------- */
+/* ---- Contexts (device.c) --------------------------------------------------------------------- */
 
 struct context {
     struct handle handle;
@@ -111,6 +134,7 @@ struct context {
     struct context *primary; /* itself, if it is */
 };
 
+struct stream;
 struct context *current_context(void);
 bool driver_ready(void);
 /* For green contexts, which keep the primary one alive. */
@@ -125,12 +149,18 @@ struct library_handle {
     struct handle handle;
     struct context *context; /* of its creation */
     CUstream stream;
+    bool workspace; /* of its user's */
 };
 
-/* handle_find, where the handle's context lives and is the current one, or the primary one, of
- * which green ones are parts; else a fault. */
+/* handle_find, where the handle's context lives and is the current one; else a fault. */
 struct library_handle *library_find(const void *handle, enum handle_kind kind);
 
+/* Whether the libraries are to refuse work in the stream. */
+bool library_refuses(const struct stream *stream);
+
+/* ---- Memory (memory.c) ----------------------------------------------------------------------- */
+
+size_t memory_total(void); /* bytes */
 /* Books bytes of the device; false where it has not so many. */
 bool memory_book(long long bytes);
 void memory_check_leaks(void);
@@ -152,22 +182,35 @@ struct stream {
     uint64_t issued, done; /* operations; those up to `done` the host has waited for */
     bool open;             /* has work that the host has not waited for */
     double noise;          /* factor of the inference under way */
-    uint64_t number, inferences;
-    const void *thread; /* that enqueued last */
-    double used_ms;     /* when, on the host's clock */
+    uint64_t number, inferences, queue;
+    const void *thread;      /* that enqueued last */
+    double used_ms;          /* when, on the host's clock */
+    struct graph *recording; /* NULL where the stream is not captured */
+    bool launches_graph;
 };
 
 struct stream *stream_create(struct context *context, bool is_null);
 /* NULL stands for the current context's. Streams of other contexts are faults. */
 struct stream *stream_find(CUstream handle);
-/* Enqueues work of so many multiply-accumulates and milliseconds. */
+/* Enqueues work of so many multiply-accumulates and milliseconds; of these half in a graph. */
 void stream_issue(struct stream *stream, double macs, double fixed_ms);
-void stream_done(struct stream *stream, uint64_t up_to);
+/* The host has waited for the operations up to this one, which ended then. */
+void stream_done(struct stream *stream, uint64_t up_to, double ms);
 /* Marks everything done that the context has; of the primary one, of all contexts. */
 double context_done(const struct context *context);
 /* Without the lock: until the device's clock has come that far. */
 void wait_until(double device_ms);
 const void *this_thread(void);
+
+/* ---- Graphs (graph.c) ------------------------------------------------------------------------ */
+
+typedef bool operation_run(struct stream *stream, const void *data);
+
+/* True where the stream is captured: a copy of the data is kept, and run at each launch of the
+ * graph. */
+bool stream_records(struct stream *stream, operation_run *run, const void *data, size_t bytes);
+/* What waits or allocates cannot be captured, and is refused. */
+bool thread_captures(void);
 
 #endif /* __cplusplus */
 
@@ -194,6 +237,11 @@ struct touched {
 int kernel_find(const char *name);
 /* What a launch with these parameters touches. */
 struct touched kernel_touches(int kernel, void **parameters, unsigned blocks);
+/* The sizes of the kernel's parameters; returns how many there are. */
+enum { PARAMETERS = 12 };
+size_t kernel_parameters(int kernel, size_t sizes[PARAMETERS]);
+/* Where the blocks of the next kernel execute, in turn. */
+void kernel_place(const unsigned *multiprocessors, unsigned count);
 /* Runs the kernel's own text on the processor; false where some threads of a block wait for others
  * that have ended. */
 bool kernel_run(int kernel, void **parameters, unsigned blocks, unsigned threads, bool by_row);

@@ -7,7 +7,7 @@
 
 #include <hdf5.h>
 
-enum { CHUNK_ROWS = 1024, COLUMNS = 14, COMPRESSION = 4 };
+enum { CHUNK_ROWS = 1024, COLUMNS = 16, COMPRESSION = 4 };
 
 struct capture_file {
     char *path;
@@ -44,7 +44,9 @@ static const struct table {
                           TEXT(layout_latency, mechanism), WHOLE(layout_latency, batch),
                           REAL(layout_latency, share_percent), WHOLE(layout_latency, sms),
                           WHOLE(layout_latency, round), WHOLE(layout_latency, sample),
-                          REAL(layout_latency, ms)}},
+                          REAL(layout_latency, ms), WHOLE(layout_latency, launches),
+                          REAL(layout_latency, warm_up_ms), WHOLE(layout_latency, settled),
+                          WHOLE(layout_latency, sm_mhz_least), WHOLE(layout_latency, sm_mhz_most)}},
     [CAPTURE_COLOCATION] = {"colocation",
                             sizeof(struct layout_colocation),
                             {WHOLE(layout_colocation, group), WHOLE(layout_colocation, members),
@@ -53,7 +55,8 @@ static const struct table {
                              WHOLE(layout_colocation, batch),
                              REAL(layout_colocation, share_percent), WHOLE(layout_colocation, sms),
                              REAL(layout_colocation, alone_ms), WHOLE(layout_colocation, sample),
-                             REAL(layout_colocation, ms)}},
+                             REAL(layout_colocation, ms), WHOLE(layout_colocation, sm_mhz_least),
+                             WHOLE(layout_colocation, sm_mhz_most)}},
     [CAPTURE_COPIES] = {"copies",
                         sizeof(struct layout_copies),
                         {TEXT(layout_copies, direction), TEXT(layout_copies, memory),
@@ -69,21 +72,17 @@ static const struct table {
                         {TEXT(layout_memory, network), TEXT(layout_memory, precision),
                          TEXT(layout_memory, part), WHOLE(layout_memory, batch),
                          LONG(layout_memory, planned_bytes), LONG(layout_memory, bytes)}},
-    [CAPTURE_SHARE] = {"share",
-                       sizeof(struct layout_share),
-                       {TEXT(layout_share, part), TEXT(layout_share, mechanism),
-                        REAL(layout_share, from_percent), REAL(layout_share, to_percent),
-                        WHOLE(layout_share, sample), REAL(layout_share, ms)}},
-    [CAPTURE_CPU] = {"cpu",
-                     sizeof(struct layout_cpu),
-                     {TEXT(layout_cpu, task), WHOLE(layout_cpu, threads), WHOLE(layout_cpu, items),
-                      WHOLE(layout_cpu, width), WHOLE(layout_cpu, height),
-                      WHOLE(layout_cpu, sample), REAL(layout_cpu, ms)}},
+    [CAPTURE_CLOCKS] = {"clocks",
+                        sizeof(struct layout_clocks),
+                        {REAL(layout_clocks, time_s), WHOLE(layout_clocks, sm_mhz),
+                         WHOLE(layout_clocks, memory_mhz), REAL(layout_clocks, power_w),
+                         WHOLE(layout_clocks, celsius), LONG(layout_clocks, reasons)}},
     [CAPTURE_PLAN] = {"plan",
                       sizeof(struct layout_plan),
                       {TEXT(layout_plan, what), TEXT(layout_plan, key), WHOLE(layout_plan, round),
                        TEXT(layout_plan, state), TEXT(layout_plan, reason),
-                       REAL(layout_plan, estimated_s), REAL(layout_plan, spent_s)}},
+                       REAL(layout_plan, estimated_s), REAL(layout_plan, spent_s),
+                       REAL(layout_plan, began_s)}},
 };
 
 static hid_t make_member(const struct column *column)
@@ -179,6 +178,8 @@ static bool write_about(hid_t file, const struct capture_about *about)
            write_text(file, "date", about->date) && write_text(file, "host", about->host) &&
            write_number(file, "host_cpus", about->host_cpus) &&
            write_text(file, "esgsim", about->esgsim) && write_number(file, "seed", 1) &&
+           write_text(file, "access", about->access) && write_text(file, "clocks", about->clocks) &&
+           write_number(file, "cuda_graphs", about->cuda_graphs) &&
            write_number(file, "rehearsal", about->rehearsal);
 }
 
@@ -211,10 +212,17 @@ static bool is_the_same(const struct capture_file *file, const struct capture_ab
 {
     char format[32];
     char device[sizeof about->device];
+    long long version = 0;
     long long rehearsal = 0;
+    long long graphs = 0;
     if (!read_text(file->file, "format", format, sizeof format) ||
         strcmp(format, "esgsim-capture") != 0)
         return error_input(error, "%s: is no capture file; name another with --out", file->path);
+    if (!read_number(file->file, "version", &version) || version != LAYOUT_VERSION)
+        return error_input(error,
+                           "%s: has layout version %lld, this program writes %d; name another with "
+                           "--out",
+                           file->path, version, LAYOUT_VERSION);
     if (!read_text(file->file, "device", device, sizeof device) ||
         strcmp(device, about->device) != 0)
         return error_input(error, "%s: was captured on %s, this is %s; name another with --out",
@@ -223,6 +231,9 @@ static bool is_the_same(const struct capture_file *file, const struct capture_ab
         return error_input(error,
                            "%s: holds %s, this run makes the other kind; name another with --out",
                            file->path, rehearsal != 0 ? "a rehearsal" : "measurements");
+    if (!read_number(file->file, "cuda_graphs", &graphs) || graphs != about->cuda_graphs)
+        return error_input(error, "%s: was captured %s CUDA graphs; name another with --out",
+                           file->path, graphs != 0 ? "with" : "without");
     return true;
 }
 

@@ -16,8 +16,7 @@ enum capture_table {
     CAPTURE_COPIES,
     CAPTURE_COLD_START,
     CAPTURE_MEMORY,
-    CAPTURE_SHARE,
-    CAPTURE_CPU,
+    CAPTURE_CLOCKS,
     CAPTURE_PLAN,
     CAPTURE_TABLES
 };
@@ -25,14 +24,16 @@ enum capture_table {
 /* Attributes of the root group, see layout.h. */
 struct capture_about {
     char device[128], compute_capability[16], date[32], host[128], esgsim[64];
-    int sms, driver, cudnn, cublas, clock_khz, memory_clock_khz, host_cpus, rehearsal;
+    char access[32], clocks[128];
+    char bus[32]; /* the device's PCI address, not written; "": no device */
+    int sms, driver, cudnn, cublas, clock_khz, memory_clock_khz, host_cpus, rehearsal, cuda_graphs;
     long long memory_bytes;
 };
 
 struct capture_file;
 
-/* Opens the file to go on with it, or makes it. To go on, device and rehearsal must be those of the
- * file: samples of two devices are not mixed. NULL with an error. */
+/* Opens the file to go on with it, or makes it. To go on, layout version, device, rehearsal and
+ * cuda_graphs must be those of the file: samples of two kinds are not mixed. NULL with an error. */
 struct capture_file *capture_file_open(const char *path, const struct capture_about *about,
                                        struct error *error);
 /* Flushes and closes; false where the file could not be written. */

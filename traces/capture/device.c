@@ -136,6 +136,8 @@ static bool open_libraries(struct device *device, struct error *error)
     }
     if (find_green(device->libraries[0], &device->api) != NULL)
         device->api.cuGreenCtxCreate = NULL;
+    (void)find_symbol(device->libraries[3], "cudnnGetLastErrorString",
+                      &device->api.cudnnGetLastErrorString);
     return true;
 }
 
@@ -144,19 +146,26 @@ static bool open_libraries(struct device *device, struct error *error)
 bool device_check(const struct device *device, CUresult result, const char *what,
                   struct error *error)
 {
-    const char *text = "unknown error";
+    const char *text = NULL;
     if (result == CUDA_SUCCESS)
         return true;
-    (void)device->api.cuGetErrorString(result, &text);
+    if (device->api.cuGetErrorString(result, &text) != CUDA_SUCCESS || text == NULL)
+        text = "unknown error";
     return error_run(error, "capture: %s: %s (%d)", what, text, (int)result);
 }
 
 bool device_check_cudnn(const struct device *device, cudnnStatus_t status, const char *what,
                         struct error *error)
 {
+    char text[200] = "";
     if (status == CUDNN_STATUS_SUCCESS)
         return true;
-    return error_run(error, "capture: %s: %s", what, device->api.cudnnGetErrorString(status));
+    if (device->api.cudnnGetLastErrorString != NULL)
+        device->api.cudnnGetLastErrorString(text, sizeof text);
+    for (char *c = text; *c != '\0'; c++)
+        *c = *c == '\n' ? ' ' : *c; /* a message is one line */
+    return error_run(error, "capture: %s: %s%s%s", what, device->api.cudnnGetErrorString(status),
+                     text[0] == '\0' ? "" : ": ", text);
 }
 
 bool device_check_cublas(cublasStatus_t status, const char *what, struct error *error)
@@ -164,6 +173,13 @@ bool device_check_cublas(cublasStatus_t status, const char *what, struct error *
     if (status == CUBLAS_STATUS_SUCCESS)
         return true;
     return error_run(error, "capture: %s: cuBLAS status %d", what, (int)status);
+}
+
+const char *device_reason(const struct error *error)
+{
+    static const char prefix[] = "capture: ";
+    const size_t length = sizeof prefix - 1;
+    return error->message + (strncmp(error->message, prefix, length) == 0 ? length : 0);
 }
 
 static void read_attributes(struct device *device)
@@ -241,16 +257,21 @@ void device_close(struct device *device)
     device->context = NULL;
 }
 
+CUfunction device_symbol(const struct device *device, const char *symbol, struct error *error)
+{
+    CUkernel kernel = NULL;
+    if (!device_check(device, device->api.cuLibraryGetKernel(&kernel, device->kernels, symbol),
+                      symbol, error))
+        return NULL;
+    return (CUfunction)kernel; /* a launch takes its context from the stream */
+}
+
 CUfunction device_kernel(const struct device *device, const char *name, bool half,
                          struct error *error)
 {
     char symbol[64];
-    CUkernel kernel = NULL;
     (void)snprintf(symbol, sizeof symbol, "%s_%s", name, half ? "f16" : "f32");
-    if (!device_check(device, device->api.cuLibraryGetKernel(&kernel, device->kernels, symbol),
-                      symbol, error))
-        return NULL;
-    return (CUfunction)kernel; /* the driver takes a context-less kernel for a function */
+    return device_symbol(device, symbol, error);
 }
 
 /* ---- Partitions ------------------------------------------------------------------------------ */
@@ -300,6 +321,7 @@ static bool make_green(struct device *device, uint64_t groups, struct partition 
             chosen[count++] = device->groups[g];
         }
     partition->green = true;
+    partition->groups = groups;
     return device_check(device, api->cuDevResourceGenerateDesc(&description, chosen, count),
                         "a green context's multiprocessors", error) &&
            device_check(device,
@@ -342,4 +364,24 @@ void partition_destroy(struct device *device, struct partition *partition)
     if (partition->green_context != NULL)
         (void)device->api.cuGreenCtxDestroy(partition->green_context);
     *partition = (struct partition){.sms = 0};
+}
+
+bool partition_enter(const struct device *device, const struct partition *partition,
+                     struct error *error)
+{
+    const bool green = partition->green && device->green_mode == GREEN_BY_CONTEXT;
+    return device_check(device,
+                        device->api.cuCtxSetCurrent(green ? partition->context : device->context),
+                        "a context", error);
+}
+
+void partition_leave(const struct device *device)
+{
+    (void)device->api.cuCtxSetCurrent(device->context);
+}
+
+const char *green_mode_name(enum green_mode mode)
+{
+    static const char *const names[] = {"untried", "stream", "context"};
+    return names[mode];
 }

@@ -25,6 +25,7 @@
     X(cuDeviceGetName)                                                                             \
     X(cuDeviceGetAttribute)                                                                        \
     X(cuDeviceTotalMem)                                                                            \
+    X(cuDeviceGetPCIBusId)                                                                         \
     X(cuDevicePrimaryCtxRetain)                                                                    \
     X(cuDevicePrimaryCtxRelease)                                                                   \
     X(cuCtxSetCurrent)                                                                             \
@@ -47,6 +48,14 @@
     X(cuStreamCreate)                                                                              \
     X(cuStreamDestroy)                                                                             \
     X(cuStreamSynchronize)                                                                         \
+    X(cuStreamQuery)                                                                               \
+    X(cuStreamBeginCapture)                                                                        \
+    X(cuStreamEndCapture)                                                                          \
+    X(cuGraphInstantiate)                                                                          \
+    X(cuGraphUpload)                                                                               \
+    X(cuGraphLaunch)                                                                               \
+    X(cuGraphExecDestroy)                                                                          \
+    X(cuGraphDestroy)                                                                              \
     X(cuEventCreate)                                                                               \
     X(cuEventDestroy)                                                                              \
     X(cuEventRecord)                                                                               \
@@ -105,10 +114,19 @@
  * headers rename some by macro (cuMemAlloc to cuMemAlloc_v2): member and symbol follow. */
 struct device_api {
     DEVICE_DRIVER_FUNCTIONS(DEVICE_MEMBER)
+    DEVICE_MEMBER(cudnnGetLastErrorString) /* NULL where cuDNN has none */
     DEVICE_GREEN_FUNCTIONS(DEVICE_MEMBER)
     DEVICE_CUDNN_FUNCTIONS(DEVICE_MEMBER)
     DEVICE_CUBLAS_FUNCTIONS(DEVICE_MEMBER)
 };
+
+/* How work reaches a green context. By its stream alone, with the primary context current: a kernel
+ * executes in the context of its stream. Or with the green context current as well. Handles of the
+ * libraries and events belong to the context that is current when they are made. */
+enum green_mode { GREEN_UNTRIED, GREEN_BY_STREAM, GREEN_BY_CONTEXT };
+
+/* "untried", "stream", "context". */
+const char *green_mode_name(enum green_mode mode);
 
 struct device {
     struct device_api api;
@@ -118,6 +136,7 @@ struct device {
     CUlibrary kernels; /* ours, for every context; NULL until device_load_kernels */
     CUdevResource groups[SLICES_GROUPS]; /* of one split; see device_split */
     unsigned group_count;
+    enum green_mode green_mode; /* chosen by the first green lane (lane.h) */
     char name[128];
     int sms;
     int major, minor;
@@ -140,8 +159,12 @@ bool device_check(const struct device *device, CUresult result, const char *what
 bool device_check_cudnn(const struct device *device, cudnnStatus_t status, const char *what,
                         struct error *error);
 bool device_check_cublas(cublasStatus_t status, const char *what, struct error *error);
+/* The error's text without "capture: ", for one within another. */
+const char *device_reason(const struct error *error);
 
-/* Our kernel NAME_f32 or NAME_f16; NULL with an error where the module has none. */
+/* A kernel of ours by its symbol; NULL with an error where the module has none. */
+CUfunction device_symbol(const struct device *device, const char *symbol, struct error *error);
+/* The same of NAME_f32 or NAME_f16. */
 CUfunction device_kernel(const struct device *device, const char *name, bool half,
                          struct error *error);
 
@@ -152,10 +175,11 @@ bool device_split(struct device *device, struct error *error);
 /* A part of the device: all of it, or a green context of some of its multiprocessors. */
 struct partition {
     CUgreenCtx green_context;
-    CUcontext context;
+    CUcontext context; /* of the part; partition_enter says which one is to be current */
     CUstream stream;
     bool green;
-    int sms; /* that it came to */
+    uint64_t groups; /* of the split, as bits; 0: the whole device */
+    int sms;         /* that it came to */
 };
 
 /* `groups`: those of the split, as bits (slices.h); 0: the whole device. Partitions without a group
@@ -163,5 +187,12 @@ struct partition {
 bool partition_create(struct device *device, uint64_t groups, struct partition *partition,
                       struct error *error);
 void partition_destroy(struct device *device, struct partition *partition);
+
+/* Makes the context current in this thread from which work is enqueued to the partition: the
+ * primary one, or the green one where the device's mode is GREEN_BY_CONTEXT. A green context can be
+ * current in one thread only: partition_leave makes the primary context current again. */
+bool partition_enter(const struct device *device, const struct partition *partition,
+                     struct error *error);
+void partition_leave(const struct device *device);
 
 #endif

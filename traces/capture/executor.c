@@ -1,6 +1,7 @@
 #include "traces/capture/executor_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "traces/capture/weights.h"
 
@@ -15,15 +16,19 @@ static bool find_kernels(struct executor *e, struct error *error)
     return good;
 }
 
+/* Copies to the device may be under way when their calls return, and lanes wait for none. */
+static bool wait_for_copies(const struct executor *e, struct error *error)
+{
+    return device_check(e->device, e->device->api.cuCtxSynchronize(), "preparing a network", error);
+}
+
 static bool build(struct executor *e, uint64_t seed, const struct lane *lane, struct error *error)
 {
     return find_kernels(e, error) && executor_plan_arena(e, error) &&
            executor_make_steps(e, error) && executor_make_weights(e, seed, error) &&
-           executor_plan_convolutions(e, lane, error) && executor_make_memory(e, error) &&
-           executor_fill_inputs(e, seed, error) &&
-           /* Copies to the device may be under way when their calls return, and lanes wait for
-            * none. */
-           device_check(e->device, e->device->api.cuCtxSynchronize(), "preparing a network", error);
+           executor_make_memory(e, error) && wait_for_copies(e, error) &&
+           executor_plan_convolutions(e, lane, error) && executor_fill_inputs(e, seed, error) &&
+           wait_for_copies(e, error);
 }
 
 struct executor *executor_create(struct device *device, const struct graph *graph, bool half,
@@ -53,6 +58,8 @@ static void free_step(const struct executor *e, struct step *step)
     executor_free_convolution(e, step);
     if (step->pointers != 0)
         (void)e->device->api.cuMemFree(step->pointers);
+    if (step->sums != 0)
+        (void)e->device->api.cuMemFree(step->sums);
     if (step->own_scores != 0)
         (void)e->device->api.cuMemFree(step->own_scores);
 }
@@ -94,6 +101,8 @@ struct executor_sizes executor_sizes(const struct executor *e)
             sizes.launches += epilogue ? 2 : 1;
         else if (kind == GRAPH_ADD || kind == GRAPH_MULTIPLY)
             sizes.launches += inputs - 1;
+        else if (kind == GRAPH_INSTANCE_NORM)
+            sizes.launches += 2;
         else
             sizes.launches += kind == GRAPH_CONCAT ? inputs : 1;
     }
@@ -114,4 +123,22 @@ bool executor_read(const struct executor *e, size_t node, float *values, struct 
         values[i] = weights_float(halves[i]);
     free(halves);
     return good;
+}
+
+bool executor_clear(const struct executor *e, struct error *error)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < e->graph->output_count; i++) {
+        const size_t node = e->graph->outputs[i];
+        const size_t bytes = (size_t)graph_elements(&e->graph->nodes[node].shape) * e->element;
+        void *nans = malloc(bytes);
+        if (nans == NULL)
+            return error_run(error, "capture: out of memory");
+        memset(nans, 0xff, bytes);
+        good = device_check(e->device,
+                            e->device->api.cuMemcpyHtoD(executor_place(e, node), nans, bytes),
+                            "clearing an output", error);
+        free(nans);
+    }
+    return good && wait_for_copies(e, error);
 }

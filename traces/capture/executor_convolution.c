@@ -69,7 +69,7 @@ static bool describe_convolution(const struct executor *e, const struct graph_no
 struct proposal {
     int algorithm;
     cudnnMathType_t arithmetic;
-    bool good;
+    cudnnStatus_t status;
 };
 
 enum {
@@ -90,8 +90,7 @@ static bool propose_forward(const struct executor *e, const struct lane *lane,
                             "choosing an algorithm", error))
         return false;
     for (int i = 0; i < *count; i++)
-        proposals[i] = (struct proposal){(int)found[i].algo, found[i].mathType,
-                                         found[i].status == CUDNN_STATUS_SUCCESS};
+        proposals[i] = (struct proposal){(int)found[i].algo, found[i].mathType, found[i].status};
     return true;
 }
 
@@ -107,65 +106,101 @@ static bool propose_backward(const struct executor *e, const struct lane *lane,
                             "choosing an algorithm", error))
         return false;
     for (int i = 0; i < *count; i++)
-        proposals[i] = (struct proposal){(int)found[i].algo, found[i].mathType,
-                                         found[i].status == CUDNN_STATUS_SUCCESS};
+        proposals[i] = (struct proposal){(int)found[i].algo, found[i].mathType, found[i].status};
     return true;
 }
 
-/* The bytes that the algorithm asks for; false where cuDNN does not run it here after all. */
-static bool workspace_of(const struct executor *e, const struct lane *lane, const struct step *step,
-                         bool forward, int algorithm, size_t *bytes)
+static cudnnStatus_t workspace_of(const struct executor *e, const struct lane *lane,
+                                  const struct step *step, bool forward, size_t *bytes)
 {
     const struct device_api *api = &e->device->api;
-    const cudnnStatus_t status =
-        forward ? api->cudnnGetConvolutionForwardWorkspaceSize(
-                      lane->cudnn, step->in, step->filter, step->convolution, step->out,
-                      (cudnnConvolutionFwdAlgo_t)algorithm, bytes)
-                : api->cudnnGetConvolutionBackwardDataWorkspaceSize(
-                      lane->cudnn, step->filter, step->in, step->convolution, step->out,
-                      (cudnnConvolutionBwdDataAlgo_t)algorithm, bytes);
-    return status == CUDNN_STATUS_SUCCESS && *bytes <= WORKSPACE_LIMIT;
+    return forward ? api->cudnnGetConvolutionForwardWorkspaceSize(
+                         lane->cudnn, step->in, step->filter, step->convolution, step->out,
+                         (cudnnConvolutionFwdAlgo_t)step->algorithm, bytes)
+                   : api->cudnnGetConvolutionBackwardDataWorkspaceSize(
+                         lane->cudnn, step->filter, step->in, step->convolution, step->out,
+                         (cudnnConvolutionBwdDataAlgo_t)step->algorithm, bytes);
 }
 
-/* Takes an algorithm with the arithmetic that it was proposed with; false where it does not do. */
-static bool take_algorithm(struct executor *e, const struct lane *lane, struct step *step,
-                           bool forward, const struct proposal *proposal)
+/* The algorithm's arithmetic and workspace; false with the reason where it does not do. */
+static bool prepare_algorithm(struct executor *e, const struct lane *lane, struct step *step,
+                              bool forward, const struct proposal *proposal, struct error *error)
 {
-    size_t bytes = 0;
-    if (!proposal->good ||
-        e->device->api.cudnnSetConvolutionMathType(step->convolution, proposal->arithmetic) !=
-            CUDNN_STATUS_SUCCESS ||
-        !workspace_of(e, lane, step, forward, proposal->algorithm, &bytes))
-        return false;
+    const struct device *device = e->device;
     step->algorithm = proposal->algorithm;
     step->arithmetic = proposal->arithmetic;
-    if (bytes > e->workspace_bytes)
-        e->workspace_bytes = bytes;
-    return true;
+    step->workspace_bytes = 0;
+    if (!device_check_cudnn(device, proposal->status, "the proposal", error) ||
+        !device_check_cudnn(
+            device,
+            device->api.cudnnSetConvolutionMathType(step->convolution, proposal->arithmetic),
+            "its arithmetic", error) ||
+        !device_check_cudnn(device, workspace_of(e, lane, step, forward, &step->workspace_bytes),
+                            "its workspace", error))
+        return false;
+    if (step->workspace_bytes > WORKSPACE_LIMIT)
+        return error_run(error, "it wants a workspace of %zu bytes", step->workspace_bytes);
+    return executor_take_workspace(e, step->workspace_bytes, error);
 }
 
-/* The first that cuDNN's heuristics propose and that fits into the workspace. */
+/* cuDNN proposes algorithms that fail when they run, so each is run once, on the lane. */
+enum verdict { ACCEPTED, REFUSED, BROKEN };
+
+static enum verdict try_algorithm(struct executor *e, const struct lane *lane, struct step *step,
+                                  bool forward, const struct proposal *proposal,
+                                  struct error *error)
+{
+    const struct graph_node *node = &e->graph->nodes[step->node];
+    if (!prepare_algorithm(e, lane, step, forward, proposal, error))
+        return REFUSED;
+    const bool ran = executor_convolve(e, lane, step, executor_place(e, node->inputs[0]),
+                                       executor_place(e, step->node), error);
+    /* After a fault in a kernel every call fails: no other algorithm would do better. */
+    if (!device_check(e->device, e->device->api.cuStreamSynchronize(lane->partition.stream),
+                      "the device fails", error))
+        return BROKEN;
+    return ran ? ACCEPTED : REFUSED;
+}
+
+/* The first of cuDNN's proposals that runs. */
 static bool choose_algorithm(struct executor *e, const struct lane *lane, struct step *step,
                              struct error *error)
 {
     const struct graph_node *node = &e->graph->nodes[step->node];
     const bool forward = node->kind == GRAPH_CONV;
     struct proposal proposals[PROPOSALS];
+    struct error refused = {0};
     int count = 0;
-    if (e->kin.like != NULL) {
-        const struct step *known = &e->kin.like->steps[step - e->steps];
-        proposals[0] = (struct proposal){known->algorithm, known->arithmetic, true};
-        if (take_algorithm(e, lane, step, forward, &proposals[0]))
-            return true;
-    }
     if (!(forward ? propose_forward(e, lane, step, proposals, &count, error)
                   : propose_backward(e, lane, step, proposals, &count, error)))
         return false;
     for (int i = 0; i < count; i++)
-        if (take_algorithm(e, lane, step, forward, &proposals[i]))
+        switch (try_algorithm(e, lane, step, forward, &proposals[i], &refused)) {
+        case ACCEPTED:
             return true;
-    return error_run(error, "capture: %s: cuDNN has no algorithm for layer \"%s\"", e->graph->name,
-                     node->name);
+        case BROKEN:
+            return error_run(error, "capture: %s: layer \"%s\", algorithm %d: %s", e->graph->name,
+                             node->name, proposals[i].algorithm, device_reason(&refused));
+        case REFUSED:
+            break;
+        }
+    return error_run(error,
+                     "capture: %s: layer \"%s\": all %d algorithms that cuDNN proposes fail, the "
+                     "last, %d: %s",
+                     e->graph->name, node->name, count,
+                     count == 0 ? -1 : proposals[count - 1].algorithm, device_reason(&refused));
+}
+
+/* What was tried for the same convolution need not be tried again. */
+static bool copy_algorithm(struct executor *e, struct step *step, const struct step *like,
+                           struct error *error)
+{
+    step->algorithm = like->algorithm;
+    step->arithmetic = like->arithmetic;
+    step->workspace_bytes = like->workspace_bytes;
+    return device_check_cudnn(
+        e->device, e->device->api.cudnnSetConvolutionMathType(step->convolution, step->arithmetic),
+        "a convolution's arithmetic", error);
 }
 
 static bool plan_convolution(struct executor *e, const struct lane *lane, struct step *step,
@@ -175,18 +210,21 @@ static bool plan_convolution(struct executor *e, const struct lane *lane, struct
     return describe_tensor(e, &e->graph->nodes[node->inputs[0]].shape, &step->in, error) &&
            describe_tensor(e, &node->shape, &step->out, error) &&
            describe_filter(e, node, step, error) && describe_convolution(e, node, step, error) &&
-           choose_algorithm(e, lane, step, error);
+           (e->kin.like != NULL
+                ? copy_algorithm(e, step, &e->kin.like->steps[step - e->steps], error)
+                : choose_algorithm(e, lane, step, error));
 }
 
-/* cuDNN is asked where it will be used: with the lane's context current. */
+/* cuDNN is asked where it will be used: on the lane. */
 bool executor_plan_convolutions(struct executor *e, const struct lane *lane, struct error *error)
 {
-    bool good = device_check(e->device, e->device->api.cuCtxSetCurrent(lane->partition.context),
-                             "a lane's context", error);
+    bool good =
+        lane_enter(lane, error) &&
+        (e->kin.like == NULL || executor_take_workspace(e, e->kin.like->workspace_bytes, error));
     for (size_t s = 0; good && s < e->step_count; s++)
         if (executor_convolves(e->graph->nodes[e->steps[s].node].kind))
             good = plan_convolution(e, lane, &e->steps[s], error);
-    (void)e->device->api.cuCtxSetCurrent(e->device->context);
+    lane_leave(lane);
     return good;
 }
 

@@ -104,6 +104,17 @@ static bool plan_attention(struct executor *e, struct step *step, struct error *
     return good;
 }
 
+static bool plan_instance_norm(struct executor *e, struct step *step, struct error *error)
+{
+    const struct graph_shape *shape = &e->graph->nodes[step->node].shape;
+    const size_t planes = (size_t)(shape->dims[0] * shape->dims[1]);
+    const int parts = kernel_parts(planes, (int)(shape->dims[2] * shape->dims[3]));
+    return device_check(
+        e->device,
+        e->device->api.cuMemAlloc(&step->sums, planes * (size_t)parts * 2 * sizeof(float)),
+        "memory for sums of planes", error);
+}
+
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 
 /* A block of the room where it has one that is large enough. */
@@ -117,6 +128,26 @@ static bool take_block(struct executor *e, CUdeviceptr *block, size_t bytes, CUd
         return true;
     }
     return executor_allocate(e, block, bytes, what, error);
+}
+
+bool executor_take_workspace(struct executor *e, size_t bytes, struct error *error)
+{
+    const struct executor *room = e->kin.room;
+    const bool own = e->workspace != 0 && (room == NULL || e->workspace != room->workspace);
+    if (bytes <= e->workspace_bytes)
+        return true;
+    if (own) {
+        (void)e->device->api.cuMemFree(e->workspace);
+        e->sizes.allocated -= e->workspace_bytes;
+    }
+    e->workspace = 0;
+    e->workspace_bytes = 0;
+    if (!take_block(e, &e->workspace, bytes, room == NULL ? 0 : room->workspace,
+                    room == NULL ? 0 : room->workspace_bytes, "memory for convolutions", error))
+        return false;
+    e->workspace_bytes = bytes;
+    e->sizes.workspace = bytes;
+    return true;
 }
 
 static size_t input_bytes(const struct executor *e, size_t node)
@@ -147,14 +178,11 @@ static bool make_blocks(struct executor *e, struct error *error)
     static const struct executor none = {.half = false};
     const struct executor *room = e->kin.room == NULL ? &none : e->kin.room;
     e->sizes.activations = e->arena.bytes;
-    e->sizes.workspace = e->workspace_bytes;
     e->places = calloc(e->graph->node_count, sizeof *e->places);
     if (e->places == NULL || e->arena.offsets == NULL || e->arena.scratch == NULL)
         return error_run(error, "%s: out of memory", e->graph->path);
     if (!take_block(e, &e->activation_block, e->arena.bytes, room->activation_block,
-                    room->arena.bytes, "memory for activations", error) ||
-        !take_block(e, &e->workspace, e->workspace_bytes, room->workspace, room->workspace_bytes,
-                    "memory for convolutions", error))
+                    room->arena.bytes, "memory for activations", error))
         return false;
     for (size_t i = 0; i < e->graph->node_count; i++)
         e->places[i] = e->activation_block + e->arena.offsets[i];
@@ -192,10 +220,12 @@ bool executor_make_memory(struct executor *e, struct error *error)
 {
     if (!make_blocks(e, error))
         return false;
-    for (size_t s = 0; s < e->step_count; s++)
-        if (e->graph->nodes[e->steps[s].node].kind == GRAPH_ATTENTION &&
-            !plan_attention(e, &e->steps[s], error))
+    for (size_t s = 0; s < e->step_count; s++) {
+        const enum graph_kind kind = e->graph->nodes[e->steps[s].node].kind;
+        if ((kind == GRAPH_ATTENTION && !plan_attention(e, &e->steps[s], error)) ||
+            (kind == GRAPH_INSTANCE_NORM && !plan_instance_norm(e, &e->steps[s], error)))
             return false;
+    }
     return true;
 }
 

@@ -24,10 +24,13 @@ struct step {
     cudnnConvolutionDescriptor_t convolution;
     int algorithm;
     cudnnMathType_t arithmetic;
+    size_t workspace_bytes;
     /* Attention: */
     CUdeviceptr pointers; /* arrays of heads' addresses */
     CUdeviceptr scores, own_scores;
     size_t score_rows; /* of a head: queries, and rows that nobody reads */
+    /* Instance norm: */
+    CUdeviceptr sums; /* of parts of planes */
 };
 
 struct executor {
@@ -79,8 +82,10 @@ bool executor_allocate(struct executor *e, CUdeviceptr *block, size_t bytes, con
 bool executor_copy(const struct executor *e, CUdeviceptr to, CUdeviceptr from, size_t bytes,
                    struct error *error);
 bool executor_plan_arena(struct executor *e, struct error *error);
-/* Activations, workspace and what attention asks for; after the convolutions were planned. */
+/* Activations, and what attention and instance norm ask for. */
 bool executor_make_memory(struct executor *e, struct error *error);
+/* Makes the workspace of convolutions at least so large. */
+bool executor_take_workspace(struct executor *e, size_t bytes, struct error *error);
 bool executor_fill_inputs(const struct executor *e, uint64_t seed, struct error *error);
 
 /* ---- executor_weights.c ---------------------------------------------------------------------- */
@@ -91,7 +96,8 @@ bool executor_make_weights(struct executor *e, uint64_t seed, struct error *erro
 
 /* ---- executor_convolution.c ------------------------------------------------------------------ */
 
-/* Descriptors and algorithms of all convolutions, and the largest workspace. */
+/* Descriptors, algorithms and workspace of all convolutions. Algorithms are tried in the executor's
+ * memory: inputs are filled afterwards. */
 bool executor_plan_convolutions(struct executor *e, const struct lane *lane, struct error *error);
 void executor_free_convolution(const struct executor *e, struct step *step);
 /* Enqueues a step's convolution alone, without what follows it. */

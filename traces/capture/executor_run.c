@@ -35,6 +35,11 @@ static size_t blocks_of(size_t elements)
     return blocks < 65536 ? blocks : 65536;
 }
 
+static size_t blocks_of_packs(size_t elements)
+{
+    return blocks_of((elements + KERNEL_PACK - 1) / KERNEL_PACK);
+}
+
 /* Elements that share a channel and lie behind each other. */
 static int inner_of(const struct graph_shape *shape)
 {
@@ -59,7 +64,7 @@ static bool run_affine(const struct call *c, CUdeviceptr x)
     float low = c->step->low;
     float high = c->step->high;
     void *arguments[] = {&n, &x, &y, &scale, &shift, &channels, &inner, &function, &low, &high};
-    return launch(c, c->e->kernels.affine, blocks_of(n), arguments);
+    return launch(c, c->e->kernels.affine, blocks_of_packs(n), arguments);
 }
 
 /* Bias, norm and activation behind a library's product, where there is any. */
@@ -181,7 +186,7 @@ static bool run_binary(const struct call *c)
         CUdeviceptr b = executor_place(c->e, c->node->inputs[i]);
         int function = i + 1 == c->node->input_count ? c->step->function : KERNEL_NONE;
         void *arguments[] = {&n, &a, &b, &y, &multiply, &function, &low, &high};
-        if (!launch(c, c->e->kernels.binary, blocks_of(n), arguments))
+        if (!launch(c, c->e->kernels.binary, blocks_of_packs(n), arguments))
             return false;
         a = y;
     }
@@ -219,24 +224,41 @@ static bool run_token(const struct call *c)
                     (int)c->node->attributes.index * width, 1);
 }
 
-static bool run_norm(const struct call *c)
+static bool run_layer_norm(const struct call *c)
 {
     const struct node_weights *w = &c->e->weights[c->step->node];
-    const bool instance = c->node->kind == GRAPH_INSTANCE_NORM;
     CUdeviceptr x = c->x;
     CUdeviceptr y = c->y;
     CUdeviceptr scale = w->scale;
     CUdeviceptr shift = w->shift;
-    int length = instance ? inner_of(c->in) : channels_of(c->in);
+    int length = channels_of(c->in);
+    float epsilon = (float)c->node->attributes.epsilon;
+    void *arguments[] = {&x, &y, &length, &epsilon, &scale, &shift};
+    return launch(c, c->e->kernels.layer_norm, c->count / (size_t)length, arguments);
+}
+
+/* Sums of parts of planes first, then the norm of each part. */
+static bool run_instance_norm(const struct call *c)
+{
+    const struct node_weights *w = &c->e->weights[c->step->node];
+    CUdeviceptr x = c->x;
+    CUdeviceptr y = c->y;
+    CUdeviceptr sums = c->step->sums;
+    CUdeviceptr scale = w->scale;
+    CUdeviceptr shift = w->shift;
+    int length = inner_of(c->in);
     int channels = channels_of(c->in);
+    const size_t planes = c->count / (size_t)length;
+    int parts = kernel_parts(planes, length);
     float epsilon = (float)c->node->attributes.epsilon;
     int function = c->step->function;
     float low = c->step->low;
     float high = c->step->high;
-    void *arguments[] = {&x,     &y,        &length,   &epsilon, &scale,
-                         &shift, &channels, &function, &low,     &high};
-    return launch(c, instance ? c->e->kernels.instance_norm : c->e->kernels.layer_norm,
-                  c->count / (size_t)length, arguments);
+    void *first[] = {&x, &sums, &length, &parts};
+    void *then[] = {&x,     &y,     &sums,     &length,   &parts, &epsilon,
+                    &scale, &shift, &channels, &function, &low,   &high};
+    return launch(c, c->e->kernels.plane_sums, planes * (size_t)parts, first) &&
+           launch(c, c->e->kernels.instance_norm, planes * (size_t)parts, then);
 }
 
 static bool run_mean(const struct call *c)
@@ -302,8 +324,9 @@ static bool run_step(const struct call *c)
     case GRAPH_CLAMP:
         return run_affine(c, c->x);
     case GRAPH_INSTANCE_NORM:
+        return run_instance_norm(c);
     case GRAPH_LAYER_NORM:
-        return run_norm(c);
+        return run_layer_norm(c);
     case GRAPH_PRELU:
         return run_prelu(c);
     case GRAPH_SOFTMAX:
@@ -341,8 +364,7 @@ static bool run_step(const struct call *c)
 
 bool executor_run(const struct executor *e, const struct lane *lane, struct error *error)
 {
-    if (!device_check(e->device, e->device->api.cuCtxSetCurrent(lane->partition.context),
-                      "a lane's context", error))
+    if (!lane_enter(lane, error))
         return false;
     for (size_t s = 0; s < e->step_count; s++) {
         const struct graph_node *node = &e->graph->nodes[e->steps[s].node];

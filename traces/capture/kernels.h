@@ -2,6 +2,8 @@
 #ifndef ESGSIM_TRACES_CAPTURE_KERNELS_H
 #define ESGSIM_TRACES_CAPTURE_KERNELS_H
 
+#include <stddef.h>
+
 enum kernel_function {
     KERNEL_NONE,
     KERNEL_RELU,
@@ -23,7 +25,8 @@ struct kernel_window {
 };
 
 /* Kernels of kernels.cu, each as NAME_f32 and NAME_f16, 256 threads a block. Those of rows take a
- * block for a row, the others a thread for an element and the number of elements first. */
+ * block for a row, those of planes a block for a part of one; the others a thread for an element,
+ * or for KERNEL_PACK of them (affine, binary), and the number of elements first. */
 #define KERNEL_NAMES(X)                                                                            \
     X(affine)                                                                                      \
     X(prelu)                                                                                       \
@@ -36,9 +39,21 @@ struct kernel_window {
     X(embedding)                                                                                   \
     X(softmax)                                                                                     \
     X(layer_norm)                                                                                  \
+    X(plane_sums)                                                                                  \
     X(instance_norm)                                                                               \
     X(mean)
 
-enum { KERNEL_THREADS = 256 };
+enum { KERNEL_THREADS = 256, KERNEL_PACK = 8 };
+
+/* Blocks for a plane of so many elements among so many planes: enough to occupy a device, each with
+ * work enough. */
+static inline int kernel_parts(size_t planes, int length)
+{
+    enum { BLOCKS = 1024, LEAST = 2048, MOST = 32 };
+    const size_t wanted = BLOCKS / planes;
+    const size_t room = (size_t)length / LEAST;
+    const size_t parts = wanted < room ? wanted : room;
+    return parts < 1 ? 1 : parts > MOST ? MOST : (int)parts;
+}
 
 #endif

@@ -1,7 +1,7 @@
-/* What a thread of each kernel does: one output element, from plain arrays. Written once for the
- * device, in two precisions, and for the processor, where the tests check it: the including file
- * defines KERNEL (qualifiers), REAL (type of an element), NAME(x) (the precision's name of x), LOAD
- * and STORE (conversion from and to float), and READ_ONLY (restrict).
+/* What a thread of each kernel does: one output element or some, from plain arrays. Written once
+ * for the device, in two precisions, and for the processor, where the tests check it: the including
+ * file defines KERNEL (qualifiers), REAL (type of an element), NAME(x) (the precision's name of x),
+ * LOAD and STORE (conversion from and to float), and READ_ONLY (restrict).
  *
  * No include guard: it is included once for each precision. All arithmetic is in float.
  */
@@ -27,14 +27,27 @@ KERNEL float NAME(activate)(float x, int function, float low, float high)
     }
 }
 
-/* y = activate(x * scale[c] + shift[c]), c the channel; NULL scale is 1, NULL shift 0. */
-KERNEL void NAME(affine)(size_t i, const REAL *x, REAL *y, const float *scale, const float *shift,
-                         int channels, int inner, int function, float low, float high)
+/* y = activate(x * scale[c] + shift[c]), c the channel; NULL scale is 1, NULL shift 0. Of `count`
+ * elements behind each other, the first of which is the tensor's element `first`: one division
+ * finds its channel, and the others follow. */
+KERNEL void NAME(affine)(size_t first, size_t count, const REAL *x, REAL *y, const float *scale,
+                         const float *shift, int channels, int inner, int function, float low,
+                         float high)
 {
-    const size_t c = i / (size_t)inner % (size_t)channels;
-    const float factor = scale == NULL ? 1.0F : scale[c];
-    const float offset = shift == NULL ? 0.0F : shift[c];
-    y[i] = STORE(NAME(activate)(LOAD(x[i]) * factor + offset, function, low, high));
+    const size_t plane = first / (size_t)inner;
+    int at = (int)(first - plane * (size_t)inner);
+    int c = (int)(plane % (size_t)channels);
+    float factor = scale == NULL ? 1.0F : scale[c];
+    float offset = shift == NULL ? 0.0F : shift[c];
+    for (size_t k = 0; k < count; k++) {
+        y[k] = STORE(NAME(activate)(LOAD(x[k]) * factor + offset, function, low, high));
+        if (++at == inner) {
+            at = 0;
+            c = c + 1 == channels ? 0 : c + 1;
+            factor = scale == NULL ? 1.0F : scale[c];
+            offset = shift == NULL ? 0.0F : shift[c];
+        }
+    }
 }
 
 /* Slope by channel, or one slope for all where `channels` is 1. */

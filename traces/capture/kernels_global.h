@@ -1,11 +1,28 @@
 /* The kernels of one precision; included by kernels.cu once for each. No include guard. */
 
+/* As many elements as a thread takes at once, so that enough of them are under way. */
+struct alignas(16) NAME(pack) {
+    REAL v[KERNEL_PACK];
+};
+
 extern "C" __global__ void GLOBAL(affine)(size_t n, const REAL *x, REAL *y, const float *scale,
                                           const float *shift, int channels, int inner, int function,
                                           float low, float high)
 {
-    GRID_LOOP(i, n)
-    NAME(affine)(i, x, y, scale, shift, channels, inner, function, low, high);
+    GRID_LOOP(i, (n + KERNEL_PACK - 1) / KERNEL_PACK)
+    {
+        const size_t first = i * KERNEL_PACK;
+        if (n - first < KERNEL_PACK) {
+            NAME(affine)
+            (first, n - first, x + first, y + first, scale, shift, channels, inner, function, low,
+             high);
+            return;
+        }
+        NAME(pack) p = reinterpret_cast<const NAME(pack) *>(x)[i];
+        NAME(affine)
+        (first, KERNEL_PACK, p.v, p.v, scale, shift, channels, inner, function, low, high);
+        reinterpret_cast<NAME(pack) *>(y)[i] = p;
+    }
 }
 
 extern "C" __global__ void GLOBAL(prelu)(size_t n, const REAL *x, REAL *y, const float *slopes,
@@ -18,8 +35,20 @@ extern "C" __global__ void GLOBAL(prelu)(size_t n, const REAL *x, REAL *y, const
 extern "C" __global__ void GLOBAL(binary)(size_t n, const REAL *a, const REAL *b, REAL *y,
                                           int multiply, int function, float low, float high)
 {
-    GRID_LOOP(i, n)
-    NAME(binary)(i, a, b, y, multiply, function, low, high);
+    GRID_LOOP(i, (n + KERNEL_PACK - 1) / KERNEL_PACK)
+    {
+        const size_t first = i * KERNEL_PACK;
+        if (n - first < KERNEL_PACK) {
+            for (size_t k = first; k < n; k++)
+                NAME(binary)(k, a, b, y, multiply, function, low, high);
+            return;
+        }
+        NAME(pack) p = reinterpret_cast<const NAME(pack) *>(a)[i];
+        const NAME(pack) q = reinterpret_cast<const NAME(pack) *>(b)[i];
+        for (size_t k = 0; k < KERNEL_PACK; k++)
+            NAME(binary)(k, p.v, q.v, p.v, multiply, function, low, high);
+        reinterpret_cast<NAME(pack) *>(y)[i] = p;
+    }
 }
 
 extern "C" __global__ void GLOBAL(rows)(size_t n, const REAL *x, REAL *y, int width, int pitch,
@@ -85,42 +114,82 @@ extern "C" __global__ void GLOBAL(softmax)(const REAL *x, REAL *y, int length, i
     }
 }
 
-__device__ static inline void NAME(normalise)(const REAL *x, REAL *y, int length, float epsilon,
-                                              const float *scale, const float *shift,
-                                              int by_element, int channel, int function, float low,
-                                              float high)
-{
-    float sum = 0;
-    for (int k = (int)threadIdx.x; k < length; k += (int)blockDim.x)
-        sum += LOAD(x[k]);
-    const float mean = block_sum(sum) / (float)length;
-    sum = 0;
-    for (int k = (int)threadIdx.x; k < length; k += (int)blockDim.x)
-        sum += (LOAD(x[k]) - mean) * (LOAD(x[k]) - mean);
-    const float root = rsqrtf(block_sum(sum) / (float)length + epsilon);
-    for (int k = (int)threadIdx.x; k < length; k += (int)blockDim.x) {
-        const int p = by_element ? k : channel;
-        const float value = (LOAD(x[k]) - mean) * root * (scale == NULL ? 1.0F : scale[p]) +
-                            (shift == NULL ? 0.0F : shift[p]);
-        y[k] = STORE(NAME(activate)(value, function, low, high));
-    }
-}
-
 extern "C" __global__ void GLOBAL(layer_norm)(const REAL *x, REAL *y, int length, float epsilon,
                                               const float *scale, const float *shift)
 {
     const size_t start = (size_t)blockIdx.x * (size_t)length;
-    NAME(normalise)(x + start, y + start, length, epsilon, scale, shift, 1, 0, KERNEL_NONE, 0, 0);
+    float sum = 0;
+    for (int k = (int)threadIdx.x; k < length; k += (int)blockDim.x)
+        sum += LOAD(x[start + k]);
+    const float mean = block_sum(sum) / (float)length;
+    sum = 0;
+    for (int k = (int)threadIdx.x; k < length; k += (int)blockDim.x)
+        sum += (LOAD(x[start + k]) - mean) * (LOAD(x[start + k]) - mean);
+    const float root = rsqrtf(block_sum(sum) / (float)length + epsilon);
+    for (int k = (int)threadIdx.x; k < length; k += (int)blockDim.x) {
+        const float value = (LOAD(x[start + k]) - mean) * root * (scale == NULL ? 1.0F : scale[k]) +
+                            (shift == NULL ? 0.0F : shift[k]);
+        y[start + k] = STORE(value);
+    }
 }
 
-extern "C" __global__ void GLOBAL(instance_norm)(const REAL *x, REAL *y, int length, float epsilon,
+/* Calls visit(value) for the block's elements of a part; writes what it returns to y, where that is
+ * not NULL. Parts of planes whose length is a multiple of KERNEL_PACK begin where packs do. */
+template <typename Visit>
+__device__ static inline void NAME(visit_part)(const REAL *x, REAL *y, int count, bool packed,
+                                               Visit visit)
+{
+    int first = (int)threadIdx.x * KERNEL_PACK;
+    for (; packed && first + KERNEL_PACK <= count; first += (int)blockDim.x * KERNEL_PACK) {
+        NAME(pack) p = *reinterpret_cast<const NAME(pack) *>(x + first);
+        for (int k = 0; k < KERNEL_PACK; k++)
+            p.v[k] = STORE(visit(LOAD(p.v[k])));
+        if (y != NULL)
+            *reinterpret_cast<NAME(pack) *>(y + first) = p;
+    }
+    for (int k = (int)threadIdx.x; !packed && k < count; k += (int)blockDim.x) {
+        const float value = visit(LOAD(x[k]));
+        if (y != NULL)
+            y[k] = STORE(value);
+    }
+}
+
+/* Mean of each part of a plane, and the sum of squares about it. */
+extern "C" __global__ void GLOBAL(plane_sums)(const REAL *x, float2 *sums, int length, int parts)
+{
+    const struct part part = part_of(length, parts);
+    const REAL *start = x + (size_t)(blockIdx.x / parts) * (size_t)length + part.first;
+    const bool packed = length % KERNEL_PACK == 0;
+    float sum = 0;
+    NAME(visit_part)(start, NULL, part.count, packed, [&](float value) { return sum += value; });
+    const float mean = block_sum(sum) / (float)(part.count > 0 ? part.count : 1);
+    sum = 0;
+    NAME(visit_part)
+    (start, NULL, part.count, packed,
+     [&](float value) { return sum += (value - mean) * (value - mean); });
+    sum = block_sum(sum);
+    if (threadIdx.x == 0)
+        sums[blockIdx.x] = {mean, sum};
+}
+
+/* A block for a part of a plane, from the sums of all its parts, which are put together in order.
+ */
+extern "C" __global__ void GLOBAL(instance_norm)(const REAL *x, REAL *y, const float2 *sums,
+                                                 int length, int parts, float epsilon,
                                                  const float *scale, const float *shift,
                                                  int channels, int function, float low, float high)
 {
-    const size_t start = (size_t)blockIdx.x * (size_t)length;
-    NAME(normalise)
-    (x + start, y + start, length, epsilon, scale, shift, 0, (int)(blockIdx.x % (unsigned)channels),
-     function, low, high);
+    const unsigned plane = blockIdx.x / parts;
+    const struct part part = part_of(length, parts);
+    const size_t start = (size_t)plane * (size_t)length + part.first;
+    const float2 all = join_sums(sums + (size_t)plane * parts, length, parts);
+    const float root = rsqrtf(all.y / (float)length + epsilon);
+    const float factor = scale == NULL ? root : root * scale[plane % channels];
+    const float offset = shift == NULL ? 0.0F : shift[plane % channels];
+    NAME(visit_part)
+    (x + start, y + start, part.count, length % KERNEL_PACK == 0, [&](float value) {
+        return NAME(activate)((value - all.x) * factor + offset, function, low, high);
+    });
 }
 
 /* Mean of a row: global pooling. */

@@ -1,4 +1,9 @@
-/* A part of the device with its stream and its libraries' handles. */
+/* A part of the device with its stream and its libraries' handles.
+ *
+ * The first green lane of a device decides how work reaches green contexts (device->green_mode): a
+ * small network runs by the stream alone, and with the green context current where that fails. What
+ * was chosen holds for all lanes and is printed where it is not the first choice.
+ */
 #ifndef ESGSIM_TRACES_CAPTURE_LANE_H
 #define ESGSIM_TRACES_CAPTURE_LANE_H
 
@@ -9,11 +14,19 @@ struct lane {
     struct partition partition;
     cudnnHandle_t cudnn;
     cublasHandle_t cublas;
+    CUdeviceptr workspace; /* of cuBLAS in recorded graphs; 0: not asked for yet */
 };
 
-/* Takes over the partition, which lane_destroy destroys. On failure it is destroyed at once. */
+/* Takes over the partition, which lane_destroy destroys. On failure it is destroyed at once. The
+ * primary context is current afterwards. ERROR_RUN where the libraries refuse the lane; for the
+ * first green lane in both modes. */
 bool lane_create(struct device *device, const struct partition *partition, struct lane *lane,
                  struct error *error);
 void lane_destroy(struct lane *lane);
+
+/* partition_enter and partition_leave for the lane. Whatever enqueues to a lane, or makes events
+ * for it, enters it first. */
+bool lane_enter(const struct lane *lane, struct error *error);
+void lane_leave(const struct lane *lane);
 
 #endif

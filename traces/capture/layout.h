@@ -2,7 +2,7 @@
  *
  * One table (H5T compound, one dimension, extendible, chunked, deflate) for each question, one row
  * for each raw sample: nothing is reduced to a median on the way. A reader groups rows by the
- * columns that name the configuration; within a group samples lie in the order in which they were
+ * columns that name the configuration. Within a group, samples are in the order in which they were
  * taken (`sample` 0, 1, …). Rows of a configuration that was measured twice, because a first round
  * left it uncertain, differ in `round`.
  *
@@ -11,32 +11,39 @@
  *   /copies      host to device and back
  *   /cold_start  the parts of bringing a network up from nothing
  *   /memory      bytes of the device by network, precision, batch
- *   /share       changing the share of a network that is up
- *   /cpu         pre- and post-processing on the host
- *   /plan        what was to be measured, and how it ended: "done", "failed", "skipped"
+ *   /clocks      clocks, power and temperature of the device during the whole run
+ *   /plan        what was to be measured, and how it ended: "done" or "failed"
  *
- * Strings are fixed-width, NUL-padded UTF-8 of LAYOUT_TEXT bytes; integers int32 unless said, times
- * double milliseconds. A column that does not apply is 0 or "". Tables may hold columns beyond
- * these: read by column name.
+ * Strings are fixed-width, NUL-padded UTF-8 of LAYOUT_TEXT or LAYOUT_LONG bytes; integers int32
+ * unless said, times double milliseconds. A column that does not apply is 0 or "". Tables may hold
+ * columns beyond these: read by column name.
  *
  * Attributes of the root group: `format` "esgsim-capture", `version` LAYOUT_VERSION, `device` (name
  * as the driver gives it), `device_count`, `sms`, `compute_capability` "9.0", `memory_bytes`,
  * `driver` (of the CUDA driver, 13000 for 13.0), `cudnn`, `cublas` (their version numbers),
- * `clock_khz`, `memory_clock_khz`, `date` (UTC, ISO 8601), `host` (CPU model), `host_cpus`,
- * `esgsim` (version and commit), `seed`, and `rehearsal`: 1 where the samples are drawn from a
- * formula in place of a device. A calibration must refuse such a file unless asked for a rehearsal.
+ * `clock_khz`, `memory_clock_khz` (the highest), `date` (UTC, ISO 8601), `host` (CPU model),
+ * `host_cpus`, `esgsim` (version and commit), `seed`, `access` (how work reaches a green context,
+ * see device.h), `cuda_graphs` (1: each inference is one CUDA graph; 0: one launch after the
+ * other), `clocks` (what logged /clocks, or why nothing did), and `rehearsal`: 1 where the samples
+ * are drawn from a formula in place of a device. A calibration must refuse such a file unless asked
+ * for a rehearsal.
+ *
+ * Versions. A column or table that a reader may ignore does not change the version. Version 2 made
+ * `others` and `key` longer (128 to 256 bytes, for a crowd of seven) and dropped two tables of
+ * version 1 that nothing read: /share (changing a network's share) and /cpu (now the output of
+ * build/measure-cpu). Version 1 may hold rows of the mechanism "mps". A reader of version 2 reads
+ * version 1; the tool goes on with a file of its own version only.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_LAYOUT_H
 #define ESGSIM_TRACES_CAPTURE_LAYOUT_H
 
 #include <stdint.h>
 
-enum { LAYOUT_VERSION = 1, LAYOUT_TEXT = 32 };
+enum { LAYOUT_VERSION = 2, LAYOUT_TEXT = 32, LAYOUT_LONG = 8 * LAYOUT_TEXT };
 
 /* How a share is given to a network: "full" the whole device, no mechanism; "green" a green context
- * of `sms` multiprocessors; "mps" a process of its own under CUDA_MPS_ACTIVE_THREAD_PERCENTAGE =
- * `share_percent`. */
-#define LAYOUT_MECHANISMS "full", "green", "mps"
+ * of `sms` multiprocessors. */
+#define LAYOUT_MECHANISMS "full", "green"
 
 /* /latency. From the first launch to the last kernel's end, between CUDA events; input and output
  * stay on the device. */
@@ -46,10 +53,14 @@ struct layout_latency {
     char mechanism[LAYOUT_TEXT];
     int32_t batch;
     double share_percent; /* asked for: 100 k / 7, or a multiple of 10 */
-    int32_t sms;          /* multiprocessors that it came to; 0 under mps, where nobody says */
+    int32_t sms;          /* multiprocessors that it came to */
     int32_t round;        /* 0 first, more where it was refined */
     int32_t sample;
     double ms;
+    int32_t launches;  /* kernels and library calls of one inference */
+    double warm_up_ms; /* device time of the inferences before the first sample */
+    int32_t settled;   /* 1: they ended because their times agreed; 0: at the longest allowed */
+    int32_t sm_mhz_least, sm_mhz_most; /* SM clock while the samples were taken; 0: not logged */
 };
 
 /* /colocation. One row for each inference of the victim while the others loop. `group` numbers a
@@ -61,14 +72,15 @@ struct layout_colocation {
     char network[LAYOUT_TEXT]; /* the victim */
     char precision[LAYOUT_TEXT];
     char mechanism[LAYOUT_TEXT];
-    char others[4 * LAYOUT_TEXT]; /* the co-runners, "+" between, each NETWORK:BATCH:SHARE, as
-                                   * "vgg19:4:28.5714+srgan:1:14.2857" */
+    char others[LAYOUT_LONG]; /* the co-runners, "+" between, each NETWORK:BATCH:SHARE, as
+                               * "vgg19:4:28.5714+srgan:1:14.2857" */
     int32_t batch;
     double share_percent;
     int32_t sms;
     double alone_ms; /* median of the same configuration alone, taken just before */
     int32_t sample;
     double ms;
+    int32_t sm_mhz_least, sm_mhz_most; /* SM clock while they ran together; 0: not logged */
 };
 
 /* /copies. */
@@ -106,38 +118,25 @@ struct layout_memory {
     int64_t bytes;
 };
 
-/* /share. `part`: "create" a green context of the new share with its stream and handles, "switch"
- * to one that exists, "destroy". */
-struct layout_share {
-    char part[LAYOUT_TEXT];
-    char mechanism[LAYOUT_TEXT];
-    double from_percent;
-    double to_percent;
-    int32_t sample;
-    double ms;
-};
-
-/* /cpu. `task`: "decode" (JPEG), "resize" (to the network's input), "normalise" (bytes to planes of
- * floats), "all" (the three after each other), "post" (best five of 1000). `items` images are
- * shared out to `threads` threads; ms is the time until the last is through. */
-struct layout_cpu {
-    char task[LAYOUT_TEXT];
-    int32_t threads;
-    int32_t items;
-    int32_t width, height; /* of the source image */
-    int32_t sample;
-    double ms;
+/* /clocks. A row every CLOCKS_EVERY_MS (clocks.h) of the whole run, by NVML; without NVML none. */
+struct layout_clocks {
+    double time_s; /* since 1970, UTC; see began_s of /plan */
+    int32_t sm_mhz, memory_mhz;
+    double power_w;
+    int32_t celsius;
+    int64_t reasons; /* why clocks are below the highest: NVML's nvmlClocksEventReason… bits */
 };
 
 /* /plan. */
 struct layout_plan {
-    char what[LAYOUT_TEXT];    /* a table's name */
-    char key[4 * LAYOUT_TEXT]; /* the configuration in words; unique within `what` and `round` */
+    char what[LAYOUT_TEXT]; /* a table's name */
+    char key[LAYOUT_LONG];  /* the configuration in words; unique within `what` and `round` */
     int32_t round;
-    char state[LAYOUT_TEXT]; /* "done", "failed", "skipped" */
+    char state[LAYOUT_TEXT]; /* "done", "failed" */
     char reason[4 * LAYOUT_TEXT];
     double estimated_s;
     double spent_s;
+    double began_s; /* since 1970, UTC */
 };
 
 #endif

@@ -12,8 +12,12 @@ enum { MEASURE_SAMPLES = 256, MEASURE_LEAST = 12, MEASURE_PARTS = 6, MEASURE_ROU
 struct measure_samples {
     double ms[MEASURE_SAMPLES];
     size_t count;
-    int sms;         /* multiprocessors of the share; 0 where nobody says */
-    double alone_ms; /* colocation: median alone */
+    int sms;           /* multiprocessors of the share; 0 where nobody says */
+    double alone_ms;   /* colocation: median alone */
+    size_t launches;   /* of one inference */
+    double warm_up_ms; /* device time of the inferences before the first sample */
+    bool settled;      /* their times agreed in the end */
+    double began_s;    /* when the first sample began: seconds since 1970 */
 };
 
 /* Each fills its samples or returns false with an error, after which the point counts as failed and
@@ -36,9 +40,6 @@ struct measure {
     bool (*memory)(void *state, const struct plan *plan, const struct plan_point *point,
                    long long planned[static MEASURE_PARTS], long long bytes[static MEASURE_PARTS],
                    struct error *error);
-    /* Create, switch, destroy, ms. */
-    bool (*share)(void *state, double from_percent, double to_percent, double parts[static 3],
-                  struct error *error);
     void (*close)(void *state);
 };
 
@@ -48,22 +49,16 @@ const char *measure_cold_part(size_t part);
 const char *measure_memory_part(size_t part);
 
 double measure_now_ms(void); /* monotonic */
+double measure_unix_s(void); /* since 1970 */
 
-/* The device of this machine: describes it in `about`. False with an error where there is none. */
+/* The device of this machine: describes it in `about`, of which `cuda_graphs` says how inferences
+ * are to run. False with an error where there is none. */
 bool measure_open_device(struct measure *measure, struct capture_about *about, struct error *error);
 /* The formula; the same samples each time. */
 bool measure_open_rehearsal(struct measure *measure, struct capture_about *about,
                             struct error *error);
 
-/* Pre- and post-processing on the host's own threads, see /cpu of layout.h. `tasks` in the order of
- * measure_cpu_task; false where the program was built without a JPEG library. */
-enum { MEASURE_CPU_TASKS = 5, MEASURE_CPU_ITEMS = 32, MEASURE_CPU_SAMPLES = 5 };
-const char *measure_cpu_task(size_t task);
-bool measure_cpu(int threads, double ms[static MEASURE_CPU_TASKS * MEASURE_CPU_SAMPLES],
-                 struct error *error);
-enum { MEASURE_CPU_WIDTH = 1280, MEASURE_CPU_HEIGHT = 720 };
-
-/* Work of a process of its own, for cold starts and MPS: `capture --worker …` (see capture.c). */
+/* Work of a process of its own: `capture --worker …` (measure_worker.c). */
 int measure_worker(int argc, char **argv);
 
 #endif

@@ -1,8 +1,15 @@
-/* Pre- and post-processing on the host, and names and clock that all measurements share. */
-#include "traces/capture/measure.h"
-
+/* measure-cpu: times pre- and post-processing of images on the host's own threads. It needs no GPU.
+ *
+ *   measure-cpu [THREADS] >cpu.csv
+ *
+ * One line of CSV for each sample: task, threads, items, width, height, sample, ms. Tasks are
+ * "decode" (JPEG), "resize" (to a network's input), "normalise" (bytes to planes of floats), "all"
+ * (the three after each other) and "post" (best five of 1000). `items` images of width x height are
+ * shared out to 1, 2, … THREADS (8) threads; ms is the time until the last is through.
+ */
 #include <math.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,39 +17,9 @@
 
 #ifdef HAVE_JPEG
 #include <jpeglib.h>
-#endif
 
-enum { SIDE = 224, CHANNELS = 3, CLASSES = 1000, QUALITY = 85 };
-
-const char *measure_cold_part(size_t part)
-{
-    static const char *const names[MEASURE_PARTS] = {"process", "context", "module",
-                                                     "weights", "first",   "total"};
-    return names[part];
-}
-
-const char *measure_memory_part(size_t part)
-{
-    static const char *const names[MEASURE_PARTS - 1] = {"context", "module", "weights",
-                                                         "activations", "workspace"};
-    return names[part];
-}
-
-const char *measure_cpu_task(size_t task)
-{
-    static const char *const names[MEASURE_CPU_TASKS] = {"decode", "resize", "normalise", "all",
-                                                         "post"};
-    return names[task];
-}
-
-double measure_now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
-#ifdef HAVE_JPEG
+enum { SIDE = 224, CHANNELS = 3, CLASSES = 1000, QUALITY = 85, WIDTH = 1280, HEIGHT = 720 };
+enum { TASKS = 5, ITEMS = 32, SAMPLES = 5, THREADS = 8, THREADS_MOST = 64 };
 
 struct work {
     const unsigned char *jpeg; /* shared */
@@ -67,7 +44,7 @@ static void decode(struct work *w)
     (void)jpeg_read_header(&decoder, TRUE);
     (void)jpeg_start_decompress(&decoder);
     while (decoder.output_scanline < decoder.output_height) {
-        JSAMPROW row = w->pixels + (size_t)decoder.output_scanline * MEASURE_CPU_WIDTH * CHANNELS;
+        JSAMPROW row = w->pixels + (size_t)decoder.output_scanline * WIDTH * CHANNELS;
         (void)jpeg_read_scanlines(&decoder, &row, 1);
     }
     (void)jpeg_finish_decompress(&decoder);
@@ -78,20 +55,20 @@ static void decode(struct work *w)
 static void resize(const unsigned char *from, unsigned char *to)
 {
     for (int y = 0; y < SIDE; y++) {
-        const float at_y = fmaxf(0, ((float)y + 0.5F) * MEASURE_CPU_HEIGHT / SIDE - 0.5F);
+        const float at_y = fmaxf(0, ((float)y + 0.5F) * HEIGHT / SIDE - 0.5F);
         const int y0 = (int)at_y;
-        const int y1 = y0 + (y0 < MEASURE_CPU_HEIGHT - 1);
+        const int y1 = y0 + (y0 < HEIGHT - 1);
         for (int x = 0; x < SIDE; x++) {
-            const float at_x = fmaxf(0, ((float)x + 0.5F) * MEASURE_CPU_WIDTH / SIDE - 0.5F);
+            const float at_x = fmaxf(0, ((float)x + 0.5F) * WIDTH / SIDE - 0.5F);
             const int x0 = (int)at_x;
-            const int x1 = x0 + (x0 < MEASURE_CPU_WIDTH - 1);
+            const int x1 = x0 + (x0 < WIDTH - 1);
             const float fx = at_x - (float)x0;
             const float fy = at_y - (float)y0;
             for (int c = 0; c < CHANNELS; c++) {
-                const float a = from[(y0 * MEASURE_CPU_WIDTH + x0) * CHANNELS + c];
-                const float b = from[(y0 * MEASURE_CPU_WIDTH + x1) * CHANNELS + c];
-                const float d = from[(y1 * MEASURE_CPU_WIDTH + x0) * CHANNELS + c];
-                const float e = from[(y1 * MEASURE_CPU_WIDTH + x1) * CHANNELS + c];
+                const float a = from[(y0 * WIDTH + x0) * CHANNELS + c];
+                const float b = from[(y0 * WIDTH + x1) * CHANNELS + c];
+                const float d = from[(y1 * WIDTH + x0) * CHANNELS + c];
+                const float e = from[(y1 * WIDTH + x1) * CHANNELS + c];
                 const float value =
                     (a * (1 - fx) + b * fx) * (1 - fy) + (d * (1 - fx) + e * fx) * fy;
                 to[(y * SIDE + x) * CHANNELS + c] = (unsigned char)(value + 0.5F);
@@ -156,16 +133,16 @@ static unsigned long encode(const unsigned char *pixels, unsigned char **jpeg)
     encoder.err = jpeg_std_error(&faults);
     jpeg_create_compress(&encoder);
     jpeg_mem_dest(&encoder, jpeg, &bytes);
-    encoder.image_width = MEASURE_CPU_WIDTH;
-    encoder.image_height = MEASURE_CPU_HEIGHT;
+    encoder.image_width = WIDTH;
+    encoder.image_height = HEIGHT;
     encoder.input_components = CHANNELS;
     encoder.in_color_space = JCS_RGB;
     jpeg_set_defaults(&encoder);
     jpeg_set_quality(&encoder, QUALITY, TRUE);
     jpeg_start_compress(&encoder, TRUE);
     while (encoder.next_scanline < encoder.image_height) {
-        const size_t at = (size_t)encoder.next_scanline * MEASURE_CPU_WIDTH * CHANNELS;
-        unsigned char row[MEASURE_CPU_WIDTH * CHANNELS];
+        const size_t at = (size_t)encoder.next_scanline * WIDTH * CHANNELS;
+        unsigned char row[WIDTH * CHANNELS];
         JSAMPROW rows = row;
         memcpy(row, pixels + at, sizeof row);
         (void)jpeg_write_scanlines(&encoder, &rows, 1);
@@ -179,44 +156,55 @@ static unsigned long encode(const unsigned char *pixels, unsigned char **jpeg)
 static void paint(unsigned char *pixels)
 {
     unsigned grain = 1;
-    for (int y = 0; y < MEASURE_CPU_HEIGHT; y++)
-        for (int x = 0; x < MEASURE_CPU_WIDTH; x++)
+    for (int y = 0; y < HEIGHT; y++)
+        for (int x = 0; x < WIDTH; x++)
             for (int c = 0; c < CHANNELS; c++) {
                 grain = grain * 1664525U + 1013904223U;
                 const double wave = 110 + 50 * sin(x / (17.0 + c)) + 50 * cos(y / (23.0 - c));
-                pixels[(y * MEASURE_CPU_WIDTH + x) * CHANNELS + c] =
+                pixels[(y * WIDTH + x) * CHANNELS + c] =
                     (unsigned char)(wave + (double)(grain >> 29));
             }
+}
+
+static double now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
 /* Shares the items out and waits for the last. */
 static bool time_task(struct work *works, int threads, size_t task, double *ms)
 {
-    pthread_t ids[64];
+    pthread_t ids[THREADS_MOST];
     int started = 0;
-    const double start = measure_now_ms();
+    const double start = now_ms();
     for (int t = 0; t < threads; t++) {
         works[t].task = task;
-        works[t].items = MEASURE_CPU_ITEMS * (t + 1) / threads - MEASURE_CPU_ITEMS * t / threads;
+        works[t].items = ITEMS * (t + 1) / threads - ITEMS * t / threads;
         if (pthread_create(&ids[t], NULL, work_items, &works[t]) != 0)
             break;
         started++;
     }
     for (int t = 0; t < started; t++)
         (void)pthread_join(ids[t], NULL);
-    *ms = measure_now_ms() - start;
+    *ms = now_ms() - start;
     return started == threads;
 }
 
-static bool time_tasks(struct work *works, int threads, double *ms)
+static bool time_tasks(struct work *works, int threads)
 {
-    double warm_up = 0;
-    for (size_t task = 0; task < MEASURE_CPU_TASKS; task++) {
-        if (!time_task(works, threads, task, &warm_up))
+    static const char *const names[TASKS] = {"decode", "resize", "normalise", "all", "post"};
+    double ms = 0;
+    for (size_t task = 0; task < TASKS; task++) {
+        if (!time_task(works, threads, task, &ms)) /* warms up */
             return false;
-        for (size_t i = 0; i < MEASURE_CPU_SAMPLES; i++)
-            if (!time_task(works, threads, task, &ms[task * MEASURE_CPU_SAMPLES + i]))
+        for (int i = 0; i < SAMPLES; i++) {
+            if (!time_task(works, threads, task, &ms))
                 return false;
+            (void)printf("%s,%d,%d,%d,%d,%d,%.6f\n", names[task], threads, ITEMS, WIDTH, HEIGHT, i,
+                         ms);
+        }
     }
     return true;
 }
@@ -233,7 +221,7 @@ static void free_works(struct work *works, int threads)
 
 static struct work *make_works(const struct work *shared, int threads)
 {
-    const size_t pixels = (size_t)MEASURE_CPU_WIDTH * MEASURE_CPU_HEIGHT * CHANNELS;
+    const size_t pixels = (size_t)WIDTH * HEIGHT * CHANNELS;
     struct work *works = calloc((size_t)threads, sizeof *works);
     for (int t = 0; works != NULL && t < threads; t++) {
         works[t] = *shared;
@@ -248,39 +236,52 @@ static struct work *make_works(const struct work *shared, int threads)
     return works;
 }
 
-bool measure_cpu(int threads, double ms[static MEASURE_CPU_TASKS * MEASURE_CPU_SAMPLES],
-                 struct error *error)
+static bool measure(int most)
 {
     float scores[CLASSES];
     unsigned char *jpeg = NULL;
-    unsigned char *pixels = calloc(CHANNELS, (size_t)MEASURE_CPU_WIDTH * MEASURE_CPU_HEIGHT);
-    if (threads < 1 || threads > 64 || pixels == NULL) {
-        free(pixels);
-        return error_run(error, "capture: %d threads cannot be had", threads);
-    }
+    unsigned char *pixels = calloc(CHANNELS, (size_t)WIDTH * HEIGHT);
+    if (pixels == NULL)
+        return false;
     paint(pixels);
     for (int i = 0; i < CLASSES; i++)
         scores[i] = (float)(i * 7919 % CLASSES) / CLASSES;
     const unsigned long bytes = encode(pixels, &jpeg);
     const struct work shared = {
         .jpeg = jpeg, .jpeg_bytes = bytes, .source = pixels, .scores = scores};
-    struct work *works = make_works(&shared, threads);
-    const bool good = works != NULL && time_tasks(works, threads, ms);
-    free_works(works, threads);
+    bool good = true;
+    (void)printf("task,threads,items,width,height,sample,ms\n");
+    for (int threads = 1; good && threads <= most; threads++) {
+        struct work *works = make_works(&shared, threads);
+        good = works != NULL && time_tasks(works, threads);
+        free_works(works, threads);
+    }
     free(jpeg);
     free(pixels);
-    return good || error_run(error, "capture: %d threads cannot be had", threads);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    char *end = NULL;
+    const long most = argc == 2 ? strtol(argv[1], &end, 10) : THREADS;
+    if (argc > 2 || most < 1 || most > THREADS_MOST || (end != NULL && *end != '\0')) {
+        (void)fprintf(stderr, "measure-cpu: usage: measure-cpu [THREADS], 1..%d\n", THREADS_MOST);
+        return 2;
+    }
+    if (measure((int)most) && fflush(stdout) == 0)
+        return 0;
+    (void)fprintf(stderr, "measure-cpu: %ld threads cannot be started\n", most);
+    return 1;
 }
 
 #else
 
-bool measure_cpu(int threads, double ms[static MEASURE_CPU_TASKS * MEASURE_CPU_SAMPLES],
-                 struct error *error)
+int main(void)
 {
-    (void)threads;
-    (void)ms;
-    return error_run(error, "capture: was built without libjpeg; install libjpeg-turbo's headers "
-                            "and build it again");
+    (void)fprintf(stderr, "measure-cpu: was built without libjpeg; install libjpeg-turbo's headers "
+                          "and build it again\n");
+    return 1;
 }
 
 #endif

@@ -11,14 +11,14 @@
 
 enum { SMS = 132, SMS_STEP = 8 };
 
-/* What a share comes to on such a device: groups of SMS_STEP multiprocessors. 0 under MPS. */
-static int round_sms(enum plan_mechanism mechanism, double share_percent)
+/* What a share comes to on such a device: groups of SMS_STEP multiprocessors. */
+static int round_sms(double share_percent)
 {
     struct slices slices;
     struct error error;
     if (share_percent >= 100)
         return SMS;
-    if (mechanism == PLAN_MPS || !slices_plan(SMS / SMS_STEP, SLICES_CAPTURED, &slices, &error))
+    if (!slices_plan(SMS / SMS_STEP, SLICES_CAPTURED, &slices, &error))
         return 0;
     return slices_share(&slices, share_percent) * SMS_STEP;
 }
@@ -41,7 +41,9 @@ static bool rehearse_latency(void *state, const struct plan *plan, const struct 
 {
     (void)error;
     samples->count = 20;
-    samples->sms = round_sms(point->mechanism, point->members[0].share_percent);
+    samples->launches = (size_t)plan->networks[point->members[0].network].launches;
+    samples->settled = true;
+    samples->sms = round_sms(point->members[0].share_percent);
     for (size_t i = 0; i < samples->count; i++)
         samples->ms[i] = draw_ms(state, plan, &point->members[0], samples->sms, point->half, 1);
     return true;
@@ -60,7 +62,7 @@ static bool rehearse_colocation(void *state, const struct plan *plan,
     const double slowdown = fmax(1, total) * (1 + 0.08 * (double)(point->member_count - 1));
     for (size_t m = 0; m < point->member_count; m++) {
         samples[m].count = 20;
-        samples[m].sms = round_sms(point->mechanism, point->members[m].share_percent);
+        samples[m].sms = round_sms(point->members[m].share_percent);
         samples[m].alone_ms =
             draw_ms(state, plan, &point->members[m], samples[m].sms, point->half, 1);
         for (size_t i = 0; i < samples[m].count; i++)
@@ -125,18 +127,6 @@ static bool rehearse_memory(void *state, const struct plan *plan, const struct p
     return true;
 }
 
-static bool rehearse_share(void *state, double from_percent, double to_percent,
-                           double parts[static 3], struct error *error)
-{
-    (void)from_percent;
-    (void)to_percent;
-    (void)error;
-    parts[0] = 20 * (1 + 0.1 * fabs(gsl_ran_gaussian(state, 1)));
-    parts[1] = 0.02;
-    parts[2] = 5;
-    return true;
-}
-
 static bool rehearse_alive(void *state, struct error *error)
 {
     (void)state;
@@ -164,7 +154,6 @@ bool measure_open_rehearsal(struct measure *measure, struct capture_about *about
         .copies = rehearse_copies,
         .cold_start = rehearse_cold_start,
         .memory = rehearse_memory,
-        .share = rehearse_share,
         .close = rehearse_close,
     };
     about->rehearsal = 1;

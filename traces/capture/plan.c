@@ -11,6 +11,7 @@
 
 enum { BATCHES = 9, SAMPLES_LEAST = 12, UP_BATCH_STEP = 8 };
 static const double POINT_SECONDS = 0.25; /* of samples at least aimed at */
+static const double WARM_UP_SECONDS = 0.08;
 static const double WIDTH_ENOUGH = 0.01;
 
 /* Rates of a large current GPU that convolutions of real networks come to; corrected as the capture
@@ -19,14 +20,15 @@ static const double MACS_PER_S[2] = {3e13, 9e13}; /* FP32 with TF32, FP16 */
 static const double BYTES_PER_S = 2e12;
 static const double LAUNCH_S = 3e-6;
 
-/* Parts of the budget by table; what one does not need the later ones get. */
+/* Parts of the budget by table; what one does not need the later ones get, and what is left in the
+ * end all of them. */
 static const double parts[PLAN_TABLES] = {
-    [PLAN_MEMORY] = 0.04, [PLAN_COPIES] = 0.03,  [PLAN_COLD_START] = 0.12, [PLAN_SHARE] = 0.02,
-    [PLAN_CPU] = 0.06,    [PLAN_LATENCY] = 0.53, [PLAN_COLOCATION] = 0.20,
+    [PLAN_MEMORY] = 0.06,  [PLAN_COPIES] = 0.01,     [PLAN_COLD_START] = 0.08,
+    [PLAN_LATENCY] = 0.52, [PLAN_COLOCATION] = 0.33,
 };
 
-static const char *const table_names[PLAN_TABLES] = {"memory", "copies",  "cold_start", "share",
-                                                     "cpu",    "latency", "colocation"};
+static const char *const table_names[PLAN_TABLES] = {"memory", "copies", "cold_start", "latency",
+                                                     "colocation"};
 
 const char *plan_table_name(enum plan_table table)
 {
@@ -109,12 +111,12 @@ static bool load_networks(struct plan *plan, const struct plan_options *options,
 
 /* ---- Points ---------------------------------------------------------------------------------- */
 
-size_t plan_shares(bool sevenths, double shares[static 32])
+size_t plan_shares(bool tens, double shares[static 32])
 {
     size_t count = 0;
     for (int k = 1; k <= 7; k++)
         shares[count++] = 100.0 * k / 7;
-    for (int k = 1; k < 10 && !sevenths; k++)
+    for (int k = 1; k < 10 && tens; k++)
         shares[count++] = 10.0 * k;
     gsl_sort(shares, 1, count);
     return count;
@@ -142,30 +144,35 @@ double plan_estimate_ms(const struct plan *plan, const struct plan_member *membe
     return network->correction * 1e3 * fmax(launches, work + bytes / BYTES_PER_S);
 }
 
-/* Twelve samples or a quarter second of them, warm-up of a quarter as many, and the set-up. */
-static double estimate_s(const struct plan *plan, const struct plan_point *point)
+static double weights_of(const struct plan *plan, const struct plan_point *point)
+{
+    return point->member_count == 0
+               ? 0
+               : (double)plan->networks[point->members[0].network].graph->parameters;
+}
+
+/* How long times take to agree (measure_device.c), then twelve samples or a quarter second. */
+static double estimate_latency_s(const struct plan *plan, const struct plan_point *point)
 {
     const double once_s = plan_estimate_ms(plan, &point->members[0], point->half) / 1e3;
-    const double samples_s = fmax(SAMPLES_LEAST * once_s, fmin(POINT_SECONDS, 100 * once_s));
-    const double weights =
-        point->member_count == 0
-            ? 0
-            : (double)plan->networks[point->members[0].network].graph->parameters;
+    return fmax(WARM_UP_SECONDS, 6 * once_s) +
+           fmax(SAMPLES_LEAST * once_s, fmin(POINT_SECONDS, 100 * once_s));
+}
+
+static double estimate_s(const struct plan *plan, const struct plan_point *point)
+{
+    const double weights = weights_of(plan, point);
     switch (point->table) {
-    case PLAN_LATENCY:
-        return 1.25 * samples_s + 0.02 + weights * 2e-9; /* weights are drawn once for 16 shares */
-    case PLAN_COLOCATION:
-        return 0.6 + (double)point->member_count * (0.1 + weights * 1e-8);
+    case PLAN_LATENCY: /* weights are drawn once for all shares and batches */
+        return estimate_latency_s(plan, point) + 0.03 + weights * 1e-9;
+    case PLAN_COLOCATION: /* each alone, then all together; weights are there */
+        return 0.5 + 0.2 * (double)point->member_count;
     case PLAN_COLD_START:
-        return 2.0 + weights * 1e-8;
-    case PLAN_MEMORY:
-        return 0.3 + weights * 1e-8;
+        return plan->cold_starts * (1.5 + weights * 1e-8);
+    case PLAN_MEMORY: /* at batch 1, the first point of a network, it is brought up */
+        return point->members[0].batch == 1 ? 0.5 + weights * 1e-8 : 0.15;
     case PLAN_COPIES:
         return 0.02 + 25 * point->bytes / 1e10;
-    case PLAN_SHARE:
-        return 2.0;
-    case PLAN_CPU:
-        return 0.2 + 4.0 / point->threads;
     case PLAN_TABLES:
         break;
     }
@@ -194,14 +201,13 @@ static bool add_latencies(struct plan *plan, const struct plan_options *options,
                           bool half)
 {
     double shares[32];
-    const size_t count = plan_shares(options->sevenths, shares);
-    const int largest = options->largest_batch > 0 ? options->largest_batch : 32;
+    const size_t count = plan_shares(options->tens, shares);
     const size_t block = plan->count;
-    for (int batch = 1; batch <= largest && batch <= 1 << (BATCHES - 1); batch *= 2)
+    for (int batch = 1; batch <= plan->largest_batch && batch <= 1 << (BATCHES - 1); batch *= 2)
         for (size_t s = 0; s < count; s++) {
             const struct plan_point point = {
                 .table = PLAN_LATENCY,
-                .mechanism = shares[s] >= 100 ? PLAN_FULL : options->mechanism,
+                .mechanism = shares[s] >= 100 ? PLAN_FULL : PLAN_GREEN,
                 .half = half,
                 .members = {{network, batch, shares[s]}},
                 .member_count = 1,
@@ -215,12 +221,13 @@ static bool add_latencies(struct plan *plan, const struct plan_options *options,
     return true;
 }
 
-/* Four networks at a seventh each: what many small batches do to each other. */
+/* Seven networks at a seventh each: what many small batches, and as many threads that launch them,
+ * do to each other. */
 static bool add_crowd(struct plan *plan, const struct plan_options *options, size_t first)
 {
     struct plan_point point = {
         .table = PLAN_COLOCATION,
-        .mechanism = options->mechanism,
+        .mechanism = PLAN_GREEN,
         .half = options->fp16 || !options->fp32,
         .member_count = PLAN_MEMBERS,
     };
@@ -242,7 +249,7 @@ static bool add_groups(struct plan *plan, const struct plan_options *options)
             for (size_t s = 0; s < 2; s++) {
                 struct plan_point point = {
                     .table = PLAN_COLOCATION,
-                    .mechanism = options->mechanism,
+                    .mechanism = PLAN_GREEN,
                     .half = half,
                     .members = {{a, 4, pair_shares[s]}, {b, 4, pair_shares[s]}},
                     .member_count = 2,
@@ -261,11 +268,10 @@ static bool add_groups(struct plan *plan, const struct plan_options *options)
     return true;
 }
 
-/* What a network takes to be up, alone and, where the budget allows, with larger batches. */
+/* What a network takes to be up: memory at batch 1 and larger ones, a cold start at batch 1. */
 static bool add_up(struct plan *plan, const struct plan_options *options, size_t network)
 {
-    const int largest = options->largest_batch > 0 ? options->largest_batch : 32;
-    for (int batch = 1; batch <= largest; batch *= UP_BATCH_STEP) {
+    for (int batch = 1; batch <= plan->largest_batch; batch *= UP_BATCH_STEP) {
         struct plan_point point = {
             .table = PLAN_MEMORY,
             .half = options->fp16 || !options->fp32,
@@ -275,7 +281,7 @@ static bool add_up(struct plan *plan, const struct plan_options *options, size_t
         if (!add_point(plan, point))
             return false;
         point.table = PLAN_COLD_START;
-        if (options->fresh_processes && !add_point(plan, point))
+        if (batch == 1 && plan->cold_starts > 0 && !add_point(plan, point))
             return false;
     }
     return true;
@@ -288,22 +294,18 @@ static bool add_rest(struct plan *plan, const struct plan_options *options)
         good = add_up(plan, options, n);
     for (double bytes = 4096; bytes <= 268435456 && good; bytes *= 4)
         good = add_point(plan, (struct plan_point){.table = PLAN_COPIES, .bytes = bytes});
-    for (int threads = 1; threads <= 8 && good; threads++)
-        good = add_point(plan, (struct plan_point){.table = PLAN_CPU, .threads = threads});
-    return good &&
-           (options->mechanism != PLAN_GREEN ||
-            add_point(plan, (struct plan_point){.table = PLAN_SHARE, .mechanism = PLAN_GREEN}));
+    return good;
 }
 
 static bool add_points(struct plan *plan, const struct plan_options *options, struct error *error)
 {
-    const bool both = !options->fp32 && !options->fp16;
+    const bool neither = !options->fp32 && !options->fp16;
     bool good = add_rest(plan, options);
     for (size_t n = 0; n < plan->network_count && good; n++)
         for (int half = 0; half < 2 && good; half++)
-            if (both || (half == 1 ? options->fp16 : options->fp32))
+            if (half == 1 ? options->fp16 || neither : options->fp32)
                 good = add_latencies(plan, options, n, half == 1);
-    good = good && (options->mechanism == PLAN_MPS || add_groups(plan, options));
+    good = good && add_groups(plan, options);
     return good || error_run(error, "capture: out of memory");
 }
 
@@ -314,6 +316,8 @@ struct plan *plan_create(const struct plan_options *options, struct error *error
         error_run(error, "capture: out of memory");
         return NULL;
     }
+    plan->largest_batch = options->largest_batch > 0 ? options->largest_batch : PLAN_LARGEST_BATCH;
+    plan->cold_starts = options->cold_starts;
     if (load_networks(plan, options, error) && add_points(plan, options, error))
         return plan;
     plan_free(plan);
@@ -338,10 +342,6 @@ const char *plan_key(const struct plan *plan, const struct plan_point *point,
     key[0] = '\0';
     if (point->table == PLAN_COPIES)
         (void)snprintf(key, PLAN_KEY, "%.0f bytes", point->bytes);
-    else if (point->table == PLAN_CPU)
-        (void)snprintf(key, PLAN_KEY, "%d threads", point->threads);
-    else if (point->table == PLAN_SHARE)
-        (void)snprintf(key, PLAN_KEY, "%s", plan_mechanism_name(point->mechanism));
     for (size_t i = 0; i < point->member_count && used < PLAN_KEY; i++) {
         const struct plan_member *m = &point->members[i];
         const int wrote =
@@ -453,7 +453,7 @@ static double score(const struct plan *plan, const struct plan_point *point)
             value = is_corner(plan, point) ? 1e6 : 1e3;
     } else if (point->state == PLAN_DONE) {
         value = 0;
-    } else if (point->table == PLAN_MEMORY || point->table == PLAN_COLD_START) {
+    } else if (point->table == PLAN_MEMORY) {
         value = point->members[0].batch == 1 ? 1 : 1e-3; /* all networks first */
     } else if (point->table == PLAN_COLOCATION) {
         value = point->member_count == PLAN_MEMBERS ? 1e3 : 1; /* few, and farthest from pairs */
@@ -492,6 +492,13 @@ struct plan_point *plan_next(struct plan *plan, const double spent_s[static PLAN
             allowed = budget_s;
         struct plan_point *point =
             best_of(plan, (enum plan_table)table, PLAN_WAITING, allowed - spent);
+        if (point != NULL)
+            return point;
+    }
+    /* A table that took longer than its part gets what the others left. */
+    for (int table = 0; table < PLAN_TABLES; table++) {
+        struct plan_point *point =
+            best_of(plan, (enum plan_table)table, PLAN_WAITING, budget_s - spent);
         if (point != NULL)
             return point;
     }

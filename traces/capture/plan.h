@@ -5,8 +5,8 @@
  * network's points measured so far took against their estimates.
  *
  * Order matters when a budget does not reach all of them. Tables get parts of the budget (PLAN_PART
- * of plan.c); what one leaves over goes to the next. Within /latency the next point is the one with
- * most uncertainty a second:
+ * of plan.c); what one leaves over goes to the next, and in the end to any that still has points.
+ * Within /latency the next point is the one with most uncertainty a second:
  *   - a point that lies between measured ones of its network and precision neither in share nor in
  *     batch would have to be extrapolated: it comes first, the corners of the grid before others;
  *   - a point between measured ones is predicted along share and along batch, between its nearest
@@ -30,16 +30,14 @@ enum plan_table {
     PLAN_MEMORY,
     PLAN_COPIES,
     PLAN_COLD_START,
-    PLAN_SHARE,
-    PLAN_CPU,
     PLAN_LATENCY,
     PLAN_COLOCATION,
     PLAN_TABLES
 };
 
 enum plan_state { PLAN_WAITING, PLAN_DONE, PLAN_FAILED };
-enum plan_mechanism { PLAN_FULL, PLAN_GREEN, PLAN_MPS };
-enum { PLAN_MEMBERS = 4, PLAN_KEY = 128 };
+enum plan_mechanism { PLAN_FULL, PLAN_GREEN };
+enum { PLAN_MEMBERS = 7, PLAN_KEY = LAYOUT_LONG };
 
 struct plan_network {
     struct graph *graph; /* owned; at batch 1 */
@@ -60,7 +58,6 @@ struct plan_point {
     bool half;
     struct plan_member members[PLAN_MEMBERS]; /* latency and others: the first alone */
     size_t member_count;
-    int threads;             /* cpu */
     double bytes;            /* copies */
     size_t block, block_end; /* latency: the points of its network and precision */
     int round;               /* times it was measured */
@@ -75,20 +72,23 @@ struct plan {
     size_t network_count;
     struct plan_point *points;
     size_t count, room;
+    int largest_batch;
+    int cold_starts; /* fresh processes for each network */
 };
 
-/* The grid. Zero counts take the defaults: all networks of the folder, batches 1 2 4 8 16 32,
- * shares of sevenths and tens, both precisions. */
+/* The grid. Zeros take the defaults: all networks of the folder, batches 1 2 4 8 16, shares of
+ * sevenths, FP16, no cold starts. */
 struct plan_options {
     const char *folder;       /* of network files */
     const char *const *names; /* networks; NULL: all of the folder */
     size_t name_count;
-    bool fp32, fp16;               /* neither: both */
-    bool sevenths;                 /* of the shares, these alone */
-    int largest_batch;             /* 0: 32 */
-    enum plan_mechanism mechanism; /* how shares below 100 % are given */
-    bool fresh_processes;          /* cold starts, which take a process each */
+    bool fp32, fp16;   /* neither: fp16 */
+    bool tens;         /* tens of per cent beside the sevenths */
+    int largest_batch; /* 0: PLAN_LARGEST_BATCH */
+    int cold_starts;   /* fresh processes for each network, at batch 1 */
 };
+
+enum { PLAN_LARGEST_BATCH = 16 };
 
 /* NULL with an error where a network cannot be read. */
 struct plan *plan_create(const struct plan_options *options, struct error *error);
@@ -119,6 +119,6 @@ void plan_book(struct plan *plan, struct plan_point *point, const double *sample
 double plan_remaining(const struct plan *plan, enum plan_table table, size_t *count);
 
 /* Shares of the grid, ascending, in percent; returns how many (at most 32). */
-size_t plan_shares(bool sevenths, double shares[static 32]);
+size_t plan_shares(bool tens, double shares[static 32]);
 
 #endif

@@ -242,9 +242,8 @@ static void embed(const struct task *t)
 
 static void apply_affine(const struct task *t, int function, float low, float high)
 {
-    for (size_t i = 0; i < t->count; i++)
-        affine_body(i, t->inputs[0], t->out, t->scale, t->shift, (int)channels_of(t->in),
-                    (int)plane_of(t->in), function, low, high);
+    affine_body(0, t->count, t->inputs[0], t->out, t->scale, t->shift, (int)channels_of(t->in),
+                (int)plane_of(t->in), function, low, high);
 }
 
 static void apply_window(const struct task *t)

@@ -27,6 +27,8 @@ static const char usage[] =
     "  --set KEY=VALUE  likewise\n"
     "  --seed N         likewise\n"
     "  --precision P    fp16 or fp32, as captured (fp16)\n"
+    "  --sets S         of units on which batches execute: side-by-side, all, or auto: all unless\n"
+    "                   their streams wait for each other (auto)\n"
     "  --folder DIR     of network files (traces/capture/networks)\n"
     "  --dry-run        check the experiment; print copies, memory, time and capacity\n"
     "  --rehearse       without a GPU: in virtual time, batches take what the model says\n"
@@ -44,6 +46,7 @@ struct replay_options {
     size_t override_count;
     bool half, dry_run, rehearse, sleep, help;
     double speed; /* 0: virtual time */
+    enum replay_sets sets;
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -84,6 +87,17 @@ static bool take_precision(struct replay_options *o, const char *text, struct er
            error_input(error, "replay: --precision is \"%s\", must be fp16 or fp32", text);
 }
 
+static bool take_sets(struct replay_options *o, const char *text, struct error *error)
+{
+    static const char *const names[] = {"auto", "all", "side-by-side"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            o->sets = (enum replay_sets)i;
+            return true;
+        }
+    return error_input(error, "replay: --sets is \"%s\", must be auto, all or side-by-side", text);
+}
+
 static bool take_policies(struct replay_options *o, char *text, struct error *error)
 {
     for (char *name = strsep(&text, ","); name != NULL; name = strsep(&text, ",")) {
@@ -111,6 +125,8 @@ static bool take_option(struct replay_options *o, int option, char *text, struct
         return take_policies(o, text, error);
     case 'P':
         return take_precision(o, text, error);
+    case 'S':
+        return take_sets(o, text, error);
     case 'x':
         return take_speed(o, text, error);
     case 'd':
@@ -129,12 +145,19 @@ static bool take_option(struct replay_options *o, int option, char *text, struct
 static bool read_options(int argc, char **argv, struct replay_options *o, struct error *error)
 {
     static const struct option known[] = {
-        {"out", required_argument, NULL, 'o'},    {"folder", required_argument, NULL, 'f'},
-        {"set", required_argument, NULL, 's'},    {"seed", required_argument, NULL, 'n'},
-        {"policy", required_argument, NULL, 'p'}, {"precision", required_argument, NULL, 'P'},
-        {"speed", required_argument, NULL, 'x'},  {"dry-run", no_argument, NULL, 'd'},
-        {"rehearse", no_argument, NULL, 'r'},     {"sleep", no_argument, NULL, 'w'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"out", required_argument, NULL, 'o'},
+        {"folder", required_argument, NULL, 'f'},
+        {"set", required_argument, NULL, 's'},
+        {"seed", required_argument, NULL, 'n'},
+        {"policy", required_argument, NULL, 'p'},
+        {"precision", required_argument, NULL, 'P'},
+        {"speed", required_argument, NULL, 'x'},
+        {"dry-run", no_argument, NULL, 'd'},
+        {"rehearse", no_argument, NULL, 'r'},
+        {"sleep", no_argument, NULL, 'w'},
+        {"sets", required_argument, NULL, 'S'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     *o = (struct replay_options){.folder = "traces/capture/networks", .half = true};
     opterr = 0;
@@ -160,7 +183,7 @@ static bool read_options(int argc, char **argv, struct replay_options *o, struct
 static bool device_executor_open(struct replay_executor *executor, const struct replay_setup *setup,
                                  struct error *error)
 {
-    executor->state = replay_device_open(setup, error);
+    executor->state = replay_device_open(setup, executor->which, error);
     return executor->state != NULL;
 }
 
@@ -177,8 +200,9 @@ static void device_executor_close(struct replay_executor *executor)
 
 static struct replay_executor device_executor(void)
 {
-    return (struct replay_executor){NULL, device_executor_open, device_executor_runner,
-                                    device_executor_close};
+    return (struct replay_executor){.open = device_executor_open,
+                                    .runner = device_executor_runner,
+                                    .close = device_executor_close};
 }
 
 /* ---- One run --------------------------------------------------------------------------------- */
@@ -261,14 +285,18 @@ static void describe(void *context, struct execution *execution)
     (void)snprintf(
         s->details, sizeof s->details,
         "{\"precision\": \"%s\", \"units\": %d, \"unit_sms\": %d, \"sms\": %d, \"lanes\": %zu, "
-        "\"lanes_s\": %.3f, \"executors_s\": %.3f, \"warm_up_s\": %.3f, \"late_lanes\": %zu, "
-        "\"memory_bytes\": %zu, "
-        "\"together\": %u, \"scattered\": %llu, \"hand_over_us_mean\": %.3f, "
-        "\"hand_over_us_p99\": %.3f, \"batch_ms_mean\": %.6f, \"device_ms_mean\": %.6f}",
+        "\"refused\": %zu, \"side_by_side\": %s, \"queue_pairs\": %zu, \"queue_waiting\": %zu, "
+        "\"lanes_s\": %.3f, \"executors_s\": %.3f, \"warm_up_s\": %.3f, \"memory_bytes\": %zu, "
+        "\"together\": %u, \"scattered\": %llu, \"waited\": %llu, \"waited_us_mean\": %.3f, "
+        "\"waited_us_max\": %.3f, \"hand_over_us_mean\": %.3f, \"hand_over_us_p99\": %.3f, "
+        "\"batch_ms_mean\": %.6f, \"device_ms_mean\": %.6f}",
         s->setup.half ? "fp16" : "fp32", s->setup.units, s->about.unit_sms, s->about.sms,
-        s->setup.set_count, s->about.lanes_s, s->about.executors_s, s->about.warm_up_s,
-        s->about.late_lanes, s->about.bytes, f.together, (unsigned long long)f.scattered,
-        f.hand_over_mean, f.hand_over_p99, f.host_ms_mean, gpu ? f.device_ms_mean : 0.0);
+        s->about.lanes, s->about.refused,
+        s->about.side_by_side || s->options->sets == REPLAY_SIDE_BY_SIDE ? "true" : "false",
+        s->about.queue_pairs, s->about.queue_waiting, s->about.lanes_s, s->about.executors_s,
+        s->about.warm_up_s, s->about.bytes, f.together, (unsigned long long)f.scattered,
+        (unsigned long long)f.waited, f.waited_mean, f.waited_max, f.hand_over_mean,
+        f.hand_over_p99, f.host_ms_mean, gpu ? f.device_ms_mean : 0.0);
     *execution = (struct execution){
         .backend = gpu ? "green contexts" : "rehearsal",
         .device = gpu ? s->about.name : "none",
@@ -294,8 +322,12 @@ static void print_result(const struct session *s, const struct simulation_result
         (void)printf("  batches late by %.1f us on average, 99 %% within %.1f, at most %.1f; "
                      "handed over in %.1f us, 99 %% within %.1f\n",
                      f.late_mean, f.late_p99, f.late_max, f.hand_over_mean, f.hand_over_p99);
-        (void)printf("  at most %u at one time; %llu on units that do not lie side by side\n",
+        (void)printf("  at most %u at one time; %llu on units that are not side by side\n",
                      f.together, (unsigned long long)f.scattered);
+        (void)printf(
+            "  %llu waited for a set of units while enough were free, %.1f us on average, at "
+            "most %.1f\n",
+            (unsigned long long)f.waited, f.waited_mean, f.waited_max);
         if (!s->options->rehearse)
             (void)printf("  a batch takes %.3f ms by the device, %.3f ms by the host's clock\n",
                          f.device_ms_mean, f.host_ms_mean);
@@ -454,6 +486,7 @@ static bool replay_all(struct session *s, struct error *error)
         .speed = o->rehearse ? o->speed : 1,
         .spin = !o->rehearse && !o->sleep,
     };
+    s->backend.executor.which = o->sets;
     const bool good = play_all(s, error);
     replay_backend_clear(&s->backend);
     return good;

@@ -9,9 +9,15 @@
 #include "traces/capture/replay_pool.h"
 #include "traces/capture/replay_setup.h"
 
+/* On which sets of units batches execute: those that lie side by side; all that the driver makes;
+ * or all unless their streams wait for each other. */
+enum replay_sets { REPLAY_AUTO, REPLAY_ALL, REPLAY_SIDE_BY_SIDE };
+
 /* What executes batches: a device, or, for rehearsals, a sleep of the modelled time. */
 struct replay_executor {
-    void *state; /* NULL before `open` */
+    void *state;            /* NULL before `open` */
+    enum replay_sets which; /* of the setup's sets */
+    bool sets[SLICES_SETS]; /* from `open` on: those on which batches execute */
     /* Makes all that the setup asks for. */
     bool (*open)(struct replay_executor *executor, const struct replay_setup *setup,
                  struct error *error);

@@ -30,15 +30,16 @@ static bool sleep_run(void *state, const struct pool_task *task, double *device_
 static bool sleeper_open(struct replay_executor *executor, const struct replay_setup *setup,
                          struct error *error)
 {
-    (void)executor;
-    (void)setup;
     (void)error;
+    for (size_t i = 0; i < setup->set_count; i++)
+        executor->sets[setup->sets[i]] =
+            executor->which != REPLAY_SIDE_BY_SIDE || slices_side_by_side(setup->sets[i]);
     return true;
 }
 
 static struct pool_runner sleeper_runner(struct replay_executor *executor)
 {
-    return (struct pool_runner){executor->state, sleep_run};
+    return (struct pool_runner){executor->state, sleep_run, executor->sets};
 }
 
 static void sleeper_close(struct replay_executor *executor)
@@ -48,7 +49,8 @@ static void sleeper_close(struct replay_executor *executor)
 
 struct replay_executor replay_sleeper(double *speed)
 {
-    return (struct replay_executor){speed, sleeper_open, sleeper_runner, sleeper_close};
+    return (struct replay_executor){
+        .state = speed, .open = sleeper_open, .runner = sleeper_runner, .close = sleeper_close};
 }
 
 /* ---- The backend ----------------------------------------------------------------------------- */

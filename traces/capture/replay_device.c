@@ -1,10 +1,10 @@
 #include "traces/capture/replay_device.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "traces/capture/measure.h"
+#include "traces/capture/probe.h"
 #include "traces/capture/stopwatch.h"
 
 enum { SEED = 1 };
@@ -13,7 +13,6 @@ enum { SEED = 1 };
 struct replay_lane {
     struct lane lane; /* device NULL: not made */
     struct stopwatch watch;
-    bool busy; /* under the lock, as what lanes there are */
 };
 
 struct replay_device {
@@ -21,8 +20,8 @@ struct replay_device {
     struct device device;
     struct slices slices;
     struct lane whole; /* on which algorithms are chosen, as a capture chooses them */
-    pthread_mutex_t lock;
     struct replay_lane lanes[SLICES_SETS]; /* by set of units */
+    bool sets[SLICES_SETS];                /* those with a lane */
     struct executor ***executors;          /* [function][copy * batch_count + batch] */
     struct replay_device_about about;
 };
@@ -33,103 +32,118 @@ static void destroy_lane(struct replay_lane *lane)
 {
     stopwatch_destroy(&lane->watch);
     lane_destroy(&lane->lane);
-    *lane = (struct replay_lane){.busy = false};
 }
 
 static bool make_lane(struct replay_device *d, uint32_t set, struct error *error)
 {
     struct replay_lane *lane = &d->lanes[set];
-    const struct device_api *api = &d->device.api;
     struct partition partition;
     if (!partition_create(&d->device, slices_groups(&d->slices, set), &partition, error) ||
         !lane_create(&d->device, &partition, &lane->lane, error))
         return false;
     const bool good = stopwatch_create(&lane->lane, &lane->watch, error);
-    (void)api->cuCtxSetCurrent(d->device.context);
+    partition_leave(&d->device);
     if (!good)
         destroy_lane(lane);
     return good;
 }
 
-/* Gives up an idle lane, of units that do not lie side by side if there is one. */
-static bool give_up_lane(struct replay_device *d)
-{
-    struct replay_lane *chosen = NULL;
-    for (uint32_t set = 1; set < SLICES_SETS; set++) {
-        struct replay_lane *lane = &d->lanes[set];
-        if (lane->lane.device == NULL || lane->busy || !lane->lane.partition.green)
-            continue;
-        if (chosen == NULL || !slices_side_by_side(set))
-            chosen = lane;
-    }
-    if (chosen != NULL)
-        destroy_lane(chosen);
-    return chosen != NULL;
-}
-
-/* The lane of a set, made now where it is not there: others are given up until the driver has room
- * for its context. NULL with the driver's reason. */
-static struct replay_lane *take_lane(struct replay_device *d, uint32_t set, struct error *error)
-{
-    struct replay_lane *lane = &d->lanes[set];
-    (void)pthread_mutex_lock(&d->lock);
-    bool there = lane->lane.device != NULL;
-    if (!there)
-        d->about.late_lanes++;
-    while (!there) {
-        there = make_lane(d, set, error);
-        if (!there && !give_up_lane(d))
-            break;
-    }
-    lane->busy = there;
-    (void)pthread_mutex_unlock(&d->lock);
-    return there ? lane : NULL;
-}
-
-static void release_lane(struct replay_device *d, struct replay_lane *lane)
-{
-    (void)pthread_mutex_lock(&d->lock);
-    lane->busy = false;
-    (void)pthread_mutex_unlock(&d->lock);
-}
-
-/* All sets if the driver has so many green contexts; else at least those whose units lie side by
- * side, which are asked for first, and the others when they are asked for. */
-static bool make_sets(struct replay_device *d, struct error *error)
+/* A set that the driver refuses is left out. */
+static void make_sets(struct replay_device *d, enum replay_sets which)
 {
     struct error fault = {0};
     const struct replay_setup *setup = d->setup;
-    while (d->about.lanes < setup->set_count && make_lane(d, setup->sets[d->about.lanes], &fault))
-        d->about.lanes++;
-    if (d->about.lanes == setup->set_count)
-        return true;
-    (void)printf("no more than %zu lanes: %s; others are made when they are needed\n",
-                 d->about.lanes, fault.message);
+    d->about.lanes = d->about.refused = 0;
     for (size_t i = 0; i < setup->set_count; i++) {
-        struct replay_lane *lane =
-            slices_side_by_side(setup->sets[i]) ? take_lane(d, setup->sets[i], error) : NULL;
-        if (lane != NULL)
-            release_lane(d, lane);
-        else if (slices_side_by_side(setup->sets[i]))
-            return false;
+        const uint32_t set = setup->sets[i];
+        if (which == REPLAY_SIDE_BY_SIDE && !slices_side_by_side(set))
+            continue;
+        d->sets[set] = make_lane(d, set, d->about.refused == 0 ? &fault : &(struct error){0});
+        d->about.lanes += d->sets[set];
+        d->about.refused += !d->sets[set];
     }
-    d->about.late_lanes = 0;
+    if (d->about.refused > 0)
+        (void)printf("%zu sets of units are refused and not used: %s\n", d->about.refused,
+                     fault.message);
+}
+
+static bool ask_queues(struct replay_device *d, struct error *error)
+{
+    const struct partition *partitions[SLICES_SETS];
+    struct probe_queues queues;
+    size_t count = 0;
+    for (uint32_t set = 1; set < SLICES_SETS; set++)
+        if (d->sets[set])
+            partitions[count++] = &d->lanes[set].lane.partition;
+    if (!probe_queues(&d->device, partitions, count, &queues, error))
+        return false;
+    d->about.queue_pairs = queues.pairs;
+    d->about.queue_waiting = queues.waiting;
+    (void)printf("%zu of %zu pairs of sets without a unit in common wait for each other\n",
+                 queues.waiting, queues.pairs);
     return true;
 }
 
-static bool make_lanes(struct replay_device *d, struct error *error)
+/* Streams share the device's hardware queues, of which there are 32: where some wait for others,
+ * only sets side by side are used, which are fewer. */
+static bool choose_sets(struct replay_device *d, enum replay_sets which, struct error *error)
+{
+    make_sets(d, which);
+    d->about.side_by_side = which == REPLAY_SIDE_BY_SIDE;
+    if (!ask_queues(d, error))
+        return false;
+    if (d->about.queue_waiting == 0 || which != REPLAY_AUTO)
+        return true;
+    for (uint32_t set = 1; set < SLICES_SETS; set++)
+        if (d->sets[set] && !slices_side_by_side(set)) {
+            destroy_lane(&d->lanes[set]);
+            d->sets[set] = false;
+            d->about.lanes--;
+        }
+    d->about.side_by_side = true;
+    (void)printf("so only the %zu sets side by side are used\n", d->about.lanes);
+    if (!ask_queues(d, error))
+        return false;
+    if (d->about.queue_waiting > 0)
+        (void)printf("batches on sets that wait for each other take longer than they should\n");
+    return true;
+}
+
+static int count_units(uint32_t units)
+{
+    int count = 0;
+    for (; units != 0; units &= units - 1)
+        count++;
+    return count;
+}
+
+/* A batch of a share without any set would wait for ever. */
+static bool check_sets(const struct replay_device *d, struct error *error)
+{
+    bool there[SLICES_UNITS + 1] = {false};
+    for (uint32_t set = 1; set < SLICES_SETS; set++)
+        there[count_units(set)] = there[count_units(set)] || d->sets[set];
+    for (size_t i = 0; i < d->setup->set_count; i++)
+        if (!there[count_units(d->setup->sets[i])])
+            return error_run(error, "replay: the driver makes no set of %d units",
+                             count_units(d->setup->sets[i]));
+    return true;
+}
+
+static bool make_lanes(struct replay_device *d, enum replay_sets which, struct error *error)
 {
     const double start = measure_now_ms();
     struct partition partition;
     if (!device_split(&d->device, error) ||
         !slices_plan((int)d->device.group_count, d->setup->units, &d->slices, error) ||
         !partition_create(&d->device, 0, &partition, error) ||
-        !lane_create(&d->device, &partition, &d->whole, error) || !make_sets(d, error))
+        !lane_create(&d->device, &partition, &d->whole, error) || !choose_sets(d, which, error) ||
+        !check_sets(d, error))
         return false;
     d->about.sms = d->device.sms;
     d->about.unit_sms = d->slices.per_unit * (int)d->device.groups[0].sm.smCount;
     d->about.lanes_s = (measure_now_ms() - start) / 1e3;
-    (void)printf("%zu lanes, a unit %d of %d multiprocessors, in %.1f s\n", d->about.lanes,
+    (void)printf("%zu lanes, a unit %d of %d multiprocessors, lanes_s %.1f\n", d->about.lanes,
                  d->about.unit_sms, d->about.sms, d->about.lanes_s);
     (void)fflush(stdout);
     return true;
@@ -233,8 +247,7 @@ static bool run_on(struct replay_device *d, const struct executor *executor,
                    const struct replay_lane *lane, double *ms, struct error *error)
 {
     const bool good = stopwatch_run(&lane->watch, executor, &lane->lane, ms, error);
-    /* A green context may be current in one thread only. */
-    (void)d->device.api.cuCtxSetCurrent(d->device.context);
+    partition_leave(&d->device);
     return good;
 }
 
@@ -243,13 +256,8 @@ static bool run_batch(void *state, const struct pool_task *task, double *device_
 {
     struct replay_device *d = state;
     const size_t batch = replay_setup_batch(&d->setup->functions[task->function], task->batch);
-    struct replay_lane *lane = take_lane(d, task->units, error);
-    if (lane == NULL)
-        return false;
-    const bool good =
-        run_on(d, *executor_of(d, task->function, task->copy, batch), lane, device_ms, error);
-    release_lane(d, lane);
-    return good;
+    return run_on(d, *executor_of(d, task->function, task->copy, batch), &d->lanes[task->units],
+                  device_ms, error);
 }
 
 /* What is loaded or tuned at first use is loaded before time 0: every network on every lane at its
@@ -261,18 +269,19 @@ static bool warm_up(struct replay_device *d, struct error *error)
     double ms = 0;
     size_t runs = 0;
     for (uint32_t set = 1; set < SLICES_SETS; set++)
-        for (size_t f = 0; f < setup->function_count && d->lanes[set].lane.device != NULL;
-             f++, runs++)
+        for (size_t f = 0; f < setup->function_count && d->sets[set]; f++, runs++)
             if (!run_on(d, *executor_of(d, f, 0, 0), &d->lanes[set], &ms, error))
                 return false;
-    /* The first set's units lie side by side: its lane is there. */
+    uint32_t least = 1;
+    while (!d->sets[least])
+        least++;
     for (size_t f = 0; f < setup->function_count; f++)
         for (uint32_t copy = 0; copy < setup->functions[f].copies; copy++)
             for (size_t b = 0; b < setup->functions[f].batch_count; b++, runs++)
-                if (!run_on(d, *executor_of(d, f, copy, b), &d->lanes[setup->sets[0]], &ms, error))
+                if (!run_on(d, *executor_of(d, f, copy, b), &d->lanes[least], &ms, error))
                     return false;
     d->about.warm_up_s = (measure_now_ms() - start) / 1e3;
-    (void)printf("%zu inferences to warm up in %.1f s\n", runs, d->about.warm_up_s);
+    (void)printf("%zu inferences to warm up, warm_up_s %.1f\n", runs, d->about.warm_up_s);
     (void)fflush(stdout);
     return true;
 }
@@ -290,7 +299,7 @@ static void describe(struct replay_device *d)
                    d->device.api.cudnnGetVersion(), cublas);
 }
 
-static bool make_all(struct replay_device *d, struct error *error)
+static bool make_all(struct replay_device *d, enum replay_sets which, struct error *error)
 {
     size_t before = 0;
     size_t after = 0;
@@ -298,7 +307,7 @@ static bool make_all(struct replay_device *d, struct error *error)
     if (!device_open(&d->device, error) || !device_load_kernels(&d->device, error))
         return false;
     (void)d->device.api.cuMemGetInfo(&before, &total);
-    if (!replay_setup_fits(d->setup, (double)before, error) || !make_lanes(d, error) ||
+    if (!replay_setup_fits(d->setup, (double)before, error) || !make_lanes(d, which, error) ||
         !make_executors(d, error))
         return false;
     (void)d->device.api.cuMemGetInfo(&after, &total);
@@ -312,7 +321,8 @@ static bool make_all(struct replay_device *d, struct error *error)
     return true;
 }
 
-struct replay_device *replay_device_open(const struct replay_setup *setup, struct error *error)
+struct replay_device *replay_device_open(const struct replay_setup *setup, enum replay_sets which,
+                                         struct error *error)
 {
     struct replay_device *d = calloc(1, sizeof *d);
     if (d == NULL) {
@@ -320,12 +330,7 @@ struct replay_device *replay_device_open(const struct replay_setup *setup, struc
         return NULL;
     }
     d->setup = setup;
-    if (pthread_mutex_init(&d->lock, NULL) != 0) {
-        free(d);
-        error_run(error, "replay: out of memory");
-        return NULL;
-    }
-    if (make_all(d, error))
+    if (make_all(d, which, error))
         return d;
     replay_device_close(d);
     return NULL;
@@ -343,13 +348,12 @@ void replay_device_close(struct replay_device *d)
         lane_destroy(&d->whole);
         device_close(&d->device);
     }
-    (void)pthread_mutex_destroy(&d->lock);
     free(d);
 }
 
 struct pool_runner replay_device_runner(struct replay_device *d)
 {
-    return (struct pool_runner){d, run_batch};
+    return (struct pool_runner){d, run_batch, d->sets};
 }
 
 struct replay_device_about replay_device_about(const struct replay_device *d)

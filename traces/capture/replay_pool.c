@@ -30,6 +30,8 @@ struct pool {
     bool stop;
     struct worker workers[SLICES_UNITS];
     uint32_t free_units;
+    struct pool_row pending[SLICES_UNITS]; /* batches that wait for a set, in the order of asking */
+    int pending_count, pending_units;
     bool **copy_busy; /* [function][copy]; the controller's thread alone */
     atomic_uint waiting_ends;
     uint32_t executing; /* the controller's */
@@ -212,6 +214,33 @@ static bool choose_copy(struct pool *pool, struct pool_task *task)
     return false;
 }
 
+static int count_units(uint32_t units)
+{
+    int count = 0;
+    for (; units != 0; units &= units - 1)
+        count++;
+    return count;
+}
+
+/* A free set of `count` units that the runner has, side by side where that can be, the lowest; 0
+ * where there is none. */
+static uint32_t choose_units(const struct pool *pool, int count)
+{
+    const bool *sets = pool->options.runner.sets;
+    uint32_t scattered = 0;
+    if (sets == NULL)
+        return slices_choose(pool->free_units, count);
+    for (uint32_t set = 1; set < UINT32_C(1) << pool->options.units; set++) {
+        if (!sets[set] || (set & ~pool->free_units) != 0 || count_units(set) != count)
+            continue;
+        if (slices_side_by_side(set))
+            return set;
+        if (scattered == 0)
+            scattered = set;
+    }
+    return scattered;
+}
+
 /* As many workers as units, each batch a unit at least: one is idle. */
 static void hand_over(struct pool *pool, const struct pool_row *row)
 {
@@ -228,6 +257,27 @@ static void hand_over(struct pool *pool, const struct pool_row *row)
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
+/* Gives the batches that wait, in their order, the units that are free. */
+static void place_pending(struct pool *pool)
+{
+    int placed = 0;
+    while (placed < pool->pending_count) {
+        struct pool_row *row = &pool->pending[placed];
+        row->task.units = choose_units(pool, row->task.units_wanted);
+        if (row->task.units == 0)
+            break;
+        if (row->placed < 0)
+            row->placed = pool_now(pool);
+        pool->free_units &= ~row->task.units;
+        pool->pending_units -= row->task.units_wanted;
+        hand_over(pool, row);
+        placed++;
+    }
+    pool->pending_count -= placed;
+    for (int i = 0; i < pool->pending_count; i++)
+        pool->pending[i] = pool->pending[i + placed];
+}
+
 bool pool_start(struct pool *pool, const struct pool_task *task, sim_time_t due,
                 struct error *error)
 {
@@ -240,16 +290,21 @@ bool pool_start(struct pool *pool, const struct pool_task *task, sim_time_t due,
             "more containers are needed from the start",
             (unsigned long long)task->number,
             task->function < pool->options.functions ? pool->options.copies[task->function] : 0);
-    row.task.units = slices_choose(pool->free_units, task->units_wanted);
-    if (row.task.units == 0)
+    if (task->units_wanted < 1 ||
+        task->units_wanted > count_units(pool->free_units) - pool->pending_units)
         return error_run(error, "capture: batch %llu wants %d units and fewer are free",
                          (unsigned long long)task->number, task->units_wanted);
-    pool->free_units &= ~row.task.units;
+    row.placed = pool->pending_count == 0 ? row.asked : -1;
     pool->copy_busy[row.task.function][row.task.copy] = true;
+    pool->pending[pool->pending_count++] = row;
+    pool->pending_units += row.task.units_wanted;
     pool->executing++;
     if (pool->executing > pool->together)
         pool->together = pool->executing;
-    hand_over(pool, &row);
+    place_pending(pool);
+    /* What is left waits. */
+    if (pool->pending_count > 0)
+        pool->pending[pool->pending_count - 1].placed = -1;
     return true;
 }
 
@@ -341,7 +396,8 @@ bool pool_wait(struct pool *pool, sim_time_t until, uint32_t *id, sim_time_t *ti
     (void)pthread_mutex_lock(&pool->lock);
     await_end(pool, until);
     struct worker *worker = first_end(pool);
-    if (worker != NULL && (worker->row.ended <= until || worker->failed)) {
+    const bool ended = worker != NULL && (worker->row.ended <= until || worker->failed);
+    if (ended) {
         good = take_end(pool, worker, id, time, error);
     } else {
         *id = SIM_NONE;
@@ -350,6 +406,8 @@ bool pool_wait(struct pool *pool, sim_time_t until, uint32_t *id, sim_time_t *ti
             pool->told = until;
     }
     (void)pthread_mutex_unlock(&pool->lock);
+    if (ended && good)
+        place_pending(pool);
     return good;
 }
 
@@ -375,11 +433,19 @@ struct pool_figures pool_figures(const struct pool *pool)
     for (size_t i = 0; late != NULL && over != NULL && i < count; i++) {
         const struct pool_row *row = &pool->rows[i];
         late[i] = time_us(row->due, row->asked);
-        over[i] = time_us(row->asked, row->begun);
+        over[i] = time_us(row->placed, row->begun);
+        if (row->placed > row->asked) {
+            const double waited = time_us(row->asked, row->placed);
+            figures.waited++;
+            figures.waited_mean += waited;
+            figures.waited_max = fmax(figures.waited_max, waited);
+        }
         figures.device_ms_mean += row->device_ms / (double)count;
         figures.host_ms_mean += time_us(row->begun, row->ended) / 1e3 / (double)count;
         figures.scattered += !slices_side_by_side(row->task.units);
     }
+    if (figures.waited > 0)
+        figures.waited_mean /= (double)figures.waited;
     if (late != NULL && over != NULL && count > 0) {
         gsl_sort(late, 1, count);
         gsl_sort(over, 1, count);

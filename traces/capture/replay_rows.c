@@ -23,6 +23,7 @@ static hid_t make_type(void)
         {"modelled_ns", offsetof(struct pool_row, task.modelled), H5T_NATIVE_INT64},
         {"due_ns", offsetof(struct pool_row, due), H5T_NATIVE_INT64},
         {"asked_ns", offsetof(struct pool_row, asked), H5T_NATIVE_INT64},
+        {"placed_ns", offsetof(struct pool_row, placed), H5T_NATIVE_INT64},
         {"begun_ns", offsetof(struct pool_row, begun), H5T_NATIVE_INT64},
         {"ended_ns", offsetof(struct pool_row, ended), H5T_NATIVE_INT64},
         {"device_ms", offsetof(struct pool_row, device_ms), H5T_NATIVE_DOUBLE},

@@ -10,7 +10,7 @@
 
 /* Adds the table /runs/<hash>/replay to a finished results file, one row a batch in the order of
  * the ends: batch (its number), function, configuration, jobs, units (as bits), copy, modelled_ns,
- * due_ns, asked_ns, begun_ns, ended_ns, device_ms (NaN: not measured). */
+ * due_ns, asked_ns, placed_ns, begun_ns, ended_ns, device_ms (NaN: not measured). */
 bool replay_rows_write(const char *path, const char *hash, const struct pool_row *rows,
                        size_t count, struct error *error);
 

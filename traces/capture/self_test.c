@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "traces/capture/executor.h"
+#include "traces/capture/probe.h"
 #include "traces/capture/processor.h"
 
 enum { SEED = 7, BATCH = 3 };
@@ -50,12 +51,40 @@ static bool judge(const struct executor *executor, const struct graph *graph, fl
                      graph->name, half ? "fp16" : "fp32", where, worst);
 }
 
-static bool run_once(struct device *device, const struct executor *executor,
-                     const struct lane *lane, struct error *error)
+static bool run_and_wait(struct device *device, const struct executor *executor,
+                         const struct lane *lane, struct error *error)
 {
     return executor_run(executor, lane, error) &&
            device_check(device, device->api.cuStreamSynchronize(lane->partition.stream),
                         "a self-test", error);
+}
+
+static bool run_once(struct device *device, const struct executor *executor,
+                     const struct lane *lane, struct error *error)
+{
+    return executor_clear(executor, error) && run_and_wait(device, executor, lane, error);
+}
+
+/* A library that cannot be recorded is no fault: graphs are an option. */
+static bool compare_graph(struct device *device, struct lane *lane, const struct executor *executor,
+                          const struct graph *graph, float *const *wanted, bool half,
+                          struct error *error)
+{
+    struct error refused = {0};
+    struct executor_graph *recorded = executor_record(executor, lane, &refused);
+    if (recorded == NULL) {
+        (void)printf("%-8s %s as a CUDA graph: %s\n", graph->name, half ? "fp16" : "fp32",
+                     device_reason(&refused));
+        return true;
+    }
+    const bool good = executor_clear(executor, error) &&
+                      executor_graph_launch(recorded, lane, error) &&
+                      device_check(device, device->api.cuStreamSynchronize(lane->partition.stream),
+                                   "a CUDA graph", error) &&
+                      judge(executor, graph, wanted, "as a CUDA graph", half, error);
+    lane_leave(lane);
+    executor_graph_free(recorded);
+    return good;
 }
 
 static bool compare(struct device *device, struct lane *lane, const struct graph *graph,
@@ -65,7 +94,8 @@ static bool compare(struct device *device, struct lane *lane, const struct graph
     (void)snprintf(where, sizeof where, "on %3d multiprocessors", lane->partition.sms);
     struct executor *executor = executor_create(device, graph, half, SEED, lane, NULL, error);
     const bool good = executor != NULL && run_once(device, executor, lane, error) &&
-                      judge(executor, graph, wanted, where, half, error);
+                      judge(executor, graph, wanted, where, half, error) &&
+                      compare_graph(device, lane, executor, graph, wanted, half, error);
     executor_free(executor);
     return good;
 }
@@ -119,8 +149,8 @@ static void *run_side(void *argument)
     struct side *side = argument;
     side->good = true;
     for (int i = 0; i < ROUNDS && side->good; i++)
-        side->good = run_once(side->device, side->executor, &side->lane, &side->error);
-    (void)side->device->api.cuCtxSetCurrent(side->device->context);
+        side->good = run_and_wait(side->device, side->executor, &side->lane, &side->error);
+    lane_leave(&side->lane);
     return NULL;
 }
 
@@ -129,7 +159,7 @@ static bool run_sides(struct side sides[static PAIR], struct error *error)
     pthread_t threads[PAIR];
     int started = 0;
     /* A green context may be current in one thread only. */
-    (void)sides[0].device->api.cuCtxSetCurrent(sides[0].device->context);
+    lane_leave(&sides[0].lane);
     while (started < PAIR &&
            pthread_create(&threads[started], NULL, run_side, &sides[started]) == 0)
         started++;
@@ -162,7 +192,8 @@ static bool test_copies(struct side sides[static PAIR], const struct graph *grap
     kin = (struct executor_kin){.room = sides[0].executor};
     struct executor *guest =
         executor_create(device, single, true, SEED, &sides[0].lane, &kin, error);
-    const bool good = guest != NULL && run_sides(sides, error) &&
+    const bool good = guest != NULL && executor_clear(sides[0].executor, error) &&
+                      executor_clear(sides[1].executor, error) && run_sides(sides, error) &&
                       judge(sides[0].executor, graph, wanted, "beside another", true, error) &&
                       judge(sides[1].executor, graph, wanted, "beside another", true, error) &&
                       run_once(device, guest, &sides[1].lane, error) &&
@@ -196,7 +227,7 @@ static bool test_sides(struct device *device, struct side sides[static PAIR], st
         graph_free(graph);
         graph_free(single);
     }
-    (void)device->api.cuCtxSetCurrent(device->context);
+    partition_leave(device);
     return good;
 }
 
@@ -224,11 +255,12 @@ static bool test_parts(struct device *device, struct error *error)
 bool self_test_run(struct error *error)
 {
     struct device device;
+    struct probe_answers answers;
     if (!device_open(&device, error))
         return false;
     bool good = device_load_kernels(&device, error) && test_lane(&device, 0, error);
     if (good && device.api.cuGreenCtxCreate != NULL)
-        good = test_parts(&device, error);
+        good = probe_run(&device, &answers, error) && test_parts(&device, error);
     else if (good)
         (void)printf("this driver has no green contexts: parts of the device are not tested\n");
     device_close(&device);

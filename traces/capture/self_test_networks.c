@@ -1,6 +1,7 @@
 #include "traces/capture/self_test.h"
 
-/* An image network with everything that images take, one of tokens, one of the rest. */
+/* An image network with everything that images take, one of tokens, one of the rest, one of planes
+ * that several blocks share. */
 static const char *const networks[] = {
     "{\"network\": \"images\", \"inputs\": [{\"name\": \"x\", \"shape\": [6, 19, 17]}], "
     "\"layers\": ["
@@ -44,6 +45,10 @@ static const char *const networks[] = {
     "{\"op\": \"upsample\", \"mode\": \"bilinear\", \"factor\": 2, \"align_corners\": true},"
     "{\"op\": \"prelu\"}, {\"op\": \"instance_norm\"},"
     "{\"op\": \"avg_pool\", \"kernel\": 3, \"stride\": 2, \"pad\": 1, \"count_pad\": false}]}",
+    "{\"network\": \"planes\", \"inputs\": [{\"name\": \"x\", \"shape\": [2, 60, 92]}], "
+    "\"layers\": ["
+    "{\"op\": \"instance_norm\", \"affine\": true}, {\"op\": \"leaky_relu\", \"slope\": 0.5},"
+    "{\"op\": \"reflect_pad\", \"pad\": 1}, {\"op\": \"instance_norm\"}]}",
 };
 
 const char *self_test_network(size_t index)

@@ -2,10 +2,6 @@
 
 #include <math.h>
 
-/* Divides the 32 queues of a device, so that families stay apart also where a green context takes
- * two of them. */
-enum { QUEUES = 16 };
-
 bool slices_plan(int groups, int units, struct slices *slices, struct error *error)
 {
     if (units < 1 || units > SLICES_UNITS)
@@ -18,7 +14,15 @@ bool slices_plan(int groups, int units, struct slices *slices, struct error *err
                            "capture: the driver splits this GPU into %d parts; give it fewer "
                            "units than %d",
                            groups, units);
-    *slices = (struct slices){groups, units, groups / units};
+    const int per_unit = groups / units;
+    const int left = groups - units * per_unit;
+    if (3 * left > groups)
+        return error_run(error,
+                         "capture: the driver splits this GPU into %d groups of multiprocessors; "
+                         "%d units of %d would leave %d of them, more than a third, to no unit "
+                         "(units of %d take %d groups)",
+                         groups, units, per_unit, left, per_unit + 1, units * (per_unit + 1));
+    *slices = (struct slices){groups, units, per_unit};
     return true;
 }
 
@@ -82,19 +86,10 @@ bool slices_side_by_side(uint32_t units)
 
 size_t slices_sets(int units, uint32_t sizes, uint32_t sets[static SLICES_SETS])
 {
-    uint32_t families[SLICES_SETS];
     size_t count = 0;
-    size_t at = 0;
-    for (int lowest = 0; lowest < units; lowest++)
-        for (uint32_t rest = 0; rest < UINT32_C(1) << (units - lowest - 1); rest++) {
-            const uint32_t set = (2 * rest + 1) << lowest;
-            if ((sizes >> (count_units(set) - 1) & 1) != 0)
-                families[count++] = set;
-        }
-    /* Column by column of a table with a family, or a part of one, in each of QUEUES rows. */
-    const size_t columns = (count + QUEUES - 1) / QUEUES;
-    for (size_t column = 0; column < columns; column++)
-        for (size_t i = column; i < count; i += columns)
-            sets[at++] = families[i];
+    for (int scattered = 0; scattered <= 1; scattered++)
+        for (uint32_t set = 1; set < UINT32_C(1) << units; set++)
+            if ((sizes >> (count_units(set) - 1) & 1) != 0 && slices_side_by_side(set) != scattered)
+                sets[count++] = set;
     return count;
 }

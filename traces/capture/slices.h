@@ -28,7 +28,9 @@ struct slices {
     int per_unit; /* groups */
 };
 
-/* ERROR_INPUT where the units are not 1..SLICES_UNITS or more than the groups. */
+/* ERROR_INPUT where the units are not 1..SLICES_UNITS or more than the groups. ERROR_RUN where more
+ * than a third of the groups would belong to no unit (sevenths of 13 groups): a share would be far
+ * less than its name says. */
 bool slices_plan(int groups, int units, struct slices *slices, struct error *error);
 
 /* The groups of a set of units, as bits; all units: 0, which stands for the whole device. */
@@ -47,12 +49,8 @@ uint32_t slices_choose(uint32_t free_units, int count);
 /* The units lie side by side. */
 bool slices_side_by_side(uint32_t units);
 
-/* All sets of as many units as `sizes` has bits for (bit k - 1: sets of k), in the order in which
- * their streams are to be made; returns how many.
- *
- * A device has few hardware queues (CUDA_DEVICE_MAX_CONNECTIONS) and streams that share one wait
- * for each other. Sets with a unit in common never execute at one time, so they may share: if
- * streams are dealt out to the queues in turn, this order gives queues to families of such sets. */
+/* All sets of as many units as `sizes` has bits for (bit k - 1: sets of k); returns how many. Those
+ * that lie side by side come first, for a driver that has no room for all. */
 size_t slices_sets(int units, uint32_t sizes, uint32_t sets[static SLICES_SETS]);
 
 #endif

@@ -5,8 +5,7 @@ bool stopwatch_create(const struct lane *lane, struct stopwatch *watch, struct e
     struct device *device = lane->device;
     const struct device_api *api = &device->api;
     *watch = (struct stopwatch){.device = device};
-    return device_check(device, api->cuCtxSetCurrent(lane->partition.context), "a context",
-                        error) &&
+    return lane_enter(lane, error) &&
            device_check(device, api->cuEventCreate(&watch->start, CU_EVENT_DEFAULT), "an event",
                         error) &&
            device_check(device, api->cuEventCreate(&watch->end, CU_EVENT_DEFAULT), "an event",
@@ -22,21 +21,40 @@ void stopwatch_destroy(struct stopwatch *watch)
     *watch = (struct stopwatch){.device = NULL};
 }
 
-bool stopwatch_run(const struct stopwatch *watch, const struct executor *executor,
-                   const struct lane *lane, double *ms, struct error *error)
+static bool start(const struct stopwatch *watch, const struct lane *lane, struct error *error)
+{
+    return lane_enter(lane, error) &&
+           device_check(watch->device,
+                        watch->device->api.cuEventRecord(watch->start, lane->partition.stream),
+                        "an event", error);
+}
+
+static bool stop(const struct stopwatch *watch, const struct lane *lane, double *ms,
+                 struct error *error)
 {
     const struct device *device = watch->device;
     const struct device_api *api = &device->api;
-    CUstream stream = lane->partition.stream;
     float elapsed = 0;
-    if (!device_check(device, api->cuCtxSetCurrent(lane->partition.context), "a context", error) ||
-        !device_check(device, api->cuEventRecord(watch->start, stream), "an event", error) ||
-        !executor_run(executor, lane, error) ||
-        !device_check(device, api->cuEventRecord(watch->end, stream), "an event", error) ||
+    if (!device_check(device, api->cuEventRecord(watch->end, lane->partition.stream), "an event",
+                      error) ||
         !device_check(device, api->cuEventSynchronize(watch->end), "an inference", error) ||
         !device_check(device, api->cuEventElapsedTime(&elapsed, watch->start, watch->end),
                       "an event", error))
         return false;
     *ms = (double)elapsed;
     return true;
+}
+
+bool stopwatch_run(const struct stopwatch *watch, const struct executor *executor,
+                   const struct lane *lane, double *ms, struct error *error)
+{
+    return start(watch, lane, error) && executor_run(executor, lane, error) &&
+           stop(watch, lane, ms, error);
+}
+
+bool stopwatch_run_graph(const struct stopwatch *watch, const struct executor_graph *graph,
+                         const struct lane *lane, double *ms, struct error *error)
+{
+    return start(watch, lane, error) && executor_graph_launch(graph, lane, error) &&
+           stop(watch, lane, ms, error);
 }

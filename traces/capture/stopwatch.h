@@ -11,13 +11,16 @@ struct stopwatch {
     CUevent start, end;
 };
 
-/* For inferences on `lane`, whose context is current afterwards: events belong to the context that
- * is current when they are made. Destroyed, whether or not it was made, before the lane. */
+/* For inferences on `lane`, which is entered: events belong to the context that is current when
+ * they are made. Destroyed, whether or not it was made, before the lane. */
 bool stopwatch_create(const struct lane *lane, struct stopwatch *watch, struct error *error);
 void stopwatch_destroy(struct stopwatch *watch);
 
-/* Runs one inference and waits for it; the lane's context is current afterwards. */
+/* Runs one inference and waits for it; lane_leave is up to the caller. */
 bool stopwatch_run(const struct stopwatch *watch, const struct executor *executor,
                    const struct lane *lane, double *ms, struct error *error);
+/* The same for an inference that was recorded on the lane. */
+bool stopwatch_run_graph(const struct stopwatch *watch, const struct executor_graph *graph,
+                         const struct lane *lane, double *ms, struct error *error);
 
 #endif
