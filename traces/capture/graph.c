@@ -5,133 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/capture/graph_kinds.h"
+#include "traces/capture/graph_builder.h"
 
-enum { NAME_LIMIT = 128, NESTING_LIMIT = 8, REPEAT_LIMIT = 1024, STEP_LIMIT = 20000 };
-
-/* A name by which later layers refer to an output: a layer's, a block's or a block's input. */
-struct label {
-    char *name; /* full: "stage1.conv3" */
-    size_t node;
-};
-
-struct builder {
-    struct graph *graph;
-    struct json_value blocks; /* node NULL: the file has none */
-    struct label *labels;
-    size_t label_count;
-    size_t label_room;
-    size_t node_room;
-    size_t steps; /* layers and block uses expanded, bounds the work of empty blocks */
-    struct error *error;
-};
-
-/* Where a list of layers is being expanded. */
-struct scope {
-    const struct scope *outer;     /* NULL: the network itself */
-    const char *block;             /* name of the block, NULL likewise */
-    const cJSON *parameters;       /* values by name; NULL: none */
-    const struct json_value *list; /* the layers */
-    char prefix[NAME_LIMIT];       /* of full names: "layer1.0." */
-    size_t last;                   /* output of the layer before; valid where has_last */
-    bool has_last;
-};
+enum { NESTING_LIMIT = 8, REPEAT_LIMIT = 1024, STEP_LIMIT = 20000 };
 
 static const char *const layer_keys[] = {"block", "with", "repeat", "name", "from", NULL};
-
-static bool out_of_memory(const struct builder *b)
-{
-    return error_run(b->error, "%s: out of memory", b->graph->path);
-}
-
-/* ---- Shapes ---------------------------------------------------------------------------------- */
-
-int64_t graph_elements(const struct graph_shape *shape)
-{
-    int64_t count = 1;
-    for (int d = 0; d < shape->rank; d++)
-        count *= shape->dims[d];
-    return count;
-}
-
-const char *graph_shape_text(const struct graph_shape *shape, char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (int d = 1; d < shape->rank && used < size; d++) {
-        int wrote =
-            snprintf(text + used, size - used, "%s%" PRId64, d == 1 ? "" : "x", shape->dims[d]);
-        used += wrote > 0 ? (size_t)wrote : 0;
-    }
-    return text;
-}
-
-static bool infer_node(struct graph *graph, struct graph_node *node, struct error *error)
-{
-    char why[GRAPH_WHY_LENGTH] = "";
-    if (graph_kind_infer(graph, node, why))
-        return true;
-    return error_input(error, "%s: %s: %s (layer \"%s\")", graph->path, node->place, why,
-                       node->name);
-}
-
-static void sum_counts(struct graph *graph)
-{
-    graph->parameters = graph->unused_parameters;
-    graph->buffers = graph->macs = 0;
-    for (size_t i = 0; i < graph->node_count; i++) {
-        graph->parameters += graph->nodes[i].parameters;
-        graph->buffers += graph->nodes[i].buffers;
-        graph->macs += graph->nodes[i].macs;
-    }
-}
-
-static bool infer_all(struct graph *graph, struct error *error)
-{
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (!infer_node(graph, &graph->nodes[i], error))
-            return false;
-    sum_counts(graph);
-    return true;
-}
-
-static void set_input_shapes(struct graph *graph, int64_t batch, int64_t height, int64_t width)
-{
-    for (size_t i = 0; i < graph->node_count; i++) {
-        struct graph_node *node = &graph->nodes[i];
-        if (node->kind != GRAPH_INPUT)
-            continue;
-        node->shape.dims[0] = batch;
-        if (node->shape.rank == 4 && height > 0 && width > 0) {
-            node->shape.dims[2] = height;
-            node->shape.dims[3] = width;
-        }
-    }
-    graph->batch = batch;
-}
-
-bool graph_resize(struct graph *graph, int64_t batch, int64_t height, int64_t width,
-                  struct error *error)
-{
-    if (batch < 1 || batch > 1 << 20)
-        return error_input(error, "%s: batch is %" PRId64 ", must lie within 1..1048576",
-                           graph->path, batch);
-    struct graph_node *before = malloc(graph->node_count * sizeof *before);
-    if (before == NULL)
-        return error_run(error, "%s: out of memory", graph->path);
-    memcpy(before, graph->nodes, graph->node_count * sizeof *before);
-    const int64_t old_batch = graph->batch;
-    set_input_shapes(graph, batch, height, width);
-    const bool good = infer_all(graph, error);
-    if (!good) {
-        /* Inference writes no pointers, so the copy's own are still the nodes'. */
-        memcpy(graph->nodes, before, graph->node_count * sizeof *before);
-        graph->batch = old_batch;
-        sum_counts(graph);
-    }
-    free(before);
-    return good;
-}
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -166,13 +44,13 @@ static bool add_label(struct builder *b, const struct scope *scope, const struct
         size_t room = b->label_room == 0 ? 64 : 2 * b->label_room;
         struct label *labels = realloc(b->labels, room * sizeof *labels);
         if (labels == NULL)
-            return out_of_memory(b);
+            return graph_out_of_memory(b);
         b->labels = labels;
         b->label_room = room;
     }
     char *copy = strdup(full);
     if (copy == NULL)
-        return out_of_memory(b);
+        return graph_out_of_memory(b);
     struct label *label = &b->labels[b->label_count++];
     label->name = copy;
     label->node = node;
@@ -240,7 +118,7 @@ static bool read_from(struct builder *b, const struct scope *scope, const struct
     *inputs = calloc(GRAPH_INPUT_LIMIT, sizeof **inputs);
     *count = 1;
     if (*inputs == NULL)
-        return out_of_memory(b);
+        return graph_out_of_memory(b);
     if (!json_child(layer, "from", &from)) {
         if (!scope->has_last)
             return json_fault(layer, b->error,
@@ -315,7 +193,7 @@ static bool expand_op(struct builder *b, struct scope *scope, const struct json_
     struct graph_node *node = add_node(b, full, layer->path);
     if (node == NULL) {
         free(inputs);
-        return out_of_memory(b);
+        return graph_out_of_memory(b);
     }
     node->kind = kind;
     node->attributes = attributes;
@@ -323,122 +201,10 @@ static bool expand_op(struct builder *b, struct scope *scope, const struct json_
     node->input_count = count;
     scope->last = b->graph->node_count - 1;
     scope->has_last = true;
-    if (!infer_node(b->graph, node, b->error))
+    if (!graph_infer_node(b->graph, node, b->error))
         return false;
     return !json_child(layer, "name", &name) ||
            add_label(b, scope, &name, name.node->valuestring, scope->last);
-}
-
-/* ---- Parameters of blocks -------------------------------------------------------------------- */
-
-/* "$width", "$width*4" or "$width/2": the value, computed on whole numbers; NULL with a fault. The
- * caller owns it. */
-static cJSON *evaluate(struct builder *b, const struct scope *scope, const struct json_value *at)
-{
-    const char *text = at->node->valuestring;
-    char name[NAME_LIMIT];
-    const size_t length = strcspn(text + 1, "*/");
-    const char operation = text[1 + length];
-    (void)snprintf(name, sizeof name, "%.*s", (int)(length < NAME_LIMIT ? length : NAME_LIMIT - 1),
-                   text + 1);
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(scope->parameters, name);
-    if (value == NULL) {
-        json_fault(at, b->error, "\"$%s\" is no parameter of this block", name);
-        return NULL;
-    }
-    if (operation == '\0')
-        return cJSON_Duplicate(value, true);
-    char *end = NULL;
-    const long operand = strtol(text + 2 + length, &end, 10);
-    const double number = cJSON_IsNumber(value) ? value->valuedouble : -1;
-    if (end == text + 2 + length || *end != '\0' || operand < 1 || operand > 1 << 20 ||
-        number < 0 || number > 1 << 20) {
-        json_fault(at, b->error,
-                   "\"%s\" cannot be computed; write $name, $name*NUMBER or $name/NUMBER of whole "
-                   "numbers",
-                   text);
-        return NULL;
-    }
-    if (operation == '*')
-        return cJSON_CreateNumber(number * (double)operand);
-    if ((long)number % operand != 0) {
-        json_fault(at, b->error, "\"%s\" is no whole number: %g / %ld", text, number, operand);
-        return NULL;
-    }
-    return cJSON_CreateNumber(number / (double)operand);
-}
-
-static bool substitute_in(struct builder *b, const struct scope *scope, const struct json_value *at,
-                          cJSON *parent);
-
-static bool substitute_member(struct builder *b, const struct scope *scope,
-                              const struct json_value *at, cJSON *parent, cJSON *node)
-{
-    if (cJSON_IsArray(node) || cJSON_IsObject(node))
-        return substitute_in(b, scope, at, node);
-    if (!cJSON_IsString(node) || node->valuestring[0] != '$')
-        return true;
-    cJSON *value = evaluate(b, scope, at);
-    if (value == NULL)
-        return b->error->kind != ERROR_NONE ? false : out_of_memory(b);
-    if (cJSON_IsArray(parent))
-        return cJSON_ReplaceItemViaPointer(parent, node, value);
-    return cJSON_ReplaceItemInObjectCaseSensitive(parent, node->string, value);
-}
-
-/* Replaces every "$…" below `parent`, a copy of what lies at `at`. */
-static bool substitute_in(struct builder *b, const struct scope *scope, const struct json_value *at,
-                          cJSON *parent)
-{
-    size_t i = 0;
-    struct json_value copy = *at;
-    copy.node = parent;
-    for (struct json_value v = json_first(&copy); v.node != NULL;) {
-        struct json_value next = json_after(&copy, &v, ++i);
-        if (!substitute_member(b, scope, &v, parent, (cJSON *)v.node))
-            return false;
-        v = next;
-    }
-    return true;
-}
-
-/* The values that a use gives the block's parameters, defaults filled in. NULL with a fault; the
- * caller owns it. */
-static cJSON *bind_parameters(struct builder *b, const struct json_value *block,
-                              const struct json_value *use)
-{
-    struct json_value declared;
-    struct json_value given;
-    const bool has_declared = json_child(block, "parameters", &declared);
-    const bool has_given = json_child(use, "with", &given);
-    if ((has_declared && !json_is_object(&declared, NULL, b->error)) ||
-        (has_given && !json_is_object(&given, NULL, b->error)))
-        return NULL;
-    cJSON *values = has_declared ? cJSON_Duplicate(declared.node, true) : cJSON_CreateObject();
-    const cJSON *value = NULL;
-    const cJSON *list = has_given ? given.node : NULL;
-    cJSON_ArrayForEach(value, list)
-    {
-        cJSON *copy = cJSON_Duplicate(value, true);
-        if (cJSON_GetObjectItemCaseSensitive(values, value->string) == NULL) {
-            json_fault(&given, b->error, "unknown key \"%s\"; the block has no such parameter",
-                       value->string);
-            cJSON_Delete(copy);
-            cJSON_Delete(values);
-            return NULL;
-        }
-        if (!cJSON_ReplaceItemInObjectCaseSensitive(values, value->string, copy))
-            cJSON_Delete(copy);
-    }
-    cJSON_ArrayForEach(value, values)
-    {
-        if (cJSON_IsNull(value)) {
-            json_fault(use, b->error, "gives no \"%s\", which the block needs", value->string);
-            cJSON_Delete(values);
-            return NULL;
-        }
-    }
-    return values;
 }
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
@@ -558,7 +324,7 @@ static bool expand_block(struct builder *b, struct scope *scope, const struct js
     if (!json_is_object(use, layer_keys, b->error) || !find_block(b, scope, use, &block) ||
         block.node == NULL)
         return false;
-    cJSON *values = bind_parameters(b, &block, use);
+    cJSON *values = graph_bind_parameters(b, &block, use);
     const bool good = values != NULL && read_from(b, scope, use, &inputs, &count) &&
                       expand_copies(b, scope, use, &block, values, inputs, count);
     free(inputs);
@@ -576,8 +342,8 @@ static bool expand_layer(struct builder *b, struct scope *scope, const struct js
     cJSON *own = cJSON_Duplicate(layer->node, true);
     copy.node = own;
     if (own == NULL)
-        return out_of_memory(b);
-    bool good = substitute_in(b, scope, layer, own);
+        return graph_out_of_memory(b);
+    bool good = graph_substitute(b, scope, layer, own);
     if (good)
         good = cJSON_GetObjectItemCaseSensitive(own, "block") != NULL
                    ? expand_block(b, scope, &copy)
@@ -619,7 +385,7 @@ static bool read_input(struct builder *b, struct scope *scope, const struct json
         return json_fault(&shape, b->error, "tokens have one dimension, the sequence");
     struct graph_node *node = add_node(b, full, input->path);
     if (node == NULL)
-        return out_of_memory(b);
+        return graph_out_of_memory(b);
     node->kind = GRAPH_INPUT;
     node->tokens = type == 1;
     node->shape = (struct graph_shape){(int)json_size(&shape) + 1, {1}};
@@ -629,7 +395,7 @@ static bool read_input(struct builder *b, struct scope *scope, const struct json
             return false;
     }
     scope->last = b->graph->node_count - 1;
-    return infer_node(b->graph, node, b->error) &&
+    return graph_infer_node(b->graph, node, b->error) &&
            add_label(b, scope, &name, name.node->valuestring, scope->last);
 }
 
@@ -659,7 +425,7 @@ static bool read_outputs(struct builder *b, struct scope *scope, const struct js
     graph->output_count = named ? json_size(&outputs) : 1;
     graph->outputs = calloc(graph->output_count, sizeof *graph->outputs);
     if (graph->outputs == NULL)
-        return out_of_memory(b);
+        return graph_out_of_memory(b);
     graph->outputs[0] = scope->last;
     for (size_t i = 0; named && i < graph->output_count; i++) {
         struct json_value entry = json_entry(&outputs, i);
@@ -717,7 +483,7 @@ static bool read_network(struct builder *b, const struct json_value *root)
         !read_outputs(b, &scope, root) || !find_last_uses(b))
         return false;
     b->graph->batch = 1;
-    sum_counts(b->graph);
+    graph_sum_counts(b->graph);
     return true;
 }
 

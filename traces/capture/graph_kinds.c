@@ -8,88 +8,7 @@
 /* Bounds that keep every sum of a graph below 2^63: 4096 nodes of at most 2^50 each. */
 static const int64_t ELEMENTS_LIMIT = INT64_C(1) << 40;
 static const int64_t COUNT_LIMIT = INT64_C(1) << 50;
-enum { SIDE_LIMIT = 1 << 20, KEYS = 12, COMMON_KEYS = 3 };
-
-/* ---- What a file may say --------------------------------------------------------------------- */
-
-enum attribute_type { ATTRIBUTE_INTEGER, ATTRIBUTE_PAIR, ATTRIBUTE_FLAG, ATTRIBUTE_NUMBER };
-
-#define PLACE(member) offsetof(struct graph_attributes, member)
-
-static const struct attribute {
-    const char *key;
-    enum attribute_type type;
-    size_t place;
-    double low, high;
-} attributes_known[] = {
-    {"channels", ATTRIBUTE_INTEGER, PLACE(channels), 1, SIDE_LIMIT},
-    {"kernel", ATTRIBUTE_PAIR, PLACE(kernel), 1, 1024},
-    {"stride", ATTRIBUTE_PAIR, PLACE(stride), 1, 1024},
-    {"pad", ATTRIBUTE_PAIR, PLACE(pad), 0, 1024},
-    {"dilation", ATTRIBUTE_PAIR, PLACE(dilation), 1, 1024},
-    {"output_pad", ATTRIBUTE_PAIR, PLACE(output_pad), 0, 1024},
-    {"groups", ATTRIBUTE_INTEGER, PLACE(groups), 1, SIDE_LIMIT},
-    {"factor", ATTRIBUTE_INTEGER, PLACE(factor), 1, 1024},
-    {"size", ATTRIBUTE_PAIR, PLACE(size), 1, SIDE_LIMIT},
-    {"heads", ATTRIBUTE_INTEGER, PLACE(heads), 1, SIDE_LIMIT},
-    {"entries", ATTRIBUTE_INTEGER, PLACE(entries), 1, 1 << 30},
-    {"index", ATTRIBUTE_INTEGER, PLACE(index), 0, SIDE_LIMIT},
-    {"bias", ATTRIBUTE_FLAG, PLACE(bias), 0, 0},
-    {"affine", ATTRIBUTE_FLAG, PLACE(affine), 0, 0},
-    {"ceil", ATTRIBUTE_FLAG, PLACE(ceil), 0, 0},
-    {"count_pad", ATTRIBUTE_FLAG, PLACE(count_pad), 0, 0},
-    {"per_channel", ATTRIBUTE_FLAG, PLACE(per_channel), 0, 0},
-    {"align_corners", ATTRIBUTE_FLAG, PLACE(align_corners), 0, 0},
-    {"transpose", ATTRIBUTE_FLAG, PLACE(transpose), 0, 0},
-    {"epsilon", ATTRIBUTE_NUMBER, PLACE(epsilon), 0, 1},
-    {"slope", ATTRIBUTE_NUMBER, PLACE(slope), -100, 100},
-    {"low", ATTRIBUTE_NUMBER, PLACE(low), -1e30, 1e30},
-    {"high", ATTRIBUTE_NUMBER, PLACE(high), -1e30, 1e30},
-};
-
-/* Number, or [height, width]. */
-static bool read_pair(const struct json_value *layer, const struct attribute *known, int64_t *pair,
-                      struct error *error)
-{
-    struct json_value value;
-    const int64_t low = (int64_t)known->low;
-    const int64_t high = (int64_t)known->high;
-    if (!json_child(layer, known->key, &value))
-        return true;
-    if (!cJSON_IsArray(value.node)) {
-        if (!json_as_integer(&value, low, high, &pair[0], error))
-            return false;
-        pair[1] = pair[0];
-        return true;
-    }
-    if (!json_is_array(&value, 2, 2, error))
-        return false;
-    for (size_t i = 0; i < 2; i++) {
-        struct json_value entry = json_entry(&value, i);
-        if (!json_as_integer(&entry, low, high, &pair[i], error))
-            return false;
-    }
-    return true;
-}
-
-static bool read_attribute(const struct json_value *layer, const struct attribute *known,
-                           struct graph_attributes *attributes, struct error *error)
-{
-    char *place = (char *)attributes + known->place;
-    switch (known->type) {
-    case ATTRIBUTE_INTEGER:
-        return json_integer(layer, known->key, (int64_t)known->low, (int64_t)known->high,
-                            (int64_t *)(void *)place, error);
-    case ATTRIBUTE_PAIR:
-        return read_pair(layer, known, (int64_t *)(void *)place, error);
-    case ATTRIBUTE_FLAG:
-        return json_bool(layer, known->key, (bool *)(void *)place, error);
-    case ATTRIBUTE_NUMBER:
-        return json_number(layer, known->key, known->low, known->high, (double *)(void *)place,
-                           error);
-    }
-    return false;
-}
+enum { KEYS = 12, COMMON_KEYS = 3 };
 
 /* ---- Arithmetic of shapes -------------------------------------------------------------------- */
 
@@ -545,25 +464,6 @@ static void set_defaults(enum graph_kind kind, struct graph_attributes *a)
         a->stride[0] = a->stride[1] = 0; /* the kernel's, once that is read */
 }
 
-static bool read_mode(const struct json_value *layer, struct graph_attributes *a,
-                      struct error *error)
-{
-    static const char *const modes[] = {"nearest", "bilinear", NULL};
-    int mode = GRAPH_NEAREST;
-    if (!json_choice(layer, "mode", modes, &mode, error))
-        return false;
-    a->mode = (enum graph_upsample)mode;
-    return true;
-}
-
-static const struct attribute *find_attribute(const char *key)
-{
-    for (size_t i = 0; i < sizeof attributes_known / sizeof attributes_known[0]; i++)
-        if (strcmp(attributes_known[i].key, key) == 0)
-            return &attributes_known[i];
-    return NULL;
-}
-
 bool graph_kind_read(enum graph_kind kind, const struct json_value *layer,
                      struct graph_attributes *attributes, struct error *error)
 {
@@ -578,11 +478,9 @@ bool graph_kind_read(enum graph_kind kind, const struct json_value *layer,
         return false;
     set_defaults(kind, attributes);
     for (size_t i = COMMON_KEYS; i < count; i++) {
-        const struct attribute *known = find_attribute(keys[i]);
         if (i - COMMON_KEYS < rule->required && !json_require(layer, keys[i], &child, error))
             return false;
-        if (known == NULL ? !read_mode(layer, attributes, error)
-                          : !read_attribute(layer, known, attributes, error))
+        if (!graph_attribute_read(layer, keys[i], attributes, error))
             return false;
     }
     for (int s = 0; s < 2; s++)

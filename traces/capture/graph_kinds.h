@@ -18,10 +18,20 @@ enum graph_kind graph_kind_find(const char *name, const char **nearest);
 bool graph_kind_read(enum graph_kind kind, const struct json_value *layer,
                      struct graph_attributes *attributes, struct error *error);
 
+/* Reads one attribute of a layer; one that the layer lacks keeps its value. */
+bool graph_attribute_read(const struct json_value *layer, const char *key,
+                          struct graph_attributes *attributes, struct error *error);
+
 /* Fills shape, parameters, buffers, macs and scratch_elements from the inputs' shapes. A
  * GRAPH_INPUT keeps its shape, which is checked. On failure `why` says what does not fit. */
 bool graph_kind_infer(const struct graph *graph, struct graph_node *node,
                       char why[static GRAPH_WHY_LENGTH]);
+
+/* graph_kind_infer, with a fault that names the layer and the shapes it takes. */
+bool graph_infer_node(struct graph *graph, struct graph_node *node, struct error *error);
+
+/* Sums parameters, buffers and multiply-accumulates over the layers into the graph. */
+void graph_sum_counts(struct graph *graph);
 
 /* One output element depends on the inputs' same element (and its channel's parameters) alone. */
 bool graph_kind_is_elementwise(enum graph_kind kind);
