@@ -42,8 +42,8 @@ struct slot_search {
     uint32_t function;
 };
 
-/* A slot with an idle container of the function, if these are preferred and one fits; else any slot.
- * Of several the one with the fewest free units, then vCPUs. */
+/* A slot with an idle container of the function, if these are preferred and one fits; else any
+ * slot. Of several the one with the fewest free units, then vCPUs. */
 static bool fullest_slot(void *context, const struct infless_candidate *candidate,
                          struct infless_slot *slot)
 {

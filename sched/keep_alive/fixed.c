@@ -1,5 +1,6 @@
-/* A fixed time after each use: OpenWhisk's ten minutes, the rule of the large clouds. Memory is
- * made by evicting the least recently used. */
+/* A fixed time after each use: OpenWhisk's ten minutes, the rule of the large clouds. When memory
+ * is short, the least recently used container is evicted.
+ */
 #include "sched/keep_alive.h"
 
 struct fixed {

@@ -1,21 +1,22 @@
 /* The hybrid histogram policy (Shahrad et al., "Serverless in the Wild", ATC'20, section 4.2).
  *
- * A histogram of idle times a function. Where it is representative, the container goes as the
- * function falls idle, comes back shortly before the head (5th percentile) of the idle times and
- * stays until shortly after their tail (99th). With too few idle times, or with counts too even to
- * tell anything (their coefficient of variation below 2), it stays for the histogram's range. Where
- * most idle times lie beyond the range, a forecast of the next one replaces the histogram.
+ * It keeps one histogram of idle times per function. If the histogram is representative, the
+ * container is evicted when the function becomes idle. It is started again shortly before the head
+ * (5th percentile) of the idle times and kept until shortly after their tail (99th). With too few
+ * idle times, or with counts too uniform (coefficient of variation below 2), it is kept for the
+ * histogram's range. If most idle times are beyond the range, a forecast of the next one replaces
+ * the histogram.
  *
  * Porting assumptions [derived]:
- * - Bins of 1 s in place of 1 min: GPU traces are replayed within minutes to hours.
- * - A histogram a function, over the whole cluster (the paper: an application), and the windows are
- *   the function's (idle_times.h).
- * - The paper forecasts with ARIMA of an order fitted anew each time; here with ARIMA(0,1,1), whose
- *   forecast is exponential smoothing (`smoothing`), and the paper's 15 % either side.
- * - `lead`: the start is as much ahead of the window as a cold start takes on average. Models load
- *   for seconds, where the paper's bins are a minute and its functions load within it; without, a
- *   container would come too late for the idle times near the head.
- * - `min_samples`: how many idle times are too few is not told.
+ * - Bins of 1 s instead of 1 min: GPU traces are replayed within minutes to hours.
+ * - One histogram per function, over the whole cluster (the paper: per application). The windows
+ *   belong to the function (idle_times.h).
+ * - The paper forecasts with ARIMA, whose order is fitted each time. Here it is ARIMA(0,1,1), whose
+ *   forecast is exponential smoothing (`smoothing`), with the paper's 15 % on either side.
+ * - `lead`: the start is earlier than the window by the mean cold start. Models load for seconds,
+ *   while the paper's bins are a minute and its functions load within one. Without the lead a
+ *   container would be too late for idle times near the head.
+ * - `min_samples`: the paper does not state how many idle times are too few.
  */
 #include <string.h>
 
@@ -34,11 +35,12 @@ static const double forecast_margin = 0.15;
 
 struct history {
     struct idle_histogram histogram;
-    double forecast_ns; /* of the next idle time; < 0: none yet */
+    double forecast_ns; /* forecast of the next idle time; < 0: none yet */
 };
 
 struct hybrid {
-    struct idle_times times; /* first, so that its functions take a struct hybrid as they are */
+    struct idle_times times; /* first member, so that the functions of idle_times.h accept a
+                              * struct hybrid */
     double values[PARAMETERS];
 };
 

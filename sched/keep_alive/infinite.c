@@ -1,4 +1,6 @@
-/* The upper bracket: containers leave only for memory, the least recently used first. */
+/* The upper extreme: containers are evicted only when memory is short, the least recently used
+ * first.
+ */
 #include "sched/keep_alive.h"
 
 static struct keep_windows infinite_on_idle(void *state, const struct kept_container *container,
