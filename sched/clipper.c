@@ -156,9 +156,9 @@ static const struct parameter clipper_parameters[] = {
     DISPATCHER_PARAMETERS(65535),
     DISPATCHER_SPLIT_PARAMETER,
     {"increase", 1, 0, 1000, NULL, "added to the cap after a full batch in time (assumed)"},
-    {"decrease", 0.9, 0, 1, NULL, "times the cap after a batch that was late [recall]"},
-    {"batch_delay_ms", 0, 0, 100000, NULL, "how long a batch below the cap waits; 0: not at all"},
-    {"vgpu", 0, 0, 65535, NULL, "the share that a batch holds alone; 0: a whole GPU [recall]"},
+    {"decrease", 0.9, 0, 1, NULL, "factor on the cap after a late batch [recall]"},
+    {"batch_delay_ms", 0, 0, 100000, NULL, "longest wait of a batch below the cap; 0: none"},
+    {"vgpu", 0, 0, 65535, NULL, "share that a batch holds alone; 0: a whole GPU [recall]"},
 };
 
 extern const struct policy policy_clipper;

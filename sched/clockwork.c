@@ -253,15 +253,17 @@ static bool clockwork_init(void *state, struct platform *platform, const double 
 static const struct parameter clockwork_parameters[] = {
     DISPATCHER_PARAMETERS(16),
     DISPATCHER_SPLIT_PARAMETER,
-    {"vgpu", 0, 0, 65535, NULL, "the share that a batch holds alone; 0: a whole GPU [recall]"},
-    {"reserve", 0, 0, 1, "share|rest", "kept for later stages: their shares, or their fastest way"},
+    {"vgpu", 0, 0, 65535, NULL, "share that a batch holds alone; 0: a whole GPU [recall]"},
+    {"reserve", 0, 0, 1, "share|rest",
+     "time reserved for later stages: their shares, or their fastest path"},
 };
 
 extern const struct policy policy_clockwork;
 const struct policy policy_clockwork = {
     .abi = POLICY_ABI,
     .name = "clockwork",
-    .summary = "the largest batch in time, earliest latest start first; drops what cannot make it",
+    .summary = "largest batch in time, earliest latest start first; drops requests that cannot "
+               "meet the SLO",
     .parameters = clockwork_parameters,
     .parameter_count = sizeof clockwork_parameters / sizeof *clockwork_parameters,
     .state_bytes = sizeof(struct clockwork),

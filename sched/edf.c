@@ -57,14 +57,14 @@ static bool edf_decide(void *state, struct platform *platform)
 static const struct parameter edf_parameters[] = {
     DISPATCHER_PARAMETERS(8),
     DISPATCHER_SPLIT_PARAMETER,
-    {"drop", 0, 0, 1, "keep|drop", "requests whose deadline has passed: serve late, or give up"},
+    {"drop", 0, 0, 1, "keep|drop", "requests past their deadline: serve late, or drop"},
 };
 
 extern const struct policy policy_edf;
 const struct policy policy_edf = {
     .abi = POLICY_ABI,
     .name = "edf",
-    .summary = "earliest deadline first, each stage re-planned from the slack that is left",
+    .summary = "earliest deadline first, each stage replanned from the remaining slack",
     .parameters = edf_parameters,
     .parameter_count = sizeof edf_parameters / sizeof *edf_parameters,
     .state_bytes = sizeof(struct edf),

@@ -37,7 +37,7 @@ static bool fifo_init(void *state, struct platform *platform, const double *valu
 static const struct parameter fifo_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
-    {"order", 0, 0, 1, "arrival|ready", "first come by the request's arrival or the job's"},
+    {"order", 0, 0, 1, "arrival|ready", "order by the arrival of the request or of the job"},
 };
 
 extern const struct policy policy_fifo;
@@ -45,7 +45,7 @@ const struct policy policy_fifo = {
     .abi = POLICY_ABI,
     .name = "fifo",
     .summary =
-        "requests in order of arrival, one static configuration a stage within its SLO share",
+        "requests in order of arrival, one static configuration per stage within its SLO share",
     .parameters = fifo_parameters,
     .parameter_count = sizeof fifo_parameters / sizeof *fifo_parameters,
     .state_bytes = sizeof(struct fifo),

@@ -115,7 +115,7 @@ extern const struct policy policy_grandslam;
 const struct policy policy_grandslam = {
     .abi = POLICY_ABI,
     .name = "grandslam",
-    .summary = "stage slack in proportion to stage time, filled with as large a batch as it takes",
+    .summary = "stage slack in proportion to stage time, filled with the largest possible batch",
     .parameters = grandslam_parameters,
     .parameter_count = sizeof grandslam_parameters / sizeof *grandslam_parameters,
     .state_bytes = sizeof(struct grandslam),

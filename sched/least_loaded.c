@@ -85,7 +85,7 @@ static bool least_loaded_decide(void *state, struct platform *platform)
 static const struct parameter least_loaded_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
-    {"warm", 0, 0, 1, "prefer|ignore", "invokers with an idle container before all others"},
+    {"warm", 0, 0, 1, "prefer|ignore", "prefer invokers with an idle container"},
 };
 
 extern const struct policy policy_least_loaded;

@@ -87,7 +87,7 @@ extern const struct policy policy_llf;
 const struct policy policy_llf = {
     .abi = POLICY_ABI,
     .name = "llf",
-    .summary = "least laxity first: deadline less the nominal time that remains",
+    .summary = "least laxity first: deadline minus the remaining nominal time",
     .parameters = llf_parameters,
     .parameter_count = sizeof llf_parameters / sizeof *llf_parameters,
     .state_bytes = sizeof(struct llf),

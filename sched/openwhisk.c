@@ -63,7 +63,8 @@ extern const struct policy policy_openwhisk;
 const struct policy policy_openwhisk = {
     .abi = POLICY_ABI,
     .name = "openwhisk",
-    .summary = "requests in order of arrival, each to its function's home invoker or on from there",
+    .summary =
+        "requests in order of arrival, each to its function's home invoker or the next in its walk",
     .parameters = openwhisk_parameters,
     .parameter_count = sizeof openwhisk_parameters / sizeof *openwhisk_parameters,
     .state_bytes = sizeof(struct openwhisk),

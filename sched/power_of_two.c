@@ -94,14 +94,14 @@ static bool power_of_two_init(void *state, struct platform *platform, const doub
 static const struct parameter power_of_two_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
-    {"warm", 0, 0, 1, "prefer|ignore", "a drawn invoker with an idle container before the other"},
+    {"warm", 0, 0, 1, "prefer|ignore", "prefer the drawn invoker that has an idle container"},
 };
 
 extern const struct policy policy_power_of_two;
 const struct policy policy_power_of_two = {
     .abi = POLICY_ABI,
     .name = "power-of-two",
-    .summary = "requests in order of arrival, each to the less loaded of two invokers drawn",
+    .summary = "requests in order of arrival, each to the less loaded of two random invokers",
     .parameters = power_of_two_parameters,
     .parameter_count = sizeof power_of_two_parameters / sizeof *power_of_two_parameters,
     .state_bytes = sizeof(struct power_of_two),

@@ -39,7 +39,7 @@ extern const struct policy policy_sjf;
 const struct policy policy_sjf = {
     .abi = POLICY_ABI,
     .name = "sjf",
-    .summary = "shortest predicted execution first, one static configuration a stage",
+    .summary = "shortest predicted execution first, one static configuration per stage",
     .parameters = sjf_parameters,
     .parameter_count = sizeof sjf_parameters / sizeof *sjf_parameters,
     .state_bytes = sizeof(struct sjf),

@@ -21,19 +21,20 @@
 enum { DISPATCHER_PARAMETER_COUNT = 4 };
 
 /* Rows of a parameter table. `batch` is the default of max_batch. */
-#define DISPATCHER_PARAMETERS(batch)                                                                \
-    {"max_batch", (batch), 1, 65535, NULL, "most jobs in a batch; 1: no batching"},                 \
-        {"placement", 0, 0, 3, PLACEMENT_CHOICES, "invokers asked first, warm before cold"},        \
-        {"containers", 0, 0, 1, "start|reuse", "where no idle container fits: start one, or wait"}, \
-    {                                                                                               \
-        "head_of_line", 0, 0, 1, "strict|skip", "where the first queue's batch does not fit"        \
+#define DISPATCHER_PARAMETERS(batch)                                                               \
+    {"max_batch", (batch), 1, 65535, NULL, "most jobs per batch; 1: no batching"},                 \
+        {"placement", 0, 0, 3, PLACEMENT_CHOICES, "invokers tried first, warm before cold"},       \
+        {"containers", 0, 0, 1, "start|reuse", "if no idle container fits: start one, or wait"},   \
+    {                                                                                              \
+        "head_of_line", 0, 0, 1, "strict|skip",                                                    \
+            "if the first queue's batch does not fit: wait, or try the next queue"                 \
     }
 
 /* Row for policies that split the SLO over stages. */
 #define DISPATCHER_SPLIT_PARAMETER                                                                 \
     {                                                                                              \
         "split", 0, 0, 2, "proportional|equal|dominator",                                          \
-            "a stage's share of the SLO: by mean latency, even, or as ESG splits it"               \
+            "a stage's share of the SLO: by mean latency, equal, or ESG's dominator rule"          \
     }
 
 /* A policy's two functions. `state` is the policy's own state, which begins with the dispatcher. */

@@ -82,38 +82,43 @@ enum { COUNTED_NOMINAL, COUNTED_GRID };
 enum { ROUTING_IDLE, ROUTING_ARRIVAL };
 
 static const struct parameter dilu_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_BOUND] = {"bound", 0.5, 0.05, 1, NULL,
-                         "of a stage's budget for executing, in the profile search (derived)"},
+    [PARAMETER_BOUND] =
+        {"bound", 0.5, 0.05, 1, NULL,
+         "fraction of a stage's budget for execution, in the profile search (derived)"},
     [PARAMETER_DROP] = {"te_drop", 0.2, 0, 1e6, NULL,
-                        "of jobs/s per % of GPU, at which the profile search stops (code)"},
-    [PARAMETER_LIMIT] = {"limit", 1.5, 1, 100, NULL,
-                         "times the request: how far an instance may grow (code: its simulation)"},
-    [PARAMETER_VCPUS] = {"vcpus", 0, 0, 1024, NULL,
-                         "of an instance; 0: as many as go with its request (derived; code: 4)"},
+                        "loss of jobs/s per % of GPU at which the profile search stops (code)"},
+    [PARAMETER_LIMIT] =
+        {"limit", 1.5, 1, 100, NULL,
+         "limit of an instance as a multiple of its request (code: its simulation)"},
+    [PARAMETER_VCPUS] =
+        {"vcpus", 0, 0, 1024, NULL,
+         "vCPUs of an instance; 0: in proportion to its request (derived; code: 4)"},
     [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
                          "a stage's share of the SLO: by mean latency (derived)"},
-    [PARAMETER_OMEGA] = {"omega", 1, 0.01, 1, NULL, "of a GPU, most requests in sum (code)"},
-    [PARAMETER_GAMMA] = {"gamma", 1.5, 0.01, 100, NULL, "of a GPU, most limits in sum (code)"},
+    [PARAMETER_OMEGA] = {"omega", 1, 0.01, 1, NULL, "largest sum of requests on a GPU (code)"},
+    [PARAMETER_GAMMA] = {"gamma", 1.5, 0.01, 100, NULL, "largest sum of limits on a GPU (code)"},
     [PARAMETER_ALPHA] = {"alpha", 0.6, 0, 1, NULL,
-                         "weight of shares in the score; the rest is memory's (code)"},
-    [PARAMETER_COUNTED] = {"counted", COUNTED_NOMINAL, 0, 1, "nominal|grid",
-                           "to gamma: limit × request, or the profile's share above (derived)"},
+                         "weight of shares in the score; memory has 1 - alpha (code)"},
+    [PARAMETER_COUNTED] =
+        {"counted", COUNTED_NOMINAL, 0, 1, "nominal|grid",
+         "limit counted for gamma: factor × request, or the next share of the profile (derived)"},
     [PARAMETER_WINDOW] = {"window", 40, 1, 3600, NULL, "samples, at most (code)"},
     [PARAMETER_OUT] = {"out", 20, 1, 3600, NULL,
-                       "samples above capacity that make one instance more (code)"},
+                       "samples above capacity that add an instance (code)"},
     [PARAMETER_IN] = {"in", 30, 1, 3600, NULL,
-                      "samples below capacity without one that take it away (code)"},
+                      "samples below the capacity without an instance that remove it (code)"},
     [PARAMETER_FIRST] = {"first", 1, 1, 1000, NULL,
-                         "instances made when a function is first asked for (derived)"},
+                         "instances made at a function's first request (derived)"},
     [PARAMETER_VERTICAL] = {"vertical", ON, 0, 1, "on|off",
-                            "one that works alone gets its limit, or never (code: on)"},
-    [PARAMETER_ROUTING] = {"routing", ROUTING_IDLE, 0, 1, "idle|arrival",
-                           "jobs wait for an idle instance (derived), or take turns (code)"},
+                            "an instance that works alone gets its limit, or never (code: on)"},
+    [PARAMETER_ROUTING] =
+        {"routing", ROUTING_IDLE, 0, 1, "idle|arrival",
+         "jobs wait for an idle instance (derived), or are routed on arrival (code)"},
     [PARAMETER_BACKLOG] = {"backlog", ON, 0, 1, "on|off",
-                           "jobs that wait count to the rate (derived; code: off)"},
+                           "waiting jobs count as rate (derived; code: off)"},
     [PARAMETER_SAMPLE] = {"sample_s", 1, 0.001, 3600, NULL, "between samples (code)"},
     [PARAMETER_ACTIVE] = {"active_ms", 50, 0, 60000, NULL,
-                          "after a batch, for which an instance counts as active (code)"},
+                          "time after a batch for which an instance counts as active (code)"},
 };
 
 /* A function, its queues and its instances. */
@@ -726,7 +731,7 @@ extern const struct policy policy_dilu;
 const struct policy policy_dilu = {
     .abi = POLICY_ABI,
     .name = "dilu",
-    .summary = "instances with a request and a limit, complementary on GPUs, scaled lazily",
+    .summary = "instances with a request and a limit, placed complementarily, scaled lazily",
     .parameters = dilu_parameters,
     .parameter_count = PARAMETER_COUNT,
     .state_bytes = sizeof(struct dilu),

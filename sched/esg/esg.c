@@ -52,28 +52,28 @@ enum { METHOD_ASTAR, METHOD_FRONTIER };
 enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST };
 
 static const struct parameter esg_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_K] = {"k", 5, 1, SEARCH_MAX_K, NULL, "candidates kept by a search (assumed)"},
+    [PARAMETER_K] = {"k", 5, 1, SEARCH_MAX_K, NULL, "paths kept by a search (assumed)"},
     [PARAMETER_GROUP_SIZE] = {"group_size", 3, 1, SEARCH_MAX_STAGES, NULL,
                               "most stages planned together by A* (recalled)"},
     [PARAMETER_METHOD] = {"method", METHOD_ASTAR, 0, 1, "astar|frontier",
-                          "ESG_1Q in groups, or the exact frontier of the whole rest"},
+                          "ESG_1Q in groups, or the exact frontier of all later stages"},
     [PARAMETER_RECHECK_LIMIT] = {"recheck_limit", 3, 0, 1000, NULL,
                                  "rechecks before the minimum configuration (assumed)"},
     [PARAMETER_INFEASIBLE] = {"infeasible", INFEASIBLE_FASTEST, 0, 1, "fastest|cheapest",
-                              "what runs when nothing meets the deadline (assumed)"},
+                              "configuration if no path meets the deadline (assumed)"},
     [PARAMETER_SPLIT] = {"split", SLO_DOMINATOR, 0, 2, "proportional|equal|dominator",
                          "a stage's share of the SLO; dominator: the paper's (published)"},
     [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
-                            "share of the SLO that plans leave unused (assumed)"},
+                            "fraction of the SLO that plans reserve (assumed)"},
     [PARAMETER_SHARING] = {"sharing", 1, 0, 1, "off|on", "off: whole GPUs only (on: published)"},
     [PARAMETER_BATCHING] = {"batching", 1, 0, 1, "off|on", "off: batches of 1 (on: secondary)"},
     [PARAMETER_REDISTRIBUTION] = {"redistribution", 1, 0, 1, "off|on",
-                                  "off: stages keep the quotas of the start (on: secondary)"},
+                                  "off: stages keep their initial quotas (on: secondary)"},
     [PARAMETER_LOCALITY] =
         {"locality", PLACEMENT_NEAR, 0, 2, "off|warm|on",
-         "invokers ranked by data and warmth, by warmth, or not (on: secondary)"},
+         "rank invokers by data and idle containers, by containers, or not (on: secondary)"},
     [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "best-fit|spread",
-                             "of one rank: the best fit (secondary), or the least loaded"},
+                             "within a rank: best fit (secondary), or least loaded"},
 };
 
 /* The candidates of one queue, and its number of failed attempts. */

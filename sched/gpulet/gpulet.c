@@ -74,21 +74,21 @@ enum parameter_index {
 };
 
 static const struct parameter gpulet_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs in a batch (code)"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs per batch (code)"},
     [PARAMETER_SPLIT] = {"split", 0, 0, 1, "proportional|equal",
                          "a stage's share of the SLO: by mean latency"},
     [PARAMETER_EPOCH] = {"epoch_s", 20, 0.1, 86400, NULL, "between plans (code)"},
     [PARAMETER_RATE] = {"rate", RATE_P99, 0, 1, "p99|mean",
-                        "planned for: 99th percentile of a Poisson law (code), or the mean"},
+                        "rate planned for: 99th percentile of a Poisson law (code), or the mean"},
     [PARAMETER_MARGIN] = {"margin", 1.1, 1, 10, NULL, "safety factor on latencies (code)"},
     [PARAMETER_INTERFERENCE] = {"interference", 0, 0, 1, "profile|none",
-                                "that the plan allows for between two gpu-lets (derived)"},
+                                "interference between two gpu-lets in the plan (derived)"},
     [PARAMETER_SLACK] = {"slack", 1e-6, 0, 1e6, NULL,
-                         "jobs a second that may be left unplanned (derived; code: 15)"},
+                         "jobs per second that may remain unplanned (derived; code: 15)"},
     [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
-                        "give up what the coming batch would finish too late (derived; code: off)"},
+                        "drop jobs that the next batch would finish too late (derived; code: off)"},
     [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
-                        "idle containers are kept where they are not planned (assumed)"},
+                        "keep-alive of containers that are not in the plan (assumed)"},
 };
 
 /* A GPU, or an invoker without any. */
@@ -579,7 +579,7 @@ extern const struct policy policy_gpulet;
 const struct policy policy_gpulet = {
     .abi = POLICY_ABI,
     .name = "gpulet",
-    .summary = "gpulet (ATC'22): at most two partitions a GPU, sized at the knee, shared in time",
+    .summary = "gpulet (ATC'22): at most two partitions per GPU, sized at the knee, shared in time",
     .parameters = gpulet_parameters,
     .parameter_count = PARAMETER_COUNT,
     .state_bytes = sizeof(struct gpulets),

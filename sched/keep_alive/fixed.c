@@ -34,7 +34,7 @@ static const struct parameter fixed_parameters[] = {
 extern const struct keep_alive keep_alive_fixed;
 const struct keep_alive keep_alive_fixed = {
     .name = "fixed",
-    .summary = "each idle container for the same time; memory from the least recently used",
+    .summary = "keeps every idle container for the same time; evicts the least recently used first",
     .parameters = fixed_parameters,
     .parameter_count = sizeof fixed_parameters / sizeof *fixed_parameters,
     .state_bytes = sizeof(struct fixed),

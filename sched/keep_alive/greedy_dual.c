@@ -130,15 +130,15 @@ static void greedy_dual_finish(void *state)
 
 static const struct parameter greedy_dual_parameters[] = {
     {"variant", VARIANT_GREEDY_DUAL, 0, 4, "greedy-dual|lru|freq|size|landlord",
-     "what ranks the idle containers [code: faascache-sim]"},
-    {"ttl_s", 0, 0, 1e9, NULL, "kept at most so long idle; 0: until memory is short [code]"},
-    {"size", 0, 0, 1, "gpu|host", "which memory a container's size is counted in [derived]"},
+     "priority of idle containers [code: faascache-sim]"},
+    {"ttl_s", 0, 0, 1e9, NULL, "longest idle time; 0: until memory is short [code]"},
+    {"size", 0, 0, 1, "gpu|host", "memory that counts as a container's size [derived]"},
 };
 
 extern const struct keep_alive keep_alive_greedy_dual;
 const struct keep_alive keep_alive_greedy_dual = {
     .name = "greedy-dual",
-    .summary = "FaasCache: leaves for memory alone, lowest clock + frequency x cost / size first",
+    .summary = "FaasCache: evicts only for memory, lowest clock + frequency x cost / size first",
     .parameters = greedy_dual_parameters,
     .parameter_count = sizeof greedy_dual_parameters / sizeof *greedy_dual_parameters,
     .state_bytes = sizeof(struct greedy_dual),

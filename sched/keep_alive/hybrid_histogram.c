@@ -105,19 +105,22 @@ static const struct parameter hybrid_parameters[] = {
     {"bins", 240, 1, 100000, NULL, "bins of the histogram [code]"},
     {"head", 5, 0, 100, NULL, "percentile of idle times before which to prewarm [code]"},
     {"tail", 99, 0, 100, NULL, "percentile of idle times until which to keep [code]"},
-    {"margin_pct", 10, 0, 99, NULL, "taken off the head, added to the tail, per cent [recall]"},
-    {"variation", 2, 0, 1e3, NULL, "least variation of the bins' counts to go by [recall]"},
-    {"min_samples", 5, 1, 1e6, NULL, "least idle times to go by [assumed]"},
-    {"out_of_range_pct", 50, 0, 100, NULL, "more beyond the range: forecast, per cent [recall]"},
-    {"smoothing", 0.3, 1e-3, 1, NULL, "of the forecast: weight of the last idle time [assumed]"},
-    {"lead", 0, 0, 1, "cold-start|none", "how far ahead of the head to start [derived]"},
+    {"margin_pct", 10, 0, 99, NULL,
+     "per cent subtracted from the head and added to the tail [recall]"},
+    {"variation", 2, 0, 1e3, NULL,
+     "smallest variation of the bins' counts that is representative [recall]"},
+    {"min_samples", 5, 1, 1e6, NULL, "smallest number of idle times for a window [assumed]"},
+    {"out_of_range_pct", 50, 0, 100, NULL,
+     "forecast if more than this percentage is out of range [recall]"},
+    {"smoothing", 0.3, 1e-3, 1, NULL, "weight of the last idle time in the forecast [assumed]"},
+    {"lead", 0, 0, 1, "cold-start|none", "lead of the start before the head [derived]"},
 };
 
 extern const struct keep_alive keep_alive_hybrid_histogram;
 const struct keep_alive keep_alive_hybrid_histogram = {
     .name = "hybrid-histogram",
-    .summary = "Serverless in the Wild: goes at once, back before the head of the idle times, "
-               "stays to their tail",
+    .summary = "Serverless in the Wild: evicts at once, starts before the head of the idle times, "
+               "keeps until their tail",
     .parameters = hybrid_parameters,
     .parameter_count = sizeof hybrid_parameters / sizeof *hybrid_parameters,
     .state_bytes = sizeof(struct hybrid),

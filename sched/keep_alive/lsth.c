@@ -118,18 +118,19 @@ static const struct parameter lsth_parameters[] = {
     {"bins", 240, 1, 100000, NULL, "bins of each histogram [derived]"},
     {"head", 5, 0, 100, NULL, "percentile of idle times before which to prewarm [notes]"},
     {"tail", 99, 0, 100, NULL, "percentile of idle times until which to keep [notes]"},
-    {"margin_pct", 10, 0, 99, NULL, "taken off the head, added to the tail, per cent [recall]"},
+    {"margin_pct", 10, 0, 99, NULL,
+     "per cent subtracted from the head and added to the tail [recall]"},
     {"gamma", 0.5, 0, 1, NULL, "weight of the long memory [notes: 0.3, 0.5, 0.7 evaluated]"},
     {"long_samples", 858, 1, 1e6, NULL, "idle times in the long memory [code: Dilu]"},
     {"short_samples", 200, 1, 1e6, NULL, "idle times in the short memory [code: Dilu]"},
-    {"min_samples", 5, 1, 1e6, NULL, "least idle times to go by [assumed]"},
-    {"lead", 0, 0, 1, "cold-start|none", "how far ahead of the head to start [derived]"},
+    {"min_samples", 5, 1, 1e6, NULL, "smallest number of idle times for a window [assumed]"},
+    {"lead", 0, 0, 1, "cold-start|none", "lead of the start before the head [derived]"},
 };
 
 extern const struct keep_alive keep_alive_lsth;
 const struct keep_alive keep_alive_lsth = {
     .name = "lsth",
-    .summary = "INFless: the hybrid histogram's windows from a long and a short memory, mixed",
+    .summary = "INFless: mixes the hybrid histogram's windows of a long and a short memory",
     .parameters = lsth_parameters,
     .parameter_count = sizeof lsth_parameters / sizeof *lsth_parameters,
     .state_bytes = sizeof(struct lsth),

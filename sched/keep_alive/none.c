@@ -14,6 +14,6 @@ static struct keep_windows none_on_idle(void *state, const struct kept_container
 extern const struct keep_alive keep_alive_none;
 const struct keep_alive keep_alive_none = {
     .name = "none",
-    .summary = "no container outlives its use: every batch starts cold",
+    .summary = "evicts every container after its use: every batch starts cold",
     .on_idle = none_on_idle,
 };

@@ -77,24 +77,24 @@ enum parameter_index {
 
 static const struct parameter nexus_parameters[PARAMETER_COUNT] = {
     [PARAMETER_VGPU] = {"vgpu", 0, 0, 65535, NULL,
-                        "the share of a GPU that a node is; 0: a whole GPU (recall)"},
-    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs in a batch"},
+                        "share of a GPU that a node has; 0: a whole GPU (recall)"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs per batch"},
     [PARAMETER_SPLIT] = {"split", SPLIT_DP, 0, 2, "dp|proportional|equal",
                          "a stage's share of the SLO: dynamic programming (code), or fixed"},
     [PARAMETER_COST] = {"split_cost", COST_THROUGHPUT, 0, 1, "throughput|packed",
-                        "GPUs counted by the split: rate / throughput (code), or as packed"},
+                        "cost in the split: rate / throughput (code), or GPUs as packed"},
     [PARAMETER_STEPS] = {"split_steps", 100, 4, 1000, NULL, "parts of the SLO in the split"},
     [PARAMETER_RESIDUAL] = {"residual", SQUISHY_CODE, 0, 1, "paper|code",
                             "batch of a residual load: l(b)+b/r (recall) or l(b)+(b-1)/r <= SLO"},
     [PARAMETER_OVERHEAD] = {"overhead", OVERHEAD_MEASURED, 0, 1, "measured|none",
-                            "what a batch's time in the plan has beside execution (derived)"},
+                            "time added to execution in the plan (derived)"},
     [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
-                        "give up what the coming batch would finish too late (code)"},
-    [PARAMETER_EPOCH] = {"epoch_s", 30, 0.1, 86400, NULL, "oldest a plan may be (code)"},
+                        "drop jobs that the next batch would finish too late (code)"},
+    [PARAMETER_EPOCH] = {"epoch_s", 30, 0.1, 86400, NULL, "largest age of a plan (code)"},
     [PARAMETER_MIN_EPOCH] = {"min_epoch_s", 10, 0.1, 86400, NULL,
-                             "between looks at the rates (code)"},
+                             "interval between measurements of the rates (code)"},
     [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
-                        "idle containers are kept where they are not planned (assumed)"},
+                        "keep-alive of containers that are not in the plan (assumed)"},
 };
 
 /* A share of a GPU. */
