@@ -14,10 +14,13 @@
  * experiment names "fixed", its ttl_s defaults to keep_alive_s. With any other name keep_alive_s
  * has no effect.
  *
- * The platform calls, in order of time: `on_use` when a container is taken for work (a batch, or a
- * long-lived instance from its creation to its end), `on_idle` when it becomes idle, also for the
- * first time, and `on_evict` when an idle one is evicted. One use is one batch, whatever the number
- * of its jobs.
+ * The platform calls, in order of time:
+ * - `on_use` when a container is taken for work: a batch, or a long-lived instance from its
+ *   creation to its end;
+ * - `on_idle` when it becomes idle, also for the first time;
+ * - `on_evict` when an idle container is evicted.
+ *
+ * One use is one batch, whatever the number of its jobs.
  *
  * A policy is one file under sched/keep_alive/ and one line in the table of registry.c there.
  */

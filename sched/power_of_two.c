@@ -1,8 +1,8 @@
 /* The power of two choices: draws two invokers and takes the less loaded.
  *
  * Chooses only the invoker. Two random choices reduce the longest of n queues from order log n /
- * log log n to log log n (Mitzenmacher, IEEE TPDS 12(10), 2001; Azar et al., STOC'94) [recall], for
- * two O(1) queries per batch.
+ * log log n to log log n (Mitzenmacher, IEEE TPDS 12(10), 2001; Azar et al., STOC'94) [recall]. The
+ * price is two O(1) queries per batch.
  *
  * Porting assumptions [derived]:
  * - The load is the number of batches that run on the invoker: the platform's invokers have no

@@ -28,7 +28,8 @@ enum prewarm_kind { PREWARM_NONE, PREWARM_EWMA };
 enum decision_cost_kind { DECISION_ZERO, DECISION_FIXED, DECISION_MODELLED, DECISION_MEASURED };
 /* Most parameters of a keep-alive policy. */
 enum { KEEPER_VALUES = 16 };
-/* What is recorded: totals; also one row per request; also batches, decisions and the timeline. */
+/* SUMMARY records totals. REQUESTS adds one row per request. ALL adds batches, decisions and the
+ * timeline. */
 enum record_level { RECORD_SUMMARY, RECORD_REQUESTS, RECORD_ALL };
 
 struct platform_spec {

@@ -26,11 +26,18 @@ bool placement_fits(const struct platform *platform, uint32_t function, uint32_t
 uint32_t placement_choose(struct platform *platform, uint32_t queue, uint32_t configuration,
                           enum placement_rule rule, bool warm_only);
 
-/* ESG_Dispatch's choice (ESG, HPDC'24). Preference in descending order: ran a predecessor and is
- * warm; is warm; ran a predecessor; the function's home or one of the next three of its walk; any.
+/* ESG_Dispatch's choice (ESG, HPDC'24). Classes of invokers in descending preference:
+ *
+ * 1. ran a predecessor and is warm
+ * 2. is warm
+ * 3. ran a predecessor
+ * 4. the function's home or one of the next three of its walk
+ * 5. any
+ *
  * Within each class it takes the best fit on vGPUs. If `loads` is not NULL it takes the least
  * loaded invoker of the class, which spreads batches over GPUs. A weaker `preference` omits the
- * middle classes. O(1) plus the fan-in of the head job's stage. */
+ * middle classes. O(1) plus the fan-in of the head job's stage.
+ */
 uint32_t placement_esg(struct platform *platform, uint32_t queue, uint32_t configuration,
                        enum placement_preference preference, struct load_index *loads,
                        bool warm_only);

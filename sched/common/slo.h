@@ -48,8 +48,9 @@ struct slo_stage {
     uint32_t post_dominator;  /* immediate post-dominator; SIM_NONE: the virtual sink */
     uint32_t group;           /* stages that are planned together have the same group */
     double quota;             /* the stage's share of the SLO: its group's quota, split by ANL */
-    double slot;              /* own_deadline minus the latest own_deadline of the predecessors;
-                               * > 0; equals quota unless the DAG's shape forces that to 0 */
+    double slot;              /* own_deadline minus the latest own_deadline of the predecessors.
+                               * Always > 0. Equals quota unless the DAG's shape forces that to
+                               * 0. */
     double slot_of_rest;      /* the slot's share of the time left when the slot starts */
     double own_deadline;      /* the stage's deadline is arrival + SLO × this, if it were alone
                                * in its group */

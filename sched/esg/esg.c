@@ -1,10 +1,10 @@
 /* ESG (HPDC'24, arXiv 2404.16812): pipeline-conscious scheduling on shareable GPUs.
  *
- * One step: retry the queues that could not be placed (ESG_Dispatch's recheck list); else take the
- * next non-empty queue round robin, search its cheapest configuration paths within the deadline of
- * its oldest job (ESG_1Q), and dispatch the first of them that fits. No plan is kept from one stage
- * to the next. Each plan is made from the current state, and deadlines are absolute, so slack
- * carries over.
+ * A step first retries the queues that could not be placed (ESG_Dispatch's recheck list). Otherwise
+ * it takes the next non-empty queue round robin and searches its cheapest configuration paths
+ * within the deadline of its oldest job (ESG_1Q). It dispatches the first of them that fits. No
+ * plan is kept from one stage to the next. Each plan is made from the current state, and deadlines
+ * are absolute, so slack carries over.
  *
  * Ablation: every idea has a parameter that disables it. The defaults are the paper's.
  * - `sharing` off: only whole GPUs.

@@ -3,15 +3,16 @@
  *
  * A profile point is a configuration at a time quota. Its throughput is T = batch / (time / quota).
  * Its efficiency is RPR = T / (share × quota), throughput per unit of spatio-temporal resource
- * [recall]. If the rate exceeds the pods' capacity by more than the hysteresis (20 %, [code]), n =
- * floor(gap / T(p*)) pods of the highest RPR are added, and one that covers the rest [code: a
- * comment; recall]. If the rate is lower by as much, pods are removed in ascending RPR [recall;
- * code: in the order of a map].
+ * [recall]. Scale-up takes place if the rate exceeds the pods' capacity by more than the hysteresis
+ * (20 %, [code]). It adds n = floor(gap / T(p*)) pods of the highest RPR, and one pod that covers
+ * the rest [code: a comment; recall]. If the rate is lower by as much, pods are removed in
+ * ascending RPR [recall; code: in the order of a map].
  *
  * Porting assumptions, all [derived]:
- * - Only points that can meet the SLO are used [recall]. A point can if time / quota <= the stage's
- *   budget × `bound` for a batch of one, and <= half of that for larger ones, whose jobs may have
- *   to wait for the previous batch. If no point can, the point of the least time is used alone.
+ * - Only points that can meet the SLO are used [recall]. For a batch of one the condition is time /
+ *   quota <= the stage's budget × `bound`. For larger batches it is half of that, because their
+ *   jobs may have to wait for the previous batch. If no point can, the point of the least time is
+ *   used alone.
  * - The paper has no batch. Here a point may have any batch up to max_batch, so that RPR also
  *   chooses the batch. max_batch 1 is the paper's scaler.
  * - The paper has no vCPUs. A point has the number nearest to its share × quota of the invoker's,

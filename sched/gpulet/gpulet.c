@@ -26,14 +26,15 @@
  *   add a measured batching overhead].
  * - A batch starts on the first free gpu-let of its task; the authors feed theirs by weights
  *   [derived].
- * - Until the first plan, a twentieth of `epoch_s` after the first job (1 s), and for a task
- *   without a gpu-let, any free GPU or partition serves the queue; planned ones do so at the end of
- *   a round. The next plans follow after 2, 4, … times that [derived: theirs is given the rates].
- * - If a plan leaves a task with less than 85 % of its rate, which they report as a failure, all
- *   rates are scaled down by one factor until none is. Gpu-lets that remain empty then serve all
- *   tasks as far as they can in time, and Nexus's early drop sheds the excess [derived]. Theirs
- *   drops nothing [code], early_drop "off": the queues of an overloaded cluster then grow without
- *   limit.
+ * - The first plan is made a twentieth of `epoch_s` after the first job (1 s). Before it, and for a
+ *   task without a gpu-let, any free GPU or partition serves the queue. Planned ones do so at the
+ *   end of a round. The next plans follow after 2, 4, … times that [derived: theirs is given the
+ *   rates].
+ * - A plan that leaves a task with less than 85 % of its rate is a failure in their code. Here all
+ *   rates are then scaled down by one factor until no task is below that. Gpu-lets that remain
+ *   empty then serve all tasks as far as they can in time, and Nexus's early drop sheds the excess
+ *   [derived]. Theirs drops nothing [code], early_drop "off": the queues of an overloaded cluster
+ *   then grow without limit.
  * - Plans use all GPUs with as many units as the first one. Others serve tasks without a gpu-let.
  *   On an invoker with several GPUs the platform chooses among them [derived].
  * - A new plan takes effect at once, and running batches finish. Containers for new functions of an

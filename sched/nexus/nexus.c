@@ -21,10 +21,11 @@
  *   for the invoker's other nodes [derived].
  * - A batch starts on the first free node of its session. Nexus's frontends distribute requests to
  *   nodes by fixed weights, which balances no better [derived].
- * - A stage's rate is measured where its jobs become ready. Until the first plan, a tenth of
- *   `min_epoch_s` after the first job (1 s), and for a session without room on any node, any free
- *   node serves the queue in batches of at most B; planned nodes do so at the end of a round. The
- *   next plans follow after 2, 4 and 8 times that [derived: Nexus is given expected rates].
+ * - A stage's rate is measured where its jobs become ready. The first plan is made a tenth of
+ *   `min_epoch_s` after the first job (1 s). Before it, and for a session without room on any node,
+ *   any free node serves the queue in batches of at most B. Planned nodes do so at the end of a
+ *   round. The next plans follow after 2, 4 and 8 times that [derived: Nexus is given expected
+ *   rates].
  * - The cluster does not grow. If a plan needs more nodes than exist, all rates are scaled down by
  *   one factor until it fits, and early drop sheds the excess [derived].
  * - A job is dropped if its request could not meet the deadline by the fastest path through the
