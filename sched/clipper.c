@@ -1,22 +1,22 @@
-/* Clipper (Crankshaw et al., NSDI'17): the batch size that latency allows, found by trying.
+/* Clipper (Crankshaw et al., NSDI'17): adapts the batch size to the latency objective.
  *
- * Decides one number per function, the most jobs of a batch, by additive increase and
- * multiplicative decrease [recall]: a full batch that kept its latency objective raises the cap by
- * `increase`, one that did not multiplies it by `decrease`. With `batch_delay_ms` a batch below the
- * cap waits that long for more jobs, as Nagle's algorithm does. No profile is asked for latencies.
+ * Controls one number per function, the largest batch, by additive increase and multiplicative
+ * decrease [recall]. A full batch that met its latency objective raises the cap by `increase`; one
+ * that missed it multiplies the cap by `decrease`. With `batch_delay_ms` a batch below the cap
+ * waits that long for more jobs, as in Nagle's algorithm. No latencies are read from the profile.
  *
  * Porting assumptions [derived]:
- * - The objective is the stage's share of the application's SLO, against the batch's execution time
- *   (waiting and cold starts are not the batch's size's doing).
- * - `max_batch` is no bound by default: what bounds a batch is latency.
- * - Batches have the sizes of the profile, so a cap between two allows the lower; a batch is full
- *   if it has as many jobs as the cap allows.
- * - Clipper's containers have one size, a GPU to each [recall]. `vgpu` is the share that a batch
- *   holds alone, 0, the default, a whole GPU; each function has the largest share up to that, with
- *   the vCPUs of its fastest configuration, as under "clockwork". To choose a smaller share would
- *   take a rule for sizes, which Clipper has none of: `vgpu` sets one for all.
- * - Queues are served in order of arrival; with a batch delay a queue that waits for more jobs does
- *   not hold up the others, whatever `head_of_line` says: Clipper's queues are one a model.
+ * - The objective is the stage's share of the application's SLO. It is compared with the batch's
+ *   execution time, because waiting and cold starts do not depend on the batch size.
+ * - `max_batch` does not limit the batch by default; latency does.
+ * - Batches have the sizes of the profile, so a cap between two sizes allows the smaller. A batch
+ *   is full if it has as many jobs as the cap allows.
+ * - Clipper's containers have one size, with a GPU each [recall]. `vgpu` is the share that a batch
+ *   holds alone. The default 0 is a whole GPU. Each function has its largest share up to that, with
+ *   the vCPUs of its fastest configuration, as under "clockwork". Clipper has no rule to choose a
+ *   smaller share; `vgpu` sets one for all functions.
+ * - Queues are served in order of arrival. A queue that waits for more jobs does not block the
+ *   others, whatever the value of `head_of_line`, because Clipper has one queue per model.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,8 @@
 #include "sched/common/batch_table.h"
 
 struct clipper {
-    struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
+                                   * state */
     struct batch_table table;
     double *cap; /* by function, 1..its largest batch */
     double increase;
@@ -33,7 +34,7 @@ struct clipper {
     sim_time_t delay;
 };
 
-/* Of the largest batch <= `jobs`. */
+/* The level of the largest batch <= `jobs`. */
 static const struct batch_level *largest_within(const struct clipper *self,
                                                 const struct platform *platform, uint32_t queue,
                                                 double jobs)
@@ -46,7 +47,7 @@ static const struct batch_level *largest_within(const struct clipper *self,
     return &row->levels[i];
 }
 
-/* Jobs of a full batch. */
+/* Number of jobs in a full batch. */
 static uint32_t full_batch(const struct clipper *self, const struct platform *platform,
                            uint32_t queue)
 {
@@ -62,7 +63,7 @@ static uint32_t clipper_configure(const void *state, const struct platform *plat
     return largest_within(self, platform, queue, jobs < cap ? jobs : cap)->fastest;
 }
 
-/* Nowhere while more jobs are waited for. */
+/* No invoker while the queue waits for more jobs. */
 static uint32_t clipper_place(void *state, struct platform *platform, uint32_t queue,
                               uint32_t configuration, bool warm_only)
 {
@@ -155,9 +156,9 @@ static const struct parameter clipper_parameters[] = {
     DISPATCHER_PARAMETERS(65535),
     DISPATCHER_SPLIT_PARAMETER,
     {"increase", 1, 0, 1000, NULL, "added to the cap after a full batch in time (assumed)"},
-    {"decrease", 0.9, 0, 1, NULL, "times the cap after a batch that was late [recall]"},
-    {"batch_delay_ms", 0, 0, 100000, NULL, "how long a batch below the cap waits; 0: not at all"},
-    {"vgpu", 0, 0, 65535, NULL, "the share that a batch holds alone; 0: a whole GPU [recall]"},
+    {"decrease", 0.9, 0, 1, NULL, "factor on the cap after a late batch [recall]"},
+    {"batch_delay_ms", 0, 0, 100000, NULL, "longest wait of a batch below the cap; 0: none"},
+    {"vgpu", 0, 0, 65535, NULL, "share that a batch holds alone; 0: a whole GPU [recall]"},
 };
 
 extern const struct policy policy_clipper;

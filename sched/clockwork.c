@@ -1,25 +1,25 @@
-/* Clockwork (Gujarati et al., OSDI'20): nothing is started that cannot finish in time.
+/* Clockwork (Gujarati et al., OSDI'20): starts only batches that can finish in time.
  *
- * Decides from the premise that inference takes its nominal time [recall]: one batch at a time per
- * GPU (share); each queue's strategy is the largest batch whose members would all meet their
- * deadline if it started now; the strategy whose latest start is earliest goes first; a request
- * that could not make it even alone is dropped at once, so that no time is spent on the lost.
+ * Assumes that inference takes its nominal time [recall]. One batch runs at a time per GPU (share).
+ * Each queue's strategy is the largest batch whose jobs would all meet their deadline if it started
+ * now. The strategy with the earliest latest start is executed first. A request that would miss its
+ * deadline even alone is dropped at once, so that no time is spent on it.
  *
  * Porting assumptions [derived]:
  * - Batches of at most 16, as the paper's models were compiled for [recall].
- * - `vgpu`: the share that one batch holds alone; 0, the default, is a whole GPU as in the paper.
- *   Each function has the largest share up to that; vCPUs are those of the fastest configuration.
- * - A request passes several stages, Clockwork's models know one. "In time" is: this batch's
- *   nominal time and the fastest way through the later stages, each alone, end by the request's
- *   deadline. By that rule requests are dropped. Batches above one must moreover keep within the
- *   stage's share of the time that is left (`reserve` "share"; "rest": only the fastest way is kept
- *   free), else the first stages would use up what the later ones need for queueing.
- * - A batch takes the oldest jobs, since the platform's queues are served from the front.
- * - LOAD: a batch runs on an idle container. Where there is none it starts one only if the mean
- *   cold start still leaves it in time; else a container is started without a batch where it would
- *   fit, one at a time per function. UNLOAD is the platform's keep-alive.
- * - Transfers, noise, interference and decision time are in no prediction: Clockwork's workers are
- *   built to have none, so what they add here is missed deadlines that the paper would not have.
+ * - `vgpu` is the share that one batch holds alone. The default 0 is a whole GPU as in the paper.
+ *   Each function has its largest share up to that; vCPUs are those of the fastest configuration.
+ * - A request has several stages, Clockwork's models have one. "In time" means: this batch's
+ *   nominal time plus the fastest path through the later stages, each alone, ends by the request's
+ *   deadline. This rule decides which requests are dropped. Batches above one must also be within
+ *   the stage's share of the remaining time (`reserve` "share"; "rest": only the fastest path is
+ *   reserved). Otherwise the first stages would use the time that the later ones need for queueing.
+ * - A batch takes the oldest jobs, because the platform's queues are served from the front.
+ * - LOAD: a batch runs on an idle container. If there is none, it starts one only if it would still
+ *   be in time after the mean cold start. Otherwise a container is started without a batch where it
+ *   would fit, one at a time per function. UNLOAD is the platform's keep-alive.
+ * - Predictions exclude transfers, noise, interference and decision time. Clockwork's workers are
+ *   built to have none. Here they cause missed deadlines that the paper would not have.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,22 +29,23 @@
 #include "sched/common/dispatcher.h"
 
 struct clockwork {
-    struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
+                                   * state */
     struct batch_table table;
-    sim_time_t *rest;      /* by queue: fastest way through the stages after it */
-    double *share;         /* by queue: of the time left for it and what follows */
-    sim_time_t *loaded_by; /* by function: the container that was started for it is up by then */
-    sim_time_t timer;      /* the earliest that is set */
+    sim_time_t *rest;      /* by queue: the fastest path through the later stages */
+    double *share;         /* by queue: its share of the time left for it and the later stages */
+    sim_time_t *loaded_by; /* by function: when the container that was started for it is ready */
+    sim_time_t timer;      /* the earliest timer that is set */
     bool reserve_rest;
 };
 
 /* What a queue would do now. */
 struct strategy {
-    const struct batch_level *level; /* NULL where a job among the oldest cannot make it */
-    sim_time_t latest;               /* the last instant at which all of it holds */
+    const struct batch_level *level; /* NULL if one of the oldest jobs would miss its deadline */
+    sim_time_t latest;               /* the latest start at which this strategy is valid */
 };
 
-/* From the start of a batch to the deadline that it has to have. */
+/* Time that must remain from the start of a batch to its deadline. */
 static sim_time_t needed(const struct clockwork *self, uint32_t queue,
                          const struct batch_level *level)
 {
@@ -62,7 +63,7 @@ static sim_time_t needed_alone(const struct clockwork *self, const struct platfo
     return needed(self, queue, &self->table.functions[function].levels[0]);
 }
 
-/* The jobs looked at: as many as the largest batch takes. */
+/* Number of jobs examined: those of the largest batch. */
 static uint32_t window_of(const struct clockwork *self, const struct platform *platform,
                           uint32_t queue)
 {
@@ -99,8 +100,8 @@ static struct strategy strategy_of(const struct clockwork *self, const struct pl
     return best;
 }
 
-/* Time passing only delays a queue's latest start, so a rank kept from earlier is never too late
- * and dispatcher_first's second look finds the order of now. */
+/* As time passes a queue's latest start can only become later. A stored rank is therefore never too
+ * late, and dispatcher_first's second check finds the present order. */
 static struct queue_rank clockwork_rank(const void *state, const struct platform *platform,
                                         uint32_t queue)
 {
@@ -108,7 +109,7 @@ static struct queue_rank clockwork_rank(const void *state, const struct platform
                                (int64_t)platform_job(platform, queue, 0).request};
 }
 
-/* Asked only once every job that cannot make it is gone, so there is a strategy. */
+/* Called only after all jobs that would miss their deadline are dropped, so a strategy exists. */
 static uint32_t clockwork_configure(const void *state, const struct platform *platform,
                                     uint32_t queue, uint32_t jobs)
 {
@@ -143,7 +144,7 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
     return SIM_NONE;
 }
 
-/* Gives up the first of the oldest jobs that cannot make it. */
+/* Drops the first of the oldest jobs that would miss its deadline. */
 static bool drop_lost(const struct clockwork *self, struct platform *platform, uint32_t queue)
 {
     const sim_time_t alone = needed_alone(self, platform, queue);
@@ -161,13 +162,13 @@ static bool drop_lost(const struct clockwork *self, struct platform *platform, u
 static bool clockwork_decide(void *state, struct platform *platform)
 {
     struct clockwork *self = state;
-    /* A lost job's latest start is past, before that of any queue without one. */
+    /* The latest start of a lost job is in the past, before that of any queue without one. */
     uint32_t queue = dispatcher_first(&self->dispatcher, platform);
     while (queue != SIM_NONE && drop_lost(self, platform, queue))
         queue = dispatcher_first(&self->dispatcher, platform);
     if (dispatcher_decide(self, platform))
         return true;
-    /* What waits now may be lost before anything else happens. */
+    /* Waiting jobs may become lost before any other event occurs. */
     queue = dispatcher_first(&self->dispatcher, platform);
     if (queue != SIM_NONE) {
         const sim_time_t until = strategy_of(self, platform, queue).latest + 1;
@@ -252,15 +253,17 @@ static bool clockwork_init(void *state, struct platform *platform, const double 
 static const struct parameter clockwork_parameters[] = {
     DISPATCHER_PARAMETERS(16),
     DISPATCHER_SPLIT_PARAMETER,
-    {"vgpu", 0, 0, 65535, NULL, "the share that a batch holds alone; 0: a whole GPU [recall]"},
-    {"reserve", 0, 0, 1, "share|rest", "kept for later stages: their shares, or their fastest way"},
+    {"vgpu", 0, 0, 65535, NULL, "share that a batch holds alone; 0: a whole GPU [recall]"},
+    {"reserve", 0, 0, 1, "share|rest",
+     "time reserved for later stages: their shares, or their fastest path"},
 };
 
 extern const struct policy policy_clockwork;
 const struct policy policy_clockwork = {
     .abi = POLICY_ABI,
     .name = "clockwork",
-    .summary = "the largest batch in time, earliest latest start first; drops what cannot make it",
+    .summary = "largest batch in time, earliest latest start first; drops requests that cannot "
+               "meet the SLO",
     .parameters = clockwork_parameters,
     .parameter_count = sizeof clockwork_parameters / sizeof *clockwork_parameters,
     .state_bytes = sizeof(struct clockwork),

@@ -1,15 +1,16 @@
-/* Earliest deadline first: the most urgent request of those at the head of a queue.
+/* Earliest deadline first: serves the most urgent request among the heads of the queues.
  *
- * The order that is optimal for one preemptible processor (Liu and Layland, JACM 20(1), 1973,
- * section 7); here nothing is preempted. Every stage is planned when its turn comes: the cheapest
- * configuration within the stage's share of what is left until the deadline, else the fastest. With
- * `drop` a request whose deadline has passed is given up instead of served late.
+ * This order is optimal for one preemptible processor (Liu and Layland, JACM 20(1), 1973, section
+ * 7); here nothing is preempted. Every stage is planned when it is served: the cheapest
+ * configuration within the stage's share of the time left until the deadline, else the fastest.
+ * With `drop` a request whose deadline has passed is dropped instead of served late.
  */
 #include "sched/common/dispatcher.h"
 #include "sched/policy_bookkeeping.h"
 
 struct edf {
-    struct dispatcher dispatcher; /* first, so that its functions take a struct edf as they are */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
+                                   * struct edf */
     bool drop;
 };
 
@@ -32,7 +33,7 @@ static bool edf_init(void *state, struct platform *platform, const double *value
                            (enum planner_split)own[0], error);
 }
 
-/* Gives up the most urgent requests that are late already. */
+/* Drops the most urgent requests that are already late. */
 static void drop_expired(struct edf *edf, struct platform *platform)
 {
     for (;;) {
@@ -56,14 +57,14 @@ static bool edf_decide(void *state, struct platform *platform)
 static const struct parameter edf_parameters[] = {
     DISPATCHER_PARAMETERS(8),
     DISPATCHER_SPLIT_PARAMETER,
-    {"drop", 0, 0, 1, "keep|drop", "requests whose deadline has passed: serve late, or give up"},
+    {"drop", 0, 0, 1, "keep|drop", "requests past their deadline: serve late, or drop"},
 };
 
 extern const struct policy policy_edf;
 const struct policy policy_edf = {
     .abi = POLICY_ABI,
     .name = "edf",
-    .summary = "earliest deadline first, each stage re-planned from the slack that is left",
+    .summary = "earliest deadline first, each stage replanned from the remaining slack",
     .parameters = edf_parameters,
     .parameter_count = sizeof edf_parameters / sizeof *edf_parameters,
     .state_bytes = sizeof(struct edf),

@@ -1,15 +1,16 @@
-/* First come, first served: requests in the order of their arrival.
+/* First come, first served: requests in order of arrival.
  *
- * The queue whose oldest job belongs to the earliest request goes first (a later stage of an
- * earlier request before the first stage of a later one; `order` "ready": by the time the job
- * entered its queue). Every stage runs one static configuration, the cheapest that keeps within the
- * stage's share of the SLO, so nothing is re-planned: the baseline of a platform that knows its
- * profiles but does not look at the clock.
+ * Serves the queue whose oldest job belongs to the earliest request, so a later stage of an earlier
+ * request precedes the first stage of a later one. `order` "ready" uses the time at which the job
+ * entered its queue. Every stage has one static configuration, the cheapest within the stage's
+ * share of the SLO, and is never replanned. This is the baseline of a platform that knows its
+ * profiles but not the remaining time.
  */
 #include "sched/common/arrival_plan.h"
 
 struct fifo {
-    struct dispatcher dispatcher; /* first, so that its functions take a struct fifo as they are */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
+                                   * struct fifo */
     bool by_ready;
 };
 
@@ -36,7 +37,7 @@ static bool fifo_init(void *state, struct platform *platform, const double *valu
 static const struct parameter fifo_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
-    {"order", 0, 0, 1, "arrival|ready", "first come by the request's arrival or the job's"},
+    {"order", 0, 0, 1, "arrival|ready", "order by the arrival of the request or of the job"},
 };
 
 extern const struct policy policy_fifo;
@@ -44,7 +45,7 @@ const struct policy policy_fifo = {
     .abi = POLICY_ABI,
     .name = "fifo",
     .summary =
-        "requests in order of arrival, one static configuration a stage within its SLO share",
+        "requests in order of arrival, one static configuration per stage within its SLO share",
     .parameters = fifo_parameters,
     .parameter_count = sizeof fifo_parameters / sizeof *fifo_parameters,
     .state_bytes = sizeof(struct fifo),

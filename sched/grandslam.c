@@ -1,25 +1,28 @@
-/* GrandSLAm (Kannan et al., EuroSys'19): stages get slack by their time, batches fill it.
+/* GrandSLAm (Kannan et al., EuroSys'19): divides slack over the stages by their time, and fills it
+ * with batches.
  *
- * Decides, from each stage's slack, how many jobs to batch and who goes first [recall]: an SLO is
- * split over the stages in proportion to their times; a stage's batch is as large as the slack of
- * its members allows; stages are served in the order of slack.
+ * The slack of a stage determines its batch size and its order [recall]. An SLO is split over the
+ * stages in proportion to their times. A stage's batch is as large as the slack of its jobs allows.
+ * Stages are served in ascending order of slack.
  *
  * Porting assumptions [derived]:
- * - `max_batch` is no bound by default: what bounds a batch is slack.
- * - A job's stage deadline is set as it becomes ready: ready + (deadline - ready) x the stage's
- *   time / the longest way from there on, so what earlier stages left unused, or overran, is shared
- *   out anew. A stage's time is its mean latency over the configurations of batch 1 (`split`).
- * - A queue's slack is the least of its oldest jobs, as many as the largest batch takes. GrandSLAm
- *   reorders within a queue; the platform's queues are served from the front.
- * - A batch of b is allowed if its fastest configuration ends by the stage deadline of all b. Of
- *   the configurations of that batch which do, the cheapest runs: GrandSLAm's instances have one
- *   size and it does not choose any. Where not even one job makes it, one job runs at its fastest.
+ * - `max_batch` does not limit the batch by default; slack does.
+ * - A job's stage deadline is set when it becomes ready: ready + (deadline - ready) x the stage's
+ *   time / the longest path from there on. Time that earlier stages saved or overran is thereby
+ *   divided again. A stage's time is its mean latency over the configurations of batch 1 (`split`).
+ * - A queue's slack is the least slack of its oldest jobs, as many as the largest batch takes.
+ *   GrandSLAm reorders jobs within a queue; the platform's queues are served from the front.
+ * - A batch of b jobs is allowed if its fastest configuration ends by the stage deadline of all b.
+ *   Among the configurations of that batch which do, the cheapest runs; GrandSLAm's instances have
+ *   one size and it does not choose any. If not even one job is in time, one job runs at its
+ *   fastest configuration.
  */
 #include "sched/common/batch_table.h"
 #include "sched/common/dispatcher.h"
 
 struct grandslam {
-    struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
+                                   * state */
     struct batch_table table;
 };
 
@@ -31,9 +34,9 @@ static sim_time_t stage_deadline(const struct grandslam *self, const struct plat
            planner_budget_left(self->dispatcher.planner, queue, job.deadline - job.ready);
 }
 
-/* The largest level within the slack of its jobs, the first where none is. `slack` receives the
- * least stage deadline of that batch less now, `earliest` (may be NULL) that of all jobs looked at.
- */
+/* The largest level within the slack of its jobs, or the first level if none is. `slack` receives
+ * the least stage deadline of that batch minus the present time. `earliest` (may be NULL) receives
+ * the least stage deadline of all jobs examined. */
 static const struct batch_level *choose_level(const struct grandslam *self,
                                               const struct platform *platform, uint32_t queue,
                                               sim_time_t *slack, sim_time_t *earliest)
@@ -112,7 +115,7 @@ extern const struct policy policy_grandslam;
 const struct policy policy_grandslam = {
     .abi = POLICY_ABI,
     .name = "grandslam",
-    .summary = "stage slack in proportion to stage time, filled with as large a batch as it takes",
+    .summary = "stage slack in proportion to stage time, filled with the largest possible batch",
     .parameters = grandslam_parameters,
     .parameter_count = sizeof grandslam_parameters / sizeof *grandslam_parameters,
     .state_bytes = sizeof(struct grandslam),

@@ -1,21 +1,26 @@
 /* The contract between the platform and a keep-alive policy.
  *
- * A keep-alive policy says for how long an idle container stays, whether it goes at once and comes
- * back ahead of the next use, and, when memory is short, which idle container goes first. It is one
- * `struct keep_alive` of functions and a block of state, and works under any scheduler.
+ * A keep-alive policy decides how long an idle container is kept. It may also evict the container
+ * at once and start a new one ahead of the next use. When memory is short, it decides which idle
+ * container is evicted first. It is one `struct keep_alive` of functions and a block of state, and
+ * works with any scheduler.
  *
- * Which keep-alive is in force:
- *   1. the one the experiment names (platform.keep_alive);
- *   2. else the scheduler's own (`keep_alive` of sched/policy.h), where it has one;
+ * Which keep-alive applies:
+ *   1. the one that the experiment names (platform.keep_alive);
+ *   2. else the scheduler's own (`keep_alive` of sched/policy.h), if it has one;
  *   3. else a fixed time, platform.keep_alive_s (600 s).
- * Under 2 and 3 memory is made by evicting the least recently used. Where the experiment names
- * "fixed", its ttl_s is keep_alive_s unless given; beside any other name keep_alive_s has no
- * effect.
  *
- * What the platform tells it, in order of time: `on_use` when a container is taken for work (a
- * batch, or a long-lived instance from its creation to its end), `on_idle` when it is idle again or
- * for the first time, `on_evict` when an idle one goes. One use is one batch, whatever the number
- * of its jobs.
+ * In cases 2 and 3 the least recently used container is evicted when memory is short. If the
+ * experiment names "fixed", its ttl_s defaults to keep_alive_s. With any other name keep_alive_s
+ * has no effect.
+ *
+ * The platform calls, in order of time:
+ * - `on_use` when a container is taken for work: a batch, or a long-lived instance from its
+ *   creation to its end;
+ * - `on_idle` when it becomes idle, also for the first time;
+ * - `on_evict` when an idle container is evicted.
+ *
+ * One use is one batch, whatever the number of its jobs.
  *
  * A policy is one file under sched/keep_alive/ and one line in the table of registry.c there.
  */
@@ -32,24 +37,25 @@
 #include "workloads/experiment.h"
 #include "workloads/workload.h"
 
-/* From the instant at which a container falls idle. */
+/* Times from the moment at which a container becomes idle. */
 struct keep_windows {
-    /* > 0: it goes at once and a new one is started on its invoker after this time, unless the
-     * function is used anywhere before that, or memory is short there. Honoured after a use only:
-     * a container that was started ahead of need stays. 0: it stays. */
+    /* > 0: the container is evicted at once, and a new one is started on its invoker after this
+     * time. The start is cancelled if the function is used anywhere before, or if the invoker has
+     * no memory. Applies only after a use: a container that was started ahead of need is kept. 0:
+     * the container is kept. */
     sim_time_t prewarm_after;
-    /* It, or the one started anew, goes after this time, idle that long. <= 0: at once;
-     * SIM_FOREVER: only memory pressure ends it. */
+    /* The container, or the new one, is evicted after being idle for this time. <= 0: at once.
+     * SIM_FOREVER: only when memory is short. */
     sim_time_t keep_for;
-    /* The container carries this number until it falls idle again; see `priority`. */
+    /* Stored with the container until it becomes idle again; see `priority`. */
     double stamp;
 };
 
-/* An idle container, or one that is about to be. */
+/* A container that is idle or about to be. */
 struct kept_container {
     uint32_t function, invoker;
     sim_time_t idle_since;
-    double stamp; /* of its last on_idle; 0 before the first */
+    double stamp; /* from its last on_idle; 0 before the first */
 };
 
 struct keep_alive {
@@ -64,25 +70,26 @@ struct keep_alive {
                  struct error *error);
     /* A container of `function` on `invoker` is taken for work at `now`. May be NULL. */
     void (*on_use)(void *state, uint32_t function, uint32_t invoker, sim_time_t now);
-    /* `container` is idle at `now`, after a use (`used`) or for the first time. Never NULL. */
+    /* `container` became idle at `now`, after a use (`used`) or for the first time. Never NULL. */
     struct keep_windows (*on_idle)(void *state, const struct kept_container *container, bool used,
                                    sim_time_t now);
-    /* Its time is up: how much longer it stays after all, <= 0: it goes. NULL: it goes. */
+    /* Its keep-alive time has elapsed. Returns how much longer to keep it; <= 0 evicts it. NULL: it
+     * is evicted. */
     sim_time_t (*on_expiry)(void *state, const struct kept_container *container, sim_time_t now);
-    /* The lowest goes first among the idle containers that stand in the way; of equal ones the
-     * least recently used. NULL: the least recently used, found without a search. */
+    /* When memory is short, the idle container with the lowest priority is evicted first; ties go
+     * to the least recently used. NULL: the least recently used, found without a search. */
     double (*priority)(void *state, const struct kept_container *container);
-    /* An idle container goes; `pressed`: to make room. `left`: containers of its function that
-     * remain on its invoker, in whatever state. May be NULL. */
+    /* An idle container is evicted; `pressed`: because memory is short. `left` is the number of
+     * containers of its function that remain on its invoker, in any state. May be NULL. */
     void (*on_evict)(void *state, const struct kept_container *container, bool pressed,
                      uint32_t left);
-    /* Frees what init allocated; called after an init that failed, too. May be NULL. */
+    /* Frees what init allocated. Also called after an init that failed. May be NULL. */
     void (*finish)(void *state);
 };
 
 /* The i-th registered keep-alive policy, NULL past the last. */
 const struct keep_alive *keep_alive_at(size_t index);
-/* By name; NULL where there is none. */
+/* Finds a keep-alive policy by name; NULL if there is none. */
 const struct keep_alive *keep_alive_find(const char *name);
 
 #endif

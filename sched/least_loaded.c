@@ -1,24 +1,25 @@
-/* Least loaded: every batch to the invoker that runs the fewest.
+/* Least loaded: sends every batch to the invoker with the fewest running batches.
  *
- * Decides the invoker alone: the one with the fewest running batches among those with room
- * (Winston, Journal of Applied Probability 14, 1977: joining the shortest queue is optimal for like
+ * Chooses only the invoker: the one with the fewest running batches among those with room (Winston,
+ * Journal of Applied Probability 14, 1977: joining the shortest queue is optimal for identical
  * servers and exponential service) [recall]. No decision scans all invokers: see load_index.h.
  *
  * Porting assumptions [derived]:
- * - The platform's invokers hold no queues, so load is the batches that hold resources there, and a
- *   batch waits at the controller while none has room.
- * - Invokers with an idle container of the function come first, then those where one must start;
- *   `warm` "ignore" asks for room alone. Ties go to the lowest number, which keeps containers busy.
+ * - The platform's invokers have no queues. The load is therefore the number of batches that hold
+ *   resources, and a batch waits at the controller if no invoker has room.
+ * - Invokers with an idle container of the function are preferred to those where one must start;
+ *   `warm` "ignore" requires only room. Ties go to the lowest number, which keeps containers busy.
  * - Order and configuration are those of "fifo": requests in order of arrival, one static
- *   configuration a stage. Parameter `placement` is without effect.
+ *   configuration per stage. Parameter `placement` has no effect.
  */
 #include "sched/common/arrival_plan.h"
 #include "sched/common/load_index.h"
 
 struct least_loaded {
-    struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
+                                   * state */
     struct load_index *loads;
-    uint32_t chosen; /* the last answer of place, SIM_NONE where none */
+    uint32_t chosen; /* the last result of `place`; SIM_NONE if there is none */
     bool ignore_warm;
 };
 
@@ -84,7 +85,7 @@ static bool least_loaded_decide(void *state, struct platform *platform)
 static const struct parameter least_loaded_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
-    {"warm", 0, 0, 1, "prefer|ignore", "invokers with an idle container before all others"},
+    {"warm", 0, 0, 1, "prefer|ignore", "prefer invokers with an idle container"},
 };
 
 extern const struct policy policy_least_loaded;

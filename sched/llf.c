@@ -1,25 +1,27 @@
-/* Least laxity first: the request that can wait least.
+/* Least laxity first: serves the request with the least time to spare.
  *
- * Decides, after each change, which queue's oldest job is served next: the one of least laxity,
- * deadline - now - remaining time (Mok, PhD thesis, MIT, 1983: optimal, as EDF is, for one
- * preemptible processor) [recall]. All laxities fall at one rate, so the order is that of deadline
- * - remaining time and a heap keeps it.
+ * After each change it serves the queue whose oldest job has the least laxity, deadline - now -
+ * remaining time (Mok, PhD thesis, MIT, 1983: optimal, as EDF is, for one preemptible processor)
+ * [recall]. All laxities decrease at the same rate, so the order by (deadline - remaining time) is
+ * the same, and a heap stores it.
  *
  * Porting assumptions [derived]:
- * - The remaining time is nominal: the longest path, from the job's stage on, of the times that the
- *   stages' static configurations take (batch 1, the cheapest within the stage's share of the
- *   application's SLO). Waiting, transfers, cold starts and noise are not in it.
- * - Nothing is preempted: laxity decides only who starts next.
- * - Each batch is configured as EDF's here: the cheapest within the stage's share of what is left
- *   until the deadline, else the fastest.
+ * - The remaining time is nominal: the longest path from the job's stage on, with the times of the
+ *   stages' static configurations (batch 1, the cheapest within the stage's share of the
+ *   application's SLO). It excludes waiting, transfers, cold starts and noise.
+ * - Nothing is preempted: laxity decides only the order of starts.
+ * - Each batch is configured as in "edf": the cheapest configuration within the stage's share of
+ *   the time left until the deadline, else the fastest.
  */
 #include <stdlib.h>
 
 #include "sched/common/dispatcher.h"
 
 struct llf {
-    struct dispatcher dispatcher; /* first, so that its functions take a struct llf as they are */
-    sim_time_t *remaining;        /* by queue: nominal time of its stage and the longest way on */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
+                                   * struct llf */
+    sim_time_t *remaining;        /* by queue: nominal time of its stage and the longest path
+                                   * after it */
 };
 
 static struct queue_rank llf_rank(const void *state, const struct platform *platform,
@@ -85,7 +87,7 @@ extern const struct policy policy_llf;
 const struct policy policy_llf = {
     .abi = POLICY_ABI,
     .name = "llf",
-    .summary = "least laxity first: deadline less the nominal time that remains",
+    .summary = "least laxity first: deadline minus the remaining nominal time",
     .parameters = llf_parameters,
     .parameter_count = sizeof llf_parameters / sizeof *llf_parameters,
     .state_bytes = sizeof(struct llf),

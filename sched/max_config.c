@@ -1,7 +1,7 @@
 /* Every job alone with the most vGPUs and vCPUs, in order of arrival.
  *
- * The exclusive GPU: the shortest execution there is, and the least sharing. A bound to judge
- * others by.
+ * This is the exclusive GPU: the shortest possible execution and the least sharing. A reference
+ * point for other policies.
  */
 #include "sched/common/arrival_plan.h"
 

@@ -1,8 +1,8 @@
 /* Every batch with the minimum configuration, in order of arrival.
  *
- * The least a stage can be given, and the configuration from which base latencies (and so SLOs) are
- * reckoned: cheap where a vGPU's price outweighs its speed, slow always. A bound to judge others
- * by.
+ * This is the smallest configuration of a stage, which also defines base latencies and thereby
+ * SLOs. It is always slow, and cheap if the price of a vGPU outweighs its speed. A reference point
+ * for other policies.
  */
 #include "sched/common/arrival_plan.h"
 

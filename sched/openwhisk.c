@@ -1,25 +1,26 @@
 /* OpenWhisk's load balancer: the function's home invoker, then a walk.
  *
- * Decides the invoker alone: a hash of the function's name gives its home, where its containers
- * gather; one without room passes the batch on by a step that is co-prime with the number of
- * invokers, so that the walk visits each once and functions with one home overflow differently
- * [recall].
+ * Chooses only the invoker. A hash of the function's name gives its home, where its containers
+ * accumulate. If an invoker has no room, the next is tried, at a step that is co-prime with the
+ * number of invokers. The walk therefore visits each invoker once, and functions with the same home
+ * overflow differently [recall].
  *
  * Porting assumptions [derived]:
- * - Room is vCPUs, GPU units and memory for the batch, with idle containers evicted if need be;
- *   OpenWhisk counts memory slots. As there, the balancer does not look for idle containers: that
- *   is what the home is for.
- * - OpenWhisk queues at a random invoker where all are full; here no invoker holds a queue, and the
+ * - Room means vCPUs, GPU units and memory for the batch, with idle containers evicted if
+ *   necessary; OpenWhisk counts memory slots. As in OpenWhisk, the balancer does not search for
+ *   idle containers: the home serves this purpose.
+ * - OpenWhisk queues at a random invoker if all are full. Here invokers have no queues, and the
  *   batch waits at the controller.
  * - OpenWhisk's user fixes an action's size. Here it is the configuration of "fifo": the cheapest
- *   of batch 1 within the stage's share of the SLO; order is that of arrival. OpenWhisk does not
- *   batch (`max_batch` may ask for it). Parameter `placement` is without effect.
+ *   of batch 1 within the stage's share of the SLO. The order is that of arrival. OpenWhisk does
+ *   not batch; `max_batch` enables it here. Parameter `placement` has no effect.
  */
 #include "sched/common/arrival_plan.h"
 #include "sched/policy_bookkeeping.h"
 
 struct openwhisk {
-    struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
+                                   * state */
 };
 
 static uint32_t openwhisk_place(void *state, struct platform *platform, uint32_t queue,
@@ -28,7 +29,7 @@ static uint32_t openwhisk_place(void *state, struct platform *platform, uint32_t
     (void)state;
     const uint32_t function = platform_queue_function(platform, queue);
     const uint32_t count = platform_workload(platform)->cluster.invoker_count;
-    /* A batch that has to wait need not be walked round the whole cluster first. */
+    /* Avoids a walk round the whole cluster for a batch that fits nowhere. */
     if (platform_best_fit(platform, function, configuration, warm_only) == SIM_NONE)
         return SIM_NONE;
     for (uint32_t which = 0; which < count; which++) {
@@ -62,7 +63,8 @@ extern const struct policy policy_openwhisk;
 const struct policy policy_openwhisk = {
     .abi = POLICY_ABI,
     .name = "openwhisk",
-    .summary = "requests in order of arrival, each to its function's home invoker or on from there",
+    .summary =
+        "requests in order of arrival, each to its function's home invoker or the next in its walk",
     .parameters = openwhisk_parameters,
     .parameter_count = sizeof openwhisk_parameters / sizeof *openwhisk_parameters,
     .state_bytes = sizeof(struct openwhisk),

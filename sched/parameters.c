@@ -64,7 +64,7 @@ static bool unknown(const struct parameter *table, size_t count, const char *key
                        nearest != NULL ? "\"? It" : "", list);
 }
 
-/* The place of `text` in "a|b|c", or -1. */
+/* The index of `text` in "a|b|c", or -1. */
 static int choice_index(const char *choices, const char *text)
 {
     const size_t length = strlen(text);

@@ -1,31 +1,33 @@
 /* The contract between the platform and a scheduling policy.
  *
- * A policy is one `struct policy` of functions and a block of state. The platform calls it when
- * something happened (a job became ready, a batch finished, a timer rang) and, whenever the
- * controller is free and something has changed, asks it to `decide`. The policy looks at the
- * platform through the `platform_*` queries below, all O(1) unless said otherwise, and acts only
- * through the `platform_*` actions. It sees the future of nothing: no actual noise, no coming
- * arrival.
+ * A policy is one `struct policy` of functions and a block of state. The platform calls these
+ * functions when an event occurs: a job became ready, a batch finished, a timer expired. Whenever
+ * the controller is free and something has changed, it calls `decide`. The policy reads the
+ * platform through the `platform_*` queries below, which are O(1) unless noted. It acts only
+ * through the `platform_*` actions. It cannot see the future: neither the noise of a running batch
+ * nor any arrival to come.
  *
  * Three families fit: planners that choose a configuration for each batch (ESG, Orion, Aquatope),
  * scalers of long-lived instances (INFless, FaST-GShare, Dilu), dispatchers (FIFO, EDF, Clockwork).
- * A policy overrides only what it cares for: every function but `decide` may be NULL.
+ * Every function but `decide` may be NULL.
  *
- * This page is for dispatchers and planners. Scalers also need sched/policy_instances.h. What a
- * policy tells about its decisions, to be charged for or shown, is in sched/policy_bookkeeping.h.
+ * This header suffices for dispatchers and planners. Scalers also need sched/policy_instances.h. A
+ * policy that reports the cost or the reasons of its decisions uses sched/policy_bookkeeping.h.
  *
- * An action that returns false was not taken: nothing has changed. Either what it asks for is not
- * free, and the policy goes on, or it broke a rule, and the run ends when the callback returns.
+ * An action that returns false had no effect. Either the resources are not free, and the policy
+ * goes on. Or it broke a rule, and the run ends when the callback returns.
  *
  * A minimal complete policy is tests/plugins/shortest_queue.c. Rules, each enforced:
- *   - Arguments name what exists. A query that breaks this answers 0, false or SIM_NONE.
- *   - Reserve nothing that is not free, dispatch no job that is not waiting.
+ *   - Arguments name what exists. A query that breaks this rule returns 0, false or SIM_NONE.
+ *   - Reserve only free resources, dispatch only waiting jobs.
  *   - Dispatch and drop only within `decide`.
- *   - Say "more to do" only with progress.
+ *   - Return true from `decide` only after progress.
  *   - Return from every function within the program's --decision-timeout.
- *   - Do not call exit() or fork(), raise no signal, cause no fault.
- * Breaking one ends the run with a message that names the rule, the function, the simulated time,
- * the policy and the seed. The last two rules are enforced by the program, not by the library.
+ *   - Do not call exit() or fork(), raise a signal or cause a fault.
+ *
+ * Breaking a rule ends the run with a message that names the rule, the function, the simulated
+ * time, the policy and the seed. The last two rules are enforced by the program, not by the
+ * library.
  */
 #ifndef ESGSIM_SCHED_POLICY_H
 #define ESGSIM_SCHED_POLICY_H
@@ -46,11 +48,11 @@ struct platform; /* the simulator's side; opaque */
 struct finished_batch {
     uint32_t queue; /* of its oldest job */
     uint32_t invoker;
-    uint32_t instance; /* that ran it; SIM_NONE: a batch of platform_dispatch */
+    uint32_t instance; /* that executed the batch; SIM_NONE: started by platform_dispatch */
     uint32_t jobs;
     uint32_t configuration;
-    sim_time_t started;   /* execution began */
-    sim_time_t execution; /* its duration */
+    sim_time_t started;   /* when execution began */
+    sim_time_t execution; /* duration of the execution */
 };
 
 struct policy {
@@ -65,25 +67,26 @@ struct policy {
     bool (*init)(void *state, struct platform *platform, const double *values, struct error *error);
     /* A job entered `queue`. */
     void (*on_ready)(void *state, struct platform *platform, uint32_t queue);
-    /* A job of `queue` left without having run, for its request was given up: by platform_drop, or
-     * where a queue was full. It waited in the buffer of `instance`, or, SIM_NONE, in the queue
-     * itself. Told of every such job, the one named to platform_drop included, as soon as it has
-     * left, in the midst of decide too; as in any other event there is nothing to act on yet. */
+    /* A job of `queue` was removed before it ran, because its request was dropped: by
+     * platform_drop, or because a queue was full. The job was in the buffer of `instance`, or in
+     * the queue itself if `instance` is SIM_NONE. Called once for each such job, right after its
+     * removal, also for the job named to platform_drop and also during `decide`. As in every event
+     * callback, dispatching is not allowed here. */
     void (*on_withdrawn)(void *state, struct platform *platform, uint32_t queue, uint32_t instance);
     void (*on_finish)(void *state, struct platform *platform, const struct finished_batch *batch);
-    /* An instance made by platform_create has started: it is idle now. */
+    /* An instance made by platform_create has started and is idle. */
     void (*on_instance_ready)(void *state, struct platform *platform, uint32_t instance);
-    /* A timer set with platform_set_timer rang. */
+    /* A timer set with platform_set_timer expired. */
     void (*on_timer)(void *state, struct platform *platform, uint32_t id);
-    /* One step of scheduling: at most one queue's worth of dispatching, so that decision time is
-     * charged where it arises. Returns true where another step should follow at once (the platform
-     * calls again after the charged time); false to sleep until something changes. */
+    /* One scheduling step. Dispatch from at most one queue per call, so that decision time is
+     * charged where it arises. Return true to be called again after the charged time; return false
+     * to sleep until something changes. */
     bool (*decide)(void *state, struct platform *platform);
-    /* How long an idle container of `function` is kept from now; NULL: the platform's own. Not
-     * asked where the experiment names a keep-alive policy (sched/keep_alive.h). */
+    /* How long an idle container of `function` is kept from now. NULL: the platform's default. Not
+     * called if the experiment names a keep-alive policy (sched/keep_alive.h). */
     sim_time_t (*keep_alive)(void *state, struct platform *platform, uint32_t function,
                              uint32_t invoker);
-    /* Frees what init allocated; called after an init that failed, too. */
+    /* Frees what init allocated. Also called after an init that failed. */
     void (*finish)(void *state);
 };
 
@@ -93,7 +96,7 @@ sim_time_t platform_now(const struct platform *platform);
 const struct workload *platform_workload(const struct platform *platform);
 uint64_t platform_seed(const struct platform *platform);
 
-/* Jobs waiting in queue q of (application, stage). */
+/* Number of jobs waiting in a queue; there is one queue per (application, stage). */
 uint32_t platform_queue_length(const struct platform *platform, uint32_t queue);
 uint32_t platform_queue_application(const struct platform *platform, uint32_t queue);
 uint32_t platform_queue_stage(const struct platform *platform, uint32_t queue);
@@ -103,65 +106,67 @@ uint32_t platform_queue_function(const struct platform *platform, uint32_t queue
 uint32_t platform_next_queue(const struct platform *platform, uint32_t from);
 
 struct job_view {
-    uint64_t request;    /* its number in order of arrival */
+    uint64_t request;    /* number of the request in order of arrival */
     sim_time_t arrival;  /* of the request */
     sim_time_t ready;    /* when this job entered its queue */
     sim_time_t deadline; /* of the request: arrival + SLO */
     sim_time_t slo;
 };
 
-/* The job at `position` (0: the oldest) of a queue; position < length. */
+/* The job at `position` of a queue; 0 is the oldest. position < length. */
 struct job_view platform_job(const struct platform *platform, uint32_t queue, uint32_t position);
 
-/* Invoker on which the (which-th) predecessor of the queue's oldest job ran; SIM_NONE past the
- * last, so 0, 1, … enumerates them. */
+/* Invoker that ran predecessor number `which` of the queue's oldest job. SIM_NONE if there are
+ * fewer predecessors, so that 0, 1, … enumerates them. */
 uint32_t platform_predecessor_invoker(const struct platform *platform, uint32_t queue,
                                       uint32_t which);
 
 uint32_t platform_free_vcpus(const struct platform *platform, uint32_t invoker);
-/* Most free units on any one GPU of the invoker. */
+/* The largest number of free units on a single GPU of the invoker. */
 uint32_t platform_free_vgpus(const struct platform *platform, uint32_t invoker);
 uint32_t platform_running_batches(const struct platform *platform, uint32_t invoker);
-/* Idle containers of `function` there, and over the cluster. */
+/* Idle containers of `function` on the invoker, and in the whole cluster. */
 uint32_t platform_warm(const struct platform *platform, uint32_t function, uint32_t invoker);
 uint32_t platform_warm_total(const struct platform *platform, uint32_t function);
 
-/* Could a batch of `function` with `configuration` be dispatched to `invoker` now: vCPUs, a GPU
- * with the units and, idle containers evicted if need be, memory. */
+/* True if a batch of `function` with `configuration` can be dispatched to `invoker` now. This
+ * requires free vCPUs, a GPU with enough free units, and enough memory, counting the memory of idle
+ * containers that can be evicted. */
 bool platform_fits(const struct platform *platform, uint32_t function, uint32_t configuration,
                    uint32_t invoker);
-/* The same, and on an idle (warm) container of the function: no cold start. */
+/* The same, with an idle (warm) container of the function, so without a cold start. */
 bool platform_fits_warm(const struct platform *platform, uint32_t function, uint32_t configuration,
                         uint32_t invoker);
 
-/* The invoker that fits with the fewest free units on the GPU on which the batch would run (then
- * fewest free vCPUs), SIM_NONE where none does; `warm`: only among those that fit warm. A batch
- * without a GPU counts the units of the invoker's fullest GPU. Of equal invokers the one whose free
- * units or vCPUs changed last. From an index over free resources: O(1) but for invokers turned down
- * for memory, and GPUs of invokers that would run the batch on another of theirs. */
+/* Best fit: among the invokers on which the batch fits, the one with the fewest free units on the
+ * GPU that would run it, then the fewest free vCPUs. SIM_NONE if it fits nowhere. With `warm`, only
+ * invokers that fit warm. A batch without a GPU counts the free units of the invoker's fullest GPU.
+ * Ties go to the invoker whose free units or vCPUs changed last. O(1), from an index over free
+ * resources. It also visits invokers rejected for memory, and GPUs of invokers that would run the
+ * batch on another of their GPUs. */
 uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_t configuration,
                            bool warm);
 
-/* OpenWhisk's placement: the function's home invoker (hash of its name), then co-prime steps. The
- * which-th invoker of that walk, which < invoker count. */
+/* OpenWhisk's placement order: the function's home invoker (hash of its name), then co-prime steps.
+ * Returns entry `which` of this order, which < invoker count. */
 uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which);
 
 /* ---- Actions ------------------------------------------------------------------------------- */
 
-/* Launch the oldest `jobs` of `queue` as one batch with `configuration` (jobs <= its batch; time
- * and price are the configuration's) on `invoker`. Resources are held from now until the batch
- * finishes; it sets out when the decision time charged so far has passed. A breach where it does
- * not fit. */
+/* Launches the oldest `jobs` jobs of `queue` as one batch on `invoker`, with jobs <= the batch of
+ * `configuration`. Time and price are those of the configuration. Resources are held from now until
+ * the batch finishes. The batch departs when the decision time charged so far has elapsed. Breaks a
+ * rule if the batch does not fit. */
 bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                        uint32_t configuration, uint32_t invoker);
 
-/* Start a container of `function` on `invoker` without a batch; false where memory does not allow.
- * Evicts nothing. */
+/* Starts a container of `function` on `invoker` without a batch. False if there is not enough
+ * memory. Never evicts. */
 bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
-/* Give up the request of the job at `position`: an SLO miss. Its waiting jobs leave wherever they
- * wait (on_withdrawn). */
+/* Drops the request of the job at `position`, which counts as an SLO miss. All its waiting jobs are
+ * removed from their queues and buffers (on_withdrawn). */
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position);
-/* on_timer(id) at `time` >= now; SIM_FOREVER: never. A policy that does nothing but set timers,
- * with work waiting and nothing running, is stopped after a million of them. */
+/* Calls on_timer(id) at `time` >= now; SIM_FOREVER: never. A run ends after a million timers if the
+ * policy only sets timers while jobs wait and nothing runs. */
 void platform_set_timer(struct platform *platform, sim_time_t time, uint32_t id);
 #endif

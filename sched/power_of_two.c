@@ -1,31 +1,33 @@
-/* The power of two choices: draw two invokers, take the less loaded.
+/* The power of two choices: draws two invokers and takes the less loaded.
  *
- * Decides the invoker alone. Two random choices bring the longest of n queues from order log n /
- * log log n to log log n (Mitzenmacher, IEEE TPDS 12(10), 2001; Azar et al., STOC'94) [recall], for
- * two O(1) questions a batch.
+ * Chooses only the invoker. Two random choices reduce the longest of n queues from order log n /
+ * log log n to log log n (Mitzenmacher, IEEE TPDS 12(10), 2001; Azar et al., STOC'94) [recall]. The
+ * price is two O(1) queries per batch.
  *
  * Porting assumptions [derived]:
- * - Load is the batches that run on the invoker: the platform's invokers hold no queues.
- * - The two are different invokers, drawn uniformly; the n-th question of a run draws from the
+ * - The load is the number of batches that run on the invoker: the platform's invokers have no
+ *   queues.
+ * - The two are different invokers, drawn uniformly. The n-th query of a run draws from the
  *   policy's random stream n, so that a run is repeatable. Ties go to the first draw.
- * - Where one of the two has an idle container of the function and the other has not, the other is
- *   no choice: a queue of the theory has no cold starts, which cost more here than any load, and
- *   every other policy looks for a warm container first. `warm` "ignore" leaves that out. Nor is
- *   one without room a choice. Where neither has room the batch goes where it fits best, since it
- *   cannot queue at an invoker: without that a batch that only one invoker in a thousand could take
- *   would wait on luck.
- * - Order and configuration are those of "fifo". Parameter `placement` is without effect.
+ * - If only one of the two has an idle container of the function, that one is taken. The theory's
+ *   queues have no cold starts, which cost more here than any load, and every other policy prefers
+ *   a warm container. `warm` "ignore" disables this. An invoker without room is never taken. If
+ *   neither has room, the batch goes to the best fit, because it cannot queue at an invoker.
+ *   Otherwise a batch that only one invoker in a thousand could take would wait until that is
+ *   drawn.
+ * - Order and configuration are those of "fifo". Parameter `placement` has no effect.
  */
 #include "sched/common/arrival_plan.h"
 #include "sim/random.h"
 
 struct power_of_two {
-    struct dispatcher dispatcher; /* first, so that its functions take this state as it is */
-    uint64_t questions;           /* answered so far; names the next random stream */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
+                                   * state */
+    uint64_t questions;           /* number of queries answered; selects the next random stream */
     bool ignore_warm;
 };
 
-/* Two different invokers, or the only one twice. */
+/* Draws two different invokers, or the only one twice. */
 static void draw_two(struct power_of_two *state, const struct platform *platform, uint32_t drawn[2])
 {
     const uint32_t count = platform_workload(platform)->cluster.invoker_count;
@@ -39,8 +41,8 @@ static void draw_two(struct power_of_two *state, const struct platform *platform
     }
 }
 
-/* The less loaded of the two that have room, the first where they are equal; SIM_NONE where neither
- * has any. */
+/* The less loaded of the two among those with room; the first if they are equal. SIM_NONE if
+ * neither has room. */
 static uint32_t better_of(const struct platform *platform, const uint32_t drawn[2],
                           uint32_t function, uint32_t configuration, bool warm)
 {
@@ -60,7 +62,7 @@ static uint32_t power_of_two_place(void *state, struct platform *platform, uint3
 {
     const uint32_t function = platform_queue_function(platform, queue);
     struct power_of_two *self = state;
-    /* Nothing is drawn for a batch that has to wait. */
+    /* No draw for a batch that has to wait. */
     if (platform_best_fit(platform, function, configuration, warm_only) == SIM_NONE)
         return SIM_NONE;
     uint32_t drawn[2];
@@ -92,14 +94,14 @@ static bool power_of_two_init(void *state, struct platform *platform, const doub
 static const struct parameter power_of_two_parameters[] = {
     DISPATCHER_PARAMETERS(1),
     DISPATCHER_SPLIT_PARAMETER,
-    {"warm", 0, 0, 1, "prefer|ignore", "a drawn invoker with an idle container before the other"},
+    {"warm", 0, 0, 1, "prefer|ignore", "prefer the drawn invoker that has an idle container"},
 };
 
 extern const struct policy policy_power_of_two;
 const struct policy policy_power_of_two = {
     .abi = POLICY_ABI,
     .name = "power-of-two",
-    .summary = "requests in order of arrival, each to the less loaded of two invokers drawn",
+    .summary = "requests in order of arrival, each to the less loaded of two random invokers",
     .parameters = power_of_two_parameters,
     .parameter_count = sizeof power_of_two_parameters / sizeof *power_of_two_parameters,
     .state_bytes = sizeof(struct power_of_two),

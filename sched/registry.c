@@ -7,7 +7,7 @@
 
 #include "sim/utf8.h"
 
-/* One line a policy: its structure is policy_NAME. */
+/* One line per policy; its structure is policy_NAME. */
 /* clang-format off */
 #define POLICIES(ROW) \
     ROW(esg) \
@@ -48,14 +48,14 @@ const struct policy *policy_at(size_t index)
     return index < POLICY_COUNT ? policies[index] : NULL;
 }
 
-/* Appends ", name", cut at the list's length. */
+/* Appends ", name", truncated to the list's length. */
 static void list_append(char list[LIST_LENGTH], const char *name)
 {
     const size_t used = strlen(list);
     (void)snprintf(list + used, LIST_LENGTH - used, "%s%s", used > 0 ? ", " : "", name);
 }
 
-/* A policy from outside is checked as input is: it was written against a header we cannot see. */
+/* Checks a policy from a module like input, because it was compiled with an unknown header. */
 static bool plugin_check(const struct policy *policy, const char *path, struct error *error)
 {
     if (policy->abi != POLICY_ABI)
@@ -87,7 +87,7 @@ static const struct policy *plugin_load(const char *path, struct error *error)
             path);
         return NULL;
     }
-    /* Without a slash dlopen would search the system's library folders instead. */
+    /* Without a slash dlopen would search the system's library folders. */
     char location[4096];
     const char *prefix = strchr(path, '/') == NULL ? "./" : "";
     if ((size_t)snprintf(location, sizeof location, "%s%s", prefix, path) >= sizeof location) {

@@ -1,4 +1,4 @@
-/* Policies by name. Adding one is one file and one line in the table of registry.c. */
+/* Scheduling policies by name. A new policy is one file and one line in the table of registry.c. */
 #ifndef ESGSIM_SCHED_REGISTRY_H
 #define ESGSIM_SCHED_REGISTRY_H
 
@@ -8,11 +8,11 @@
 /* The i-th registered policy, NULL past the last. */
 const struct policy *policy_at(size_t index);
 
-/* A registered policy by name, or one loaded from a path that ends in ".so" (symbol
- * `esgsim_policy`; stays loaded). NULL with an error that names the nearest valid name. */
+/* Finds a registered policy by name, or loads one from a path that ends in ".so" (symbol
+ * `esgsim_policy`; it stays loaded). NULL with an error that names the nearest valid name. */
 const struct policy *policy_find(const char *name, struct error *error);
 
-/* Check `settings` against the policy's table and fill `values` (parameter_count of them) with
+/* Checks `settings` against the policy's table and fills `values` (parameter_count of them) with
  * defaults and settings. `where` names the file in messages. */
 bool policy_configure(const struct policy *policy, const struct setting *settings,
                       size_t setting_count, const char *where, double *values, struct error *error);

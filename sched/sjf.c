@@ -1,14 +1,14 @@
-/* Shortest job first: the queue whose next job is predicted to run shortest.
+/* Shortest job first: serves the queue whose next job has the shortest predicted time.
  *
- * Optimal for mean waiting at one server (Smith, Naval Research Logistics Quarterly 3, 1956);
- * unfair to the long. The prediction is the nominal time, alone, of the stage's static
- * configuration: the cheapest of batch 1 that keeps within the stage's share of the SLO. Ties go by
- * arrival.
+ * Optimal for the mean waiting time at one server (Smith, Naval Research Logistics Quarterly 3,
+ * 1956); unfair to long jobs. The prediction is the nominal uncontended time of the stage's static
+ * configuration: the cheapest of batch 1 within the stage's share of the SLO. Ties go by arrival.
  */
 #include "sched/common/arrival_plan.h"
 
 struct sjf {
-    struct dispatcher dispatcher; /* first, so that its functions take a struct sjf as they are */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
+                                   * struct sjf */
 };
 
 static struct queue_rank sjf_rank(const void *state, const struct platform *platform,
@@ -39,7 +39,7 @@ extern const struct policy policy_sjf;
 const struct policy policy_sjf = {
     .abi = POLICY_ABI,
     .name = "sjf",
-    .summary = "shortest predicted execution first, one static configuration a stage",
+    .summary = "shortest predicted execution first, one static configuration per stage",
     .parameters = sjf_parameters,
     .parameter_count = sizeof sjf_parameters / sizeof *sjf_parameters,
     .state_bytes = sizeof(struct sjf),

@@ -8,12 +8,12 @@ static const char *const application_keys[] = {"name",     "stages", "weight", "
 static const char *const stage_keys[] = {"name", "function", "after", "output_bytes",
                                          "note", "evidence", NULL};
 
-/* Stages in the file's order, before they are sorted. */
+/* Stages in the file's order, before topological sorting. */
 struct draft {
     struct json_value place;
     char *name;
     double output_bytes;
-    uint32_t after; /* bit p: stage p of the file comes before */
+    uint32_t after; /* bit p: stage p of the file is a predecessor */
 };
 
 static bool load_stage(const struct json_value *value, struct draft *drafts, size_t index,
@@ -63,8 +63,8 @@ static bool load_after(struct draft *drafts, size_t count, size_t index, struct 
     return true;
 }
 
-/* Kahn's algorithm, the first of the file among those ready: order[i] is the file's index of the
- * i-th stage. */
+/* Kahn's algorithm; among the ready stages the file's order decides. order[i] is the file's index
+ * of the i-th stage. */
 static bool sort_stages(const struct draft *drafts, size_t count, size_t *order,
                         struct error *error)
 {
@@ -88,7 +88,7 @@ static bool sort_stages(const struct draft *drafts, size_t count, size_t *order,
     return true;
 }
 
-/* A request whose parts have nothing to do with one another is two applications. */
+/* Refuses a DAG of unconnected parts, which are separate applications. */
 static bool check_connected(const struct draft *drafts, size_t count, struct error *error)
 {
     uint32_t reached = 1;

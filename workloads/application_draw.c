@@ -5,23 +5,23 @@
 #include "sim/random.h"
 #include "workloads/workload.h"
 
-/* [0, 1) in cells of one width. More than a few applications to a cell, and hardly a cell would lie
- * within the share of one. */
+/* The table divides [0, 1) into cells of equal width. With more than APPLICATIONS_FEW applications
+ * hardly any cell would be within the share of one, so no table is used. */
 enum { CELL_BITS = 10, CELLS = 1 << CELL_BITS, APPLICATIONS_FEW = CELLS / 4, SEVERAL = UINT16_MAX };
 
 struct application_draw {
     const struct workload *workload;
     uint64_t seed;
     struct random_ahead ahead;
-    uint16_t cells[CELLS]; /* the application that has the whole cell; SEVERAL: ask the walk */
+    uint16_t cells[CELLS]; /* the application that has the whole cell; SEVERAL: use the walk */
 };
 
 uint32_t application_draw_walk(const struct workload *workload, double uniform)
 {
     double left = uniform;
     uint32_t drawn = 0;
-    /* Rounding may leave a sliver above the sum of the weights: the last one with weight takes it.
-     */
+    /* Rounding may leave a gap above the sum of the weights, which the last application with
+     * positive weight gets. */
     for (uint32_t a = 0; a < workload->application_count; a++) {
         double weight = workload->applications[a].weight;
         if (weight <= 0)
@@ -34,8 +34,8 @@ uint32_t application_draw_walk(const struct workload *workload, double uniform)
     return drawn;
 }
 
-/* Rounding keeps the order of what is left, so of two numbers the larger never belongs to an
- * earlier application: a cell whose ends agree is of one throughout. */
+/* Rounding is monotonic, so the larger of two numbers never belongs to an earlier application. If
+ * both ends of a cell give the same application, the whole cell does. */
 static void cells_fill(struct application_draw *draw)
 {
     const struct workload *workload = draw->workload;

@@ -16,34 +16,34 @@ struct arrival_stream {
     const struct arrival_spec *spec;
     const struct workload *workload;
     uint64_t seed;
-    uint64_t request; /* number of the next */
-    sim_time_t now;   /* time of the last */
+    uint64_t request; /* number of the next request */
+    sim_time_t now;   /* time of the last arrival */
     struct random_ahead intervals;
     struct application_draw *draw;
 
-    size_t state; /* MMPP */
+    size_t state; /* for MMPP */
     uint64_t transition;
     sim_time_t state_end;
 
     struct trace_reader *trace;
-    const char **labels;    /* sources asked of the trace */
-    uint32_t *applications; /* of each label */
+    const char **labels;    /* labels requested from the trace */
+    uint32_t *applications; /* application of each label */
     size_t label_count;
     uint32_t other; /* application of "*"; SIM_NONE: drawn */
 
     const char *source;   /* the last record's own label */
     struct labels strays; /* labels that name no application */
-    uint64_t drawn;       /* requests whose application was drawn */
+    uint64_t drawn;       /* number of requests whose application was drawn */
 };
 
-/* What the next request draws for the interval before it, in [0, 1). */
+/* The next request's random number in [0, 1) for the interval before it. */
 static double draw_interval(struct arrival_stream *stream)
 {
     return random_uniform_of(
         random_ahead_first(&stream->intervals, stream->seed, RANDOM_ARRIVAL, stream->request, 0));
 }
 
-/* The same as an exponential. */
+/* The same, exponentially distributed. */
 static double draw_exponential(struct arrival_stream *stream, double mean)
 {
     const uint64_t place =
@@ -51,9 +51,9 @@ static double draw_exponential(struct arrival_stream *stream, double mean)
     return random_ahead_exponential(&stream->intervals, place, mean);
 }
 
-/* ---- processes ---- */
+/* ---- Processes ----  */
 
-/* Moves the clock on; false where it would leave its range. */
+/* Advances the clock; false if it would leave its range. */
 static bool advance(struct arrival_stream *stream, double interval, struct error *error)
 {
     if (!(interval < (double)(SIM_CLOCK_END - stream->now)))
@@ -92,8 +92,8 @@ static bool enter_state(struct arrival_stream *stream, struct error *error)
     return stream->now < SIM_CLOCK_END || advance(stream, (double)SIM_CLOCK_END, error);
 }
 
-/* Time-rescaling: the integral of the rate between two arrivals is exponential with mean 1, however
- * many states lie between them, so that request n needs one draw of its own. */
+/* Time rescaling: the integral of the rate between two arrivals is exponential with mean 1, however
+ * many states are passed between them. Request n therefore needs only one draw of its own. */
 static bool next_mmpp(struct arrival_stream *stream, struct error *error)
 {
     double left = draw_exponential(stream, 1.0);
@@ -110,7 +110,7 @@ static bool next_mmpp(struct arrival_stream *stream, struct error *error)
     }
 }
 
-/* The application of a request whose label names none. */
+/* Draws the application of a request whose label names none. */
 static uint32_t draw_stray(struct arrival_stream *stream)
 {
     stream->drawn++;
@@ -174,7 +174,7 @@ bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
     return true;
 }
 
-/* ---- opening ---- */
+/* ---- Opening ----  */
 
 static bool check_uniform(const struct arrival_spec *spec, struct error *error)
 {
@@ -187,8 +187,8 @@ static bool check_uniform(const struct arrival_spec *spec, struct error *error)
                        spec->low_ms, spec->high_ms);
 }
 
-/* The generator visits every state, so a process that changes state without end and brings nothing
- * would keep it busy for years. */
+/* Lower limit for the requests per cycle of states. The generator visits every state, so a process
+ * that changes state often and produces hardly any request would run for years. */
 #define MMPP_REQUESTS_LEAST 1e-6
 
 static bool check_mmpp(const struct arrival_spec *spec, struct error *error)
@@ -235,7 +235,7 @@ static bool check_process(const struct arrival_spec *spec, struct error *error)
                               "of the answers they get");
 }
 
-/* Which sources are asked of the trace by name, and where each goes. */
+/* Determines the labels to request from the trace, and the application of each. */
 static bool take_mappings(struct arrival_stream *stream, enum trace_others *others,
                           struct error *error)
 {
@@ -264,8 +264,8 @@ static bool take_mappings(struct arrival_stream *stream, enum trace_others *othe
     return true;
 }
 
-/* Told of a record's label before the record is given; where a trace is read whole, of every label
- * while it is opened. */
+/* Receives a record's label before the record itself. If a trace is read whole, it receives all
+ * labels while the trace is opened. */
 static void take_label(void *context, const char *label, uint64_t requests)
 {
     struct arrival_stream *stream = context;
@@ -306,7 +306,7 @@ static bool open_trace(struct arrival_stream *stream, struct error *error)
     view.label_count = stream->label_count;
     stream->trace =
         trace_open_view(spec->trace_path, spec->trace_format, stream->seed, &view, error);
-    stream->source = NULL; /* where the trace was read whole, no record's label is told */
+    stream->source = NULL; /* if the trace was read whole, records have no label */
     return stream->trace != NULL;
 }
 

@@ -1,8 +1,9 @@
-/* Arrival processes: where requests come from.
+/* Arrival processes: when requests arrive, and for which application.
  *
- * A stream yields (time, application) in order of time, one request at a time, so that a trace of
- * any length costs constant memory and never passes through the event calendar. What request n
- * draws depends only on (seed, n): every policy meets the same arrivals under one seed.
+ * A stream yields (time, application) in order of time, one request at a time. A trace of any
+ * length therefore needs constant memory, and arrivals are not stored in the event calendar. The
+ * draws of request n depend only on (seed, n), so that every policy gets the same arrivals for one
+ * seed.
  */
 #ifndef ESGSIM_WORKLOADS_ARRIVALS_H
 #define ESGSIM_WORKLOADS_ARRIVALS_H
@@ -18,17 +19,18 @@ enum arrival_process {
     ARRIVAL_UNIFORM, /* interval uniform in [low, high] */
     ARRIVAL_POISSON, /* exponential intervals */
     ARRIVAL_MMPP,    /* Markov-modulated Poisson: states with rate and mean sojourn */
-    ARRIVAL_TRACE,   /* a file, see traces/arrival_trace.h */
-    ARRIVAL_CLOSED   /* users who think, ask, wait for the answer; driven by the simulator */
+    ARRIVAL_TRACE,   /* read from a file, see traces/arrival_trace.h */
+    ARRIVAL_CLOSED   /* users that think, send a request and wait for its result; driven by the
+                      * simulator */
 };
 
 struct mmpp_state {
     double rate_per_s;
-    double mean_sojourn_s; /* exponential; the next state is the following one, cyclically */
+    double mean_sojourn_s; /* exponential; the states follow one another cyclically */
 };
 
 struct trace_mapping {
-    char *source; /* trace function or application label; "*": any other */
+    char *source; /* function or application label of the trace; "*": all other labels */
     uint32_t application;
 };
 
@@ -39,12 +41,13 @@ struct arrival_spec {
     struct mmpp_state *states;
     size_t state_count;
     char *trace_path;               /* resolved */
-    char *trace_format;             /* NULL: by content; else a name of arrival_trace.h */
-    double scale_rate;              /* > 1: time compressed by this factor; default 1 */
-    double start_s;                 /* skip the trace's beginning, before scaling */
-    double duration_s;              /* of the trace, before scaling; 0: to its end */
-    struct trace_mapping *mappings; /* empty: labels that equal an application's name go there,
-                                       others are drawn by the applications' weights */
+    char *trace_format;             /* a name of arrival_trace.h; NULL: detected from the content */
+    double scale_rate;              /* > 1 compresses time by this factor; default 1 */
+    double start_s;                 /* skips the beginning of the trace; before scaling */
+    double duration_s;              /* length used of the trace, before scaling; 0: to its end */
+    struct trace_mapping *mappings; /* if empty, a label that equals an application's name
+                                     * selects that application; other requests are drawn by the
+                                     * applications' weights */
     size_t mapping_count;
     double think_mean_ms;
     uint32_t users;
@@ -54,7 +57,7 @@ struct arrival_spec {
 struct arrival {
     sim_time_t time;
     uint32_t application;
-    sim_time_t slo; /* 0: the application's own */
+    sim_time_t slo; /* 0: the application's SLO */
 };
 
 struct arrival_stream;
@@ -65,17 +68,17 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
                                            const struct workload *workload, uint64_t seed,
                                            struct error *error);
 
-/* The next arrival, never earlier than the one before. False at the end of a trace (error->kind
- * stays ERROR_NONE) or on a fault in it (error filled). */
+/* Gets the next arrival, never earlier than the previous one. False at the end of a trace
+ * (error->kind stays ERROR_NONE) or on an error in it (`error` is filled). */
 bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
                          struct error *error);
 
-/* What a trace has given so far. Zero for other processes. */
+/* Counts of what a trace has supplied so far. Zero for other processes. */
 struct arrival_tally {
     uint64_t requests;
-    uint64_t drawn;      /* of these, given to an application at random, by weight */
-    size_t drawn_labels; /* labels of the trace that name no application; 0: it has no labels */
-    bool fixed_times;    /* the same for every seed */
+    uint64_t drawn;      /* requests whose application was drawn by weight */
+    size_t drawn_labels; /* labels of the trace that match no application; 0 if it has no labels */
+    bool fixed_times;    /* arrival times are the same for every seed */
 };
 
 struct arrival_tally arrival_stream_tally(const struct arrival_stream *stream);

@@ -1,6 +1,7 @@
-/* The canonical form of an experiment: everything that decides its outcome, defaults filled in,
- * keys sorted, on one line. It has the shape of an experiment file; only the profile and the trace
- * are told by their digest. */
+/* The canonical form of an experiment: all inputs that determine its result, with defaults filled
+ * in and keys sorted, on one line. It has the form of an experiment file. The profile and the trace
+ * are represented by their digests.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 #include "traces/profile.h"
 #include "workloads/loading.h"
 
-/* cJSON's adders accept NULL parents and report a failure by NULL; one flag gathers them all. */
+/* cJSON's adders accept NULL parents and report a failure by NULL. One flag collects all failures.
+ */
 struct writer {
     bool failed;
 };
@@ -116,8 +118,8 @@ static uint16_t axis_value(const struct configuration *c, int axis)
     return axis == 0 ? c->batch : axis == 1 ? c->vcpu : c->vgpu;
 }
 
-/* The values that occur: profile, cluster and memory, all in the canonical form, tell which of
- * their combinations run. */
+/* Writes the values that occur. Profile, cluster and memory are in the canonical form and determine
+ * which combinations of these values can run. */
 static void write_axes(struct writer *writer, cJSON *item, const struct function *function)
 {
     static const char *const names[] = {"batch", "vcpu", "vgpu"};
@@ -248,7 +250,8 @@ static void write_initial(struct writer *writer, cJSON *object, const struct exp
                    platform->initial_counts[f]);
 }
 
-/* Named, it goes before the policy's own, so that naming what is the default says more than not. */
+/* A named keep-alive overrides the policy's own. Naming the default therefore differs from omitting
+ * it. */
 static void write_keep_alive(struct writer *writer, cJSON *object,
                              const struct platform_spec *platform)
 {
@@ -325,7 +328,8 @@ static int compare_members(const void *a, const void *b)
     return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
 }
 
-/* Objects' members by key, at every depth; the list is cJSON's: the first's prev is the last. */
+/* Sorts the members of objects by key, at every depth. cJSON's list is circular backwards: the
+ * first element's prev is the last. */
 static bool sort_members(cJSON *node)
 {
     size_t count = 0;

@@ -1,4 +1,4 @@
-/* Any input file, recognised by what it holds. */
+/* Validation of any input file, whose kind is recognised from its content. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include "traces/profile.h"
 #include "workloads/loading.h"
 
-/* Reads the whole trace, a record at a time. */
+/* Reads the whole trace record by record. */
 static bool check_trace(const char *path, struct error *error)
 {
     struct error fault = {0};
@@ -36,7 +36,8 @@ static bool check_experiment(const char *path, struct error *error)
     return experiment != NULL;
 }
 
-/* Every combination of the matrix, with its first seed: seeds do not make an experiment faulty. */
+/* Checks every combination of the matrix with its first seed, because the seed cannot make an
+ * experiment invalid. */
 static bool check_sweep(const char *path, struct error *error)
 {
     struct sweep *sweep = sweep_load(path, NULL, 0, error);
@@ -101,7 +102,7 @@ static bool check_profile(const char *path, struct error *error)
     return profile != NULL;
 }
 
-/* No string below has a control character. */
+/* Checks that no string below `value` has a control character. */
 static bool check_names(const struct json_value *value, struct error *error)
 {
     size_t i = 0;
@@ -114,7 +115,7 @@ static bool check_names(const struct json_value *value, struct error *error)
     return true;
 }
 
-/* Told apart from the others by what only results/ can read. */
+/* Checks only syntax and strings of reference figures; the rest needs code of results/. */
 static bool check_figures(const char *path, struct error *error)
 {
     cJSON *root = json_parse_file(path, error);
@@ -131,11 +132,11 @@ static bool check_network(const char *path, struct error *error)
     return graph != NULL;
 }
 
-enum { KIND_PROFILE = 2 }; /* its place in the table */
+enum { KIND_PROFILE = 2 }; /* index in the table of kinds */
 
 static const struct input_kind {
     const char *name;
-    const char *keys[4]; /* any of them tells the kind */
+    const char *keys[4]; /* any of these keys identifies the kind */
     bool (*check)(const char *path, struct error *error);
 } kinds[] = {
     {"network", {"network", "layers", "blocks", NULL}, check_network},
@@ -150,7 +151,7 @@ static const struct input_kind {
 
 static const struct input_kind *recognise(const cJSON *root)
 {
-    /* A profile keeps its functions in an object, by name; a functions file in an array. */
+    /* A profile has its functions in an object, by name; a functions file has an array. */
     const cJSON *functions = cJSON_GetObjectItemCaseSensitive(root, "functions");
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(functions, "functions");
     if (cJSON_IsObject(functions) && !cJSON_IsArray(list))
@@ -169,8 +170,8 @@ static bool ends_with(const char *path, const char *ending)
     return length >= own && strcmp(path + length - own, ending) == 0;
 }
 
-/* The beginning of a regular file, NUL-terminated; empty where there is none to be read. What comes
- * through a pipe could not be read again. */
+/* Reads the beginning of a regular file, NUL-terminated; empty if it cannot be read. A pipe is not
+ * read, because it cannot be read twice. */
 static void read_beginning(const char *path, char *text, size_t size)
 {
     struct stat status;
@@ -183,7 +184,7 @@ static void read_beginning(const char *path, char *text, size_t size)
     text[length > 0 ? length : 0] = '\0';
 }
 
-/* By its name or its first character; all else is taken for a trace. */
+/* Decides by the file's name or its first character; any other file is treated as a trace. */
 static bool looks_like_json(const char *path)
 {
     char text[4096];

@@ -9,7 +9,7 @@ enum { GROUPS_LIMIT = 4096, GPUS_LIMIT = 64, INVOKERS_LIMIT = 1000000 };
 
 static const double MEMORY_LIMIT_MB = 1e15;
 
-/* Prices of the ESG paper's cluster: a vCPU-hour, and a whole A100 of seven units. */
+/* Prices of the ESG paper's cluster: a vCPU-hour, and an hour of a whole A100 of seven units. */
 static const double DEFAULT_VCPU_HOUR_USD = 0.034;
 static const double DEFAULT_GPU_HOUR_USD = 7 * 0.67;
 
@@ -51,7 +51,7 @@ static bool check_mig(const struct json_value *value, const struct gpu_spec *gpu
     return true;
 }
 
-/* The model may be left out, or be empty. */
+/* The model may be missing or empty. */
 static bool load_model(const struct json_value *value, struct gpu_spec *gpu, struct error *error)
 {
     struct json_value child;
@@ -128,7 +128,7 @@ static bool load_group(const struct json_value *value, struct invoker_group *gro
     return !json_child(value, "gpus", &child) || load_gpus(&child, group, error);
 }
 
-/* Sums over the cluster are whole KiB and must fit 64 bits. */
+/* Checks that sums over the cluster, in whole KiB, fit 64 bits. */
 static bool check_memory(const struct json_value *invokers, const struct cluster_spec *cluster,
                          struct error *error)
 {
@@ -146,7 +146,7 @@ static bool check_memory(const struct json_value *invokers, const struct cluster
                       MEMORY_LIMIT_MB);
 }
 
-/* Configurations count GPU shares in one unit, so all GPUs must be sliced alike. */
+/* Configurations count GPU shares in one unit, so all GPUs must have the same number of slices. */
 static bool check_units(const struct json_value *invokers, const struct cluster_spec *cluster,
                         uint16_t *units, struct error *error)
 {

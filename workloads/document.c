@@ -40,7 +40,7 @@ static char *directory_of(const char *path)
 
 /* ---- Finding files -------------------------------------------------------------------------- */
 
-/* The first of directory/name, name, data folder/name that exists; NULL where none does. */
+/* The first existing path of directory/name, name and data folder/name; NULL if there is none. */
 static char *find_existing(const char *directory, const char *name)
 {
     const char *const folders[] = {directory, ".", document_data_directory()};
@@ -58,7 +58,8 @@ char *document_find_operand(const char *path)
     return find_existing(".", path);
 }
 
-/* A file of `folder` whose name is close to `name`, in `nearest` of 128 bytes; "" where none is. */
+/* Finds a file of `folder` with a name close to `name`. `nearest` has 128 bytes; "" if there is
+ * none. */
 static void find_nearest(const char *folder, const char *name, char nearest[128])
 {
     nearest[0] = '\0';
@@ -122,7 +123,7 @@ char *document_find_file(const struct document *document, const struct json_valu
 
 /* ---- Sources -------------------------------------------------------------------------------- */
 
-/* Takes `path`. */
+/* Takes ownership of `path`. */
 static bool add_source(struct document *document, const cJSON *node, char *path,
                        const char *directory, struct error *error)
 {
@@ -206,8 +207,8 @@ struct json_value document_root(const struct document *document)
 
 /* ---- References ----------------------------------------------------------------------------- */
 
-/* Puts the contents of the file that string `node` names in its place: the node keeps its address,
- * its key and its siblings. */
+/* Replaces the string `node`, which names a file, by the file's content. The node keeps its
+ * address, its key and its siblings. */
 static bool load_reference(struct document *document, cJSON *node, const struct json_value *value,
                            struct error *error)
 {
@@ -280,7 +281,7 @@ static bool parse_index(const struct json_value *array, const char *text, size_t
     return true;
 }
 
-/* One step of a dotted key, to a place that must be an object or an array afterwards. */
+/* Follows one step of a dotted key. The new place must be an object or an array. */
 static bool override_step(struct document *document, struct json_value *place, const char *name,
                           struct error *error)
 {
@@ -295,7 +296,8 @@ static bool override_step(struct document *document, struct json_value *place, c
             return false;
         if (child.node == NULL) {
             cJSON *object = cJSON_CreateObject();
-            /* The node is the document's own, which is being changed. */
+            /* Casting away const is safe: the node belongs to the document that is being changed.
+             */
             if (object == NULL ||
                 !cJSON_AddItemToObject((cJSON *)(uintptr_t)place->node, name, object))
                 return error_input(error, "out of memory");
@@ -308,7 +310,7 @@ static bool override_step(struct document *document, struct json_value *place, c
     return true;
 }
 
-/* Takes `node`. */
+/* Takes ownership of `node`. */
 static bool override_set(struct document *document, const struct json_value *place,
                          const char *name, cJSON *node, struct error *error)
 {
@@ -335,7 +337,7 @@ static bool override_set(struct document *document, const struct json_value *pla
     return done || error_input(error, "out of memory");
 }
 
-/* A whole number as JSON writes it, of any length. */
+/* True for a whole number in JSON syntax, of any length. */
 static bool is_whole(const char *text)
 {
     const char *digits = text + (*text == '-');
@@ -353,8 +355,8 @@ static bool override_walk(struct document *document, const char *key, char *name
             return false;
         name = dot + 1;
     }
-    /* What opens like an object or an array, or is all digits, is meant as JSON; all else that is
-     * no JSON is text. */
+    /* Text that begins like an object or an array, or has only digits, is intended as JSON. Any
+     * other text that is not JSON is taken as a string. */
     const bool meant = value[0] == '{' || value[0] == '[' || is_whole(value);
     cJSON *node = json_parse(value, key, meant ? error : NULL);
     if (node == NULL && meant)

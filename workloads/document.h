@@ -1,10 +1,10 @@
-/* A JSON document whose parts may lie in other files.
+/* A JSON document whose parts may be in other files.
  *
- * Where an input format expects an object, a string names a file that holds it. A document loads
- * such a file in place of the string when the place is first entered, and remembers for every
- * loaded part which file it came from, so that a fault is told with the file the user has to mend.
- * A path is relative to the file that names it, then to the working folder, then to the data
- * folder.
+ * Where an input format expects an object, a string names a file that contains it. The document
+ * loads that file when the value is first accessed, and replaces the string by the file's root. It
+ * records the source file of every part, so that an error message names the file that the user has
+ * to correct. A path is relative to the file that contains it, then to the working folder, then to
+ * the data folder.
  */
 #ifndef ESGSIM_WORKLOADS_DOCUMENT_H
 #define ESGSIM_WORKLOADS_DOCUMENT_H
@@ -20,21 +20,21 @@
 
 struct document_source {
     const cJSON *node; /* root of the part; NULL once replaced */
-    char *path;        /* what json_value.file of the part's values points to */
+    char *path;        /* json_value.file of the part's values points to this */
     char *directory;   /* of that file */
 };
 
 struct inputs; /* workloads/inputs.h */
 
 struct document {
-    struct inputs *inputs; /* that files are read through; NULL: each time anew */
+    struct inputs *inputs; /* cache of input files; NULL: read each time */
     cJSON *root;
     struct document_source *sources; /* [0]: the document's own file */
     size_t source_count;
 };
 
-/* Opens a file (looked for in the working folder, then in the data folder), or takes text that
- * stands for a file `name` in `directory`. `inputs` may be NULL. On failure nothing is left to
+/* Open a file (searched in the working folder, then in the data folder), or parse text as if it
+ * were a file `name` in `directory`. `inputs` may be NULL. After a failure there is nothing to
  * close. */
 bool document_open_with(struct document *document, struct inputs *inputs, const char *path,
                         struct error *error);
@@ -45,36 +45,36 @@ void document_close(struct document *document);
 
 struct json_value document_root(const struct document *document);
 
-/* Sets the value at a dotted key, array entries by number, objects created on the way. A file named
- * on the way is loaded first. The value is JSON text, or taken for a string where it is none. */
+/* Sets the value at a dotted key. Array entries are given by number; missing objects are created. A
+ * file named on the way is loaded first. The value is parsed as JSON; if that fails, it is taken as
+ * a string. */
 bool document_override(struct document *document, const char *key, const char *value,
                        struct error *error);
 
-/* Member of an object, or entry of an array, loaded from its file where it is a string. `child`
- * then counts its path from that file's root. A member that is not there: true with child->node
- * NULL. */
+/* Get the member of an object, or the entry of an array. A string that names a file is replaced by
+ * the file's content, and the path of `child` is then relative to that file's root. For a missing
+ * member the result is true with child->node NULL. */
 bool document_member(struct document *document, const struct json_value *object, const char *key,
                      struct json_value *child, struct error *error);
 bool document_entry(struct document *document, const struct json_value *array, size_t index,
                     struct json_value *child, struct error *error);
 
-/* Path (caller frees) of the file that `value`, a string, names; NULL with a fault that lists where
- * it was looked for and the nearest name there. */
+/* The path of the file that the string `value` names; the caller frees. NULL with an error that
+ * lists the folders searched and the nearest existing name. */
 char *document_find_file(const struct document *document, const struct json_value *value,
                          struct error *error);
 
-/* The directory of the file a value came from. */
+/* The directory of the file that contains the value. */
 const char *document_directory(const struct document *document, const struct json_value *value);
 
-/* $ESGSIM_DATA, or the folder compiled in. */
+/* $ESGSIM_DATA, or the compiled-in folder. */
 const char *document_data_directory(void);
 
-/* Path (caller frees) of a file that the command line names: `path` itself where that exists, else
- * under the data folder; NULL where neither does. */
+/* The path of a file named on the command line: `path` itself if it exists, else the path under the
+ * data folder. NULL if neither exists. The caller frees. */
 char *document_find_operand(const char *path);
 
-/* "directory/name", or a copy of `name` where it is absolute or `directory` is "."; caller frees.
- */
+/* "directory/name"; a copy of `name` if it is absolute or `directory` is ".". The caller frees. */
 char *document_join(const char *directory, const char *name);
 
 #endif

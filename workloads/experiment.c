@@ -20,7 +20,7 @@ static const char *const policy_keys[] = {"name", "params", "note", "evidence", 
 static const char *const reference_keys[] = {"ref", "weight", "note", "evidence", NULL};
 static const char *const record_names[] = {"summary", "requests", "all", NULL};
 
-/* What is alive only while an experiment is being read. */
+/* Data needed only while an experiment is read. */
 struct reading {
     struct document *document;
     struct json_value root;
@@ -187,14 +187,14 @@ static bool load_counters(const struct json_value *root, struct experiment *expe
     return true;
 }
 
-/* A part that stands in this file, or in one of its own. */
+/* Loads a part, which is inside this file or in a file of its own. */
 static bool load_part(struct reading *reading, const char *key, struct json_value *value,
                       struct error *error)
 {
     return document_member(reading->document, &reading->root, key, value, error);
 }
 
-/* The platform's noise, where given, stands for every function's own. */
+/* If the platform sets a noise, it overrides every function's own. */
 static void apply_noise(struct experiment *experiment)
 {
     struct workload *workload = &experiment->workload;
@@ -203,8 +203,8 @@ static void apply_noise(struct experiment *experiment)
             workload->functions[f].noise_cv = experiment->platform.noise_cv;
 }
 
-/* A policy loaded from a file is what its bytes say. Where there is no such file, whoever asks for
- * the policy is told. */
+/* A policy module is identified by the digest of its bytes. A missing file is reported when the
+ * policy is looked up. */
 static bool hash_policy(struct reading *reading, struct error *error)
 {
     struct experiment *experiment = reading->experiment;
@@ -282,8 +282,8 @@ struct experiment *experiment_resolve(struct document *document, struct error *e
     return NULL;
 }
 
-/* The file's parameters belong to the file's policy: another one named by an override does not get
- * them. Those that are overridden themselves stay. */
+/* The file's parameters belong to the file's policy. If an override names another policy they are
+ * dropped, except those that are overridden themselves. */
 static bool drop_parameters(struct document *document, const struct override *overrides,
                             size_t count, struct error *error)
 {

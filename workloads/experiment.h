@@ -1,10 +1,10 @@
-/* An experiment: everything one run depends on, resolved, checked, hashed.
+/* An experiment: the complete, checked configuration of one run, with its hash.
  *
- * JSON in (every key: sim/README.md), one immutable `struct experiment` out. Any file
- * reference may be the object itself; a path is relative to the file that names it, then to the
- * working folder, then to the installed data folder. The identity of a run is the SHA-256 of its
- * complete resolved configuration, in which references to profiles and traces are replaced by the
- * SHA-256 of their bytes: it does not depend on where files lie.
+ * JSON is the input (every key: sim/README.md), one immutable `struct experiment` is the result. A
+ * reference to a file may be replaced by the object itself. A path is relative to the file that
+ * contains it, then to the working folder, then to the installed data folder. A run is identified
+ * by the SHA-256 of its complete resolved configuration. References to profiles and traces are
+ * replaced by the SHA-256 of their bytes, so the hash does not depend on where files are stored.
  */
 #ifndef ESGSIM_WORKLOADS_EXPERIMENT_H
 #define ESGSIM_WORKLOADS_EXPERIMENT_H
@@ -28,18 +28,19 @@ enum prewarm_kind { PREWARM_NONE, PREWARM_EWMA };
 enum decision_cost_kind { DECISION_ZERO, DECISION_FIXED, DECISION_MODELLED, DECISION_MEASURED };
 /* Most parameters of a keep-alive policy. */
 enum { KEEPER_VALUES = 16 };
-/* What is written down: totals; a row a request; also batches, decisions and the timeline. */
+/* SUMMARY records totals. REQUESTS adds one row per request. ALL adds batches, decisions and the
+ * timeline. */
 enum record_level { RECORD_SUMMARY, RECORD_REQUESTS, RECORD_ALL };
 
 struct platform_spec {
     enum initial_state initial;
-    uint32_t *initial_counts; /* INITIAL_COUNTS: idle containers per function, over the cluster;
-                                 a run with more than its memory holds is refused */
+    uint32_t *initial_counts; /* INITIAL_COUNTS: idle containers per function in the whole
+                               * cluster; a run is refused if its memory cannot hold them */
     enum reuse_order reuse;
-    sim_time_t keep_alive; /* SIM_FOREVER: never evicted for age; 0: never kept. Where `keeper`
-                              is NULL and the policy has no keep-alive of its own */
-    const struct keep_alive *keeper;     /* named by the experiment; NULL: none */
-    double keeper_values[KEEPER_VALUES]; /* of its parameters */
+    sim_time_t keep_alive; /* SIM_FOREVER: never evicted for age; 0: never kept. Used if `keeper`
+                            * is NULL and the policy has no keep_alive function */
+    const struct keep_alive *keeper;     /* keep-alive policy named by the experiment; NULL: none */
+    double keeper_values[KEEPER_VALUES]; /* values of its parameters */
     enum prewarm_kind prewarm;
     double ewma_alpha;
     enum decision_cost_kind decision_cost;
@@ -48,13 +49,14 @@ struct platform_spec {
     double transfer_latency_ms;
     double transfer_bandwidth_gbps; /* 10^9 bits per second */
     bool interference;
-    double noise_cv;            /* overrides the profile's where >= 0; -1: the profile's */
-    size_t queue_capacity;      /* M/M/c/K: most jobs waiting in one queue; 0: unbounded. A job
-                                   that finds it full drops its request. */
-    sim_time_t sample_interval; /* of the timeline and of fragmentation; default 1 s */
+    double noise_cv;            /* overrides the profile's value if >= 0; -1: use the profile's */
+    size_t queue_capacity;      /* M/M/c/K: most jobs waiting in one queue; 0: unbounded. If the
+                                 * queue is full, the job's request is dropped. */
+    sim_time_t sample_interval; /* for the timeline and fragmentation; default 1 s */
 };
 
-/* What the file system says of a file: equal as long as nobody writes to it or replaces it. */
+/* Identity of a file's state. It stays equal as long as nobody writes to the file or replaces it.
+ */
 struct file_identity {
     uint64_t device, inode;
     int64_t size;
@@ -63,73 +65,75 @@ struct file_identity {
 
 struct experiment {
     char *name;
-    char *path;      /* the file it came from, for messages */
-    char *directory; /* of that file */
+    char *path;      /* the experiment file, for messages */
+    char *directory; /* of the experiment file */
     struct workload workload;
-    struct profile *profile; /* NULL where nothing needs one */
+    struct profile *profile; /* NULL if the experiment needs none */
     struct arrival_spec arrivals;
     struct platform_spec platform;
     char *policy_name; /* registered name, or a path ending in .so */
     struct setting *policy_settings;
     size_t policy_setting_count;
     uint64_t requests;        /* measured */
-    uint64_t warmup_requests; /* before them, simulated but not measured */
+    uint64_t warmup_requests; /* simulated before these, but not measured */
     uint64_t seed;
     enum record_level record;
     char *resolved_json;     /* the complete configuration, canonical (sorted keys), one line */
-    char hash[17];           /* first 16 hex digits of its SHA-256, NUL-terminated */
-    char profile_sha256[65]; /* of the file's bytes; "" where none */
+    char hash[17];           /* first 16 hex digits of the SHA-256 of resolved_json,
+                              * NUL-terminated */
+    char profile_sha256[65]; /* of the file's bytes; "" if there is no profile */
     char trace_sha256[65];
-    char policy_sha256[65]; /* of a policy's module (.so); "" where the policy is registered */
-    struct file_identity trace_identity, policy_identity; /* where they have a digest */
-    char profile_evidence[64];                            /* the profile's grade; "" where none */
-    char setting_name[64];  /* name of the sweep's row ("setting"), or "" */
-    char setting_label[64]; /* display name that the sweep gives it, or "" */
+    char policy_sha256[65]; /* of a policy's module (.so); "" if the policy is registered */
+    struct file_identity trace_identity, policy_identity; /* valid if the file has a digest above */
+    char profile_evidence[64];                            /* the profile's evidence grade; "" if
+                                                           * there is no profile */
+    char setting_name[64];  /* name of the sweep's matrix row ("setting"), or "" */
+    char setting_label[64]; /* display name that the sweep gives the setting, or "" */
 };
 
-/* A dotted key and its value as JSON text, or as a bare word taken for a string:
+/* A dotted key and its value. The value is JSON text, or a bare word that is taken as a string:
  * {"policy.params.k", "10"}. */
 struct override {
     const char *key;
     const char *value;
 };
 
-/* Load `path`, apply `overrides` in order to the raw JSON (creating objects on the way), resolve
- * and check. An override of `policy.name` with another policy leaves the file's `policy.params`
- * behind. Returns NULL with an ERROR_INPUT that names file, JSON path, fault and remedy. The caller
- * frees the result with experiment_free. */
+/* Loads `path`, applies `overrides` in order to the raw JSON, resolves and checks the result.
+ * Overrides create missing objects. An override that changes `policy.name` discards the file's
+ * `policy.params`. NULL with an ERROR_INPUT that names file, JSON path, fault and remedy. Free the
+ * result with experiment_free. */
 struct experiment *experiment_load(const char *path, const struct override *overrides,
                                    size_t override_count, struct error *error);
-/* The same from JSON text; `name` stands for the file in messages, references are relative to
+/* The same from JSON text. `name` replaces the file's name in messages; references are relative to
  * `directory`. */
 struct experiment *experiment_parse(const char *text, const char *name, const char *directory,
                                     const struct override *overrides, size_t override_count,
                                     struct error *error);
 void experiment_free(struct experiment *experiment);
 
-/* Whether trace and policy module, which a run reads after they have been hashed, are still what
- * they were. False: ERROR_RUN that names the file and both digests. O(1) where the file system says
- * that nothing has changed. */
+/* Checks that trace and policy module, which a run reads after they were hashed, are unchanged.
+ * False with an ERROR_RUN that names the file and both digests. O(1) if the file's identity is
+ * unchanged. */
 bool experiment_inputs_check(const struct experiment *experiment, struct error *error);
 
-/* A sweep: base experiment × every combination of the matrix × seeds (seed base.seed + 0..n−1). */
+/* A sweep: base experiment × every combination of the matrix × seeds (base.seed + 0..n−1). */
 struct sweep_run {
-    struct override *overrides; /* to apply to the base, `seed` included; owned strings */
+    struct override *overrides; /* applied to the base, `seed` included; owned strings */
     size_t override_count;
     char *label;        /* "policy.name=esg setting=strict-light", without the seed */
-    char *setting_name; /* the named row of the matrix, or "" */
+    char *setting_name; /* name of the matrix row, or "" */
     uint64_t seed;
 };
 
-/* Run seeds until the 95 % interval of a figure is narrow enough, combination by combination. */
+/* Run more seeds of each combination until the 95 % interval of a metric is narrow enough. */
 struct sweep_precision {
     bool given;
     char metric[64];    /* a name of sim/metrics.def */
     double half_width;  /* > 0, in the metric's unit */
-    size_t first_seeds; /* run at least; at least 2 */
+    size_t first_seeds; /* number of seeds to begin with; at least 2 */
 };
 
-/* A display name: of a setting, or of a policy with any of its parameters ("esg k=5"). */
+/* The display name of a setting, or of a policy with some of its parameters ("esg k=5"). */
 struct sweep_label {
     char *name;
     char *label;
@@ -138,37 +142,38 @@ struct sweep_label {
 struct sweep {
     char *path;      /* of the sweep file */
     char *directory; /* of that file */
-    char *base_path; /* of the base experiment; the sweep's own where the base stands in it */
-    char *base_text; /* the base as JSON text where it stands in the sweep file, else NULL */
+    char *base_path; /* of the base experiment; the sweep's own path if the base is inside the
+                      * sweep file */
+    char *base_text; /* the base as JSON text if it is inside the sweep file, else NULL */
     struct sweep_run *runs; /* first matrix key varies slowest, the seed fastest */
     size_t run_count;
-    size_t seeds;               /* of each combination; with a precision: at most */
-    struct inputs *inputs;      /* read once for all runs */
-    struct sweep_label *labels; /* no label twice */
+    size_t seeds;               /* per combination; with a precision: the upper limit */
+    struct inputs *inputs;      /* cache, so that all runs use the same input files */
+    struct sweep_label *labels; /* no label occurs twice */
     size_t label_count;
     struct sweep_precision precision;
 };
 
-/* Overrides apply to the base, before the matrix; a key that the matrix sets is refused, and
- * `seeds`, `matrix.…` and `base.…` change the sweep itself. Whether every run's experiment is valid
- * is told by sweep_experiment, not here. */
+/* Loads a sweep file. Overrides are applied to the base, before the matrix. A key that the matrix
+ * sets is refused. The keys `seeds`, `matrix.…` and `base.…` change the sweep itself. The runs'
+ * experiments are not checked here, but by sweep_experiment. */
 struct sweep *sweep_load(const char *path, const struct override *overrides, size_t override_count,
                          struct error *error);
 void sweep_free(struct sweep *sweep);
 
-/* The experiment of one run of a sweep: experiment_load with its overrides, setting_name filled.
- * NULL: as sweep_fault tells it. */
+/* The experiment of one run of a sweep: experiment_load with the run's overrides, setting_name
+ * filled. NULL with the error of sweep_fault. */
 struct experiment *sweep_experiment(const struct sweep *sweep, size_t run, struct error *error);
 
-/* A fault of one run's input, which names the base's file, led by the sweep's and by what its
- * matrix set in that run, where the fault may lie; any other as it is. Returns false. */
+/* Extends an error in one run's input. If it names the base's file, the message is prefixed with
+ * the sweep's file and the values of the run's matrix entries, where the fault may be. Other errors
+ * are copied unchanged. Returns false. */
 bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *fault,
                  struct error *error);
 
-/* Validates any input file of the product by its content (experiment, sweep, cluster, functions,
- * application, profile, network, arrival trace, reference figures); `kind` receives what it was
- * taken for.
- */
+/* Validates any input file of the product. The kind is recognised from the content: experiment,
+ * sweep, cluster, functions, application, profile, network, arrival trace or reference figures.
+ * `kind` receives the kind. */
 bool input_check(const char *path, const char **kind, struct error *error);
 
 #endif

@@ -5,7 +5,7 @@
 #include "traces/profile.h"
 #include "workloads/loading.h"
 
-/* Assumed where neither file says: a serving process of a deep-learning framework on the host. */
+/* Default if neither file sets it: a serving process of a deep-learning framework on the host. */
 static const double DEFAULT_HOST_MEMORY_MB = 2048;
 enum { CONFIGURATIONS_LIMIT = 1000000 };
 
@@ -63,9 +63,9 @@ bool function_table_use(struct function_table *table, const struct json_value *v
     return true;
 }
 
-/* ---- What the cluster can run ---------------------------------------------------------------- */
+/* ---- Configurations that the cluster can run ------------------------------------------------- */
 
-/* Why a configuration cannot run, in the order in which the tests are made. */
+/* Why a configuration cannot run, in the order of the tests. */
 enum obstacle { OBSTACLE_NONE, OBSTACLE_VCPU, OBSTACLE_HOST, OBSTACLE_SHARE, OBSTACLE_MEMORY };
 
 static const char *const obstacle_texts[] = {
@@ -98,7 +98,7 @@ static enum obstacle group_obstacle(const struct invoker_group *group,
     return obstacle;
 }
 
-/* The obstacle on the invokers that come closest. */
+/* The obstacle on the invokers that satisfy most tests. */
 static enum obstacle cluster_obstacle(const struct cluster_spec *cluster,
                                       const struct function *function,
                                       const struct configuration *c)
@@ -163,10 +163,10 @@ static bool resolve_service(const struct function_entry *entry, const struct clu
 /* ---- Profiled functions ---------------------------------------------------------------------- */
 
 struct source {
-    const struct function_entry *entry; /* NULL: the profile alone */
+    const struct function_entry *entry; /* NULL: profile only */
     const struct profile *profile;
     const struct profile_function *profiled;
-    struct json_value place; /* for faults */
+    struct json_value place; /* for error messages */
     int *axes[3];
     size_t counts[3];
 };
@@ -221,7 +221,8 @@ static bool merge_values(const struct source *source, struct function *function,
     return true;
 }
 
-/* The axes to tabulate: the entry's own, which must lie within the profile's, or the profile's. */
+/* Chooses the axes to tabulate: the entry's own, which must be within the profile's, or else the
+ * profile's. */
 static bool choose_axes(struct source *source, struct error *error)
 {
     const struct profile_axis *const grid[3] = {&source->profiled->batch, &source->profiled->vcpu,

@@ -15,7 +15,7 @@ static const char *const function_keys[] = {
     "configurations", "configuration", "evidence",       "source",  NULL};
 static const char *const service_keys[] = {"distribution", "mean_ms", "cv",
                                            "samples_ms",   "note",    NULL};
-/* In the order of enum service_kind, which begins with the profile. */
+/* In the order of enum service_kind, which begins with SERVICE_PROFILE. */
 const char *const distribution_names[] = {"constant", "exponential", "lognormal", "empirical",
                                           NULL};
 static const char *const mean_keys[] = {"mean", "cv", "note", "evidence", NULL};
@@ -76,8 +76,8 @@ static bool load_service(const struct json_value *service, struct function_entry
            json_fault(&child, error, "belongs to \"lognormal\"; remove it");
 }
 
-/* A number, or an object of one or two numbers of which the first is what the plain number means;
- * `second` NULL: of one. */
+/* Loads a number, or an object of one or two numbers. A plain number means the first of them.
+ * `second` is NULL if there is only one. */
 static bool load_pair(const struct json_value *object, const char *key, const char *const *keys,
                       double high, double high_second, double *first, double *second,
                       struct error *error)

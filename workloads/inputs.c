@@ -14,10 +14,10 @@
 
 struct input {
     char *path;
-    char *text; /* NULL where only the digest is kept */
+    char *text; /* NULL if only the digest is cached */
     size_t size;
     struct file_identity identity;
-    char sha256[65]; /* "" where only the text is kept */
+    char sha256[65]; /* "" if only the text is cached */
 };
 
 struct inputs {
@@ -44,7 +44,7 @@ void inputs_free(struct inputs *inputs)
     free(inputs);
 }
 
-/* The entry of that path, added empty where there is none; NULL without memory. */
+/* The entry of this path; a new one is added empty. NULL when out of memory. */
 static struct input *input_of(struct inputs *inputs, const char *path, struct error *error)
 {
     for (size_t i = 0; i < inputs->count; i++)
@@ -96,7 +96,8 @@ static bool identity_equal(const struct file_identity *one, const struct file_id
            one->modified_ns == other->modified_ns && one->changed_ns == other->changed_ns;
 }
 
-/* Opens a regular file to read; -1 with the fault told. A FIFO is refused and not waited for. */
+/* Opens a regular file for reading; -1 with an error. A FIFO is refused without waiting for a
+ * writer. */
 static int input_open(const char *path, struct file_identity *identity, struct error *error)
 {
     struct stat status;

@@ -1,8 +1,8 @@
-/* What the loaders of an experiment's parts share; not for other modules.
+/* Internal interface of the experiment's loaders; not for other modules.
  *
- * Each part of the experiment file has its loader: a `json_value` in, a piece of `struct
- * experiment` out. All return false with a fault told; what they have allocated until then hangs on
- * the structure they fill and is freed with it.
+ * Each part of the experiment file has a loader, which converts a `json_value` into a part of
+ * `struct experiment`. All return false with an error. Memory allocated before an error belongs to
+ * the structure that they fill and is freed with it.
  */
 #ifndef ESGSIM_WORKLOADS_LOADING_H
 #define ESGSIM_WORKLOADS_LOADING_H
@@ -20,8 +20,9 @@
 
 enum { NAME_LIMIT = 63 };
 
-/* Durations in files. In ms: at most four months, so that sums and small multiples of several are
- * far from the end of the clock; in s: at most 30 years, of which nothing is summed. */
+/* Limits of durations in files. Milliseconds: at most four months, so that sums and small multiples
+ * of several durations are far below the clock's range. Seconds: at most 30 years; these are not
+ * summed. */
 #define LIMIT_MS 1e10
 #define LIMIT_S 1e9
 /* Megabytes: at most 1 PiB. */
@@ -34,22 +35,22 @@ extern const char *const arrival_process_names[],
                                                              *const prewarm_names[],
                                                                  *const decision_cost_names[];
 
-/* `count` zeroed entries (at least one), or NULL with an error. */
+/* Allocates `count` zeroed entries (at least one). NULL with an error when out of memory. */
 void *load_array(size_t count, size_t size, struct error *error);
 
-/* Required name: a string of 1..63 characters, into *out (owned by the caller). */
+/* Loads a required name of 1..63 characters into *out, which the caller owns. */
 bool load_name(const struct json_value *object, const char *key, char **out, struct error *error);
 
-/* Faults "KEY must be …; did you mean …?" for a name that is not among `names`. */
+/* Reports "KEY must be …; did you mean …?" for a name that is not among `names`. Returns false. */
 bool load_unknown_name(const struct json_value *value, const char *what, const char *name,
                        const char *const *names, int count, struct error *error);
 
-/* {"invokers": […], "price": {…}}. */
+/* Loads {"invokers": […], "price": {…}}. */
 bool cluster_load(const struct json_value *value, struct cluster_spec *cluster,
                   struct error *error);
 void cluster_spec_clear(struct cluster_spec *cluster);
 
-/* One entry of a functions file; NAN and NULL where it says nothing. */
+/* One entry of a functions file. Fields that the entry does not set are NAN or NULL. */
 struct function_entry {
     struct json_value place;
     char *name;
@@ -66,7 +67,7 @@ struct function_entry {
     double gpu_weights_mb, gpu_per_item_mb;
     double host_memory_mb;
     double bandwidth_share;
-    bool has_axes[3]; /* batch, vcpu, vgpu given under "configurations" */
+    bool has_axes[3]; /* batch, vcpu, vgpu are given under "configurations" */
     struct json_value axes[3];
     int64_t batch, vcpu, vgpu; /* "configuration" of a service function */
 };
@@ -76,37 +77,41 @@ struct function_entries {
     size_t count;
 };
 
-/* {"functions": […]} or the array itself. */
+/* Loads {"functions": […]} or the array itself. */
 bool function_entries_load(const struct json_value *value, struct function_entries *functions,
                            struct error *error);
 void function_entries_clear(struct function_entries *functions);
 
-/* The functions that applications may use, and those they do use so far. */
+/* The functions that applications may use, and those used so far. */
 struct function_table {
     const struct function_entries *entries;
-    const struct profile *profile; /* NULL: none */
-    struct workload *workload;     /* functions in order of first use; name set, nothing else */
+    const struct profile *profile; /* NULL if there is none */
+    struct workload *workload;     /* receives functions in order of first use; only `name` is
+                                    * set */
 };
 
-/* Index of function `name` in the workload, added at its first use. Fault at `value`. */
+/* Index of function `name` in the workload. The first use adds it. An unknown name is reported at
+ * `value`. */
 bool function_table_use(struct function_table *table, const struct json_value *value,
                         const char *name, uint32_t *index, struct error *error);
 
-/* Fills every used function from its entry, then the profile; tabulates the configurations that the
- * cluster can run. `where` is the experiment, for faults without an entry of their own. */
+/* Fills every used function from its entry, then from the profile, and tabulates the configurations
+ * that the cluster can run. Errors that belong to no entry are reported at `where`, the experiment.
+ */
 bool function_table_resolve(const struct function_table *table, const struct json_value *where,
                             struct error *error);
 
-/* Stages in topological order, functions through `table` (NULL: not looked up); fills name, stages,
- * weight (1 where not given). */
+/* Loads stages in topological order and fills name, stages and weight (default 1). Functions are
+ * looked up in `table`; NULL skips the look-up. */
 bool application_load(const struct json_value *value, struct function_table *table,
                       struct application *application, struct error *error);
 
-/* Axis of whole numbers, strictly ascending, 1..1024 of them within low..high. */
+/* Loads an axis: 1..1024 whole numbers within low..high, strictly ascending. */
 bool axis_load(const struct json_value *value, int low, int high, int **values, size_t *count,
                struct error *error);
 
-/* A "params" object as settings sorted by key; free with settings_free, also after a fault. */
+/* Loads a "params" object as settings, sorted by key. Free with settings_free, also after an error.
+ */
 bool settings_load(const struct json_value *params, struct setting **settings, size_t *count,
                    struct error *error);
 void settings_free(struct setting *settings, size_t count);
@@ -116,16 +121,16 @@ bool arrivals_load(const struct document *document, const struct json_value *val
                    struct error *error);
 void arrivals_clear(struct arrival_spec *arrivals);
 
-/* Defaults, then what `value` gives (node NULL: nothing). */
+/* Sets the defaults, then the values in `value`. A NULL node gives only defaults. */
 bool platform_load(const struct json_value *value, const struct workload *workload,
                    struct platform_spec *platform, struct error *error);
-/* Sets every application's SLO from "slo" (node NULL: factor 1). */
+/* Sets every application's SLO from "slo". A NULL node means factor 1. */
 bool slo_load(const struct json_value *value, struct workload *workload, struct error *error);
 bool policy_load(const struct json_value *value, struct experiment *experiment,
                  struct error *error);
 
-/* experiment_load and experiment_parse with input files that are read once (workloads/inputs.h);
- * `inputs` may be NULL. */
+/* experiment_load and experiment_parse with a cache of input files (workloads/inputs.h). `inputs`
+ * may be NULL. */
 struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
                                         const struct override *overrides, size_t override_count,
                                         struct error *error);
@@ -133,20 +138,20 @@ struct experiment *experiment_parse_with(struct inputs *inputs, const char *text
                                          const char *directory, const struct override *overrides,
                                          size_t override_count, struct error *error);
 
-/* Reads a document whose overrides have been applied. */
+/* Builds the experiment from a document to which the overrides have been applied. */
 struct experiment *experiment_resolve(struct document *document, struct error *error);
 /* The keys of an experiment file, NULL-terminated. */
 extern const char *const experiment_keys[];
 
-/* One line with the members of every object sorted by key (`root` is re-ordered); caller frees.
- * NULL when out of memory. */
+/* Prints one line of JSON with the members of every object sorted by key, which reorders `root`.
+ * The caller frees. NULL when out of memory. */
 char *json_print_sorted(cJSON *root);
 
 /* SHA-256 in hexadecimal. */
 void hash_bytes(const char *bytes, size_t size, char hex[65]);
 void hash_finish(struct sha256_ctx *context, char hex[65]);
 
-/* Fills resolved_json and hash from everything else in the experiment. */
+/* Fills resolved_json and hash from the other fields of the experiment. */
 bool experiment_canonicalize(struct experiment *experiment, struct error *error);
 
 #endif

@@ -20,7 +20,7 @@ static const char *const transfer_keys[] = {"latency_ms", "bandwidth_gbps", "not
 static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
 static const char *const slo_keys[] = {"factor", "ms", "note", "evidence", NULL};
 
-/* As many events as a calendar holds: each idle container may have one. */
+/* The limit of the event calendar, because each idle container may have one event. */
 enum { INITIAL_LIMIT = 1 << 24 };
 
 static bool load_counts(const struct json_value *value, const struct workload *workload,
@@ -101,7 +101,7 @@ static bool load_keeper_name(const struct json_value *value, const char *name,
     return load_unknown_name(value, "keep-alive policy", name, names, count, error);
 }
 
-/* The values of the keep-alive's parameters. `params` has no node where the experiment gives none.
+/* Fills the values of the keep-alive's parameters. `params` has no node if the experiment has none.
  */
 static bool configure_keeper(const struct json_value *params, struct platform_spec *platform,
                              struct error *error)
@@ -116,15 +116,15 @@ static bool configure_keeper(const struct json_value *params, struct platform_sp
     const bool good = (params->node == NULL || settings_load(params, &settings, &count, error)) &&
                       parameters_configure(keeper->parameters, keeper->parameter_count, settings,
                                            count, where, owner, platform->keeper_values, error);
-    /* ttl_s is its only parameter. */
+    /* ttl_s is the only parameter of "fixed". */
     if (good && count == 0 && strcmp(keeper->name, "fixed") == 0)
         platform->keeper_values[0] = fmin(sim_to_s(platform->keep_alive), LIMIT_S);
     settings_free(settings, count);
     return good;
 }
 
-/* "NAME", or {"name": "NAME", "params": {…}}. Where it is "fixed" the time is keep_alive_s unless a
- * parameter says another; the others have no use for that key. */
+/* Loads "NAME" or {"name": "NAME", "params": {…}}. For "fixed" the default time is keep_alive_s;
+ * the others ignore that key. */
 static bool load_keeper(const struct json_value *value, struct platform_spec *platform,
                         struct error *error)
 {
@@ -218,7 +218,7 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
 
 /* ---- SLO ------------------------------------------------------------------------------------ */
 
-/* `given` tells whether the object says an SLO at all. */
+/* `given` receives whether the object sets an SLO. */
 static bool read_slo(const struct json_value *value, double *factor, double *ms, bool *given,
                      struct error *error)
 {
@@ -237,7 +237,7 @@ static bool read_slo(const struct json_value *value, double *factor, double *ms,
 static void set_slo(struct application *application, double factor, double ms)
 {
     double slo_ms = ms >= 0 ? ms : factor * sim_to_ms(application->base_latency);
-    /* A factor of 10^6 on a base of years would leave the range of the clock. */
+    /* A factor of 10^6 on a base of years would exceed the range of the clock. */
     application->slo = sim_from_ms(slo_ms < LIMIT_MS ? slo_ms : LIMIT_MS);
     if (application->slo < 1)
         application->slo = 1;

@@ -1,4 +1,4 @@
-/* The settings of a policy or a keep-alive policy: the "params" object of an experiment. */
+/* Loader for the "params" object of an experiment: settings of a policy or a keep-alive policy. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,10 +9,10 @@
 #include "workloads/loading.h"
 #include "workloads/sweep_matrix.h"
 
-/* An interval of fewer seeds says little of the next ones: the rule would stop by luck. */
+/* With fewer seeds an interval is unreliable, and the stopping rule could end by chance. */
 enum { PRECISION_SEEDS = 10 };
 
-/* A double holds every whole number up to here. */
+/* Largest whole number up to which a double represents all of them. */
 #define SEED_MOST ((int64_t)1 << 53)
 
 static const char *const sweep_keys[] = {"base", "matrix", "seeds",    "precision", "name",
@@ -23,7 +23,7 @@ static const char *const metric_names[] = {
 #define RUN_MEASURE(type, name, unit, column, help) #name,
 #include "sim/metrics.def"
 };
-/* Keys whose strings are files. */
+/* Keys whose string values are files. */
 static const char *const file_keys[] = {"cluster", "functions", "profile", "applications", "file",
                                         "ref",     "arrivals",  "slo",     "platform",     NULL};
 
@@ -80,7 +80,7 @@ static bool load_seeds(const struct json_value *root, int64_t base_seed, struct 
     return count_seeds((uint64_t)base_seed, (size_t)count, plan, error);
 }
 
-/* With a precision, "seeds" is how many are run before the interval is looked at. */
+/* With a precision, "seeds" is the number of runs before the interval is first checked. */
 static bool load_precision(const struct json_value *root, int64_t base_seed,
                            struct sweep_plan *plan, struct sweep_precision *precision,
                            struct error *error)
@@ -118,8 +118,8 @@ static bool load_precision(const struct json_value *root, int64_t base_seed,
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-/* A path that a sweep names is relative to the sweep, but is read as if the base named it: where
- * the file lies beside the sweep, the path is lengthened. */
+/* A path in a sweep is relative to the sweep, but is later resolved relative to the base. If the
+ * file exists relative to the sweep, the path is prefixed with the sweep's directory. */
 static void rebase_paths(cJSON *node, const char *directory, bool is_file)
 {
     if (cJSON_IsString(node) && is_file) {
@@ -166,7 +166,7 @@ static bool add_value(struct sweep_run *run, const char *directory, const struct
     return done;
 }
 
-/* Appends to a growing string; NULL in, NULL out when out of memory. */
+/* Appends to a growing string. NULL if `text` is NULL or when out of memory. */
 static char *append(char *text, const char *more)
 {
     if (text == NULL)
@@ -182,7 +182,7 @@ static char *append(char *text, const char *more)
     return longer;
 }
 
-/* Appends " KEY=VALUE" to the run's label; NULL afterwards when out of memory. */
+/* Appends " KEY=VALUE" to the run's label, which becomes NULL when out of memory. */
 static void label_pair(struct sweep_run *run, const char *key, const char *value)
 {
     run->label = append(run->label, run->label == NULL || run->label[0] == '\0' ? "" : " ");
@@ -191,7 +191,7 @@ static void label_pair(struct sweep_run *run, const char *key, const char *value
     run->label = append(run->label, value);
 }
 
-/* A pair for a value; for an object, one for each of its members under dotted keys. */
+/* Appends one pair for a value; for an object, one pair per member under dotted keys. */
 static bool label_value(struct sweep_run *run, const char *key, const cJSON *value)
 {
     if (cJSON_IsString(value)) {
@@ -216,7 +216,7 @@ static bool label_value(struct sweep_run *run, const char *key, const cJSON *val
     return done;
 }
 
-/* The row's name, in the label and as the name of the setting. */
+/* Uses the row's name in the label and as the name of the setting. */
 static bool label_row(struct sweep_run *run, const struct sweep_dimension *dimension,
                       const char *name, struct error *error)
 {
@@ -289,7 +289,7 @@ static int compare_labels(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Runs of one label are taken for seeds of one combination. */
+/* Runs with the same label count as seeds of one combination, so labels must differ. */
 static bool check_labels(const struct sweep *sweep, size_t count, const struct json_value *root,
                          struct error *error)
 {
@@ -344,7 +344,7 @@ static bool load_labels(const struct json_value *root, struct sweep *sweep, stru
     return good;
 }
 
-/* The label of a setting; NULL where it has none. */
+/* The label of a setting; NULL if it has none. */
 static const char *setting_label(const struct sweep *sweep, const char *setting)
 {
     for (size_t i = 0; i < sweep->label_count; i++)
@@ -353,7 +353,7 @@ static const char *setting_label(const struct sweep *sweep, const char *setting)
     return NULL;
 }
 
-/* No setting is displayed by the name of another one. */
+/* Checks that no setting's label is the name of another setting. */
 static bool check_setting_labels(const struct sweep *sweep, const struct json_value *root,
                                  struct error *error)
 {
@@ -416,7 +416,7 @@ static bool open_base(const struct sweep *sweep, struct document *base, struct e
     return document_open_with(base, sweep->inputs, sweep->base_path, error);
 }
 
-/* The base's seed once the overrides are applied, which must all be possible. */
+/* Reads the base's seed after applying the overrides, which must all be valid. */
 static bool read_base_seed(const struct sweep *sweep, const struct override *overrides,
                            size_t override_count, int64_t *seed, struct error *error)
 {
@@ -439,7 +439,7 @@ static bool is_sweep_key(const char *key)
            strncmp(key, "base.", 5) == 0;
 }
 
-/* Whether what is set at `key` later replaces what `earlier` set: the same place or one above. */
+/* True if a later value at `key` replaces one at `earlier`: the same key or a parent of it. */
 static bool key_replaces(const char *key, const char *earlier)
 {
     const size_t length = strlen(key);
@@ -447,7 +447,7 @@ static bool key_replaces(const char *key, const char *earlier)
            (earlier[length] == '\0' || earlier[length] == '.');
 }
 
-/* A row that leaves the key alone gives the override its sense. */
+/* If a row does not set the key, the override has an effect. */
 static bool dimension_undoes(const struct sweep_dimension *dimension, const char *key)
 {
     if (!dimension->rows)
@@ -463,7 +463,7 @@ static bool dimension_undoes(const struct sweep_dimension *dimension, const char
     return true;
 }
 
-/* The matrix would undo such an override without a word. */
+/* Refuses an override that the matrix would silently replace. */
 static bool check_conflicts(const struct sweep_plan *plan, const struct override *overrides,
                             size_t override_count, struct error *error)
 {

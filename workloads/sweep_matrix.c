@@ -13,7 +13,7 @@ bool sweep_names(const char *name, size_t length, const char *const *names)
     return false;
 }
 
-/* A dotted key sets something of an experiment other than its seed. */
+/* Checks that a dotted key sets a part of an experiment other than its seed. */
 static bool check_key(const struct json_value *place, const char *key, struct error *error)
 {
     size_t length = strcspn(key, ".");
@@ -51,7 +51,7 @@ const char *sweep_row_name(const cJSON *row, size_t index, char number[SWEEP_NUM
     return name != NULL ? name->valuestring : number;
 }
 
-/* Runs of one name would be taken for seeds of one setting. */
+/* Runs with the same name would count as seeds of one setting. */
 static bool check_row_names(const struct sweep_dimension *dimension, size_t index,
                             const struct json_value *row, struct error *error)
 {
@@ -74,7 +74,7 @@ static bool check_dimension(struct sweep_dimension *dimension, struct error *err
         return false;
     dimension->count = json_size(values);
     size_t length = strcspn(dimension->key, ".");
-    /* What is no key of an experiment names a list of rows. */
+    /* A key that is not an experiment's key names a list of rows. */
     dimension->rows = dimension->key[length] == '\0' && cJSON_IsObject(values->node->child) &&
                       !sweep_names(dimension->key, length, experiment_keys);
     if (!dimension->rows && !check_key(values, dimension->key, error))

@@ -1,4 +1,4 @@
-/* The matrix of a sweep file; not for other modules than workloads/sweep.c. */
+/* The matrix of a sweep file; internal to workloads/sweep.c. */
 #ifndef ESGSIM_WORKLOADS_SWEEP_MATRIX_H
 #define ESGSIM_WORKLOADS_SWEEP_MATRIX_H
 
@@ -23,15 +23,17 @@ struct sweep_plan {
     size_t seed_count;
 };
 
-/* Reads "matrix" of the sweep file `root` into the plan's dimensions, which point into the
- * document. Every key is one of an experiment, no value and no row's name is given twice. */
+/* Reads "matrix" of the sweep file `root` into the plan's dimensions, which keep pointers into the
+ * document. Checks that every key is an experiment's key and that no value and no row name occurs
+ * twice. */
 bool sweep_matrix_load(const struct json_value *root, struct sweep_plan *plan, struct error *error);
 
-/* The name of a row of the matrix: its "name", else its number from 1 on, which is written to
+/* The name of a matrix row: its "name", else its number counted from 1, which is written to
  * `number`. */
 const char *sweep_row_name(const cJSON *row, size_t index, char number[SWEEP_NUMBER]);
 
-/* Whether the first `length` characters of `name` are one of `names`, which ends in NULL. */
+/* True if the first `length` characters of `name` equal an entry of `names`, which is
+ * NULL-terminated. */
 bool sweep_names(const char *name, size_t length, const char *const *names);
 
 #endif

@@ -8,7 +8,7 @@
 static const struct mig_device {
     const char *prefix;
     uint16_t units;
-    uint16_t shapes; /* bit g: g units are a shape */
+    uint16_t shapes; /* bit g: a shape has g units */
 } mig_devices[] = {
     {"A100", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
     {"A800", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
@@ -43,8 +43,8 @@ bool gpu_allows(const struct gpu_spec *gpu, uint16_t vgpu)
            (device->shapes >> vgpu & 1U) != 0;
 }
 
-/* The same guide: an instance's memory comes in eighths (A30: quarters); 3 sevenths of the compute
- * go with 4 eighths of it. */
+/* The same guide: an instance's memory is in eighths (A30: quarters); 3 sevenths of the compute
+ * have 4 eighths of it. */
 static double mig_memory_share(const struct gpu_spec *gpu, uint16_t vgpu)
 {
     if (gpu->units == 4)
@@ -58,7 +58,7 @@ bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb)
     return memory_mb <= gpu->memory_mb * share;
 }
 
-/* Fewer jobs, then fewer vGPUs, then fewer vCPUs. */
+/* Orders by jobs, then vGPUs, then vCPUs. */
 static bool is_smaller(const struct configuration *a, const struct configuration *b)
 {
     if (a->batch != b->batch)

@@ -1,42 +1,43 @@
 /* Aquatope (Zhou, Zhang, Delimitrou, "AQUATOPE: QoS-and-Uncertainty-Aware Resource Management for
- * Multi-stage Serverless Workflows", ASPLOS'23): a configuration vector per workflow by Bayesian
- * optimisation, a container pool per function by uncertainty-aware prediction.
+ * Multi-stage Serverless Workflows", ASPLOS'23). It chooses a configuration vector per workflow by
+ * Bayesian optimisation, and sizes a container pool per function by uncertainty-aware prediction.
  *
  * Evidence: [code] read in the released code (zzhou612/aquatope, 9307867), [notes] in others'
  * reading notes, [recall] remembered and not checked, [derived] our own way of porting it.
  *
- * What the paper's system decides
- * - Resource manager [code]: 10 random evaluations, then 20 rounds of 3; Gaussian processes
- *   (Matérn-5/2, a length per dimension, noise learnt) of cost and latency; batch noisy expected
- *   improvement weighted with feasibility (32 draws); evaluations outside the 95 % interval of a
- *   leave-one-out model are dropped; the result is the feasible choice of lowest observed cost.
- *   Here: gp.h, bo.h (which lists its departures), tune.h (what an evaluation is).
+ * The paper's system:
+ * - Resource manager [code]: 10 random evaluations, then 20 rounds of 3. Gaussian processes
+ *   (Matérn-5/2, one length scale per dimension, learnt noise) model cost and latency. Proposals
+ *   maximise batch noisy expected improvement weighted with feasibility (32 draws). Evaluations
+ *   outside the 95 % interval of a leave-one-out model are discarded. The result is the feasible
+ *   choice of lowest observed cost. Here: gp.h, bo.h (which lists its departures), tune.h (the
+ *   evaluation).
  * - Pool scheduler [code]: an LSTM encoder-decoder (48 steps to 12) with dropout and an MLP
- *   predicts the containers active in the next step, mean and variance; the paper's pool adds a
- *   margin for uncertainty [recall], the code takes the mean.
+ *   predicts mean and variance of the containers active in the next step. The paper's pool adds a
+ *   margin for uncertainty [recall]; the code uses the mean.
  *
- * Porting assumptions, all [derived]
- * - The paper's dimensions are CPU and memory, two a stage; ours are vCPU and vGPU, or, "batching"
- *   "planned", batch size as well. Default "alone": the optimiser measures cost, and here a job
- *   that waits for nobody mostly runs alone; a plan that counts on full batches is what ESG's
- *   authors hold against it ("planned" with "underfilled" "pad" is that account of it).
- * - Tuning happens before the run and costs no decision time. It is not repeated: the profile does
- *   not drift, and the rate of arrivals enters the samples only through "occupancy". So a vector
- *   does not know what it keeps others from using: where vCPUs are cheap, vectors of many vCPUs
- *   are within a few per cent of the cheapest, and on a full cluster they strand GPU units.
- * - Samples know the profile's noise and interference model, with co-runners drawn at random; the
- *   constraint is on a percentile of the sampled latencies, since a QoS target is one; 100
- *   executions an evaluation, so that the 95th is more than the worst of a few. This is generous:
- *   tuning costs no simulated time, and 70 evaluations [code] of 100 executions are a long
- *   campaign.
- * - One plan per workflow, used for every request. Where fewer jobs wait than the plan's batch,
- *   those there run at once: in the plan's container with the batch they make ("shrink"), or in the
- *   plan's own configuration, paid in full ("pad").
- * - Dispatch is ours: order of arrival, warm containers near the data first, a batch that fits
- *   nowhere does not hold up other functions'.
- * - Pool: the LSTM is replaced by an exponentially weighted mean and variance of the peak number of
- *   active containers per interval; the pool is mean + margin × deviation. It only grows the pool:
- *   the platform's keep-alive, the same under every policy, shrinks it.
+ * Porting assumptions, all [derived]:
+ * - The paper's dimensions are CPU and memory, two per stage. Ours are vCPU and vGPU and, with
+ *   "batching" "planned", the batch size. The default is "alone", because the optimiser measures
+ *   cost, and a job that waits for nobody mostly runs alone here. Plans that assume full batches
+ *   are what ESG's authors criticise ("planned" with "underfilled" "pad" reproduces this).
+ * - Tuning takes place before the run and costs no decision time. It is not repeated: the profile
+ *   does not drift, and the arrival rate enters the samples only through "occupancy". A vector
+ *   therefore ignores the resources that it denies to others. If vCPUs are cheap, vectors with many
+ *   vCPUs are within a few per cent of the cheapest, and on a full cluster they strand GPU units.
+ * - Samples include the profile's noise and interference model, with randomly drawn co-runners. The
+ *   constraint is on a percentile of the sampled latencies, because a QoS target is one. An
+ *   evaluation has 100 executions, so that the 95th percentile is more than the worst of a few.
+ *   This favours Aquatope: tuning costs no simulated time, and 70 evaluations [code] of 100
+ *   executions are a long campaign.
+ * - One plan per workflow, used for every request. If fewer jobs wait than the plan's batch, they
+ *   run at once: in the plan's container with their actual batch ("shrink"), or in the plan's own
+ *   configuration at its full price ("pad").
+ * - Dispatch is ours: arrival order, warm containers near the data first. A batch that fits nowhere
+ *   does not block other functions.
+ * - Pool: an exponentially weighted mean and variance of the peak number of active containers per
+ *   interval replace the LSTM. The pool is mean + margin × deviation. The prediction only grows the
+ *   pool; the platform's keep-alive, the same for every policy, shrinks it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -45,10 +46,10 @@
 #include "sched/aquatope/tune.h"
 #include "sched/common/arrival_plan.h"
 
-/* IDLE_INTERVALS: after so many idle ones the prediction is zero for all purposes. */
+/* IDLE_INTERVALS: after this many idle intervals the prediction is practically zero. */
 enum { IDLE_INTERVALS = 64, POOL_TIMER = 0 };
 
-/* A started container is taken to be ready within this many times the mean cold start. */
+/* A started container is assumed ready after this multiple of the mean cold start. */
 #define START_ALLOWANCE 2
 
 enum parameter_index {
@@ -73,52 +74,56 @@ enum parameter_index {
 
 static const struct parameter aquatope_parameters[PARAMETER_COUNT] = {
     [PARAMETER_BATCHING] = {"batching", TUNE_ALONE, 0, 1, "alone|planned",
-                            "is batch size tuned too, taking batches to be full (assumed)"},
+                            "tune the batch size as well, assuming full batches (assumed)"},
     [PARAMETER_UNDERFILLED] = {"underfilled", 0, 0, 1, "shrink|pad",
-                               "fewer jobs than planned: smaller batch, or pay in full (assumed)"},
+                               "fewer jobs than planned: smaller batch, or full price (assumed)"},
     [PARAMETER_INITIAL] = {"initial", 10, 1, 200, NULL, "random evaluations (secondary: code)"},
     [PARAMETER_ROUNDS] = {"rounds", 20, 0, 100, NULL, "rounds of proposals (secondary: code)"},
-    [PARAMETER_PROPOSALS] = {"proposals", 3, 1, 10, NULL, "evaluations a round (secondary: code)"},
-    [PARAMETER_CANDIDATES] = {"candidates", 512, 8, 8192, NULL, "vectors scored a round (assumed)"},
+    [PARAMETER_PROPOSALS] = {"proposals", 3, 1, 10, NULL,
+                             "evaluations per round (secondary: code)"},
+    [PARAMETER_CANDIDATES] = {"candidates", 512, 8, 8192, NULL,
+                              "vectors scored per round (assumed)"},
     [PARAMETER_CONFIDENCE] = {"confidence", 0.95, 0.5, 0.9999, NULL,
-                              "interval outside which one is an outlier (secondary: code)"},
+                              "confidence interval for outliers (secondary: code)"},
     [PARAMETER_PERCENTILE] = {"percentile", 95, 0, 100, NULL,
-                              "of sampled latency that must meet the SLO (assumed)"},
+                              "percentile of the sampled latency that must meet the SLO (assumed)"},
     [PARAMETER_EXECUTIONS] = {"executions", 100, 1, 1000, NULL,
-                              "sampled executions an evaluation (assumed)"},
+                              "sampled executions per evaluation (assumed)"},
     [PARAMETER_OCCUPANCY] = {"occupancy", 0.5, 0, 1, NULL,
-                             "chance of co-runners in sampled executions (assumed)"},
+                             "probability of co-runners in sampled executions (assumed)"},
     [PARAMETER_POOL] = {"pool", 1, 0, 1, "off|on", "prewarm to the predicted demand"},
     [PARAMETER_INTERVAL] = {"pool_interval_s", 60, 0.001, 86400, NULL,
-                            "between two predictions (secondary: minutes)"},
+                            "interval between predictions (secondary: minutes)"},
     [PARAMETER_MARGIN] = {"pool_margin", 1, 0, 10, NULL,
                           "deviations added to the mean (assumed; 0: the released code)"},
     [PARAMETER_ALPHA] = {"pool_alpha", 0.3, 0.001, 1, NULL,
-                         "weight of the last interval; stands for an LSTM (assumed)"},
+                         "weight of the last interval; replaces an LSTM (assumed)"},
     [PARAMETER_PLACEMENT] = {"placement", 0, 0, 3, PLACEMENT_CHOICES,
-                             "invokers asked first, warm before cold (assumed)"},
-    [PARAMETER_HEAD_OF_LINE] = {"head_of_line", 1, 0, 1, "strict|skip",
-                                "where the first queue's batch does not fit (assumed)"},
+                             "invokers tried first, warm before cold (assumed)"},
+    [PARAMETER_HEAD_OF_LINE] =
+        {"head_of_line", 1, 0, 1, "strict|skip",
+         "if the first queue's batch does not fit: wait, or try the next (assumed)"},
 };
 
-/* What runs in a queue. */
+/* The plan of a queue. */
 struct plan {
     uint32_t batch;
     uint32_t planned;            /* the configuration of a full batch */
-    uint32_t *configuration_for; /* by waiting jobs, up to `batch`; [0] unused */
+    uint32_t *configuration_for; /* by number of waiting jobs, up to `batch`; [0] is unused */
 };
 
 /* Demand for containers of one function. */
 struct demand {
-    uint32_t peak; /* containers active at once, this interval */
+    uint32_t peak; /* most containers active at once in this interval */
     bool seen;
     double mean, variance;
-    uint32_t starting; /* prewarmed and perhaps not ready yet */
+    uint32_t starting; /* prewarmed and possibly not ready yet */
     sim_time_t starting_until;
 };
 
 struct aquatope {
-    struct dispatcher dispatcher; /* first, so that its functions take a struct aquatope */
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
+                                   * struct aquatope */
     struct plan *plans;           /* by queue */
     struct demand *demands;       /* by function */
     uint32_t queue_count;
@@ -126,7 +131,7 @@ struct aquatope {
     double margin, alpha;
     sim_time_t interval;
     bool armed;         /* the pool's timer is set */
-    bool active;        /* something happened since it was */
+    bool active;        /* an event occurred since the timer was set */
     sim_time_t last_at; /* end of the last interval observed */
 };
 
@@ -143,7 +148,8 @@ static void aquatope_finish(void *state)
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
-/* The planned container with the smallest batch that holds `jobs`; the plan where there is none. */
+/* The planned container with the smallest batch that holds `jobs`; the plan itself if there is
+ * none. */
 static uint32_t shrunk(const struct function *function, uint32_t planned, uint32_t jobs)
 {
     const struct configuration *all = function->configurations;
@@ -255,7 +261,7 @@ static void demand_observe(struct demand *demand, double alpha, double active)
     demand->variance = (1 - alpha) * (demand->variance + alpha * surprise * surprise);
 }
 
-/* Starts what the prediction wants beyond the containers there are. */
+/* Starts the containers that the prediction requires beyond the existing ones. */
 static void pool_fill(const struct aquatope *aquatope, struct platform *platform, uint32_t function)
 {
     struct demand *demand = &aquatope->demands[function];
@@ -290,7 +296,7 @@ static void aquatope_on_timer(void *state, struct platform *platform, uint32_t i
         demand->peak = running;
         pool_fill(aquatope, platform, f);
     }
-    /* Where nothing happened for an interval the timer rests: on_ready sets it again. */
+    /* After an interval without events the timer stops; on_ready sets it again. */
     aquatope->last_at = platform_now(platform);
     aquatope->armed = aquatope->active;
     aquatope->active = false;
@@ -298,7 +304,8 @@ static void aquatope_on_timer(void *state, struct platform *platform, uint32_t i
         platform_set_timer(platform, aquatope->last_at + aquatope->interval, POOL_TIMER);
 }
 
-/* The intervals that passed while the timer rested had no demand beyond what was running. */
+/* Accounts for the intervals during which the timer was stopped: their demand was the running
+ * containers. */
 static void pool_wake(struct aquatope *aquatope, struct platform *platform)
 {
     const sim_time_t now = platform_now(platform);
@@ -329,7 +336,7 @@ static void aquatope_on_finish(void *state, struct platform *platform,
     struct aquatope *aquatope = state;
     const uint32_t function = platform_queue_function(platform, batch->queue);
     struct demand *demand = &aquatope->demands[function];
-    /* The number running falls only here, so its peaks are just before. */
+    /* The number of running batches decreases only here, so its peaks occur just before. */
     if (aquatope->dispatcher.running[function] > demand->peak)
         demand->peak = aquatope->dispatcher.running[function];
     dispatcher_on_finish(state, platform, batch);

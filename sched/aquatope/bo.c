@@ -8,20 +8,20 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
 
-/* PATHS: draws of noisy expected improvement [code]. FIT_STEPS: of BFGS a round, each going on from
- * the round before. A drawn candidate changes stages of the incumbent by one feature where it can:
- * CHANGE_TRIES. */
+/* PATHS: draws of noisy expected improvement [code]. FIT_STEPS: BFGS steps per round, starting from
+ * the previous round's result. CHANGE_TRIES: draws of a candidate that changes a stage of the
+ * incumbent by a single feature. */
 enum { PATHS = 32, FIT_STEPS = 8, FIRST_FIT_STEPS = 20, CHANGE_TRIES = 16 };
 
-/* Logarithms are cut here, so that a price of zero stays a number. */
+/* Lower limit for logarithms, so that a price of zero has a finite one. */
 #define LEAST 1e-30
 
 struct surrogate {
     struct gp *gp;
     struct gp_hyper hyper;
     struct gp_paths *paths;
-    double *raw;      /* logarithms observed */
-    double *observed; /* standardised, kept ones */
+    double *raw;      /* logarithms of the observations */
+    double *observed; /* standardised values of the kept observations */
     double centre, scale;
 };
 
@@ -35,10 +35,10 @@ struct search {
     const struct bo_settings *settings;
     struct random_stream stream;
     size_t dimensions, capacity, count;
-    size_t kept_count; /* observations of the models: those that are no outliers */
+    size_t kept_count; /* observations that are not outliers */
     uint32_t *choices; /* capacity × BO_MAX_STAGES */
     double *points;    /* capacity × dimensions */
-    double *kept;      /* the points that are no outliers */
+    double *kept;      /* points of the kept observations */
     bool *outlier;
     struct surrogate model[2]; /* cost, latency */
     struct candidate *candidates;
@@ -113,7 +113,8 @@ static void choice_anywhere(struct search *search, uint32_t *choice)
         choice[s] = draw_below(search, search->problem->stages[s].option_count);
 }
 
-/* Another option of the stage, one that differs in a single feature where a few draws find it. */
+/* Draws another option of the stage; one that differs in a single feature if a few draws find it.
+ */
 static uint32_t option_near(struct search *search, const struct bo_stage *stage, uint32_t option)
 {
     uint32_t other = option;
@@ -129,7 +130,7 @@ static uint32_t option_near(struct search *search, const struct bo_stage *stage,
     return other;
 }
 
-/* One stage or two, now and then more, of `from` changed. */
+/* Changes one or two stages of `from`, sometimes more. */
 static void choice_near(struct search *search, const uint32_t *from, uint32_t *choice)
 {
     const size_t stages = search->problem->stage_count;
@@ -212,7 +213,7 @@ static void model_refit(struct search *search, struct surrogate *model)
         gp_observe(model->gp, search->kept, model->observed, kept, &model->hyper);
 }
 
-/* Both models on all evaluations, outliers flagged, both again on the rest. */
+/* Fits both models to all evaluations, flags outliers, fits both again to the rest. */
 static bool models_fit(struct search *search)
 {
     const size_t steps = search->count == search->settings->initial ? FIRST_FIT_STEPS : FIT_STEPS;
@@ -234,15 +235,15 @@ static double model_limit(const struct search *search)
     return (log(search->problem->limit) - latency->centre) / latency->scale;
 }
 
-/* The cheapest by the model of those that were observed to keep the limit, do so by the model and
- * are no outliers; of those observed alone, where the model believes none; where none was observed
- * to, the fastest. */
+/* The cheapest choice by the model, among those that were observed to be feasible, are feasible by
+ * the model and are not outliers. If the model accepts none, among those observed to be feasible.
+ * If none was, the fastest. */
 static size_t incumbent(const struct search *search, bool *feasible)
 {
     const double limit = log(search->problem->limit);
     const double *latencies = search->model[LATENCY].raw;
     size_t chosen = 0;
-    int rank = 0; /* 0: the fastest, 1: observed feasible, 2: and by the model */
+    int rank = 0; /* 0: fastest, 1: observed feasible, 2: also feasible by the model */
     double least = INFINITY;
     for (size_t i = 0; i < search->count; i++) {
         const double *point = &search->points[i * search->dimensions];
@@ -266,8 +267,8 @@ static size_t incumbent(const struct search *search, bool *feasible)
 
 /* ---- Proposals ------------------------------------------------------------------------------- */
 
-/* Under each draw the cheapest observed choice that is feasible; where there is none the dearest,
- * so that feasibility decides. */
+/* For each draw, the cost of the cheapest observed feasible choice. If there is none, the highest
+ * cost, so that feasibility decides. */
 static void draws_best(struct search *search)
 {
     const double limit = model_limit(search);
@@ -284,7 +285,8 @@ static void draws_best(struct search *search)
     }
 }
 
-/* New choices, half anywhere, half around the incumbent, and what the models say of them. */
+/* Draws new choices, half anywhere, half around the incumbent, and computes the models' predictions
+ * for them. */
 static void candidates_draw(struct search *search)
 {
     bool feasible;
@@ -322,7 +324,7 @@ static double candidate_score(const struct search *search, size_t c)
     return sum;
 }
 
-/* Observing `chosen` at its expected value would leave means and lower variances by this much. */
+/* Treats `chosen` as observed at its expected value: means are unchanged, variances decrease. */
 static void candidates_believe(struct search *search, size_t chosen)
 {
     const size_t n = search->kept_count;
@@ -345,7 +347,7 @@ static void candidates_believe(struct search *search, size_t chosen)
     }
 }
 
-/* The best candidate not yet evaluated; SIZE_MAX where none is left. */
+/* The best candidate that is not yet evaluated; SIZE_MAX if there is none. */
 static size_t candidate_choose(const struct search *search)
 {
     size_t chosen = SIZE_MAX;
@@ -354,7 +356,8 @@ static size_t candidate_choose(const struct search *search)
         if (choice_evaluated(search, search->candidates[c].choice))
             continue;
         const double score = candidate_score(search, c);
-        /* By a clear margin, so that another processor's last place does not decide. */
+        /* Requires a clear margin, so that differences in the last bits between processors do not
+         * decide. */
         if (score > highest + 1e-9 * fabs(highest)) {
             highest = score;
             chosen = c;
@@ -389,7 +392,7 @@ static bool round_propose(struct search *search)
     return done;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- The search ------------------------------------------------------------------------------ */
 
 static void search_clear(struct search *search)
 {
@@ -434,7 +437,7 @@ static bool search_allocate(struct search *search)
     return done;
 }
 
-/* Models on all there is; then the cheapest feasible choice. */
+/* Fits the models to all evaluations, then selects the cheapest feasible choice. */
 static bool search_conclude(struct search *search, struct bo_result *result)
 {
     if (!models_fit(search))
@@ -458,7 +461,7 @@ bool bo_minimise(const struct bo_problem *problem, const struct bo_settings *set
     for (size_t s = 0; s < problem->stage_count; s++)
         search.dimensions += problem->stages[s].feature_count;
     search.capacity = settings->initial + settings->rounds * settings->proposals;
-    /* A problem without a choice is one point of a line. */
+    /* A problem without a choice is a single point in one dimension. */
     search.dimensions = search.dimensions > 0 ? search.dimensions : 1;
     random_stream_open(&search.stream, settings->seed, RANDOM_POLICY, 0, settings->stream);
     bool done = search_allocate(&search);
@@ -472,7 +475,7 @@ bool bo_minimise(const struct bo_problem *problem, const struct bo_settings *set
         const size_t before = search.count;
         done = round_propose(&search);
         if (search.count == before)
-            break; /* every choice is known */
+            break; /* all choices have been evaluated */
     }
     done = done && search_conclude(&search, result);
     search_clear(&search);

@@ -9,7 +9,8 @@
 #include <gsl/gsl_multimin.h>
 #include <gsl/gsl_randist.h>
 
-/* Added to a kernel matrix without noise, relative to the signal, so that it can be factored. */
+/* Added to the diagonal of a kernel matrix without noise, relative to the signal, so that it can be
+ * factored. */
 #define JITTER 1e-6
 #define ROUNDING 64.0
 
@@ -104,8 +105,8 @@ static void kernel_matrix(const struct gp *gp, double diagonal, double *out)
     }
 }
 
-/* The kernel matrix of the hyper-parameters; what a pair's kernel is made of is kept for gradients.
- */
+/* Fills the kernel matrix for the hyper-parameters. Stores each pair's intermediate values for the
+ * gradients. */
 static void gp_pairs(struct gp *gp)
 {
     const size_t n = gp->count;
@@ -123,7 +124,7 @@ static void gp_pairs(struct gp *gp)
     }
 }
 
-/* Factor and weights for the observations held: what a value of the evidence needs. */
+/* Computes factor and weights for the observations, as the value of the evidence needs them. */
 static void gp_factor(struct gp *gp)
 {
     const size_t n = gp->count;
@@ -135,7 +136,7 @@ static void gp_factor(struct gp *gp)
     gsl_linalg_cholesky_solve(&root.matrix, &y.vector, &weights.vector);
 }
 
-/* The inverse, of the factor: what its gradient needs besides. */
+/* Computes the inverse from the factor, as the gradient of the evidence needs it. */
 static void gp_invert(struct gp *gp)
 {
     gsl_matrix_view root = square(gp->root, gp->count);
@@ -168,7 +169,8 @@ static void covariances(const struct gp *gp, const double *x, double *out)
         out[i] = gp_kernel(&gp->hyper, gp->dimensions, x, &gp->x[i * gp->dimensions]);
 }
 
-/* out := root⁻¹ out, a lower triangle of n rows; returns the squared length of the result. */
+/* out := root⁻¹ out, where root is a lower triangle of n rows. Returns the squared norm of the
+ * result. */
 static double solve_lower(const double *root, size_t n, double *out)
 {
     double sum = 0;
@@ -207,7 +209,8 @@ double gp_leave_one_out(const struct gp *gp, size_t i, double *mean, double *var
     return gp->weights[i] / precision;
 }
 
-/* Adds the share of the pair (i, j) to the derivatives by lengths and signal. */
+/* Adds the contribution of the pair (i, j) to the derivatives with respect to lengths and signal.
+ */
 static void gradient_pair(const struct gp *gp, size_t i, size_t j, double *gradient)
 {
     const size_t dimensions = gp->dimensions;
@@ -216,7 +219,7 @@ static void gradient_pair(const struct gp *gp, size_t i, size_t j, double *gradi
     const double r = gp->distance[i * gp->count + j];
     const double decay = gp->hyper.signal * gp->decay[i * gp->count + j];
     const double pull = gp->weights[i] * gp->weights[j] - gp->inverse[i * gp->count + j];
-    /* A pair off the diagonal counts twice, which cancels the half of equation 5.9. */
+    /* A pair off the diagonal counts twice, which cancels the factor 1/2 of equation 5.9. */
     for (size_t d = 0; d < dimensions; d++) {
         const double step = (a[d] - b[d]) / gp->hyper.length[d];
         gradient[d] += pull * decay * (1 + r) * step * step * 5 / 3;
@@ -247,7 +250,7 @@ double gp_evidence(const struct gp *gp, double *gradient)
 
 struct prior {
     double shape, rate;
-    double low, high; /* beyond these a value is taken to be the bound */
+    double low, high; /* values beyond these are replaced by the bound */
 };
 
 static struct prior prior_of(size_t dimensions, size_t index)
@@ -266,17 +269,17 @@ static double *hyper_value(struct gp_hyper *hyper, size_t dimensions, size_t ind
     return index == dimensions ? &hyper->signal : &hyper->noise;
 }
 
-/* A minimiser asks for the value at a point first and, where it likes it, for the gradient there:
- * what the last point has given is kept. */
+/* A minimiser first requests the value at a point and then perhaps the gradient there. The last
+ * point's results are therefore cached. */
 struct fit {
     struct gp *gp;
-    double at[GP_MAX_DIMENSIONS + 2]; /* logarithms of hyper-parameters; NAN at first */
+    double at[GP_MAX_DIMENSIONS + 2]; /* logarithms of the hyper-parameters; initially NAN */
     double prior_slope[GP_MAX_DIMENSIONS + 2];
     bool inside[GP_MAX_DIMENSIONS + 2];
     double prior;
 };
 
-/* Makes the process observe under the hyper-parameters of these logarithms. */
+/* Makes the process use the hyper-parameters with these logarithms. */
 static void fit_move(struct fit *fit, const gsl_vector *logs)
 {
     bool there = true;
@@ -382,7 +385,7 @@ void gp_paths_destroy(struct gp_paths *paths)
     free(paths);
 }
 
-/* Factor of the posterior covariance at the observed points, noise (1 − noise × inverse). */
+/* Factor of the posterior covariance noise (1 − noise × inverse) at the observed points. */
 static void posterior_root(const struct gp *gp, double *out)
 {
     const size_t n = gp->count;

@@ -17,10 +17,10 @@ struct tune {
     const struct tune_settings *settings;
     uint32_t index; /* of the application */
     struct bo_stage stages[WORKLOAD_MAX_STAGES];
-    uint32_t *options[WORKLOAD_MAX_STAGES]; /* option to configuration */
+    uint32_t *options[WORKLOAD_MAX_STAGES]; /* maps an option to a configuration */
     double *features[WORKLOAD_MAX_STAGES];  /* what stages[].features point to */
-    double *latencies;                      /* of one evaluation's executions */
-    sim_time_t finish[WORKLOAD_MAX_STAGES]; /* of one execution */
+    double *latencies;                      /* latencies of the executions of one evaluation */
+    sim_time_t finish[WORKLOAD_MAX_STAGES]; /* finish times of the stages of one execution */
 };
 
 static uint16_t configuration_feature(const struct configuration *configuration, size_t feature)
@@ -30,7 +30,7 @@ static uint16_t configuration_feature(const struct configuration *configuration,
     return values[feature];
 }
 
-/* Distinct values of the feature among the options, those below `bound` only. */
+/* Number of distinct values of the feature among the options, below `bound` only. */
 static size_t feature_rank(const struct configuration *all, const uint32_t *options, size_t count,
                            size_t feature, uint32_t bound)
 {
@@ -45,8 +45,9 @@ static size_t feature_rank(const struct configuration *all, const uint32_t *opti
     return rank;
 }
 
-/* Coordinates of the options: for each feature that varies, its rank among the values there are, on
- * [0, 1]. Grids double their steps, so ranks are nearer to logarithms than the values are. */
+/* Computes the options' coordinates: for each feature that varies, its rank among the occurring
+ * values, scaled to [0, 1]. Grids double their steps, so ranks are closer to logarithms than the
+ * values are. */
 static bool stage_features(struct tune *tune, size_t s)
 {
     struct bo_stage *stage = &tune->stages[s];
@@ -73,8 +74,8 @@ static bool stage_features(struct tune *tune, size_t s)
     return true;
 }
 
-/* The configurations that some invoker holds; of the smallest batch only where requests are alone.
- */
+/* Selects the configurations that some invoker can hold; only those of the smallest batch if
+ * requests run alone. */
 static bool stage_options(struct tune *tune, size_t s, struct error *error)
 {
     const uint32_t index = tune->application->stages[s].function;
@@ -96,7 +97,7 @@ static bool stage_options(struct tune *tune, size_t s, struct error *error)
 
 /* ---- Sampled executions ---------------------------------------------------------------------- */
 
-/* The first kind of GPU that allows the share; NULL where none is needed. */
+/* The first kind of GPU that allows the share; NULL if none is needed. */
 static const struct gpu_spec *gpu_for(const struct cluster_spec *cluster, uint16_t vgpu)
 {
     for (size_t g = 0; vgpu > 0 && g < cluster->group_count; g++)
@@ -106,8 +107,8 @@ static const struct gpu_spec *gpu_for(const struct cluster_spec *cluster, uint16
     return NULL;
 }
 
-/* A function that the workload's applications use, each stage as likely as its application's
- * requests. */
+/* Draws a function that the workload's applications use. Each stage has the probability of its
+ * application's requests. */
 static const struct function *draw_co_runner(const struct workload *workload,
                                              struct random_stream *stream)
 {
@@ -121,8 +122,8 @@ static const struct function *draw_co_runner(const struct workload *workload,
     return &workload->functions[application->stages[s].function];
 }
 
-/* Slowdown of the configuration among co-runners that fill what it leaves of its GPU, each part
- * with the chance `occupancy`. */
+/* Draws the slowdown of the configuration by co-runners in the remainder of its GPU. Each part of
+ * the remainder is occupied with probability `occupancy`. */
 static double draw_slowdown(const struct tune *tune, const struct function *function, uint16_t vgpu,
                             const struct gpu_spec *gpu, struct random_stream *stream)
 {
@@ -165,7 +166,7 @@ static double noise_cv(const struct function *function)
     return 0;
 }
 
-/* Executes one stage after its predecessors; adds to the cost. */
+/* Executes one stage after its predecessors and adds its cost. */
 static void execute_stage(struct tune *tune, size_t s, uint32_t option,
                           struct random_stream *stream, double *cost)
 {

@@ -1,9 +1,9 @@
-/* The jobs that wait for one deployment: those of several queues, oldest first.
+/* The jobs that wait for one deployment, over all queues of its function, oldest first.
  *
- * For policies whose instances serve all the queues that run a function. Each queue has a slot,
- * which says whose it is and what is known of it; it is brought up to date whenever jobs entered or
- * left the queue: in on_ready and on_withdrawn, after platform_route and platform_return. Then the
- * oldest job and the number of them are O(1) questions.
+ * For policies whose instances serve every queue that runs a function. Each queue has a slot, which
+ * records the backlog that owns it. Call backlog_update whenever jobs entered or left a queue: in
+ * on_ready and on_withdrawn, and after platform_route and platform_return. The oldest job and the
+ * number of waiting jobs then take O(1).
  */
 #ifndef ESGSIM_SCHED_COMMON_BACKLOG_H
 #define ESGSIM_SCHED_COMMON_BACKLOG_H
@@ -13,34 +13,34 @@
 #include "sched/policy_instances.h"
 
 struct backlog {
-    uint32_t *queues; /* in the order in which they were added; owned */
+    uint32_t *queues; /* in insertion order; owned */
     uint32_t queue_count;
-    uint32_t waiting;          /* jobs in them */
-    struct queue_order *order; /* of those with jobs, by place in `queues`; owned */
+    uint32_t waiting;          /* jobs in all these queues */
+    struct queue_order *order; /* the non-empty queues, by index into `queues`; owned */
 };
 
 struct backlog_slot {
-    uint32_t owner;   /* the caller's number for the backlog that the queue is in */
-    uint32_t place;   /* in its `queues` */
-    uint32_t counted; /* jobs of the queue that are in its `waiting` */
+    uint32_t owner;   /* caller's number of the backlog that contains the queue */
+    uint32_t place;   /* index into `queues` of that backlog */
+    uint32_t counted; /* jobs of this queue already counted in `waiting` */
 };
 
-/* Adds a queue, which is empty, to a backlog: all zero before its first. False when out of memory;
- * backlog_clear frees either way. */
+/* Adds an empty queue to a backlog. A new backlog must be zeroed. False when out of memory. Free
+ * with backlog_clear in either case. */
 bool backlog_add(struct backlog *backlog, struct backlog_slot *slot, uint32_t owner,
                  uint32_t queue);
-/* To be called when all queues have been added. False when out of memory. */
+/* Call once, after the last backlog_add. False when out of memory. */
 bool backlog_start(struct backlog *backlog);
 void backlog_clear(struct backlog *backlog);
 
-/* Jobs entered or left the queue of `slot`. O(log queues). */
+/* Call after jobs entered or left the queue of `slot`. O(log queues). */
 void backlog_update(struct backlog *backlog, struct backlog_slot *slot,
                     const struct platform *platform);
 
-/* The queue whose oldest job is the oldest of all (ties: the queue of the lowest number); SIM_NONE
- * where nothing waits. */
+/* The queue whose oldest job is the oldest of all; ties go to the lowest queue number. SIM_NONE if
+ * no job waits. */
 uint32_t backlog_oldest(const struct backlog *backlog);
-/* Since when that job waits; SIM_FOREVER where nothing does. */
+/* Time at which that job became ready. SIM_FOREVER if no job waits. */
 sim_time_t backlog_since(const struct backlog *backlog);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* The share of a function under a limit of `units`, the least it has where all exceed that; -1
- * where all shares count. */
+/* The share of a function under a limit of `units`; its smallest share if all exceed the limit; -1
+ * if all shares are allowed. */
 static int share_of(const struct planner *planner, const struct function *spec, uint32_t function,
                     int units)
 {
@@ -24,7 +24,7 @@ static bool faster(const struct configuration *a, const struct configuration *b)
     return a->time < b->time || (a->time == b->time && a->cost_per_job_usd < b->cost_per_job_usd);
 }
 
-/* Adds configuration `index` to the last level, which is of its batch. */
+/* Adds configuration `index` to the last level, which has the same batch. */
 static void level_add(struct batch_level *level, const struct function *spec, uint32_t index)
 {
     const struct configuration *here = &spec->configurations[index];
@@ -35,7 +35,7 @@ static void level_add(struct batch_level *level, const struct function *spec, ui
     level->configurations[level->configuration_count++] = index;
 }
 
-/* The configurations are sorted by batch, so one pass makes the levels. */
+/* The configurations are sorted by batch, so one pass builds the levels. */
 static bool function_fill(struct batches_of_function *row, const struct planner *planner,
                           const struct function *spec, uint32_t function, uint32_t max_batch,
                           int units)

@@ -5,8 +5,8 @@
 
 #include "sched/esg/frontier.h"
 
-/* The application behind one virtual source that takes no time and no money: what follows the
- * source is then the whole application, however many sources it has. The arrays point into
+/* The application with a virtual source that costs neither time nor money. The frontier after this
+ * source covers the whole application, whatever its number of sources. The arrays refer to
  * `application`. */
 struct rooted {
     struct application application;
@@ -44,7 +44,8 @@ static void rooted_fill(struct rooted *rooted, const struct application *applica
     rooted->application.stage_count = application->stage_count + 1;
 }
 
-/* Cheapest point of the frontier within the budget: the last, since cost falls with time. */
+/* The cheapest point of the frontier within the budget. It is the last one, because cost decreases
+ * with time. */
 static double frontier_cheapest(const struct frontier *frontier, sim_time_t budget)
 {
     double cheapest = NAN;
@@ -87,7 +88,7 @@ static double fastest_gpu(const struct cluster_spec *cluster)
     return speed;
 }
 
-/* The function's configurations as the cluster's fastest GPU runs them: what is billed is time. */
+/* The function's configurations on the cluster's fastest GPU, because execution time is billed. */
 static struct search_table *bound_table(const struct function *function, double speed)
 {
     size_t count = function->configuration_count;

@@ -42,7 +42,7 @@ void dispatcher_finish(void *state)
     queue_order_destroy(dispatcher->order);
     free(dispatcher->running);
     free(dispatcher->skipped);
-    /* A second call, after a failed init, finds nothing to free. */
+    /* Makes a second call harmless, after a failed init. */
     *dispatcher = (struct dispatcher){0};
 }
 
@@ -55,7 +55,7 @@ uint32_t dispatcher_configure_slack(const void *state, const struct platform *pl
                             planner_budget_left(dispatcher->planner, queue, slack));
 }
 
-/* Ranks the queue anew, or takes it out where it is empty. */
+/* Updates the queue's rank, or removes the queue if it is empty. */
 static void refresh(struct dispatcher *dispatcher, const struct platform *platform, uint32_t queue)
 {
     if (platform_queue_length(platform, queue) == 0)
@@ -103,7 +103,7 @@ uint32_t dispatcher_first(struct dispatcher *dispatcher, const struct platform *
     return first_by_now(dispatcher, platform);
 }
 
-/* One batch of `queue`, where it fits somewhere. */
+/* Dispatches one batch of `queue` if it fits. */
 static bool dispatch_head(struct dispatcher *dispatcher, struct platform *platform, uint32_t queue)
 {
     const struct workload *workload = platform_workload(platform);
@@ -137,7 +137,7 @@ bool dispatcher_decide(void *state, struct platform *platform)
     uint32_t skipped = 0;
     bool dispatched = false;
     if (queue_order_first(dispatcher->order, NULL) == SIM_NONE)
-        return false; /* as after most finished batches */
+        return false; /* the usual case after a finished batch */
     while (!dispatched) {
         const uint32_t queue = first_by_now(dispatcher, platform);
         if (queue == SIM_NONE)

@@ -1,7 +1,7 @@
 #include "sched/common/dominators.h"
 
-/* The closest common ancestor of a and b in the tree built so far, in which parents have smaller
- * numbers than their children. */
+/* The closest common ancestor of a and b in the tree built so far. Parents have smaller numbers
+ * than their children. */
 static uint32_t common_dominator(const uint32_t *dominator, uint32_t a, uint32_t b)
 {
     while (a != b) {
@@ -26,7 +26,7 @@ void dominators_find(const struct application *application, uint32_t *dominator)
     }
 }
 
-/* The same with parents that have larger numbers. */
+/* The same for a tree in which parents have larger numbers. */
 static uint32_t common_post_dominator(const uint32_t *post_dominator, uint32_t a, uint32_t b)
 {
     while (a != b) {

@@ -9,7 +9,7 @@
 enum { PASSED_MOST = 64 };
 
 struct load_index {
-    struct queue_order *order;    /* of invokers, by running batches */
+    struct queue_order *order;    /* invokers, by running batches */
     uint32_t passed[PASSED_MOST]; /* scratch: invokers without room */
 };
 

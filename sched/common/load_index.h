@@ -1,8 +1,7 @@
-/* Which invoker runs the fewest batches, without looking at all of them.
+/* The least loaded invoker, without a scan of all invokers.
  *
- * A heap of the invokers by running batches, brought up to date for the one invoker that a dispatch
- * or a finish concerns. Load is the batches that hold resources: the platform's invokers hold no
- * queues.
+ * The load of an invoker is the number of batches that hold its resources. Invokers of the platform
+ * have no queues. The caller updates the index after each dispatch and each finish.
  */
 #ifndef ESGSIM_SCHED_COMMON_LOAD_INDEX_H
 #define ESGSIM_SCHED_COMMON_LOAD_INDEX_H
@@ -11,17 +10,18 @@
 
 struct load_index;
 
-/* All invokers of the platform's cluster. NULL when out of memory. */
+/* Contains all invokers of the platform's cluster. NULL when out of memory. */
 struct load_index *load_index_create(const struct platform *platform);
 void load_index_destroy(struct load_index *index);
 
-/* To be called after each dispatch to `invoker` and each finish there. O(log invokers). */
+/* Call after each dispatch to `invoker` and each finish there. O(log invokers). */
 void load_index_update(struct load_index *index, const struct platform *platform, uint32_t invoker);
 
-/* The invoker of fewest running batches (ties: the lowest number) with room for a batch of
- * `function` with `configuration`, `warm`: on an idle container; SIM_NONE where there is none. Less
- * loaded ones without room are passed over, which is charged, one unit each; after 64 of them the
- * best fit is taken, so that the work stays bounded on clusters of any size. */
+/* The invoker with the fewest running batches that has room for a batch of `function` with
+ * `configuration`; ties go to the lowest number. With `warm` it must also have an idle container of
+ * the function. SIM_NONE if there is none. Each less loaded invoker without room is charged as one
+ * unit of decision work. After 64 of them the best fit is returned, so that work is bounded on
+ * clusters of any size. */
 uint32_t load_index_least(struct load_index *index, struct platform *platform, uint32_t function,
                           uint32_t configuration, bool warm);
 

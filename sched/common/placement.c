@@ -2,7 +2,7 @@
 
 #include "sched/common/load_index.h"
 
-/* A join of many branches would otherwise make one decision cost as much as its fan-in. */
+/* Limits the work per decision, which would otherwise grow with the fan-in of a join. */
 enum { PREDECESSORS_ASKED = 4, HOME_PROBES = 4 };
 
 bool placement_fits(const struct platform *platform, uint32_t function, uint32_t configuration,

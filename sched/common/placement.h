@@ -1,4 +1,4 @@
-/* Which invoker for a batch, in a bounded number of O(1) questions. */
+/* Choice of an invoker for a batch, by a bounded number of O(1) queries. */
 #ifndef ESGSIM_SCHED_COMMON_PLACEMENT_H
 #define ESGSIM_SCHED_COMMON_PLACEMENT_H
 
@@ -6,31 +6,38 @@
 
 struct load_index;
 
-/* LOCALITY asks, warm containers first: where the head job's inputs were made, the function's home
- * invoker (OpenWhisk's hash), the best fit. HOME leaves out the first, BEST_FIT the first two. ESG
- * is placement_esg with PLACEMENT_NEAR and no index. */
+/* LOCALITY tries, warm containers first: the invokers that produced the head job's inputs, the
+ * function's home invoker (OpenWhisk's hash), the best fit. HOME omits the first of these, BEST_FIT
+ * the first two. ESG is placement_esg with PLACEMENT_NEAR and no load index. */
 enum placement_rule { PLACEMENT_LOCALITY, PLACEMENT_HOME, PLACEMENT_BEST_FIT, PLACEMENT_ESG };
 
 #define PLACEMENT_CHOICES "locality|home|best-fit|esg"
 
-/* What placement_esg prefers: nothing, invokers with an idle container, these and those that are
- * near: that made the head job's inputs, or are the function's home. */
+/* What placement_esg prefers. ANY: nothing. WARM: invokers with an idle container. NEAR: also
+ * invokers that produced the head job's inputs or are the function's home. */
 enum placement_preference { PLACEMENT_ANY, PLACEMENT_WARM, PLACEMENT_NEAR };
 
-/* platform_fits, or, `warm`, platform_fits_warm. */
+/* platform_fits_warm if `warm`, else platform_fits. */
 bool placement_fits(const struct platform *platform, uint32_t function, uint32_t configuration,
                     uint32_t invoker, bool warm);
 
-/* The invoker for a batch of the head of `queue`, SIM_NONE where none fits now. `warm_only`: only
- * where an idle container of the function is. */
+/* The invoker for a batch of the head of `queue`; SIM_NONE if none fits now. With `warm_only`, only
+ * invokers with an idle container of the function. */
 uint32_t placement_choose(struct platform *platform, uint32_t queue, uint32_t configuration,
                           enum placement_rule rule, bool warm_only);
 
-/* ESG_Dispatch's choice (ESG, HPDC'24): ran a predecessor and is warm > is warm > ran a predecessor
- * > the function's home or one of the next three of its walk > any; within each the best fit on
- * vGPUs. With `loads` it is the least loaded within each instead, which spreads batches over GPUs
- * where the best fit packs them. A weaker `preference` leaves out the middle ranks. O(1), but for
- * the fan-in of the head job's stage. */
+/* ESG_Dispatch's choice (ESG, HPDC'24). Classes of invokers in descending preference:
+ *
+ * 1. ran a predecessor and is warm
+ * 2. is warm
+ * 3. ran a predecessor
+ * 4. the function's home or one of the next three of its walk
+ * 5. any
+ *
+ * Within each class it takes the best fit on vGPUs. If `loads` is not NULL it takes the least
+ * loaded invoker of the class, which spreads batches over GPUs. A weaker `preference` omits the
+ * middle classes. O(1) plus the fan-in of the head job's stage.
+ */
 uint32_t placement_esg(struct platform *platform, uint32_t queue, uint32_t configuration,
                        enum placement_preference preference, struct load_index *loads,
                        bool warm_only);

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* The configurations of batch <= `batch` worth having: ascending time, strictly descending cost per
- * job. */
+/* The non-dominated configurations of batch <= `batch`: ascending time, strictly descending cost
+ * per job. */
 struct level {
     uint32_t batch;
     size_t step_count;
@@ -15,7 +15,7 @@ struct level {
 struct surface {
     size_t level_count; /* ascending batch */
     struct level *levels;
-    double mean_time; /* over the usable configurations that the split looks at */
+    double mean_time; /* over the usable configurations that the split considers */
 };
 
 struct share {
@@ -25,8 +25,8 @@ struct share {
 
 struct planner {
     const struct workload *workload;
-    struct surface *surfaces; /* one a function; empty where no stage uses it */
-    struct share *shares;     /* one a queue */
+    struct surface *surfaces; /* per function; empty if no stage uses it */
+    struct share *shares;     /* per queue */
 };
 
 bool planner_group_runs(const struct invoker_group *group, const struct function *function,
@@ -84,7 +84,8 @@ static int compare_time_cost(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* < 0 where a holds less than b; at equal size the larger batch is the better of either. */
+/* < 0 if a holds less than b. At equal size the larger batch is preferred, for smallest and largest
+ * alike. */
 static int compare_size(const struct configuration *a, const struct configuration *b)
 {
     if (a->vgpu != b->vgpu)
@@ -124,7 +125,7 @@ static bool level_build(struct level *level, const struct candidate *candidates,
     return true;
 }
 
-/* The candidates are sorted by time; the batches among them make the levels. */
+/* The candidates are sorted by time; each distinct batch becomes a level. */
 static bool surface_fill(struct surface *surface, const struct candidate *candidates, size_t count)
 {
     surface->levels = calloc(count, sizeof *surface->levels);
@@ -147,7 +148,7 @@ static bool surface_fill(struct surface *surface, const struct candidate *candid
     }
 }
 
-/* Over the configurations of batches of at most `max_batch`. */
+/* Over the configurations of batches up to `max_batch`. */
 static double mean_time(const struct candidate *candidates, size_t count, uint32_t max_batch)
 {
     double sum = 0;
@@ -279,7 +280,7 @@ sim_time_t planner_budget_left(const struct planner *planner, uint32_t queue, si
     return (sim_time_t)((double)slack * planner->shares[queue].of_slack);
 }
 
-/* The level of the largest batch <= jobs; the first is of batch 1. */
+/* The level of the largest batch <= jobs; the first level has batch 1. */
 static const struct level *level_for(const struct planner *planner, uint32_t function,
                                      uint32_t jobs)
 {

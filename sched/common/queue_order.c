@@ -6,8 +6,8 @@
 
 struct queue_order {
     uint32_t count;
-    uint32_t *heap;          /* queues, heap order */
-    uint32_t *position;      /* of each queue in heap[]; SIM_NONE: not in it */
+    uint32_t *heap;          /* queues as a binary min-heap */
+    uint32_t *position;      /* index of each queue in heap[]; SIM_NONE if absent */
     struct queue_rank *rank; /* of each queue */
 };
 

@@ -1,7 +1,7 @@
-/* Which queue is next: an indexed binary heap of the non-empty queues.
+/* A priority queue of the non-empty job queues.
  *
- * A dispatcher ranks a queue by its oldest job; the rank changes only when that job does, so the
- * order is kept up by one O(log queues) step a change and never sorted anew.
+ * A dispatcher ranks a queue by its oldest job, so a rank changes only when that job changes. Each
+ * change costs O(log queues).
  */
 #ifndef ESGSIM_SCHED_COMMON_QUEUE_ORDER_H
 #define ESGSIM_SCHED_COMMON_QUEUE_ORDER_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Lower comes first; `second` decides where `first` ties, then the queue's number. */
+/* Lower ranks first. `second` breaks ties of `first`; the queue's number breaks the rest. */
 struct queue_rank {
     int64_t first;
     int64_t second;
@@ -17,18 +17,18 @@ struct queue_rank {
 
 struct queue_order;
 
-/* Room for queues 0..queue_count-1, none of them in the order. NULL when out of memory. */
+/* For queues 0..queue_count-1, initially empty. NULL when out of memory. */
 struct queue_order *queue_order_create(uint32_t queue_count);
 void queue_order_destroy(struct queue_order *order);
 
-/* Adds the queue or moves it to its new rank. O(log queues). */
+/* Inserts the queue, or changes its rank. O(log queues). */
 void queue_order_set(struct queue_order *order, uint32_t queue, struct queue_rank rank);
 
-/* Takes the queue out; nothing happens where it is not in the order. O(log queues). */
+/* Removes the queue. No effect if it is not in the order. O(log queues). */
 void queue_order_remove(struct queue_order *order, uint32_t queue);
 
-/* The queue of lowest rank, SIM_NONE where the order is empty; `rank` (may be NULL) receives the
- * rank it was given. */
+/* The queue of lowest rank; SIM_NONE if the order is empty. `rank` (may be NULL) receives its rank.
+ */
 uint32_t queue_order_first(const struct queue_order *order, struct queue_rank *rank);
 
 #endif

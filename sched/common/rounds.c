@@ -10,38 +10,38 @@ enum server_state { SERVER_ASLEEP, SERVER_RUNNABLE, SERVER_BUSY, SERVER_BLOCKED 
 
 struct server {
     uint32_t invoker, size;
-    uint32_t first, count; /* its slots */
-    uint32_t turn;         /* of the round: a slot, or `count`, the orphans' */
+    uint32_t first, count; /* range of its slots */
+    uint32_t turn;         /* next slot of the round; `count` means the orphans */
     enum server_state state;
-    uint32_t previous, next;       /* of its list, asleep */
-    uint32_t queue, configuration; /* of the batch, busy */
+    uint32_t previous, next;       /* links of its list, while asleep */
+    uint32_t queue, configuration; /* queue and configuration of its batch, while busy */
     sim_time_t dispatched;
     bool warm;
 };
 
-/* Of a queue: what its warm batches spent between dispatch and execution. */
+/* Per queue: the time of its warm batches between dispatch and execution. */
 struct overhead {
     sim_time_t sum;
     uint64_t count;
 };
 
-/* A list of sleeping servers for each queue (servers with only that slot), for the spare ones and
- * for those of several slots. */
+/* Sleeping servers are kept in lists: one per queue (servers with only that slot), one for the
+ * spare servers, one for those of several slots. */
 struct rounds {
     struct rounds_rule rule;
     uint32_t queue_count, invoker_count;
-    bool alike; /* one invoker group: what one server can run, all of its size can */
+    bool alike; /* one invoker group: servers of equal size can run the same batches */
     struct server *servers;
     uint32_t server_count, server_room;
     struct rounds_slot *slots;
     uint32_t slot_count, slot_room;
     uint32_t *asleep;       /* heads of the lists */
-    uint32_t *of_invoker;   /* first server of each, and the end */
-    uint32_t *shared_first; /* by queue: where its servers of several slots begin in `shared` */
+    uint32_t *of_invoker;   /* first server of each invoker, and one extra entry at the end */
+    uint32_t *shared_first; /* by queue: start of its servers of several slots in `shared` */
     uint32_t *shared;
     bool *planned; /* by queue */
     struct overhead *overheads;
-    struct turns orphans; /* queues with jobs and no slot */
+    struct turns orphans; /* queues with jobs and without a slot */
     uint32_t *runnable, runnable_head, runnable_count;
     uint32_t blocked;
     bool retry_set;
@@ -157,7 +157,7 @@ void rounds_begin(struct rounds *rounds)
     memset(rounds->of_invoker, 0, ((size_t)rounds->invoker_count + 1) * sizeof(uint32_t));
 }
 
-/* Twice the room where it is used up; the old block where there is no memory. */
+/* Doubles the room if it is used up. The old block remains if memory is short. */
 static bool grow(void **block, uint32_t used, uint32_t *room, size_t bytes, struct error *error)
 {
     if (used < *room)
@@ -194,7 +194,8 @@ bool rounds_add_slot(struct rounds *rounds, struct rounds_slot slot, struct erro
     return true;
 }
 
-/* Indices: the servers of each invoker, and those of several slots by queue, by counting. */
+/* Builds two indices by counting: the servers of each invoker, and those of several slots by queue.
+ */
 static bool index_servers(struct rounds *rounds, struct error *error)
 {
     uint32_t *shared = realloc(rounds->shared, (rounds->slot_count + 1) * sizeof *shared);
@@ -212,7 +213,7 @@ static bool index_servers(struct rounds *rounds, struct error *error)
     for (uint32_t i = 1; i <= rounds->invoker_count; i++)
         if (rounds->of_invoker[i] < rounds->of_invoker[i - 1])
             rounds->of_invoker[i] = rounds->of_invoker[i - 1];
-    /* From each queue's end, counted down to its beginning. */
+    /* From the end of each queue's range, counted down to its start. */
     for (uint32_t q = 1; q <= rounds->queue_count; q++)
         rounds->shared_first[q] += rounds->shared_first[q - 1];
     for (uint32_t i = rounds->server_count; i-- > 0;) {
@@ -250,7 +251,7 @@ bool rounds_serves(const struct rounds *rounds, uint32_t queue)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* One server that sleeps, all of one list where servers differ in what they can run. */
+/* Wakes one sleeping server of the list, or all if servers differ in what they can run. */
 static bool wake_list(struct rounds *rounds, uint32_t list, bool all)
 {
     bool woken = false;
@@ -287,7 +288,8 @@ void rounds_on_ready(struct rounds *rounds, uint32_t queue)
         }
 }
 
-/* Which of two like batches on one invoker ended cannot be told, and makes no difference. */
+/* Two equal batches on one invoker cannot be distinguished, and it does not matter which of them
+ * ended. */
 void rounds_on_finish(struct rounds *rounds, const struct finished_batch *batch)
 {
     bool found = false;
@@ -318,8 +320,8 @@ void rounds_wake(struct rounds *rounds)
 
 /* ---- Deciding -------------------------------------------------------------------------------- */
 
-/* Jobs of the slot's next batch, after early drop: a job that the batch, as large as it can still
- * become, would end too late for goes [code: sliding window]. */
+/* The number of jobs in the slot's next batch, after early drop. A job is dropped if the batch, at
+ * its largest possible size, would end too late for it [code: sliding window]. */
 static uint32_t batch_jobs(const struct rounds *rounds, struct platform *platform,
                            const struct rounds_slot *slot)
 {
@@ -375,7 +377,7 @@ static enum outcome slot_serve(const struct rounds *rounds, struct platform *pla
     return OUTCOME_DISPATCHED;
 }
 
-/* The orphan that has waited longest among those that the server can run. */
+/* Serves the longest-waiting orphan that the server can run. */
 static enum outcome orphans_serve(struct rounds *rounds, struct platform *platform,
                                   struct server *server)
 {
@@ -397,7 +399,8 @@ static enum outcome orphans_serve(struct rounds *rounds, struct platform *platfo
     return worst;
 }
 
-/* One batch, from where the round stands; false where there is nothing to do or no room. */
+/* Starts one batch, from the present slot of the round on. False if there is nothing to do or no
+ * room. */
 static bool server_serve(struct rounds *rounds, struct platform *platform, uint32_t id)
 {
     struct server *server = &rounds->servers[id];

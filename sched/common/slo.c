@@ -9,11 +9,13 @@
 /* ---- The graph of junctions
  * ----------------------------------------------------------------------
  *
- * Points 2s and 2s + 1 are the start and the end of stage s, followed by the common start of all
- * sources and the common end of all sinks. Points joined by union-find make one junction. */
+ * Points 2s and 2s + 1 are the start and the end of stage s. Two further points are the common
+ * start of all sources and the common end of all sinks. Points joined by union-find form one
+ * junction.
+ */
 
 struct arc {
-    uint32_t tail, head; /* points, later junctions */
+    uint32_t tail, head; /* points; the head's junction is later */
     double length;       /* the stage's ANL; 0 for a slack arc (an edge) */
     bool is_stage;
 };
@@ -21,7 +23,7 @@ struct arc {
 struct junctions {
     size_t point_count;
     uint32_t *parent; /* union-find over points */
-    struct arc *arcs; /* for each stage the edges into it, then the stage */
+    struct arc *arcs; /* for each stage the edges into it, then the stage itself */
     size_t arc_count;
     uint32_t start, end;
 };
@@ -71,8 +73,9 @@ static bool junctions_make(struct junctions *graph, const struct application *ap
     return true;
 }
 
-/* Mark what is reached from junction `from` (`back`: what reaches it): bit 1 by any arcs, bit 2 by
- * a way with a stage on it. One sweep settles an acyclic graph, since arcs come in its order. */
+/* Marks the junctions reachable from junction `from` (`back`: those that reach it). Bit 1: by any
+ * arcs; bit 2: by a path with a stage on it. One pass suffices for an acyclic graph, because arcs
+ * are in topological order. */
 static void junctions_reach(struct junctions *graph, uint32_t from, bool back,
                             unsigned char *reached)
 {
@@ -93,7 +96,7 @@ static void junctions_reach(struct junctions *graph, uint32_t from, bool back,
     }
 }
 
-/* Every edge honoured: its two points are one junction, and so are all junctions on a cycle. */
+/* Honours every edge: its two points become one junction, as do all junctions on a cycle. */
 static bool junctions_contract_all(struct junctions *graph)
 {
     for (size_t a = 0; a < graph->arc_count; a++)
@@ -118,8 +121,8 @@ static bool junctions_contract_all(struct junctions *graph)
     return done;
 }
 
-/* Edges honoured where no other way, on which a stage lies, leads from one end to the other: such
- * an edge waits for that way and keeps its slack. What results has no cycles. */
+/* Honours an edge unless another path with a stage on it leads from one end to the other. Such an
+ * edge waits for that path and keeps its slack. The result is acyclic. */
 static bool junctions_contract_safely(struct junctions *graph)
 {
     unsigned char *reached = malloc(graph->point_count);
@@ -142,25 +145,25 @@ static bool junctions_contract_safely(struct junctions *graph)
  * ------------------------------------------------------------------------------------ */
 
 struct placing {
-    struct arc *arcs; /* between vertices, no loops */
+    struct arc *arcs; /* between vertices, without loops */
     size_t arc_count;
     size_t vertex_count;
     double *potential;
-    size_t *local; /* by vertex: place in the list being worked on */
-    size_t *stamp; /* by vertex: the list it was last part of */
+    size_t *local; /* by vertex: index in the current list */
+    size_t *stamp; /* by vertex: number of the list that last contained it */
     size_t stamps;
 };
 
 static const size_t OUTSIDE = SIZE_MAX;
 
-/* Place in the current list, OUTSIDE where the vertex is not in it. */
+/* Index in the current list; OUTSIDE if the vertex is not in it. */
 static size_t place_of(const struct placing *placing, uint32_t vertex)
 {
     return placing->stamp[vertex] == placing->stamps ? placing->local[vertex] : OUTSIDE;
 }
 
-/* The list's arcs but for direct ones from its first to its last vertex, which are branches of
- * their own with nothing to place. */
+/* True for the list's arcs, except those directly from its first to its last vertex. These are
+ * branches without an interior. */
 static bool arc_within(const struct placing *placing, const struct arc *arc, size_t count,
                        size_t *tail, size_t *head)
 {
@@ -169,8 +172,8 @@ static bool arc_within(const struct placing *placing, const struct arc *arc, siz
     return *tail != OUTSIDE && *head != OUTSIDE && !(*tail == 0 && *head == count - 1);
 }
 
-/* Longest way from the first vertex to each and from each to the last. Arcs are sorted by tail in
- * topological order, so one pass forward and one back settle them. */
+/* Longest path from the first vertex to each vertex, and from each to the last. Arcs are sorted by
+ * tail in topological order, so one pass in each direction suffices. */
 static void list_distances(const struct placing *placing, size_t count, double *up, double *down)
 {
     size_t tail, head;
@@ -186,16 +189,17 @@ static void list_distances(const struct placing *placing, size_t count, double *
             down[tail] = down[head] + placing->arcs[a].length;
 }
 
-/* cut[i]: every way from first to last passes vertex i, that is, no arc passes over it. */
+/* cut[i]: every path from first to last contains vertex i, that is, no arc skips it. */
 static size_t list_cuts(const struct placing *placing, size_t count, bool *cut)
 {
     size_t tail, head, cuts = 0;
-    size_t farthest = 0; /* head of the arcs so far, which come in order of tail */
+    size_t farthest = 0; /* farthest head of the arcs so far, which are in order of tail */
     for (size_t i = 0; i < count; i++)
         cut[i] = true;
     for (size_t a = 0; a < placing->arc_count; a++)
         if (arc_within(placing, &placing->arcs[a], count, &tail, &head)) {
-            /* What lies between tail and head is passed over; skip what is known to be. */
+            /* The arc skips the vertices between tail and head. Those below `farthest` are already
+             * marked. */
             size_t from = tail + 1 > farthest ? tail + 1 : farthest;
             for (size_t i = from; i < head; i++)
                 cut[i] = false;
@@ -207,7 +211,8 @@ static size_t list_cuts(const struct placing *placing, size_t count, bool *cut)
     return cuts;
 }
 
-/* component[i] for interior vertices: connected without passing first or last. Returns how many. */
+/* component[i] of the interior vertices: connected without first and last. Returns the number of
+ * components. */
 static size_t list_components(const struct placing *placing, size_t count, size_t *component)
 {
     size_t tail, head;
@@ -232,7 +237,7 @@ static size_t list_components(const struct placing *placing, size_t count, size_
 
 static bool list_place(struct placing *placing, const uint32_t *list, size_t count);
 
-/* A chain: the cut vertices by longest way, then each piece between two of them. */
+/* A chain: places the cut vertices by longest path, then each piece between two of them. */
 static bool list_place_chain(struct placing *placing, const uint32_t *list, size_t count,
                              const bool *cut, const double *up)
 {
@@ -252,7 +257,7 @@ static bool list_place_chain(struct placing *placing, const uint32_t *list, size
     return true;
 }
 
-/* Branches: each component with the same two ends. */
+/* Branches: places each component between the same two ends. */
 static bool list_place_branches(struct placing *placing, const uint32_t *list, size_t count,
                                 const size_t *component)
 {
@@ -273,7 +278,7 @@ static bool list_place_branches(struct placing *placing, const uint32_t *list, s
     return done;
 }
 
-/* Neither chain nor branches: by the longest ways before and after. */
+/* Neither chain nor branches: places vertices by the longest paths before and after. */
 static void list_place_irregular(struct placing *placing, const uint32_t *list, size_t count,
                                  const double *up, const double *down)
 {
@@ -285,7 +290,8 @@ static void list_place_irregular(struct placing *placing, const uint32_t *list, 
     }
 }
 
-/* Place the interior of `list` (topological order, ends placed): all vertices between its ends. */
+/* Assigns potentials to the interior of `list`. The list is in topological order, its ends have
+ * potentials, and it contains all vertices between them. */
 static bool list_place(struct placing *placing, const uint32_t *list, size_t count)
 {
     if (count <= 2)
@@ -318,8 +324,8 @@ static bool list_place(struct placing *placing, const uint32_t *list, size_t cou
 
 struct ordered_arc {
     struct arc arc;
-    size_t rank;  /* of the tail */
-    size_t place; /* before it was sorted: no two arcs are alike */
+    size_t rank;  /* topological rank of the tail */
+    size_t place; /* index before sorting, which makes all keys distinct */
 };
 
 static int ordered_arc_compare(const void *left, const void *right)
@@ -331,7 +337,7 @@ static int ordered_arc_compare(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Junctions without loops, in topological order: `order` has room for all points. */
+/* Removes loops and sorts the junctions topologically; `order` has room for all points. */
 static size_t junctions_order(struct junctions *graph, uint32_t *order, uint32_t *waiting)
 {
     size_t count = 0, taken = 0;
@@ -375,7 +381,8 @@ static bool placing_run(struct placing *placing, struct junctions *graph, const 
     return list_place(placing, order, placing->vertex_count);
 }
 
-/* potential[p] for every point p, 0 at the start and 1 at the end, rising along every arc. */
+/* Fills potential[p] for every point p: 0 at the start, 1 at the end, increasing along every arc.
+ */
 static bool junctions_place(struct junctions *graph, double *potential)
 {
     size_t points = graph->point_count;
@@ -425,7 +432,8 @@ static void plan_normalise(struct slo_plan *plan, const double *mean_time)
         plan->stages[s].anl = total > 0 ? mean_time[s] / total : 1.0 / (double)plan->stage_count;
 }
 
-/* Runs of stages with nothing but each other before and after, cut after every `group_size`. */
+/* Groups runs of stages whose only neighbours are each other, cut after every `group_size` stages.
+ */
 static void plan_group(struct slo_plan *plan, const struct application *application,
                        size_t group_size)
 {
@@ -437,7 +445,7 @@ static void plan_group(struct slo_plan *plan, const struct application *applicat
             const struct slo_stage *before = &plan->stages[stage->after[0]];
             if (before->chain_length < group_size) {
                 planned->group = before->group;
-                planned->chain_length = before->chain_length + 1; /* so far: its place in the run */
+                planned->chain_length = before->chain_length + 1; /* for now: index in the run */
             }
         }
         if (planned->group == SIM_NONE) {
@@ -461,7 +469,7 @@ static void plan_group(struct slo_plan *plan, const struct application *applicat
     }
 }
 
-/* The dominators, quotas and own deadlines of ESG's rule. */
+/* Computes dominators, quotas and own deadlines by ESG's rule. */
 static bool plan_dominator(struct slo_plan *plan, const struct application *application)
 {
     const size_t count = plan->stage_count;
@@ -485,7 +493,7 @@ static bool plan_dominator(struct slo_plan *plan, const struct application *appl
     return done;
 }
 
-/* A stage's length over that of the longest path through it. */
+/* A stage's length divided by that of the longest path through it. */
 static bool plan_longest_path(struct slo_plan *plan, const struct application *application,
                               const double *mean_time)
 {
@@ -562,7 +570,7 @@ void slo_plan_destroy(struct slo_plan *plan)
 
 void slo_rest(const struct application *application, const sim_time_t *time, sim_time_t *rest)
 {
-    /* Backwards through the topological order, so that what follows a stage is known. */
+    /* In reverse topological order, so that the later stages are known. */
     for (size_t s = application->stage_count; s-- > 0;) {
         const struct stage *stage = &application->stages[s];
         rest[s] = 0;

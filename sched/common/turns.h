@@ -1,4 +1,4 @@
-/* Whose turn it is to be looked at: first come, first served, nobody twice at a time. */
+/* A first-in, first-out queue of distinct numbers. */
 #ifndef ESGSIM_SCHED_COMMON_TURNS_H
 #define ESGSIM_SCHED_COMMON_TURNS_H
 
@@ -12,13 +12,13 @@ struct turns {
     size_t room, first, count;
 };
 
-/* For numbers below `room`. False when out of memory; turns_clear frees either way. */
+/* For numbers below `room`. False when out of memory; free with turns_clear in either case. */
 bool turns_init(struct turns *turns, size_t room);
 void turns_clear(struct turns *turns);
 
-/* Nothing happens where `number` waits for its turn already. */
+/* Appends `number`. No effect if it is already queued. */
 void turns_add(struct turns *turns, uint32_t number);
-/* Takes the next; SIM_NONE where nobody waits. */
+/* Removes and returns the first number; SIM_NONE if the queue is empty. */
 uint32_t turns_next(struct turns *turns);
 
 #endif

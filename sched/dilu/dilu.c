@@ -1,41 +1,45 @@
 /* Dilu (ASPLOS'25, "Dilu: Enabling GPU Resourcing-on-Demand for Serverless DL Serving via
- * Introspective Elasticity"), the inference side: a scaler of instances with two shares each, what
- * it requests and how far it may grow.
+ * Introspective Elasticity"), the inference side. It scales instances that have two shares each:
+ * the request and the limit.
  *
  * Evidence: [code] read in the authors' public repository (sigserverless/Dilu @ 1134655), [recall]
  * from memory of the paper, [derived] our porting, [assumed] neither.
  *
- * Before the run each function gets a batch, a request and a limit (profile.h). Its instances go
- * where they complete a GPU best (placement.h). From batch to batch shares follow who works
- * (share.h); the number of instances follows the rate lazily (scaler.h).
+ * Before the run each function gets a batch, a request and a limit (profile.h). An instance is
+ * placed on the GPU that it complements best (placement.h). Shares change from batch to batch with
+ * the set of working instances (share.h). The number of instances follows the rate lazily
+ * (scaler.h).
  *
- * Porting assumptions, beside those of these headers, all [derived] unless said otherwise:
- * - The paper's functions stand alone. Here a function has one deployment for all the queues that
- *   run it. The end-to-end SLO is split over stages by mean latency (`split`); the bound Q on
- *   execution is `bound` times the least budget among the function's stages: half, since a job may
- *   have to wait for the batch before its own [recall: the part that queueing and batching leave].
- *   Nothing is planned for a request as a whole, and nothing is re-planned when it is late.
- * - An instance can do batch / time(batch, request). With instances that differ (makeshift ones,
- *   see below) n × throughput is the sum, and the one that would go is a makeshift one, or the
- *   youngest [code: last in, first out].
- * - Jobs that wait when a sample is taken are wanted served within one window: they count to the
- *   rate (`backlog`), as for the other scalers here, where nobody gives up. In the repository the
- *   rate is of arrivals only [code].
- * - A function's first request makes one instance (`first`), and one stays [code].
- * - Jobs wait in their queues until an instance is idle, in turns; it takes as many as its batch
- *   holds, at once, oldest first over the function's queues. `routing` "arrival" is the
- *   repository's: each job goes to the next instance as it comes [code: round-robin over those that
- *   are ready], and waits there.
- * - A function without any instance takes, where no GPU can have its request, the smallest
- *   configuration that fits somewhere ("makeshift"), beyond gamma if need be; else others' idle
- *   instances are ended whose work has come later, one by one. So every function is served in the
- *   end. No other instance is made while one waits for its first.
- * - GPUs under MIG, or held exclusively, cannot change shares under way: where the cluster has one,
- *   limits are requests.
- * - Training jobs, which the paper serves beside these, and with them the affinity of placement and
- *   the rules of emergency and recovery, are left out; so is the splitting of a model over GPUs.
- * - Profiling and changing a share take no time. Decision time: a unit for each job taken up, each
- *   sample and instance looked at, each GPU when placing, each neighbour when shares are granted.
+ * Porting assumptions, in addition to those of these headers, all [derived] unless marked
+ * otherwise:
+ * - The paper's functions are independent. Here a function has one deployment for all queues that
+ *   run it. The end-to-end SLO is split over stages by mean latency (`split`). The bound Q on
+ *   execution is `bound` times the smallest budget among the function's stages. The default is
+ *   half, because a job may have to wait for the previous batch [recall: the part left to queueing
+ *   and batching]. Nothing is planned for a request as a whole, and nothing is replanned when a
+ *   request is late.
+ * - The capacity of an instance is batch / time(batch, request). If instances differ (makeshift
+ *   ones, see below), n × throughput is the sum of their capacities. Scaling in removes a makeshift
+ *   instance, or else the youngest [code: last in, first out].
+ * - Jobs that wait when a sample is taken shall be served within one window. They count as rate
+ *   (`backlog`), as for the other scalers here, because no client gives up. In the repository the
+ *   rate counts arrivals only [code].
+ * - A function's first request makes one instance (`first`), and one is always kept [code].
+ * - Jobs wait in their queues until an instance is idle. Idle instances take turns; each takes up
+ *   to a full batch at once, oldest job first over the function's queues. `routing` "arrival" is
+ *   the repository's: each job is routed on arrival to the next instance [code: round-robin over
+ *   those that are ready], and waits there.
+ * - If no GPU has room for the request of a function without any instance, the function takes the
+ *   smallest configuration that fits somewhere ("makeshift"), exceeding gamma if necessary. If none
+ *   fits, idle instances of other functions whose work arrived later are ended one by one. Every
+ *   function is therefore served eventually. No other instance is made while a function waits for
+ *   its first.
+ * - GPUs under MIG, or held exclusively, cannot change shares during a run. If the cluster has such
+ *   a GPU, limits equal requests.
+ * - Not implemented: training jobs, which the paper serves as well, and with them the affinity of
+ *   placement and the rules of emergency and recovery; also the splitting of a model over GPUs.
+ * - Profiling and changing a share take no time. Decision time: one unit per job taken up, per
+ *   sample and instance examined, per GPU when placing, and per neighbour when shares are granted.
  */
 #include "sched/dilu/dilu.h"
 #include "sched/policy_bookkeeping.h"
@@ -78,52 +82,57 @@ enum { COUNTED_NOMINAL, COUNTED_GRID };
 enum { ROUTING_IDLE, ROUTING_ARRIVAL };
 
 static const struct parameter dilu_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_BOUND] = {"bound", 0.5, 0.05, 1, NULL,
-                         "of a stage's budget for executing, in the profile search (derived)"},
+    [PARAMETER_BOUND] =
+        {"bound", 0.5, 0.05, 1, NULL,
+         "fraction of a stage's budget for execution, in the profile search (derived)"},
     [PARAMETER_DROP] = {"te_drop", 0.2, 0, 1e6, NULL,
-                        "of jobs/s per % of GPU, at which the profile search stops (code)"},
-    [PARAMETER_LIMIT] = {"limit", 1.5, 1, 100, NULL,
-                         "times the request: how far an instance may grow (code: its simulation)"},
-    [PARAMETER_VCPUS] = {"vcpus", 0, 0, 1024, NULL,
-                         "of an instance; 0: as many as go with its request (derived; code: 4)"},
+                        "loss of jobs/s per % of GPU at which the profile search stops (code)"},
+    [PARAMETER_LIMIT] =
+        {"limit", 1.5, 1, 100, NULL,
+         "limit of an instance as a multiple of its request (code: its simulation)"},
+    [PARAMETER_VCPUS] =
+        {"vcpus", 0, 0, 1024, NULL,
+         "vCPUs of an instance; 0: in proportion to its request (derived; code: 4)"},
     [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
                          "a stage's share of the SLO: by mean latency (derived)"},
-    [PARAMETER_OMEGA] = {"omega", 1, 0.01, 1, NULL, "of a GPU, most requests in sum (code)"},
-    [PARAMETER_GAMMA] = {"gamma", 1.5, 0.01, 100, NULL, "of a GPU, most limits in sum (code)"},
+    [PARAMETER_OMEGA] = {"omega", 1, 0.01, 1, NULL, "largest sum of requests on a GPU (code)"},
+    [PARAMETER_GAMMA] = {"gamma", 1.5, 0.01, 100, NULL, "largest sum of limits on a GPU (code)"},
     [PARAMETER_ALPHA] = {"alpha", 0.6, 0, 1, NULL,
-                         "weight of shares in the score; the rest is memory's (code)"},
-    [PARAMETER_COUNTED] = {"counted", COUNTED_NOMINAL, 0, 1, "nominal|grid",
-                           "to gamma: limit × request, or the profile's share above (derived)"},
+                         "weight of shares in the score; memory has 1 - alpha (code)"},
+    [PARAMETER_COUNTED] =
+        {"counted", COUNTED_NOMINAL, 0, 1, "nominal|grid",
+         "limit counted for gamma: factor × request, or the next share of the profile (derived)"},
     [PARAMETER_WINDOW] = {"window", 40, 1, 3600, NULL, "samples, at most (code)"},
     [PARAMETER_OUT] = {"out", 20, 1, 3600, NULL,
-                       "samples above capacity that make one instance more (code)"},
+                       "samples above capacity that add an instance (code)"},
     [PARAMETER_IN] = {"in", 30, 1, 3600, NULL,
-                      "samples below capacity without one that take it away (code)"},
+                      "samples below the capacity without an instance that remove it (code)"},
     [PARAMETER_FIRST] = {"first", 1, 1, 1000, NULL,
-                         "instances made when a function is first asked for (derived)"},
+                         "instances made at a function's first request (derived)"},
     [PARAMETER_VERTICAL] = {"vertical", ON, 0, 1, "on|off",
-                            "one that works alone gets its limit, or never (code: on)"},
-    [PARAMETER_ROUTING] = {"routing", ROUTING_IDLE, 0, 1, "idle|arrival",
-                           "jobs wait for an idle instance (derived), or take turns (code)"},
+                            "an instance that works alone gets its limit, or never (code: on)"},
+    [PARAMETER_ROUTING] =
+        {"routing", ROUTING_IDLE, 0, 1, "idle|arrival",
+         "jobs wait for an idle instance (derived), or are routed on arrival (code)"},
     [PARAMETER_BACKLOG] = {"backlog", ON, 0, 1, "on|off",
-                           "jobs that wait count to the rate (derived; code: off)"},
+                           "waiting jobs count as rate (derived; code: off)"},
     [PARAMETER_SAMPLE] = {"sample_s", 1, 0.001, 3600, NULL, "between samples (code)"},
     [PARAMETER_ACTIVE] = {"active_ms", 50, 0, 60000, NULL,
-                          "after a batch, for which an instance counts as active (code)"},
+                          "time after a batch for which an instance counts as active (code)"},
 };
 
-/* A function, and all that serves it. */
+/* A function, its queues and its instances. */
 struct deployment {
     uint32_t function;
     struct backlog backlog;
-    sim_time_t budget; /* the least of its stages' */
+    sim_time_t budget; /* the smallest budget of its stages */
     struct dilu_profile profile, smallest;
     uint32_t *instances; /* oldest first; owned */
     uint32_t instance_count, instance_room;
-    uint32_t turn; /* place of the next instance to get work */
+    uint32_t turn; /* index of the next instance to get work */
     uint64_t arrivals;
     struct dilu_window window;
-    bool started; /* has been asked for */
+    bool started; /* has had a request */
     bool starving, reap;
 };
 
@@ -135,11 +144,13 @@ struct dilu {
     struct dilu_hosts hosts;
     struct deployment *deployments;
     size_t deployment_count;
-    struct backlog_slot *slots; /* of each queue; its owner is a deployment */
-    struct turns turns;         /* deployments to be served */
-    size_t sampling;            /* deployments left to look at in this second */
-    uint32_t starving;          /* deployments with work, no instance and nowhere to put one */
-    bool freed;                 /* something may have become free since they were last looked at */
+    struct backlog_slot *slots; /* by queue; the owner is a deployment */
+    struct turns turns;         /* deployments that decide has to serve */
+    size_t sampling;            /* deployments left to sample in this second */
+    uint32_t starving;          /* deployments with jobs, without an instance, and without room
+                                 * for one */
+    bool freed;                 /* resources may have become free since the starving ones were
+                                 * last processed */
     bool ticking, moved;
     struct dilu_counters counters;
 };
@@ -184,7 +195,7 @@ static bool deployment_init(struct dilu *self, struct deployment *deployment, st
                                deployment->function, smallest, rule.factor, error);
 }
 
-/* The deployment of a function, made where there is none. */
+/* The deployment of a function, created if missing. */
 static struct deployment *deployment_for(struct dilu *self, uint32_t function)
 {
     for (size_t d = 0; d < self->deployment_count; d++)
@@ -271,7 +282,7 @@ static bool dilu_init(void *state, struct platform *platform, const double *valu
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Jobs entered or left the queue. */
+/* Call after jobs entered or left the queue. */
 static void refresh(struct dilu *self, const struct platform *platform, uint32_t queue)
 {
     struct backlog_slot *slot = &self->slots[queue];
@@ -356,7 +367,7 @@ static bool instance_list_grow(struct deployment *deployment)
     return true;
 }
 
-/* One more by its profile, or as small as can be. */
+/* Makes one more instance by the profile, or with `makeshift` the smallest that fits. */
 static bool make(struct dilu *self, struct platform *platform, uint32_t index, bool makeshift)
 {
     struct deployment *deployment = &self->deployments[index];
@@ -386,7 +397,7 @@ static void take_from_list(struct deployment *deployment, uint32_t id)
     deployment->turn -= deployment->turn > at;
 }
 
-/* Ends an instance that is not busy; its buffered jobs go back to their queues. */
+/* Ends an instance that is not busy. Its buffered jobs return to their queues. */
 static void end(struct dilu *self, struct platform *platform, uint32_t id)
 {
     struct deployment *deployment = &self->deployments[self->hosts.instances[id].deployment];
@@ -416,7 +427,8 @@ static void reap(struct dilu *self, struct platform *platform, struct deployment
 
 /* ---- Lazy scaling ---------------------------------------------------------------------------- */
 
-/* The makeshift one, or the youngest; SIM_NONE where there is none that is to stay. */
+/* The instance to remove next: a makeshift one, or the youngest. SIM_NONE if none may be removed.
+ */
 static uint32_t next_to_go(const struct dilu *self, const struct deployment *deployment)
 {
     uint32_t found = SIM_NONE;
@@ -499,8 +511,8 @@ static bool make_any(struct dilu *self, struct platform *platform, uint32_t inde
     return true;
 }
 
-/* The deployment that waits longest for its first instance. One whose jobs have gone, or that has
- * an instance, waits no longer. */
+/* The deployment that has waited longest for its first instance. Deployments without jobs, or with
+ * an instance, are no longer starving. */
 static uint32_t hungriest(struct dilu *self)
 {
     uint32_t found = SIM_NONE;
@@ -521,8 +533,8 @@ static uint32_t hungriest(struct dilu *self)
     return found;
 }
 
-/* An idle instance whose work has come later than `since`: of the deployment with the most, the
- * youngest. */
+/* An idle instance whose work arrived later than `since`: the youngest of the deployment with the
+ * most instances. */
 static uint32_t spare_instance(struct dilu *self, struct platform *platform, sim_time_t since)
 {
     uint32_t best = SIM_NONE;
@@ -571,7 +583,7 @@ static bool takes_jobs(const struct dilu *self, uint32_t id, bool idle)
     return instance->ready && !instance->draining && !(idle && instance->busy);
 }
 
-/* The next instance in turn that takes jobs; SIM_NONE where none does. */
+/* The next instance in turn that takes jobs; SIM_NONE if there is none. */
 static uint32_t next_in_turn(const struct dilu *self, struct platform *platform,
                              struct deployment *deployment, bool idle)
 {
@@ -586,7 +598,7 @@ static uint32_t next_in_turn(const struct dilu *self, struct platform *platform,
     return SIM_NONE;
 }
 
-/* Moves up to `jobs` of the oldest to the instance. */
+/* Moves up to `jobs` of the oldest jobs to the instance. */
 static uint32_t route(struct dilu *self, struct platform *platform, struct deployment *deployment,
                       uint32_t id, uint32_t jobs)
 {
@@ -616,7 +628,7 @@ static void launch(struct dilu *self, struct platform *platform,
                           jobs < instance->profile->batch ? jobs : instance->profile->batch);
 }
 
-/* Jobs wait for an idle instance. */
+/* Routing to idle instances only; jobs wait in their queues. */
 static void serve_idle(struct dilu *self, struct platform *platform, struct deployment *deployment)
 {
     if (backlog_oldest(&deployment->backlog) == SIM_NONE)
@@ -630,7 +642,7 @@ static void serve_idle(struct dilu *self, struct platform *platform, struct depl
         launch(self, platform, deployment, id, jobs);
 }
 
-/* Jobs are dealt out, and the idle instances take up what they have. */
+/* Routing on arrival: distributes the jobs, and launches the buffers of idle instances. */
 static void serve_arrivals(struct dilu *self, struct platform *platform,
                            struct deployment *deployment)
 {
@@ -672,7 +684,7 @@ static void serve(struct dilu *self, struct platform *platform, uint32_t index)
     self->moved = false;
     serve_idle(self, platform, deployment);
     if (self->moved)
-        turns_add(&self->turns, index); /* there may be more */
+        turns_add(&self->turns, index); /* more may be possible */
     self->moved = self->moved || before;
 }
 
@@ -719,7 +731,7 @@ extern const struct policy policy_dilu;
 const struct policy policy_dilu = {
     .abi = POLICY_ABI,
     .name = "dilu",
-    .summary = "instances with a request and a limit, complementary on GPUs, scaled lazily",
+    .summary = "instances with a request and a limit, placed complementarily, scaled lazily",
     .parameters = dilu_parameters,
     .parameter_count = PARAMETER_COUNT,
     .state_bytes = sizeof(struct dilu),

@@ -1,4 +1,4 @@
-/* What can be asked of a run of Dilu beside its figures. */
+/* Counters of a run of Dilu that are not metrics; for tests. */
 #ifndef ESGSIM_SCHED_DILU_DILU_H
 #define ESGSIM_SCHED_DILU_DILU_H
 
@@ -6,10 +6,11 @@
 
 struct dilu_counters {
     uint64_t created;
-    uint64_t outs, ins; /* by lazy scaling */
-    uint64_t refused;   /* wanted one more, and there was no room */
-    uint64_t makeshift; /* made as small as can be, for want of room for the request */
-    uint64_t reclaimed; /* taken from others, for a function that had none */
+    uint64_t outs, ins; /* instances added and removed by lazy scaling */
+    uint64_t refused;   /* scale-outs for which there was no room */
+    uint64_t makeshift; /* instances made with the smallest share, for lack of room for the
+                         * request */
+    uint64_t reclaimed; /* instances taken from others, for a function that had none */
 };
 
 struct dilu_deployment_view {
@@ -18,7 +19,7 @@ struct dilu_deployment_view {
     uint32_t instance_count;
 };
 
-/* `state` is that of a policy dilu between init and finish. */
+/* `state` is the state of a policy dilu between init and finish. */
 const struct dilu_hosts *dilu_hosts_of(const void *state);
 void dilu_count(const void *state, struct dilu_counters *counters);
 size_t dilu_deployment_count(const void *state);

@@ -78,7 +78,7 @@ static void set_share(struct dilu_hosts *hosts, struct platform *platform, uint3
     instance->quota = quota;
 }
 
-/* Those that hold less than before, or those that hold more. */
+/* Applies either the reductions (`less`) or the increases. */
 static void apply(struct dilu_hosts *hosts, struct platform *platform, uint32_t host, bool less)
 {
     const uint32_t count = hosts->gpus[host].instances;
@@ -149,7 +149,7 @@ void dilu_hosts_grant(struct dilu_hosts *hosts, struct platform *platform)
     hosts->touched_count = 0;
 }
 
-/* All on the GPU back to their requests, so that there is room for one more. */
+/* Resets all instances of the GPU to their requests, so that there is room for one more. */
 static void take_back(struct dilu_hosts *hosts, struct platform *platform, uint32_t host)
 {
     const uint32_t count = hosts->gpus[host].instances;
@@ -243,7 +243,7 @@ static uint32_t create_without_gpu(struct platform *platform, uint32_t function,
                                                             .gpu = SIM_NONE});
 }
 
-/* The GPU that is to have it; count where there is none. */
+/* Chooses the GPU of a new instance; count if there is none. */
 static uint32_t choose(struct dilu_hosts *hosts, struct platform *platform, uint32_t function,
                        const struct dilu_profile *profile, bool anyhow)
 {
@@ -279,7 +279,7 @@ static void move_out(struct dilu_hosts *hosts, uint32_t id, uint32_t host)
         at++;
     gpu->instances--;
     memmove(&residents[at], &residents[at + 1], (gpu->instances - at) * sizeof *residents);
-    /* Nothing is left of rounding on an empty one. */
+    /* Removes rounding errors when the GPU is empty. */
     gpu->request = gpu->instances > 0 ? gpu->request - need.request : 0;
     gpu->limit = gpu->instances > 0 ? gpu->limit - need.limit : 0;
     gpu->used_mb = gpu->instances > 0 ? gpu->used_mb - need.memory_mb : 0;

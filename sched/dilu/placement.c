@@ -2,7 +2,7 @@
 
 enum { CLASS_AFFINE, CLASS_ACTIVE, CLASS_UNUSED, CLASSES };
 
-/* Sums of shares are within rounding of what they stand for. */
+/* Tolerance for rounding in sums of shares. */
 static const double EPSILON = 1e-9;
 
 bool dilu_feasible(const struct dilu_rule *rule, const struct dilu_gpu *gpu,

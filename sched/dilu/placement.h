@@ -1,19 +1,21 @@
-/* Dilu's resourcing-complementary scheduling (ASPLOS'25): on which GPU a new instance goes.
+/* Dilu's resourcing-complementary scheduling (ASPLOS'25): the GPU of a new instance.
  *
- * [code: scheduling/scheduler.py] An instance may go where the requests of all that live there stay
- * within omega (1.0) of the GPU, the limits within gamma (1.5: they are over-subscribed, because
- * not all work at once), and the memory within what the GPU has. Of these places the lowest score
+ * [code: scheduling/scheduler.py] A GPU qualifies if three sums, including the new instance, are
+ * within bounds: the requests within omega (1.0) of the GPU, the limits within gamma (1.5), and the
+ * memory within the GPU's. Limits are over-subscribed because not all instances work at once. Among
+ * the qualifying GPUs the lowest score wins, with sums that include the new instance, in shares of
+ * the GPU:
  *
  *     alpha (1 - Σ request) + beta (1 - Σ memory / capacity),   alpha 0.6, beta 0.4
  *
- * wins, sums with the new instance and in shares of the GPU: the best fit over both. For an
- * inference instance it is looked for in three classes, and only where one has no place in the
- * next: GPUs that share a training job with a GPU where the function is already (a further
- * instance then slows the same job and no other), GPUs in use, GPUs unused.
+ * This is the best fit over both resources. For an inference instance three classes of GPUs are
+ * tried in turn. First: GPUs that share a training job with a GPU where the function already runs,
+ * because a further instance then slows the same job and no other. Second: GPUs in use. Third:
+ * unused GPUs.
  *
- * Porting: there is no training here, so the first class is empty; who has training jobs gives it
- * as `affine`. Which GPU where scores tie is [derived]: one whose invoker has an idle container of
- * the function, then the first.
+ * Porting: the simulator has no training jobs, so the first class is empty; a caller with training
+ * jobs passes it as `affine`. Ties of scores are broken as follows [derived]: a GPU whose invoker
+ * has an idle container of the function, then the first.
  */
 #ifndef ESGSIM_SCHED_DILU_PLACEMENT_H
 #define ESGSIM_SCHED_DILU_PLACEMENT_H
@@ -24,7 +26,7 @@
 
 #define DILU_NOWHERE SIZE_MAX
 
-/* A GPU: what it has, and what its instances may have at least and at most. */
+/* A GPU: its capacity, and the requests and limits of its instances. */
 struct dilu_gpu {
     double units, memory_mb;
     double request, limit; /* units */
@@ -41,8 +43,8 @@ struct dilu_rule {
     double omega, gamma, alpha, beta;
 };
 
-/* What only the caller knows of a place: not possible (vCPUs, host memory …), possible, possible
- * and at once. */
+/* The caller's verdict on a GPU by its other resources (vCPUs, host memory …): impossible, possible
+ * with a cold start, possible with an idle container. */
 enum dilu_admission { DILU_REFUSED, DILU_COLD, DILU_WARM };
 
 struct dilu_admitter {
@@ -50,15 +52,16 @@ struct dilu_admitter {
     enum dilu_admission (*ask)(void *context, size_t gpu);
 };
 
-/* By omega, gamma and memory. */
+/* True if the instance fits by omega, gamma and memory. */
 bool dilu_feasible(const struct dilu_rule *rule, const struct dilu_gpu *gpu,
                    const struct dilu_need *need);
-/* Lower is better. */
+/* The score of the GPU with the instance; lower is better. */
 double dilu_score(const struct dilu_rule *rule, const struct dilu_gpu *gpu,
                   const struct dilu_need *need);
 
-/* The index of the GPU for the instance, DILU_NOWHERE where there is none. `affine`, by GPU, may be
- * NULL: none is. The admitter is asked only about GPUs that would be the best so far. O(count). */
+/* Index of the GPU for the instance; DILU_NOWHERE if there is none. `affine`, by GPU, may be NULL:
+ * no GPU is affine. The admitter is called only for GPUs that would be the best so far. O(count).
+ */
 size_t dilu_place(const struct dilu_rule *rule, const struct dilu_gpu *gpus, size_t count,
                   const bool *affine, const struct dilu_need *need,
                   const struct dilu_admitter *admitter);

@@ -15,7 +15,7 @@ static double efficiency_at(const struct dilu_grid *grid, size_t batch, size_t s
     return point_at(grid, batch, size)->throughput / grid->sizes[size];
 }
 
-/* The first batch of at least twice the size; batch_count where there is none. */
+/* The first batch of at least twice the size; batch_count if there is none. */
 static size_t batch_doubled(const struct dilu_grid *grid, size_t batch)
 {
     size_t next = batch + 1;
@@ -76,13 +76,13 @@ bool dilu_search_all(const struct dilu_grid *grid, double bound, struct dilu_pic
 
 /* ---- A function's profile -------------------------------------------------------------------- */
 
-/* A function's surface as the search sees it; `configurations` beside the points. */
+/* A function's surface as input of the search, with the configuration of each point. */
 struct surface {
     struct dilu_grid grid;
-    uint32_t *batches, *sizes; /* sizes: units, or vCPUs */
+    uint32_t *batches, *sizes; /* sizes are units, or vCPUs */
     double *per_cent;
     struct dilu_point *points;
-    uint32_t *configurations; /* SIM_NONE: none */
+    uint32_t *configurations; /* SIM_NONE if there is none */
     bool gpu;
 };
 
@@ -95,7 +95,7 @@ static void surface_clear(struct surface *surface)
     free(surface->configurations);
 }
 
-/* The first invokers that have a GPU, else the first. */
+/* The first group of invokers with a GPU; the first group if none has one. */
 static const struct invoker_group *group_of(const struct cluster_spec *cluster)
 {
     for (size_t g = 0; g < cluster->group_count; g++)
@@ -109,7 +109,7 @@ static uint32_t size_of(const struct configuration *spec, bool gpu)
     return gpu ? spec->vgpu : spec->vcpu;
 }
 
-/* Inserts the value into the ascending list, unless it is there. */
+/* Inserts the value into the ascending list unless it is present. */
 static size_t insert(uint32_t *list, size_t count, uint32_t value)
 {
     size_t at = count;
@@ -131,7 +131,7 @@ static double units_of(const struct invoker_group *group)
     return units;
 }
 
-/* Is configuration `index` nearer to the vCPUs that go with its share than `other`. */
+/* True if configuration `index` is nearer than `other` to the number of vCPUs for its share. */
 static bool nearer(const struct configuration *all, uint32_t index, uint32_t other, double wanted)
 {
     return other == SIM_NONE || fabs(all[index].vcpu - wanted) < fabs(all[other].vcpu - wanted);
@@ -210,7 +210,7 @@ static bool surface_init(struct surface *surface, const struct workload *workloa
     return true;
 }
 
-/* Of the smallest batch, the size of the least time; the planner saw to it that there is one. */
+/* The size of the least time for the smallest batch; the planner ensured that there is one. */
 static size_t fastest_size(const struct dilu_grid *grid)
 {
     size_t best = 0;
@@ -237,7 +237,8 @@ static bool profile_start(struct dilu_profile *profile, const struct function *s
     return true;
 }
 
-/* The levels above the request, of its batch and vCPUs, up to the share that covers the limit. */
+/* Fills the levels above the request, with its batch and vCPUs, up to the share that covers the
+ * limit. */
 static void profile_levels(struct dilu_profile *profile, const struct function *spec,
                            const struct planner *planner, uint32_t function, double factor)
 {

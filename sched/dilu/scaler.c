@@ -32,7 +32,7 @@ int dilu_lazy(const struct dilu_window *window, const struct dilu_lazy_rule *rul
 {
     size_t above = 0;
     size_t below = 0;
-    /* A window that is not full has its samples at the beginning. */
+    /* A window that is not full has its samples at the start of the ring. */
     for (size_t i = 0; i < window->count; i++) {
         above += window->samples[i] > capacity;
         below += window->samples[i] < without;

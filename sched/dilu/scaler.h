@@ -1,10 +1,10 @@
-/* Dilu's lazy horizontal scaling (ASPLOS'25), without the platform.
+/* Dilu's lazy horizontal scaling (ASPLOS'25), independent of the platform.
  *
- * [code: scheduling/scaler.py, with the numbers of its main; the class has 20, 15 and 15] Once a
- * second a function's rate is sampled. Of the last 40 samples, 20 above what its n instances can
- * do, n × throughput, make one more; 30 below (n - 1) × throughput take one away, the youngest,
- * unless it is the only one. After either the window starts anew. In between the instances' shares
- * absorb what comes (share.h).
+ * [code: scheduling/scaler.py, with the numbers of its main; the class has 20, 15 and 15] A
+ * function's rate is sampled once per second. n instances have the capacity n × throughput. If at
+ * least 20 of the last 40 samples exceed the capacity, one instance is added. If at least 30 are
+ * below (n - 1) × throughput, the youngest is removed, unless it is the only one. After either the
+ * window is cleared. Between these steps the instances' shares absorb changes of load (share.h).
  */
 #ifndef ESGSIM_SCHED_DILU_SCALER_H
 #define ESGSIM_SCHED_DILU_SCALER_H
@@ -13,8 +13,8 @@
 #include <stddef.h>
 
 struct dilu_lazy_rule {
-    size_t window;  /* samples */
-    size_t out, in; /* samples of these that are enough */
+    size_t window;  /* length in samples */
+    size_t out, in; /* number of samples that triggers scaling out, and in */
 };
 
 struct dilu_window {
@@ -22,18 +22,19 @@ struct dilu_window {
     size_t room, count, next;
 };
 
-/* Room for `length` (>= 1) samples. False when out of memory; clear is then still to be called. */
+/* Allocates room for `length` (>= 1) samples. False when out of memory; dilu_window_clear must
+ * still be called. */
 bool dilu_window_init(struct dilu_window *window, size_t length);
 void dilu_window_clear(struct dilu_window *window);
 
-/* A sample, in place of the oldest where the window is full. */
+/* Adds a sample; a full window discards the oldest. */
 void dilu_window_add(struct dilu_window *window, double rate);
-/* Forgets all samples. */
+/* Discards all samples. */
 void dilu_window_restart(struct dilu_window *window);
 
-/* 1: one instance more, -1: one less, 0: neither. `capacity`: of all instances, `without`: of all
- * but the one that would go (ignored where `instances` is 1 or 0). More wins where both hold.
- * O(window). */
+/* Returns 1 to add an instance, -1 to remove one, 0 for neither; adding takes precedence.
+ * `capacity` is that of all instances, `without` that of all but the one to remove (ignored if
+ * `instances` is 1 or 0). O(window). */
 int dilu_lazy(const struct dilu_window *window, const struct dilu_lazy_rule *rule, double capacity,
               double without, size_t instances);
 

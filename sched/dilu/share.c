@@ -1,14 +1,14 @@
 #include "sched/dilu/share.h"
 
-/* Per cent of the time that each idle instance keeps where `parts` hundredths are left to requests
- * of `idle` units. */
+/* Percentage of the time that each idle instance keeps if `parts` hundredths are left for requests
+ * of `idle` units in total. */
 static uint32_t idle_quota(uint32_t parts, uint32_t idle)
 {
     const uint32_t quota = idle > 0 ? parts / idle : 100;
     return quota > 100 ? 100 : quota < 1 ? 1 : quota;
 }
 
-/* Per cent of the time for which the one at work can have `share`. */
+/* Percentage of the time for which the working instance can have `share`. */
 static uint32_t worker_quota(uint32_t units, uint32_t share, uint32_t idle)
 {
     if (share > units)
@@ -17,7 +17,7 @@ static uint32_t worker_quota(uint32_t units, uint32_t share, uint32_t idle)
     return parts / share > 100 ? 100 : parts / share;
 }
 
-/* One works alone, beside requests of `idle` units. */
+/* One instance works alone, next to idle ones with requests of `idle` units in total. */
 static void grant_alone(uint32_t units, uint32_t idle, struct dilu_holder *worker)
 {
     double least = (double)worker->levels[0].time;

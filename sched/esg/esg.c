@@ -1,17 +1,20 @@
 /* ESG (HPDC'24, arXiv 2404.16812): pipeline-conscious scheduling on shareable GPUs.
  *
- * One step: retry what could not be placed (ESG_Dispatch's recheck list), else take the next
- * waiting queue round robin, search its cheapest configuration paths within the deadline of its
- * oldest job (ESG_1Q), and place the first of them that fits. Nothing is remembered from one stage
- * to the next: the plan is redone from the state at hand, and deadlines are absolute, so slack
- * carries over.
+ * A step first retries the queues that could not be placed (ESG_Dispatch's recheck list). Otherwise
+ * it takes the next non-empty queue round robin and searches its cheapest configuration paths
+ * within the deadline of its oldest job (ESG_1Q). It dispatches the first of them that fits. No
+ * plan is kept from one stage to the next. Each plan is made from the current state, and deadlines
+ * are absolute, so slack carries over.
  *
- * What each of these is worth: every idea has a parameter that takes it away, the default being the
- * paper's. `sharing` off: only whole GPUs. `batching` off: batches of 1. `redistribution` off: a
- * stage's budget is its own quota of the SLO, fixed when the request arrives, whatever earlier
- * stages left or overran; stages are then planned one by one, by either method. `locality`: "warm"
- * ranks invokers by idle containers alone, "off" not at all. `split`: the SLO's by other rules.
- * `placement` "spread" (ours): the least loaded invoker of a rank, not the best fit.
+ * Ablation: every idea has a parameter that disables it. The defaults are the paper's.
+ * - `sharing` off: only whole GPUs.
+ * - `batching` off: batches of 1.
+ * - `redistribution` off: a stage's budget is its own quota of the SLO, fixed when the request
+ *   arrives, whatever time earlier stages saved or overran. Stages are then planned one by one, by
+ *   either method.
+ * - `locality`: "warm" ranks invokers by idle containers only, "off" not at all.
+ * - `split`: other rules for the division of the SLO.
+ * - `placement` "spread" (ours): the least loaded invoker of a rank, not the best fit.
  */
 #include "sched/policy.h"
 #include "sched/policy_bookkeeping.h"
@@ -49,55 +52,55 @@ enum { METHOD_ASTAR, METHOD_FRONTIER };
 enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST };
 
 static const struct parameter esg_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_K] = {"k", 5, 1, SEARCH_MAX_K, NULL, "candidates kept by a search (assumed)"},
+    [PARAMETER_K] = {"k", 5, 1, SEARCH_MAX_K, NULL, "paths kept by a search (assumed)"},
     [PARAMETER_GROUP_SIZE] = {"group_size", 3, 1, SEARCH_MAX_STAGES, NULL,
                               "most stages planned together by A* (recalled)"},
     [PARAMETER_METHOD] = {"method", METHOD_ASTAR, 0, 1, "astar|frontier",
-                          "ESG_1Q in groups, or the exact frontier of the whole rest"},
+                          "ESG_1Q in groups, or the exact frontier of all later stages"},
     [PARAMETER_RECHECK_LIMIT] = {"recheck_limit", 3, 0, 1000, NULL,
                                  "rechecks before the minimum configuration (assumed)"},
     [PARAMETER_INFEASIBLE] = {"infeasible", INFEASIBLE_FASTEST, 0, 1, "fastest|cheapest",
-                              "what runs when nothing meets the deadline (assumed)"},
+                              "configuration if no path meets the deadline (assumed)"},
     [PARAMETER_SPLIT] = {"split", SLO_DOMINATOR, 0, 2, "proportional|equal|dominator",
                          "a stage's share of the SLO; dominator: the paper's (published)"},
     [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
-                            "share of the SLO that plans leave unused (assumed)"},
+                            "fraction of the SLO that plans reserve (assumed)"},
     [PARAMETER_SHARING] = {"sharing", 1, 0, 1, "off|on", "off: whole GPUs only (on: published)"},
     [PARAMETER_BATCHING] = {"batching", 1, 0, 1, "off|on", "off: batches of 1 (on: secondary)"},
     [PARAMETER_REDISTRIBUTION] = {"redistribution", 1, 0, 1, "off|on",
-                                  "off: stages keep the quotas of the start (on: secondary)"},
+                                  "off: stages keep their initial quotas (on: secondary)"},
     [PARAMETER_LOCALITY] =
         {"locality", PLACEMENT_NEAR, 0, 2, "off|warm|on",
-         "invokers ranked by data and warmth, by warmth, or not (on: secondary)"},
+         "rank invokers by data and idle containers, by containers, or not (on: secondary)"},
     [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "best-fit|spread",
-                             "of one rank: the best fit (secondary), or the least loaded"},
+                             "within a rank: best fit (secondary), or least loaded"},
 };
 
-/* What dispatch tries for one queue, and how often it has failed. */
+/* The candidates of one queue, and its number of failed attempts. */
 struct esg_queue {
-    bool listed; /* on the recheck list */
+    bool listed; /* is on the recheck list */
     uint32_t rechecks;
     size_t candidate_count;
-    uint16_t candidates[SEARCH_MAX_K]; /* configurations in order of their plans' cost */
-    double cost[SEARCH_MAX_K];         /* of these plans */
+    uint16_t candidates[SEARCH_MAX_K]; /* configurations, in ascending order of their plans' cost */
+    double cost[SEARCH_MAX_K];         /* cost of these plans */
     sim_time_t time[SEARCH_MAX_K];
-    /* What the candidates were searched for, and what that search was charged. */
+    /* The key of the last search, and the units it was charged. */
     sim_time_t budget;
     uint32_t length;
-    uint64_t units; /* 0: none searched yet */
+    uint64_t units; /* 0: no search yet */
 };
 
 struct esg_application {
-    struct slo_plan *plan;              /* A* */
-    struct frontier_set *set;           /* frontier */
+    struct slo_plan *plan;              /* for A* */
+    struct frontier_set *set;           /* for the frontier method */
     const struct search_table **tables; /* by stage */
 };
 
 struct esg_function {
     struct search_table *table;
-    uint16_t *by_cost; /* entries of the table, cheapest first */
-    uint16_t
-        minimum; /* configuration: batch 1, fewest vGPUs, then fewest vCPUs, that fits at all */
+    uint16_t *by_cost; /* indices into the table, cheapest first */
+    uint16_t minimum; /* configuration of batch 1 with the fewest vGPUs, then the fewest vCPUs, that
+                       * fits the cluster */
 };
 
 struct esg {
@@ -116,12 +119,12 @@ struct esg {
     struct esg_function *functions;
     struct esg_application *applications;
     struct esg_queue *queues;
-    uint32_t *list; /* the recheck list, oldest first */
+    uint32_t *list; /* recheck list, oldest first */
     size_t list_count;
-    size_t list_done; /* entries retried since something last changed */
-    bool in_round;    /* the last step asked for another */
-    bool freed;       /* a batch has finished since */
-    uint32_t cursor;  /* where round robin goes on */
+    size_t list_done; /* entries retried since the last change */
+    bool in_round;    /* the previous step asked to be called again */
+    bool freed;       /* a batch has finished since the last retry */
+    uint32_t cursor;  /* next queue of the round robin */
     struct search_workspace *workspace;
     struct search_result result;
 };
@@ -277,7 +280,8 @@ static void esg_candidate(struct esg_queue *queue, uint16_t configuration, doubl
     queue->candidate_count++;
 }
 
-/* Nothing meets the deadline: the fastest (or cheapest) configuration that the queue can fill. */
+/* No plan meets the deadline: choose the fastest (or cheapest) configuration that the queue can
+ * fill. */
 static void esg_choose_late(const struct esg *esg, const struct esg_function *function,
                             struct esg_queue *queue, uint32_t length)
 {
@@ -289,12 +293,12 @@ static void esg_choose_late(const struct esg *esg, const struct esg_function *fu
             return;
         }
     }
-    /* No batch is this small: the smallest configuration, not filled. */
+    /* No batch is small enough: use the smallest configuration, partly empty. */
     esg_candidate(queue, function->minimum, 0.0, 0);
 }
 
-/* The K best plans within queue->budget, in esg->result. Returns the share of the search to charge.
- */
+/* Finds the K best plans within queue->budget and stores them in esg->result. Returns the number of
+ * units to charge. */
 static uint64_t esg_search(struct esg *esg, const struct esg_application *planned, uint32_t stage,
                            const struct esg_queue *queue)
 {
@@ -320,7 +324,7 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
     }
     if (!found)
         esg->result.path_count = 0;
-    /* A search looks at something even where it finds nothing. */
+    /* A search without an expansion still costs one unit. */
     return esg->result.expansions > 0 ? esg->result.expansions : 1;
 }
 
@@ -336,11 +340,12 @@ static sim_time_t esg_budget(const struct esg *esg, const struct esg_application
     return job->arrival + (sim_time_t)slo - now;
 }
 
-/* K best plans for the oldest job of the queue; their first configurations become candidates.
+/* Makes the first configurations of the K best plans of the queue's oldest job its candidates.
  *
- * A search is a function of the queue's stage, its length and the budget. Where all three are as
- * they were at the last one, which is so for most first stages (an idle controller takes a request
- * up on arrival), its answer still stands and is charged again, as if it had been searched. */
+ * A search depends only on the queue's stage, its length and the budget. If all three equal those
+ * of the last search, its result is reused, and the same number of units is charged. This is the
+ * case for most first stages, because an idle controller plans a request on arrival.
+ */
 static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
 {
     struct esg_queue *queue = &esg->queues[index];
@@ -416,12 +421,13 @@ static bool esg_try_again(const struct esg *esg, struct platform *platform, uint
                    configuration->time);
 }
 
-/* Retry what is on the list and has not been since the last change, up to the first success. */
+/* Retries the entries of the list that were not retried since the last change, up to the first
+ * success. */
 static bool esg_recheck(struct esg *esg, struct platform *platform)
 {
     while (esg->list_done < esg->list_count) {
         uint32_t queue = esg->list[esg->list_done];
-        /* A request that was given up may have taken its job out of the queue. */
+        /* A dropped request may have removed the queue's only job. */
         bool empty = platform_queue_length(platform, queue) == 0;
         if (empty || esg_try_again(esg, platform, queue)) {
             esg->queues[queue].listed = false;
@@ -437,7 +443,7 @@ static bool esg_recheck(struct esg *esg, struct platform *platform)
     return false;
 }
 
-/* The next waiting queue that is not on the recheck list. */
+/* The next non-empty queue that is not on the recheck list. */
 static uint32_t esg_next(const struct esg *esg, const struct platform *platform)
 {
     uint32_t from = esg->cursor;
@@ -458,7 +464,7 @@ static void esg_schedule(struct esg *esg, struct platform *platform, uint32_t qu
         return;
     esg->queues[queue].listed = true;
     esg->list[esg->list_count++] = queue;
-    esg->list_done = esg->list_count; /* it has just been tried */
+    esg->list_done = esg->list_count; /* the new entry has just been tried */
 }
 
 static bool esg_decide(void *state, struct platform *platform)

@@ -1,6 +1,6 @@
 #include "sched/esg/search.h"
 
-/* One level of the enumeration: every extension of `prefix`, which has `depth` stages. */
+/* Enumerates every extension of `prefix`, which has `depth` stages, by one level of recursion. */
 static void enumerate(const struct search_problem *problem, size_t depth,
                       const struct search_path *prefix, struct search_result *result)
 {

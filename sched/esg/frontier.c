@@ -14,11 +14,11 @@ struct frontier_set {
     const struct search_table *const *tables;
     size_t max_points;
     size_t stage_count;
-    uint32_t *join;        /* immediate post-dominator; stage_count where it is the virtual sink */
-    struct frontier **own; /* of the stage alone */
-    struct frontier **after; /* of all that follows it */
-    struct frontier **from;  /* the stage and all that follows it; NULL for sources */
-    bool *exact;             /* of after[] */
+    uint32_t *join;          /* immediate post-dominator; stage_count if it is the virtual sink */
+    struct frontier **own;   /* frontier of the stage alone */
+    struct frontier **after; /* frontier of all later stages */
+    struct frontier **from;  /* frontier of the stage and all later ones; NULL for sources */
+    bool *exact;             /* by stage: after[] is exact */
     bool region_exact;       /* while building: no region was treated conservatively */
 };
 
@@ -26,13 +26,13 @@ static struct frontier *frontier_segment(struct frontier_set *set, uint32_t stag
 
 /* ---- Regions that are not series-parallel ---------------------------------------------------- */
 
-/* The stages strictly between a fork and its join, in topological order. */
+/* The stages between a fork and its join, without these, in topological order. */
 struct region {
     const struct frontier_set *set;
     size_t count;
     uint32_t *stages;
-    uint32_t *member;   /* by stage: position in `stages`, SIM_NONE outside */
-    sim_time_t *finish; /* by position, of the combination being built */
+    uint32_t *member;   /* by stage: index into `stages`; SIM_NONE outside the region */
+    sim_time_t *finish; /* by index, for the combination being built */
     struct frontier_point *points;
     size_t point_count;
 };
@@ -83,7 +83,7 @@ static struct frontier *region_exhaust(struct region *region, size_t combination
     return result;
 }
 
-/* `*total` becomes operation(*total, operand); what is replaced is freed. */
+/* Replaces `*total` by operation(*total, operand) and frees the old value. */
 static void combine(struct frontier **total, const struct frontier *operand,
                     struct frontier *(*operation)(const struct frontier *, const struct frontier *))
 {
@@ -92,7 +92,7 @@ static void combine(struct frontier **total, const struct frontier *operand,
     *total = result;
 }
 
-/* Levels by depth in series, the stages of a level in parallel. */
+/* Conservative frontier: levels by depth in series, the stages of a level in parallel. */
 static struct frontier *region_levels(const struct region *region)
 {
     size_t *depth = calloc(region->count, sizeof *depth);
@@ -135,8 +135,8 @@ static struct frontier *region_solve(struct frontier_set *set, struct region *re
     return region_levels(region);
 }
 
-/* Mark in `owner` all that is reached from `branch` before `end`. False where a stage is already
- * another branch's. */
+/* Marks in `owner` all stages reachable from `branch` before `end`. False if a stage already
+ * belongs to another branch. */
 static bool branch_mark(const struct application *application, uint32_t branch, uint32_t end,
                         uint32_t *owner)
 {
@@ -179,7 +179,7 @@ static struct frontier *fork_irregular(struct frontier_set *set, const uint32_t 
 /* ---- Series and parallel -----------------------------------------------------------------------
  */
 
-/* All between a fork and its join, neither included. */
+/* The frontier between a fork and its join, without these. */
 static struct frontier *frontier_fork(struct frontier_set *set, uint32_t fork)
 {
     const struct stage *stage = &set->application->stages[fork];
@@ -208,7 +208,7 @@ static struct frontier *frontier_fork(struct frontier_set *set, uint32_t fork)
     return total;
 }
 
-/* All that follows `stage` before `end`. */
+/* The frontier of the stages after `stage` and before `end`. */
 static struct frontier *frontier_until(struct frontier_set *set, uint32_t stage, uint32_t end)
 {
     const struct stage *s = &set->application->stages[stage];
@@ -224,13 +224,14 @@ static struct frontier *frontier_until(struct frontier_set *set, uint32_t stage,
     return total;
 }
 
-/* `stage` and all that follows it before `end`; nothing where it is `end`. */
+/* The frontier of `stage` and the stages after it before `end`; the neutral element if `stage` is
+ * `end`. */
 static struct frontier *frontier_segment(struct frontier_set *set, uint32_t stage, uint32_t end)
 {
     if (stage == end)
         return frontier_unit();
     if (end == set->stage_count) {
-        /* Built already, since it is later: a copy. */
+        /* `stage` is later and already built: return a copy. */
         const struct frontier *from = set->from[stage];
         struct frontier *copy = from != NULL ? frontier_new(from->count) : NULL;
         if (copy != NULL) {
@@ -345,8 +346,8 @@ bool frontier_exact(const struct frontier_set *set, size_t stage)
 /* ---- Decisions
  * ----------------------------------------------------------------------------------- */
 
-/* How many of the first `within` points take at most `budget`, where the answer is near `within`:
- * gallop back from there, then halve. */
+/* Number of points among the first `within` that take at most `budget`. The answer is usually near
+ * `within`: gallop backwards from there, then bisect. */
 static size_t frontier_reach(const struct frontier *frontier, sim_time_t budget, size_t within)
 {
     const struct frontier_point *points = frontier->points;
@@ -391,14 +392,14 @@ bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t bu
     if (k == 0 || k > SEARCH_MAX_K)
         return false;
     size_t reach = after->count;
-    double limit = INFINITY; /* the K-th cost so far */
+    double limit = INFINITY; /* the K-th lowest cost so far */
     for (size_t i = 0; i < table->count; i++) {
         if (table->batch[i] > queue_length)
             continue;
         result->expansions++;
         reach = frontier_reach(after, budget - table->time[i], reach);
         if (reach == 0)
-            break; /* the rest are slower */
+            break; /* all further entries are slower */
         const struct frontier_point *rest = &after->points[reach - 1];
         struct search_path path = {.cost_usd = table->cost[i] + rest->cost_usd,
                                    .time = table->time[i] + rest->time};
@@ -412,7 +413,7 @@ bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t bu
     return true;
 }
 
-/* The entry of `stage` whose completion within `budget` is cheapest; count where none is. */
+/* The entry of `stage` whose completion within `budget` is cheapest; count if there is none. */
 static size_t cheapest_entry(const struct frontier_set *set, size_t stage, sim_time_t budget)
 {
     const struct search_table *table = set->tables[stage];

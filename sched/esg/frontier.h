@@ -1,9 +1,10 @@
-/* The exact frontier: every suffix of an application as a (time, cost) Pareto frontier, built once.
+/* The exact frontier: a (time, cost) Pareto frontier of every suffix of an application, built once.
  *
- * Beyond the paper. Latency surfaces do not change during a run, so what remains of an application
- * after a stage can be summarised once and for all: series = Minkowski sum, parallel = (max, sum),
- * each filtered to its non-dominated points. A decision is then one binary search per first-stage
- * configuration, exact at any length of chain, with no grouping.
+ * This goes beyond the paper. Latency surfaces do not change during a run, so the remainder of an
+ * application after a stage can be summarised in advance. Series composition is a Minkowski sum,
+ * parallel composition is (max, sum); each result is reduced to its non-dominated points. A
+ * decision is then one binary search per first-stage configuration. It is exact for chains of any
+ * length, without grouping.
  */
 #ifndef ESGSIM_SCHED_ESG_FRONTIER_H
 #define ESGSIM_SCHED_ESG_FRONTIER_H
@@ -24,47 +25,50 @@ struct frontier {
 /* Suffix frontiers of every stage of one application. */
 struct frontier_set;
 
-/* `tables[s]` belongs to stage s; application and tables must outlive the set. NULL when out of
- * memory or where a frontier would pass `max_points` (0: no limit) — ERROR_RUN says which stage.
+/* Builds the frontiers; `tables[s]` belongs to stage s. Application and tables must outlive the
+ * set. NULL with ERROR_RUN when out of memory, or if a frontier would exceed `max_points` (0: no
+ * limit); the message names the stage.
  *
- * What follows a stage: along a chain, the series of the later stages; at a fork, the parallel
- * (max, sum) of its branches up to the fork's immediate post-dominator, in series with the rest.
- * Inside a branch it is the rest of that branch and what follows the join; other branches, and
- * other sources, are taken to be on time. A fork whose branches share stages before they join is
- * not series-parallel: it is solved exactly by enumerating the non-dominated configurations of its
- * stages where these are at most 2^20 combinations; beyond that, its stages are put on levels by
- * depth, each level waiting for all of the one before. That adds constraints and removes none, so
- * every completion reported is feasible at its cost, but a cheaper one may exist: see
- * frontier_exact. */
+ * The remainder of a stage in a chain is the series of the later stages. At a fork it is the
+ * parallel composition of its branches up to the fork's immediate post-dominator, in series with
+ * the rest. Inside a branch it is the rest of that branch and what follows the join. Other branches
+ * and other sources are assumed to be on time.
+ *
+ * A fork whose branches share stages before they join is not series-parallel. It is solved exactly
+ * if its stages have at most 2^20 combinations of non-dominated configurations. Otherwise its
+ * stages are put on levels by depth, and each level waits for the whole previous level. This adds
+ * constraints and removes none. Every completion reported is therefore feasible at its cost, but a
+ * cheaper one may exist: see frontier_exact.
+ */
 struct frontier_set *frontier_build(const struct application *application,
                                     const struct search_table *const *tables, size_t max_points,
                                     struct error *error);
 void frontier_destroy(struct frontier_set *set);
 
-/* The frontier of what follows stage s on the way to the end (stage s not included): the single
- * point (0, 0) for a sink. */
+/* The frontier of the remainder after stage s, without s itself. For a sink it is the single point
+ * (0, 0). */
 const struct frontier *frontier_after(const struct frontier_set *set, size_t stage);
 
-/* False where a region that is not series-parallel made the frontier after `stage` conservative. */
+/* False if a region that is not series-parallel made the frontier after `stage` conservative. */
 bool frontier_exact(const struct frontier_set *set, size_t stage);
 
-/* Best completion for every configuration of stage s within `budget` (time from now to the
- * deadline): best_cost[i] for entry i of tables[s] (its time order), per job, INFINITY where none
- * is feasible. Budgets fall as times rise, so the search gallops on from where the last one ended:
- * O(count + points) at worst, and O(count × log points). */
+/* Finds the best completion for every configuration of stage s within `budget` (time from now to
+ * the deadline). best_cost[i] belongs to entry i of tables[s] (in its time order), per job;
+ * INFINITY if none is feasible. Budgets decrease as times increase, so each search gallops from the
+ * result of the previous one: at most O(count + points), and O(count × log points). */
 void frontier_completions(const struct frontier_set *set, size_t stage, sim_time_t budget,
                           double *best_cost);
 
-/* The K first-stage configurations of cheapest completion with batch <= queue_length, as one-stage
- * `paths` whose cost and time are the completion's (whole path). Same order as ESG_1Q's candidates.
- * `expansions` counts the configurations examined. False only where k is 0 or above SEARCH_MAX_K.
- */
+/* Finds the K first-stage configurations with the cheapest completion and batch <= queue_length.
+ * Each is a one-stage path in `paths`, with cost and time of the whole completion. The order is
+ * that of ESG_1Q's candidates. `expansions` counts the configurations examined. False only if k is
+ * 0 or above SEARCH_MAX_K. */
 bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t budget,
                      uint32_t queue_length, size_t k, struct search_result *result);
 
-/* The whole cheapest feasible path along the chain from `stage` (chains only: every stage on the
- * way has at most one successor, at most SEARCH_MAX_STAGES of them): for `esgsim search`. False
- * where nothing is feasible or the way is no such chain. */
+/* Finds the whole cheapest feasible path along the chain from `stage`, for `esgsim search`. Every
+ * stage on it must have at most one successor, and there may be at most SEARCH_MAX_STAGES of them.
+ * False if nothing is feasible or it is no such chain. */
 bool frontier_path(const struct frontier_set *set, size_t stage, size_t first_entry,
                    sim_time_t budget, struct search_path *path);
 

@@ -91,7 +91,7 @@ struct frontier *frontier_either(const struct frontier *a, const struct frontier
     return result;
 }
 
-/* Copies of `longer` shifted by the points low..high-1 of `shorter`, merged in pairs. */
+/* Merges in pairs the copies of `longer` shifted by the points low..high-1 of `shorter`. */
 static struct frontier *merge_shifted(const struct frontier *shorter, size_t low, size_t high,
                                       const struct frontier *longer)
 {
@@ -131,13 +131,14 @@ struct frontier *frontier_parallel(const struct frontier *a, const struct fronti
     struct frontier *result = frontier_new(a->count + b->count);
     if (result == NULL)
         return NULL;
-    size_t i = 0, j = 0; /* the slowest points in use so far */
+    size_t i = 0, j = 0; /* the slowest points used so far */
     for (;;) {
         sim_time_t time_a = a->points[i].time;
         sim_time_t time_b = b->points[j].time;
         frontier_append(result, time_a > time_b ? time_a : time_b,
                         a->points[i].cost_usd + b->points[j].cost_usd);
-        /* The next result is at the next later time of either; both move where they coincide. */
+        /* The next result is at the next later time of the two; both advance if the times are
+         * equal. */
         bool more_a = i + 1 < a->count, more_b = j + 1 < b->count;
         if (!more_a && !more_b)
             break;

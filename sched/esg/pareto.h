@@ -1,34 +1,34 @@
-/* The algebra of frontiers: what frontier_build is made of.
+/* Operations on Pareto frontiers, from which frontier_build composes its result.
  *
- * Every result is a new frontier that the caller frees with frontier_free, and holds only
- * non-dominated points: ascending time, strictly descending cost. NULL: out of memory, or an
- * operand is NULL, so that a chain of operations needs one check at its end.
+ * Every result is a new frontier that the caller frees with frontier_free. It contains only
+ * non-dominated points, in ascending time and strictly descending cost. The result is NULL when out
+ * of memory or if an operand is NULL, so that a chain of operations needs one check at its end.
  */
 #ifndef ESGSIM_SCHED_ESG_PARETO_H
 #define ESGSIM_SCHED_ESG_PARETO_H
 
 #include "sched/esg/frontier.h"
 
-struct frontier *frontier_new(size_t capacity); /* count 0 */
-void frontier_free(struct frontier *frontier);  /* NULL is fine */
+struct frontier *frontier_new(size_t capacity); /* empty */
+void frontier_free(struct frontier *frontier);  /* NULL is allowed */
 
-/* Add a point of time not below the last one's where it is not dominated; where it dominates the
- * last (same time, less cost) it takes its place. The caller has seen to the capacity. */
+/* Appends a point if the last point does not dominate it. Its time must not be below the last
+ * point's. It replaces the last point if it dominates that (same time, lower cost). The caller
+ * ensures the capacity. */
 void frontier_append(struct frontier *frontier, sim_time_t time, double cost_usd);
 
-/* Nothing to do: (0, 0). */
+/* The neutral element: the single point (0, 0). */
 struct frontier *frontier_unit(void);
 /* The non-dominated configurations of one stage. */
 struct frontier *frontier_of_table(const struct search_table *table);
-/* Any points, which are sorted in place. O(n log n). */
+/* The frontier of arbitrary points, which are sorted in place. O(n log n). */
 struct frontier *frontier_of_points(struct frontier_point *points, size_t count);
-/* Either of two. O(a + b). */
+/* A choice between two alternatives. O(a + b). */
 struct frontier *frontier_either(const struct frontier *a, const struct frontier *b);
-/* One after the other: the Minkowski sum (times add, costs add), by merging shifted copies of the
- * longer operand in pairs. O(a × b × log min(a, b)) at worst; dominated points fall out on the way.
- */
+/* Series: the Minkowski sum (times add, costs add), by pairwise merging of shifted copies of the
+ * longer operand. Dominated points are removed at each merge. At most O(a × b × log min(a, b)). */
 struct frontier *frontier_series(const struct frontier *a, const struct frontier *b);
-/* Both at once: the later time, the sum of costs. O(a + b). */
+/* Parallel: the later time, the sum of costs. O(a + b). */
 struct frontier *frontier_parallel(const struct frontier *a, const struct frontier *b);
 
 #endif

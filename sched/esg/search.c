@@ -4,24 +4,24 @@
 
 enum { OPEN_LIMIT = 1 << 20, OPEN_FIRST = 1 << 10 };
 
-/* Bounds are sums in another order than the costs that they bound. Rounding moves a sum of at most
- * 16 non-negative terms by less than 16 × 2^-52 of itself, so a cut this far beyond the bound never
- * takes a path that exact arithmetic would keep. */
+/* Bounds and costs add the same terms in different orders. Rounding changes a sum of at most 16
+ * non-negative terms by a relative error below 16 × 2^-52. A cut with this margin beyond the bound
+ * therefore never removes a path that exact arithmetic would keep. */
 static const double ROUNDING_MARGIN = 1e-13;
 
 struct partial {
     double cost;
     sim_time_t time;
     uint32_t depth;
-    uint16_t entry[SEARCH_MAX_STAGES]; /* into the stages' tables */
+    uint16_t entry[SEARCH_MAX_STAGES]; /* indices into the stages' tables */
 };
 
 struct open_entry {
-    double bound; /* f: no completion costs less */
+    double bound; /* f, a lower bound on the cost of every completion */
     uint32_t slot;
 };
 
-/* The K lowest costs of completions known for prefixes of one length, ascending. */
+/* The K lowest costs of known completions of the prefixes of one length, ascending. */
 struct level_bounds {
     size_t count;
     double cost[SEARCH_MAX_K];
@@ -30,12 +30,12 @@ struct level_bounds {
 struct search_workspace {
     struct open_entry *heap; /* binary min-heap by (bound, slot) */
     struct partial *slots;
-    uint32_t *unused; /* slots below `touched` that are free again */
+    uint32_t *unused; /* free slots below `touched` */
     size_t open_count, unused_count, touched, capacity;
     struct level_bounds levels[SEARCH_MAX_STAGES];
 };
 
-/* One search in progress. The arrays hold, for a prefix of d stages, sums over stages d, d + 1, …
+/* One search in progress. For a prefix of d stages the arrays contain sums over stages d, d + 1, …
  */
 struct astar {
     const struct search_problem *problem;
@@ -44,7 +44,7 @@ struct astar {
     sim_time_t fastest_after[SEARCH_MAX_STAGES + 1];
     double cheapest_after[SEARCH_MAX_STAGES + 1];
     double fastest_cost_after[SEARCH_MAX_STAGES + 1];
-    double limit; /* nothing that costs more is among the K best */
+    double limit; /* upper bound on the cost of the K-th best path */
 };
 
 struct search_workspace *search_workspace_create(void)
@@ -86,7 +86,7 @@ static bool open_before(struct open_entry a, struct open_entry b)
     return a.bound < b.bound || (a.bound == b.bound && a.slot < b.slot);
 }
 
-/* Room for one more has been made. Returns the new partial path, to be filled. */
+/* Adds an entry; the caller has ensured the room. Returns the new partial path, to be filled. */
 static struct partial *open_push(struct search_workspace *workspace, double bound)
 {
     uint32_t slot = workspace->unused_count > 0 ? workspace->unused[--workspace->unused_count]
@@ -128,7 +128,7 @@ static void limit_lower(struct astar *search, double bound)
         search->limit = limit;
 }
 
-/* A prefix of `depth` stages is known to have a completion of this cost. */
+/* Records that a prefix of `depth` stages has a completion of this cost. */
 static void bound_offer(struct astar *search, size_t depth, double cost)
 {
     struct level_bounds *level = &search->workspace->levels[depth];
@@ -166,7 +166,7 @@ static void path_offer(struct astar *search, const struct partial *prefix, size_
         limit_lower(search, result->paths[problem->k - 1].cost_usd);
 }
 
-/* How many of the table's entries take at most `most`. */
+/* Number of the table's entries that take at most `most`. */
 static size_t entries_within(const struct search_table *table, sim_time_t most)
 {
     size_t low = 0, high = table->count;
@@ -180,7 +180,7 @@ static size_t entries_within(const struct search_table *table, sim_time_t most)
     return low;
 }
 
-/* Entries from `from` on that the queue's length allows. */
+/* Number of entries from `from` on whose batch the queue can fill. */
 static uint64_t entries_allowed(const struct search_problem *problem, size_t depth, size_t from)
 {
     const struct search_table *table = problem->stages[depth];
@@ -194,7 +194,7 @@ static uint64_t entries_allowed(const struct search_problem *problem, size_t dep
 
 static bool astar_expand(struct astar *search, const struct partial *prefix);
 
-/* Take up `prefix` extended by `entry`: on the open list, or at once where that is full. */
+/* Adds `prefix` extended by `entry` to the open list, or follows it at once if the list is full. */
 static bool astar_take(struct astar *search, const struct partial *prefix, size_t entry,
                        double cost, sim_time_t time)
 {
@@ -213,7 +213,7 @@ static bool astar_take(struct astar *search, const struct partial *prefix, size_
     return full ? astar_expand(search, path) : true;
 }
 
-/* `prefix` extended by `entry`, which no blade has cut. */
+/* Extends `prefix` by `entry`, which no blade has pruned. */
 static bool astar_extend(struct astar *search, const struct partial *prefix, size_t entry)
 {
     const struct search_problem *problem = search->problem;
@@ -233,8 +233,8 @@ static bool astar_extend(struct astar *search, const struct partial *prefix, siz
     return astar_take(search, prefix, entry, cost, time);
 }
 
-/* Every extension of `prefix` by one stage, in ascending time. Both blades are thresholds on the
- * entry alone, so that what they cut costs one comparison, or none. */
+/* Extends `prefix` by every entry of the next stage, in ascending time. Both blades are thresholds
+ * on the entry alone, so that each pruned entry costs at most one comparison. */
 static bool astar_expand(struct astar *search, const struct partial *prefix)
 {
     const struct search_problem *problem = search->problem;
@@ -304,7 +304,7 @@ bool search_astar(const struct search_problem *problem, struct search_workspace 
     astar_begin(&search);
     if (!astar_expand(&search, &root))
         return false;
-    /* In order of f: once it passes the limit, so does all that is open. */
+    /* Entries are removed in order of f. Once f exceeds the limit, so does every open entry. */
     while (workspace->open_count > 0 && workspace->heap[0].bound <= search.limit) {
         struct partial prefix = open_pop(workspace);
         if (!astar_expand(&search, &prefix))

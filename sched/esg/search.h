@@ -1,11 +1,11 @@
 /* ESG_1Q: the K cheapest configuration paths that meet a deadline (ESG, HPDC'24, section on the
  * scheduling algorithm; the algorithm itself is `secondary`/`recalled`, see README).
  *
- * A problem is a chain of stages, each with the configurations of its function; a path picks one
- * configuration a stage; it is feasible where its total time is within the budget and its first
- * configuration's batch within the queue's length; its cost is the sum of costs per job. Three
- * exact methods answer through one interface: A* with ESG's two pruning blades, the precomputed
- * Pareto frontier of every suffix, and exhaustive enumeration (for tests).
+ * A problem is a chain of stages, each with the configurations of its function. A path picks one
+ * configuration per stage. It is feasible if its total time is within the budget and the batch of
+ * its first configuration is at most the queue's length. Its cost is the sum of costs per job.
+ * Three exact methods share one interface: A* with ESG's two pruning blades, the precomputed Pareto
+ * frontier of every suffix, and exhaustive enumeration (for tests).
  */
 #ifndef ESGSIM_SCHED_ESG_SEARCH_H
 #define ESGSIM_SCHED_ESG_SEARCH_H
@@ -31,37 +31,39 @@ struct search_table {
     uint16_t *index; /* into function.configurations */
     sim_time_t fastest;
     double cheapest;
-    double fastest_cost; /* cost of the fastest (the cheapest of the fastest) */
+    double fastest_cost; /* cost of the fastest entry; ties: the cheapest */
 };
 
 /* `count` is 1..65535. NULL when out of memory. */
 struct search_table *search_table_create(const struct configuration *configurations, size_t count);
 
-/* Only the configurations of `function` that some invoker of the workload's cluster could hold when
- * empty (vCPUs, GPU share allowed by its slicing, GPU memory). NULL with ERROR_INPUT where there is
+/* Only the configurations of `function` that some invoker of the workload's cluster can hold when
+ * empty (vCPUs, GPU share allowed by its slicing, GPU memory). NULL with ERROR_INPUT if there is
  * none, ERROR_RUN when out of memory. */
 struct search_table *search_table_create_placeable(const struct workload *workload, size_t function,
                                                    struct error *error);
 
-/* What a policy may use of a cluster. */
+/* Which configurations a policy may use on a cluster. */
 struct search_limits {
     uint32_t max_batch; /* >= 1 */
-    bool whole_gpu;     /* only shares that are all units of a GPU of the cluster, or none of one */
+    bool whole_gpu;     /* only configurations with all units of some GPU, or without a GPU */
 };
 
-/* The same, of the configurations within `limits`. */
+/* The same, restricted to the configurations within `limits`. */
 struct search_table *search_table_create_within(const struct workload *workload, size_t function,
                                                 const struct search_limits *limits,
                                                 struct error *error);
 void search_table_destroy(struct search_table *table);
 
 struct search_problem {
-    const struct search_table *const *stages; /* stage_count of them, first to decide first */
+    const struct search_table *const *stages; /* stage_count tables; the first stage is decided
+                                               * first */
     size_t stage_count;                       /* 1..SEARCH_MAX_STAGES */
     sim_time_t budget;                        /* may be negative: nothing is feasible */
-    uint32_t queue_length;                    /* bound on the first stage's batch, >= 1 */
+    uint32_t queue_length;                    /* upper bound on the first stage's batch, >= 1 */
     size_t k;                                 /* 1..SEARCH_MAX_K */
-    bool time_blade;                          /* prune by time; off only to measure what it saves */
+    bool time_blade;                          /* prune by time; off only to measure the blade's
+                                               * effect */
     bool cost_blade;
 };
 
@@ -73,41 +75,42 @@ struct search_path {
 
 struct search_result {
     struct search_path paths[SEARCH_MAX_K]; /* ascending by (cost, time, configurations) */
-    size_t path_count;                      /* fewer than k where fewer are feasible */
-    uint64_t expansions; /* paths, partial or whole, that were built and not cut at once: queued, or
-                            offered as completions; for exhaustive search, all of them */
-    uint64_t pruned_time; /* one-step extensions of expanded paths that each blade cut */
+    size_t path_count;                      /* less than k if fewer are feasible */
+    uint64_t expansions;  /* paths, partial or whole, that were built and not pruned at once, that
+                           * is, queued or offered as completions; exhaustive search counts all */
+    uint64_t pruned_time; /* one-step extensions of expanded paths that this blade pruned */
     uint64_t pruned_cost;
 };
 
-/* -1, 0, 1: the total order of paths of `stage_count` stages: cost, then time, then configurations
- * from the first stage to the last. */
+/* Returns -1, 0 or 1 by the total order of paths of `stage_count` stages: cost, then time, then
+ * configurations from the first stage to the last. */
 int search_path_compare(const struct search_path *a, const struct search_path *b,
                         size_t stage_count);
 
-/* Keep `path` where it is among the `k` first of those offered so far (result->path_count starts at
- * 0); no path may be offered twice. O(k). */
+/* Inserts `path` if it is among the `k` best paths offered so far. result->path_count starts at 0.
+ * No path may be offered twice. O(k). */
 void search_result_offer(struct search_result *result, size_t k, size_t stage_count,
                          const struct search_path *path);
 
-/* Scratch memory of a search, reused between calls; grows as needed. */
+/* Scratch memory of a search. It grows as needed and is reused between calls. */
 struct search_workspace;
 struct search_workspace *search_workspace_create(void);
 void search_workspace_destroy(struct search_workspace *workspace);
 
-/* A* with dual-blade pruning. Exact: the K cheapest of all feasible paths, with any blade on or
- * off. Memory is bounded (2^20 open partial paths): beyond it new ones are followed depth first at
- * once, which is as exact and only slower. False only when out of memory.
+/* A* with dual-blade pruning. Exact: finds the K cheapest of all feasible paths, with any blade on
+ * or off. Memory is bounded by 2^20 open partial paths. Beyond this limit new ones are followed
+ * depth first at once, which is equally exact but slower. False only when out of memory.
  *
- * Best first by f = cost so far + lowest costs of what remains. The time blade cuts a
- * configuration, and all slower ones, where even the fastest rest misses the budget; the cost blade
- * cuts one whose f exceeds the K-th best completion known. The bounds on that completion are kept
- * for each depth by itself: prefixes of one length have distinct fastest completions, while a
- * prefix and its own fastest extension share theirs, which one common list would count twice. */
+ * Best first by f = cost so far + lowest costs of the remaining stages. The time blade prunes a
+ * configuration, and all slower ones, if even the fastest rest misses the budget. The cost blade
+ * prunes one whose f exceeds the known upper bound on the K-th best completion. These bounds are
+ * kept for each depth separately. Prefixes of one length have distinct fastest completions, but a
+ * prefix and its own fastest extension share theirs, which a common list would count twice.
+ */
 bool search_astar(const struct search_problem *problem, struct search_workspace *workspace,
                   struct search_result *result);
 
-/* Every path enumerated: Π counts steps. The same answer by brute force. */
+/* Enumerates every path. The number of steps is the product of the tables' counts. */
 bool search_exhaustive(const struct search_problem *problem, struct search_workspace *workspace,
                        struct search_result *result);
 

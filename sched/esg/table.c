@@ -74,7 +74,7 @@ struct search_table *search_table_create(const struct configuration *configurati
     return table;
 }
 
-/* All units of one of the group's GPUs, or none of any. */
+/* True if the share is all units of one of the group's GPUs, or 0. */
 static bool takes_whole_gpu(const struct invoker_group *group, uint16_t vgpu)
 {
     bool whole = vgpu == 0;

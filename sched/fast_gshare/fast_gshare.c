@@ -1,44 +1,47 @@
 /* FaST-GShare (ICPP'23, "FaST-GShare: Enabling Efficient Spatio-Temporal GPU Sharing in Serverless
- * Computing for Deep Learning Inference"), as a scaler of pods with a share of a GPU for a quota of
- * time.
+ * Computing for Deep Learning Inference"), as a scaler of pods, each with a share of a GPU for a
+ * quota of time.
  *
  * Evidence: [code] read in the authors' public repositories (KontonGu/FaST-GShare @ 788828f,
  * FaST-GShare-Autoscaler @ f3e88c7, ST-vGPU @ 609db28), [recall] from memory of the paper,
- * [derived] our porting. The repositories' auto-scaler is a stub in parts: what is here is the
+ * [derived] our porting. The repositories' auto-scaler is partly a stub; this file implements the
  * paper's.
  *
  * Every 10 s [code] the scaler compares each function's request rate over the last 10 s [code] with
- * what its pods can do and adds or takes pods (scaler.h). Pods are placed by maximal rectangles and
- * may be lent time that nobody requested (pods.h, rectangles.h, tokens.h).
+ * the capacity of its pods, and adds or removes pods (scaler.h). Pods are placed by maximal
+ * rectangles and may be lent time that no pod requested (pods.h, rectangles.h, tokens.h).
  *
- * Porting assumptions, beside those of scaler.h and pods.h, all [derived] unless said otherwise:
- * - The paper's functions stand alone. Here a function has one deployment for all the queues that
- *   run it (`pool` "application": one for each application), its SLO is the least stage budget
- *   among them, and the end-to-end SLO is split by mean latency (`split`). Nothing is planned for a
- *   request as a whole and nothing is re-planned when it is late.
- * - A job waits in its queue until a pod is idle: the least expected wait there is, at no loss
- *   against routing on arrival [recall: the gateway's]. Oldest first over the function's queues. Of
- *   the idle pods the one of the highest RPR takes as many as its batch holds, at once (`fill`
- *   "launch"); "wait": only when full or when its time comes to meet the budget.
- * - Jobs that wait when the scaler looks are wanted served within one window: they count to the
- *   rate (`backlog`), since here nobody gives up and no gateway drops them.
- * - The first request of a function makes a pod of the highest RPR [code] at once, and one pod
- *   stays (`min_pods`; OpenFaaS keeps one replica).
- * - Capacity is the profile's, as in the paper: neither interference nor noise is in it, and what
- *   is added covers the rate and no more, so that pods work close to all the time. `headroom` is
- *   not the paper's; it shows what that costs. The trend (last 30 s to the 30 s before) that the
- *   repository has commented out is left out.
- * - Where the pods wanted fit nowhere, the next in RPR are tried: in the paper they would stay
- *   pending. A function without any pod takes what else fits, though it be too slow ("makeshift":
- *   it counts nothing, and goes when others carry the load); then it has pods killed that serve
- *   functions nobody asked for in the last window; then an invoker is cleared for it pod by pod,
- *   each having served at least a batch. So every function is served in the end.
- * - GPUs under MIG, or held exclusively, have no time quotas: where the cluster has one, all quotas
- *   are 100 %.
- * - Model sharing [recall: pods of a function on a GPU share its weights] is not in the platform's
- *   memory model, nor is the profiler: the profile is known.
- * - Decision time: a unit for each job taken up, for each pod looked at when scaling down, for each
- *   free rectangle and GPU when placing.
+ * Porting assumptions, in addition to those of scaler.h and pods.h, all [derived] unless marked
+ * otherwise:
+ * - The paper's functions are independent. Here a function has one deployment for all queues that
+ *   run it (`pool` "application": one per application). Its SLO is the smallest stage budget among
+ *   them. The end-to-end SLO is split by mean latency (`split`). Nothing is planned for a request
+ *   as a whole, and nothing is replanned when a request is late.
+ * - A job waits in its queue until a pod is idle. This is the shortest expected wait, never worse
+ *   than routing on arrival [recall: the gateway's]. The function's queues are served oldest job
+ *   first. Among the idle pods the one of the highest RPR takes up to a full batch. With `fill`
+ *   "launch" it starts at once; with "wait" it starts when the batch is full or must start to meet
+ *   the budget.
+ * - Jobs that wait at a scaling step shall be served within one window. They count as rate
+ *   (`backlog`), because here no client gives up and no gateway drops them.
+ * - The first request of a function makes a pod of the highest RPR [code] at once, and one pod is
+ *   always kept (`min_pods`; OpenFaaS keeps one replica).
+ * - Capacity is the profile's, as in the paper, without interference and noise. The pods added
+ *   cover exactly the rate, so that pods work nearly all the time. `headroom` is not in the paper;
+ *   it shows the cost of spare capacity. The trend (last 30 s against the 30 s before), which the
+ *   repository has commented out, is not implemented.
+ * - If the pods of the best point fit nowhere, points of lower RPR are tried; in the paper the pods
+ *   would remain pending. A function without any pod takes any point that fits, even if it is too
+ *   slow ("makeshift": it does not count as capacity, and is removed when other pods carry the
+ *   load). If none fits, it kills pods of functions without a request in the last window. After
+ *   that one invoker is cleared for it pod by pod; each of these pods has served at least one
+ *   batch. Every function is therefore served eventually.
+ * - GPUs under MIG, or held exclusively, have no time quotas. If the cluster has such a GPU, all
+ *   quotas are 100 %.
+ * - The platform's memory model has no model sharing [recall: pods of a function on a GPU share its
+ *   weights]. There is no profiler: the profile is known.
+ * - Decision time: one unit per job taken up, per pod examined when scaling down, and per free
+ *   rectangle and GPU when placing.
  */
 #include "sched/fast_gshare/fast_gshare.h"
 #include "sched/policy_bookkeeping.h"
@@ -79,38 +82,37 @@ enum { RESIDUAL_COVER, RESIDUAL_BEST };
 
 static const struct parameter fast_gshare_parameters[PARAMETER_COUNT] = {
     [PARAMETER_PERIOD] = {"period_s", 10, 0.1, 3600, NULL,
-                          "between looks of the scaler (code; an older revision: 2)"},
+                          "period of the scaler (code; an older revision: 2)"},
     [PARAMETER_WINDOW] = {"window_s", 10, 0.1, 3600, NULL,
-                          "over which it sees the rate, in whole periods (code)"},
+                          "window over which the rate is measured, in whole periods (code)"},
     [PARAMETER_HYSTERESIS] = {"hysteresis", 0.2, 0, 1, NULL,
-                              "of the capacity, either way, without scaling (code)"},
+                              "relative difference from the capacity without scaling (code)"},
     [PARAMETER_QUOTAS] = {"quotas", ON, 0, 1, "on|off",
-                          "pods of 20, 40 … 100 % of the time, or only 100 (code)"},
+                          "pods get 20, 40 … 100 % of the time, or only 100 (code)"},
     [PARAMETER_ELASTIC] = {"elastic", ON, 0, 1, "on|off",
-                           "lend time that nobody requested to pods at work (code)"},
-    [PARAMETER_LIMIT] = {"limit", 100, 20, 100, NULL,
-                         "per cent of time up to which time is lent (code)"},
+                           "lend unrequested time to working pods (code)"},
+    [PARAMETER_LIMIT] = {"limit", 100, 20, 100, NULL, "time is lent up to this percentage (code)"},
     [PARAMETER_FIT] = {"fit", RECTANGLE_BEST_AREA, 0, 1, "area|short-side",
-                       "which free rectangle takes a pod (recall: the best by area)"},
+                       "choice of the free rectangle for a pod (recall: best by area)"},
     [PARAMETER_POOL] = {"pool", POOL_FUNCTION, 0, 1, "function|application",
-                        "who shares pods: all that run a function, or one application's (derived)"},
+                        "pods are shared by all users of a function, or per application (derived)"},
     [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
                          "a stage's share of the SLO: by mean latency (derived)"},
-    [PARAMETER_BOUND] =
-        {"bound", 1, 0.05, 1, NULL,
-         "of a stage's budget for executing alone; half of it in batches (derived)"},
+    [PARAMETER_BOUND] = {"bound", 1, 0.05, 1, NULL,
+                         "fraction of a stage's budget for execution; half in batches (derived)"},
     [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL,
-                             "most jobs in a batch, RPR picks; 1: the paper's pods (derived)"},
+                             "most jobs per batch, chosen by RPR; 1: the paper's pods (derived)"},
     [PARAMETER_MIN_PODS] = {"min_pods", 1, 0, 1000, NULL,
-                            "kept once a function was asked for (derived)"},
-    [PARAMETER_BACKLOG] = {"backlog", ON, 0, 1, "on|off",
-                           "jobs that wait count to the rate (derived)"},
-    [PARAMETER_FILL] = {"fill", FILL_LAUNCH, 0, 1, "launch|wait",
-                        "a batch not full: launched at once, or when its time comes (derived)"},
-    [PARAMETER_RESIDUAL] = {"residual", RESIDUAL_COVER, 0, 1, "cover|best",
-                            "pod for the rest: smallest (recall), or most efficient (code)"},
+                            "pods kept after a function's first request (derived)"},
+    [PARAMETER_BACKLOG] = {"backlog", ON, 0, 1, "on|off", "waiting jobs count as rate (derived)"},
+    [PARAMETER_FILL] =
+        {"fill", FILL_LAUNCH, 0, 1, "launch|wait",
+         "a batch that is not full: launch at once, or when it must start (derived)"},
+    [PARAMETER_RESIDUAL] =
+        {"residual", RESIDUAL_COVER, 0, 1, "cover|best",
+         "pod for the residual rate: smallest (recall), or most efficient (code)"},
     [PARAMETER_HEADROOM] = {"headroom", 0, 0, 10, NULL,
-                            "added to the rate, as a part of it; the paper has none (derived)"},
+                            "fraction added to the rate; the paper has none (derived)"},
 };
 
 struct fast_gshare {
@@ -120,12 +122,13 @@ struct fast_gshare {
     struct pods pods;
     struct deployment *deployments;
     size_t deployment_count;
-    struct backlog_slot *slots; /* of each queue; its owner is a deployment */
-    sim_time_t *budget;         /* of each queue's stage */
-    struct turns turns;         /* deployments to be served */
-    size_t look_count;          /* of a window */
-    size_t looked;              /* looks so far */
-    size_t scaling;             /* steps left of the scaler's look: all downs, then all ups */
+    struct backlog_slot *slots; /* by queue; the owner is a deployment */
+    sim_time_t *budget;         /* stage budget, by queue */
+    struct turns turns;         /* deployments that decide has to serve */
+    size_t look_count;          /* scaling steps per window */
+    size_t looked;              /* scaling steps so far */
+    size_t scaling;             /* remaining parts of the current scaling step: all scale-downs,
+                                 * then all scale-ups */
     bool ticking, moved;
     struct fast_gshare_counters counters;
 };
@@ -169,7 +172,7 @@ static bool deployment_init(struct fast_gshare *self, struct deployment *deploym
                               on ? quotas : quotas + all - 1, on ? all : 1, error);
 }
 
-/* The deployment for a function of one application, made where there is none. */
+/* The deployment for a function of one application, created if missing. */
 static struct deployment *deployment_for(struct fast_gshare *self, uint32_t function, size_t first)
 {
     for (size_t d = first; d < self->deployment_count; d++)
@@ -255,7 +258,7 @@ static bool fast_gshare_init(void *state, struct platform *platform, const doubl
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Jobs entered or left the queue. */
+/* Call after jobs entered or left the queue. */
 static void refresh(struct fast_gshare *self, const struct platform *platform, uint32_t queue)
 {
     struct backlog_slot *slot = &self->slots[queue];
@@ -283,7 +286,8 @@ static void fast_gshare_on_withdrawn(void *state, struct platform *platform, uin
     refresh(state, platform, queue);
 }
 
-/* The pod has become idle: its deployment may use it, or who clears its invoker take it. */
+/* The pod became idle: its deployment may use it, or the deployment that clears its invoker takes
+ * it. */
 static void pod_idle(struct fast_gshare *self, uint32_t id)
 {
     const struct pod *pod = &self->pods.pods[id];
@@ -329,7 +333,7 @@ static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_
                        platform_now(platform) + sim_from_s(self->values[PARAMETER_PERIOD]), TICK);
 }
 
-/* ---- The scaler's look ----------------------------------------------------------------------- */
+/* ---- The scaling step ------------------------------------------------------------------------ */
 
 static bool is_makeshift(const struct deployment *deployment, uint32_t point)
 {
@@ -337,7 +341,7 @@ static bool is_makeshift(const struct deployment *deployment, uint32_t point)
                                            : point != deployment->points.fastest;
 }
 
-/* Jobs per second of the pods that are to stay. */
+/* Jobs per second of the pods that are not draining. */
 static double capacity_of(const struct fast_gshare *self, const struct deployment *deployment)
 {
     double capacity = 0;
@@ -367,8 +371,7 @@ static void measure(const struct fast_gshare *self, struct deployment *deploymen
         (double)deployment->in_window / ((double)seen * self->values[PARAMETER_PERIOD]);
 }
 
-/* The pods marked by scaler_shrink; those that are makeshift besides where others carry the load.
- */
+/* Removes the pods marked by scaler_shrink, and makeshift pods if others carry the load. */
 static void scale_down(struct fast_gshare *self, struct platform *platform,
                        struct deployment *deployment)
 {
@@ -416,13 +419,14 @@ static bool create(struct fast_gshare *self, struct platform *platform, uint32_t
     return true;
 }
 
-/* The points from the first on, each as often as it fits, until `gap` is covered. What had no room
- * on any plane spares the question for what is as wide and as high. Returns what is left. */
+/* Creates pods of the points from the first on, each as often as it fits, until `gap` is covered. A
+ * point that had no room on any plane also excludes points at least as wide and as high. Returns
+ * the remaining gap. */
 static double create_others(struct fast_gshare *self, struct platform *platform, uint32_t index,
                             double gap)
 {
     const struct scaler_points *points = &self->deployments[index].points;
-    uint32_t no_room[101]; /* by quota: the least share that had none */
+    uint32_t no_room[101]; /* by quota: the smallest share that found no room */
     for (uint32_t q = 0; q <= 100; q++)
         no_room[q] = UINT32_MAX;
     for (size_t i = 0; i < points->feasible && gap > 0; i++) {
@@ -496,7 +500,7 @@ static bool create_any(struct fast_gshare *self, struct platform *platform, uint
             return true;
     if (create(self, platform, index, points->fastest, &room))
         return true;
-    /* Too slow, all of them: the fastest that fits. */
+    /* Every point is too slow: take the fastest that fits. */
     size_t best = SCALER_NONE;
     sim_time_t after = 0;
     for (size_t tries = points->feasible; tries < points->count; tries++) {
@@ -515,7 +519,7 @@ static bool create_any(struct fast_gshare *self, struct platform *platform, uint
     return false;
 }
 
-/* A pod that is idle and whose queues nobody asked for lately; SIM_NONE. */
+/* The oldest idle pod of the deployments without recent requests; SIM_NONE if there is none. */
 static uint32_t find_spare(const struct fast_gshare *self, struct platform *platform)
 {
     uint32_t oldest = SIM_NONE;
@@ -535,7 +539,7 @@ static uint32_t find_spare(const struct fast_gshare *self, struct platform *plat
     return oldest;
 }
 
-/* Could the invoker, empty, run some point of the deployment. */
+/* True if the invoker, when empty, can run some point of the deployment. */
 static bool could_serve(const struct fast_gshare *self, const struct deployment *deployment,
                         uint32_t invoker)
 {
@@ -573,8 +577,8 @@ static void claim_release(struct fast_gshare *self, struct deployment *deploymen
     deployment->claim = SIM_NONE;
 }
 
-/* Drains one pod of the claimed invoker unless one is being drained: an idle one, else one that has
- * served, of the deployment with the most pods. */
+/* Drains one pod of the claimed invoker unless one is draining already. Prefers an idle pod, then a
+ * pod that has served, of the deployment with the most pods. */
 static void claim_clear(struct fast_gshare *self, struct platform *platform, uint32_t invoker)
 {
     uint32_t best = SIM_NONE;
@@ -606,8 +610,8 @@ static void claim_clear(struct fast_gshare *self, struct platform *platform, uin
     pods_drain(&self->pods, platform, best);
 }
 
-/* Makes the deployment's first pod, or sees to it that one can be made. What was tried in vain is
- * not tried again before a pod is gone. */
+/* Makes the deployment's first pod, or makes room for it. After a failure it is not tried again
+ * before a pod has been killed. */
 static void bootstrap(struct fast_gshare *self, struct platform *platform, uint32_t index)
 {
     struct deployment *deployment = &self->deployments[index];
@@ -635,7 +639,7 @@ static void bootstrap(struct fast_gshare *self, struct platform *platform, uint3
 
 /* ---- Serving --------------------------------------------------------------------------------- */
 
-/* The instant from which a batch that is not full does not wait any longer. O(queues). */
+/* The time at which a batch starts even if it is not full. O(queues). */
 static sim_time_t latest_start(const struct fast_gshare *self, const struct platform *platform,
                                const struct deployment *deployment, sim_time_t time)
 {
@@ -687,7 +691,7 @@ static void launch(struct fast_gshare *self, struct platform *platform,
     (void)platform_launch(platform, id, jobs);
 }
 
-/* One batch of the deployment, if there is one to launch: true where it was. */
+/* Launches one batch of the deployment, if possible. True if it did. */
 static bool serve_one(struct fast_gshare *self, struct platform *platform, uint32_t index)
 {
     struct deployment *deployment = &self->deployments[index];
@@ -754,7 +758,7 @@ extern const struct policy policy_fast_gshare;
 const struct policy policy_fast_gshare = {
     .abi = POLICY_ABI,
     .name = "fast-gshare",
-    .summary = "pods of a GPU share for a quota of time, of the most throughput for what they hold",
+    .summary = "pods with a GPU share for a quota of time, by throughput per resource held",
     .parameters = fast_gshare_parameters,
     .parameter_count = PARAMETER_COUNT,
     .state_bytes = sizeof(struct fast_gshare),

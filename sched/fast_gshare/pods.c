@@ -7,7 +7,7 @@
 
 #include "sched/fast_gshare/tokens.h"
 
-/* GPUs without pods that are looked at for an idle container. */
+/* Number of GPUs without pods that are searched for an idle container. */
 enum { WARM_PROBES = 16 };
 
 static bool planes_init(struct pods *pods, const struct cluster_spec *cluster)
@@ -98,8 +98,8 @@ static void take_back(struct pods *pods, struct platform *platform, uint32_t gpu
         pods_touch(pods, gpu);
 }
 
-/* What each pod of the plane is to have: those that work by tokens_fluid, the others their request.
- */
+/* Computes the quota of each pod of the plane: tokens_fluid for working pods, the request for
+ * others. */
 static bool shares_of(const struct pods *pods, const struct rectangles *plane, uint32_t *quotas)
 {
     struct token_pod *working = calloc(plane->used_count + 1, sizeof *working);
@@ -115,7 +115,7 @@ static bool shares_of(const struct pods *pods, const struct rectangles *plane, u
             working[count++] =
                 (struct token_pod){point->share, request, limit > request ? limit : request};
     }
-    /* What the others requested is part of the area, and stays theirs. */
+    /* The requests of the other pods remain reserved. */
     for (size_t i = 0; done && i < plane->used_count; i++) {
         const struct pod *pod = &pods->pods[plane->used[i].owner];
         const struct scaler_point *point = point_of(pods, pod);
@@ -148,7 +148,7 @@ static void lend(struct pods *pods, struct platform *platform, uint32_t gpu)
         return;
     platform_charge(platform, plane->used_count);
     if (shares_of(pods, plane, quotas)) {
-        /* First what is taken away, so that there is room for what is given. */
+        /* Reductions first, so that there is room for the increases. */
         for (size_t i = 0; i < plane->used_count; i++)
             if (quotas[i] < pods->pods[plane->used[i].owner].quota)
                 set_quota(pods, platform, plane->used[i].owner, quotas[i]);
@@ -169,7 +169,7 @@ void pods_lend(struct pods *pods, struct platform *platform)
 
 /* ---- Placement ------------------------------------------------------------------------------- */
 
-/* Moves the GPU to the first unused, or the last used, place. */
+/* Moves the GPU to index `to`, at the boundary between used and unused GPUs. */
 static void gpu_swap(struct pods *pods, uint32_t gpu, uint32_t to)
 {
     const uint32_t from = pods->planes[gpu].position;
@@ -184,7 +184,7 @@ struct choice {
     uint32_t gpu;
     struct rectangle_fit fit;
     bool warm;
-    bool room; /* some plane had some */
+    bool room; /* some plane had room */
 };
 
 static bool choice_better(const struct choice *best, const struct rectangle_fit *fit, bool warm,
@@ -197,7 +197,7 @@ static bool choice_better(const struct choice *best, const struct rectangle_fit 
     return warm != best->warm ? warm : gpu < best->gpu;
 }
 
-/* Is the GPU a better place than the best so far; then it becomes that. */
+/* Makes the GPU the choice if it is better than the best so far. */
 static void choice_consider(struct pods *pods, struct platform *platform, uint32_t deployment,
                             const struct scaler_point *point, uint32_t gpu, struct choice *best)
 {
@@ -264,7 +264,7 @@ static bool pods_grow(struct pods *pods, uint32_t id)
     return true;
 }
 
-/* Room for one more, in the list and in the order, which is made anew. */
+/* Makes room for one more pod in the list and in the order, which is rebuilt. */
 static bool deployment_grow(struct pods *pods, struct deployment *deployment)
 {
     if (deployment->pod_count < deployment->pod_room)
@@ -297,7 +297,7 @@ void pods_rank(struct pods *pods, uint32_t id)
         queue_order_remove(deployment->idle, pod->slot);
 }
 
-/* The instance exists: enters it everywhere. */
+/* Records a new instance in all structures. */
 static void adopt(struct pods *pods, const struct platform *platform, uint32_t id,
                   uint32_t deployment, uint32_t point, const struct choice *choice)
 {
@@ -378,7 +378,7 @@ void pods_kill(struct pods *pods, struct platform *platform, uint32_t id)
     struct pod *pod = &pods->pods[id];
     struct deployment *owner = &pods->deployments[pod->deployment];
     if (pod->gpu != SIM_NONE && !rectangles_remove(&pods->planes[pod->gpu].rectangles, id))
-        return; /* no memory for the list: it stays, drained */
+        return; /* no memory for the list: the pod remains, draining */
     if (!platform_kill(platform, id))
         return;
     queue_order_remove(owner->idle, pod->slot);

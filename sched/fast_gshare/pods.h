@@ -1,15 +1,15 @@
-/* FaST-GShare's pods and the planes they lie on, kept in step with the platform's instances.
+/* FaST-GShare's pods and their positions on the GPUs, in step with the platform's instances.
  *
- * A pod is an instance with a share of one GPU for a quota of time; its rectangle on the GPU's
- * plane is quota per cent wide and share units high. Placement: among the GPUs that have pods the
- * best fitting free rectangle, else the first GPU without any ("prefer already used GPUs"
- * [recall]); an idle container of the function decides where two fit alike, and among the first
- * GPUs without pods [derived]. Memory and vCPUs must fit as well: the platform is asked.
+ * A pod is an instance with a share of one GPU for a quota of time. Its rectangle on the GPU's
+ * plane is `quota` per cent wide and `share` units high. Placement: the best fitting free rectangle
+ * among the GPUs that have pods, else the first GPU without any ("prefer already used GPUs"
+ * [recall]). An idle container of the function breaks ties between equal fits, and between GPUs
+ * without pods [derived]. Memory and vCPUs must fit as well; the platform is queried for them.
  *
- * Lending [code: the auto-scaler gives every pod a limit of all the time, whatever it requests; the
- * fluid form derived]: while it works, a pod may use time that nobody requested on its GPU, by
- * tokens_fluid over the working pods; what an idle or starting pod requested stays reserved. What
- * is lent is taken back before a pod is placed.
+ * Lending [code: the auto-scaler sets every pod's limit to all the time, whatever its request; the
+ * fluid form is derived]: a working pod may use time that no pod of its GPU requested, by
+ * tokens_fluid over the working pods. The requests of idle and starting pods remain reserved. Lent
+ * time is taken back before a pod is placed.
  */
 #ifndef ESGSIM_SCHED_FAST_GSHARE_PODS_H
 #define ESGSIM_SCHED_FAST_GSHARE_PODS_H
@@ -22,41 +22,44 @@
 
 struct pod {
     bool alive, ready, busy;
-    bool draining; /* given no more jobs, killed when idle */
-    bool served;   /* has run a batch */
+    bool draining; /* gets no more jobs; killed when idle */
+    bool served;   /* has run at least one batch */
     uint32_t deployment;
-    uint32_t slot; /* in its deployment's list */
+    uint32_t slot; /* index in its deployment's list */
     uint32_t point;
     uint32_t invoker;
-    uint32_t gpu;   /* of the cluster's, counted invoker by invoker; SIM_NONE */
-    uint32_t quota; /* now: the point's, or more while some is lent to it */
+    uint32_t gpu;   /* index among the cluster's GPUs, counted invoker by invoker; SIM_NONE if it
+                     * has none */
+    uint32_t quota; /* present quota: the point's, or more while time is lent to it */
     uint64_t serial;
 };
 
-/* The pods that serve the same queues: a function's, or those of one application's [derived]. */
+/* The pods that serve the same queues: those of a function, or of a function within one application
+ * [derived]. */
 struct deployment {
     uint32_t function;
     struct backlog backlog;
-    sim_time_t budget; /* the least of its stages' */
+    sim_time_t budget; /* the smallest budget of its stages */
     struct scaler_points points;
     uint32_t *pods; /* instances; owned */
     uint32_t pod_count, pod_room;
     struct queue_order *idle; /* slots of the pods that can take jobs, highest RPR first */
-    uint64_t arrivals;        /* jobs since the scaler's last look */
-    uint64_t *looks;          /* arrivals between its last looks, a ring; owned by the policy */
-    uint64_t in_window;       /* their sum */
-    double rate;              /* jobs/s over the window, at the last look */
+    uint64_t arrivals;        /* jobs since the last scaling step */
+    uint64_t *looks;          /* arrivals between the last scaling steps; a ring; owned by the
+                               * policy */
+    uint64_t in_window;       /* sum of `looks` */
+    double rate;              /* jobs/s over the window, as of the last scaling step */
     uint32_t claim;           /* invoker that is being cleared for its first pod; SIM_NONE */
-    uint64_t tried;           /* pods.releases when no pod could be made; UINT64_MAX: never */
-    sim_time_t timer;         /* a timer is set for then; SIM_FOREVER: none */
+    uint64_t tried;           /* pods.releases when creating a pod last failed; UINT64_MAX: never */
+    sim_time_t timer;         /* time for which a timer is set; SIM_FOREVER: none */
     bool reap;
 };
 
 struct plane {
-    struct rectangles rectangles; /* owners are instances */
-    uint32_t invoker, which;      /* the invoker's which-th GPU */
-    uint32_t position;            /* in pods.gpu_order */
-    bool lend_again;              /* what is lent is to be reckoned anew */
+    struct rectangles rectangles; /* the owners are instances */
+    uint32_t invoker, which;      /* invoker, and index among its GPUs */
+    uint32_t position;            /* index in pods.gpu_order */
+    bool lend_again;              /* lent time has to be recomputed */
 };
 
 struct pods {
@@ -67,40 +70,42 @@ struct pods {
     struct plane *planes; /* by GPU; owned */
     uint32_t gpu_count;
     uint32_t *gpu_order; /* GPUs, those with pods first; owned */
-    uint32_t used_count; /* of these */
-    uint32_t *first_gpu; /* by invoker, and one more; owned */
-    uint32_t *claims;    /* by invoker: the deployment it is cleared for, SIM_NONE; owned */
+    uint32_t used_count; /* number of GPUs with pods */
+    uint32_t *first_gpu; /* by invoker, with one extra entry at the end; owned */
+    uint32_t *claims;    /* by invoker: the deployment it is being cleared for, or SIM_NONE;
+                          * owned */
     uint32_t *lend_list; /* GPUs with lend_again; owned */
     uint32_t lend_count;
     enum rectangle_rule rule;
-    uint32_t limit;    /* per cent of time up to which time is lent; 0: none is */
-    uint64_t serial;   /* of the next pod */
-    uint64_t releases; /* pods killed */
+    uint32_t limit;    /* time is lent up to this quota in per cent; 0: no lending */
+    uint64_t serial;   /* serial number of the next pod */
+    uint64_t releases; /* number of pods killed */
 };
 
-/* False with ERROR_RUN when out of memory; pods_clear is then still to be called. */
+/* False with ERROR_RUN when out of memory; pods_clear must still be called. */
 bool pods_init(struct pods *pods, const struct workload *workload, enum rectangle_rule rule,
                uint32_t limit, struct error *error);
 void pods_clear(struct pods *pods);
 
-/* A pod of `deployment` at point `point`; SIM_NONE where it fits nowhere (*room false: on no plane)
- * or when out of memory. Within decide. O(GPUs with pods × free rectangles), charged. */
+/* Creates a pod of `deployment` at point `point`. SIM_NONE when out of memory or if it fits
+ * nowhere; *room is false if no plane has room. Only within decide. O(GPUs with pods × free
+ * rectangles), charged. */
 uint32_t pods_create(struct pods *pods, struct platform *platform, uint32_t deployment,
                      uint32_t point, bool *room);
 
-/* The pod, not busy, is no more. Within decide. */
+/* Kills a pod that is not busy. Only within decide. */
 void pods_kill(struct pods *pods, struct platform *platform, uint32_t id);
 
-/* Takes no more jobs; killed at once where it is not busy. Within decide. */
+/* Stops routing jobs to the pod, and kills it at once if it is not busy. Only within decide. */
 void pods_drain(struct pods *pods, struct platform *platform, uint32_t id);
 
-/* The pod can take jobs, or not: keeps the deployment's order. */
+/* Updates the deployment's order after the pod became able or unable to take jobs. */
 void pods_rank(struct pods *pods, uint32_t id);
 
-/* Who works on the GPU (SIM_NONE: nothing happens) has changed: pods_lend is to look at it. */
+/* Marks the GPU for pods_lend after its set of working pods changed. No effect for SIM_NONE. */
 void pods_touch(struct pods *pods, uint32_t gpu);
 
-/* Lends anew on the GPUs touched. Within decide. O(pods of those GPUs). */
+/* Recomputes the lent time of the marked GPUs. Only within decide. O(pods of those GPUs). */
 void pods_lend(struct pods *pods, struct platform *platform);
 
 #endif

@@ -74,7 +74,7 @@ bool rectangles_find(const struct rectangles *plane, uint32_t width, uint32_t he
     return found;
 }
 
-/* The at most four maximal empty rectangles that `taken` leaves of `room`. */
+/* The at most four maximal empty rectangles that remain of `room` without `taken`. */
 static size_t split(struct rectangle room, struct rectangle taken, struct rectangle parts[4])
 {
     const uint32_t right = room.x + room.width;
@@ -93,7 +93,7 @@ static size_t split(struct rectangle room, struct rectangle taken, struct rectan
     return count;
 }
 
-/* Drops what lies within another; of equals the first stays. */
+/* Removes rectangles contained in another; of equal ones the first is kept. */
 static size_t prune(struct rectangle *list, size_t count)
 {
     size_t kept = 0;
@@ -104,13 +104,13 @@ static size_t prune(struct rectangle *list, size_t count)
         if (!within)
             list[kept++] = list[i];
         else
-            /* What the one that was dropped contained, its container contains as well. */
+            /* Rectangles contained in the removed one are also contained in its container. */
             list[i] = (struct rectangle){0};
     }
     return kept;
 }
 
-/* The free list of `*list` without `taken`. */
+/* Removes `taken` from the free list `*list`. */
 static bool subtract(struct rectangle **list, size_t *count, size_t *room, struct rectangle taken)
 {
     struct rectangle *split_list = NULL;

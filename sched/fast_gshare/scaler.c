@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* vCPUs that go with `area` units of a GPU: the invoker's, divided by what its GPUs have, of the
- * first group that has any. */
+/* Number of vCPUs for `area` units of a GPU: the vCPUs per GPU unit of the first group with GPUs.
+ */
 static double vcpus_for(const struct cluster_spec *cluster, double area)
 {
     for (size_t g = 0; g < cluster->group_count; g++) {
@@ -18,8 +18,8 @@ static double vcpus_for(const struct cluster_spec *cluster, double area)
     return 1;
 }
 
-/* Configurations are sorted by (batch, vCPU, vGPU): among those of one batch and share, which are
- * looked for from `first` on, the one of the nearest number of vCPUs (ties: the fewer). */
+/* Among the configurations of one batch and share, searched from `first` on, the one with the
+ * nearest number of vCPUs; ties go to fewer. Configurations are sorted by (batch, vCPU, vGPU). */
 static uint32_t nearest_vcpus(const struct function *function, const struct planner *planner,
                               uint32_t index, uint32_t first, double vcpus)
 {

@@ -1,27 +1,29 @@
-/* FaST-GShare's heuristic auto-scaler (ICPP'23), without the platform: which pods for which rate.
+/* FaST-GShare's heuristic auto-scaler (ICPP'23), independent of the platform: which pods for which
+ * rate.
  *
- * A profile point is a configuration at a time quota; its throughput is T = batch / (time / quota),
- * and RPR = T / (share × quota), throughput per unit of spatio-temporal resource, is what makes it
- * efficient [recall]. Where the rate exceeds what the pods can do by more than the hysteresis
- * (20 %, [code]), n = floor(gap / T(p*)) pods of the highest RPR are added and one that covers the
- * rest [code: a comment; recall]; where it is that much lower, pods go in ascending RPR [recall;
- * code: in the order of a map].
+ * A profile point is a configuration at a time quota. Its throughput is T = batch / (time / quota).
+ * Its efficiency is RPR = T / (share × quota), throughput per unit of spatio-temporal resource
+ * [recall]. Scale-up takes place if the rate exceeds the pods' capacity by more than the hysteresis
+ * (20 %, [code]). It adds n = floor(gap / T(p*)) pods of the highest RPR, and one pod that covers
+ * the rest [code: a comment; recall]. If the rate is lower by as much, pods are removed in
+ * ascending RPR [recall; code: in the order of a map].
  *
  * Porting assumptions, all [derived]:
- * - Only points that can meet the SLO take part [recall]. "Can" is: time / quota <= the stage's
- *   budget × `bound` for a batch of one, <= half of that for larger ones, whose jobs may have to
- *   wait for the batch before theirs. Where no point can, the one of the least time alone.
- * - The paper has no batch. Here a point is of any batch up to max_batch, so that RPR picks the
- *   batch, too; max_batch 1 is the paper's scaler.
- * - The paper has no vCPUs. A point has those nearest to its share × quota of the invoker's, at
- *   least one, so that pods that fill a plane do not run out of them.
- * - Shares are in units of the GPU's slicing, quotas in per cent: the grid of the profile in place
- *   of the paper's interpolation.
- * - The smallest pod that covers the rest is that of the least share × quota; among equals the one
- *   of the highest throughput. On points none of which is dominated (more throughput for no more
- *   resource) this is the paper's argmin of T − r.
- * - Where a function has configurations with a GPU, those without one are left out; where it has
- *   none, a vCPU is its resource.
+ * - Only points that can meet the SLO are used [recall]. For a batch of one the condition is time /
+ *   quota <= the stage's budget × `bound`. For larger batches it is half of that, because their
+ *   jobs may have to wait for the previous batch. If no point can, the point of the least time is
+ *   used alone.
+ * - The paper has no batch. Here a point may have any batch up to max_batch, so that RPR also
+ *   chooses the batch. max_batch 1 is the paper's scaler.
+ * - The paper has no vCPUs. A point has the number nearest to its share × quota of the invoker's,
+ *   at least one, so that pods that fill a plane do not run out of vCPUs.
+ * - Shares are in units of the GPU's slicing, quotas in per cent: the profile's grid instead of the
+ *   paper's interpolation.
+ * - The smallest pod that covers the rest is the one of the least share × quota; ties go to the
+ *   highest throughput. If no point is dominated (more throughput for no more resource), this
+ *   equals the paper's argmin of T − r.
+ * - If a function has configurations with a GPU, those without one are excluded. If it has none,
+ *   its resource is the vCPU.
  */
 #ifndef ESGSIM_SCHED_FAST_GSHARE_SCALER_H
 #define ESGSIM_SCHED_FAST_GSHARE_SCALER_H
@@ -35,60 +37,61 @@ struct scaler_point {
     uint32_t configuration;
     uint32_t quota; /* per cent */
     uint32_t batch, share;
-    sim_time_t time;   /* of a batch, at this quota */
+    sim_time_t time;   /* of a batch at this quota */
     double throughput; /* jobs per second */
     double area;       /* share × quota / 100; without a GPU: vCPUs */
     double rpr;        /* throughput / area */
-    bool feasible;     /* within the bound of the budget */
+    bool feasible;     /* within the bound on the budget */
 };
 
-/* What a function can be deployed as, in descending RPR (ties: descending throughput, then
- * ascending configuration, quota), the feasible ones first. */
+/* The points at which a function can be deployed, in descending RPR (ties: descending throughput,
+ * then ascending configuration, quota); feasible points first. */
 struct scaler_points {
     struct scaler_point *points; /* owned */
     size_t count;                /* >= 1 */
-    size_t feasible;             /* of these; 0: none can meet the budget */
-    size_t fastest;              /* index of the point of the least time (ties: least area) */
+    size_t feasible;             /* number of feasible points; 0: none can meet the budget */
+    size_t fastest;              /* index of the point of the least time (ties: the least area) */
 };
 
-/* `quotas`, ascending per cents. `budget`: of the tightest stage; `bound` in (0, 1]. Only points
- * that some invoker could run. False with ERROR_RUN when out of memory. */
+/* Fills the points of a function. `quotas` ascend, in per cent. `budget` is that of the tightest
+ * stage; `bound` is in (0, 1]. Includes only points that some invoker could run. False with
+ * ERROR_RUN when out of memory. */
 bool scaler_points_fill(struct scaler_points *points, const struct workload *workload,
                         const struct planner *planner, uint32_t function, sim_time_t budget,
                         double bound, uint32_t max_batch, const uint32_t *quotas,
                         size_t quota_count, struct error *error);
 void scaler_points_clear(struct scaler_points *points);
 
-/* The candidates' number: the feasible ones, or where there are none the fastest alone (which is
- * then points[fastest]). */
+/* The candidate of the highest RPR. The candidates are the feasible points, or points[fastest]
+ * alone if there are none. */
 const struct scaler_point *scaler_best(const struct scaler_points *points);
 
 /* Index of the candidate of the least area with throughput >= `rate` (ties: highest throughput);
- * SCALER_NONE where none covers it. O(points). */
+ * SCALER_NONE if no candidate suffices. O(points). */
 size_t scaler_cover(const struct scaler_points *points, double rate);
 
-/* What to add for a gap of `rate` jobs/s (> 0): `count` × scaler_best and the point `residual`
- * (SCALER_NONE: nothing is left). */
+/* The pods to add for a gap of `rate` jobs/s (> 0): `count` × scaler_best, plus the point
+ * `residual` (SCALER_NONE: none). */
 struct scaler_growth {
     size_t count;
     size_t residual;
 };
 struct scaler_growth scaler_grow(const struct scaler_points *points, double rate);
 
-/* 1: more is wanted, −1: less, 0: within the hysteresis of the capacity. A capacity of 0 with a
- * rate above 0 wants more. */
+/* Returns 1 to scale up, −1 to scale down, 0 within the hysteresis of the capacity. A capacity of 0
+ * with a rate above 0 scales up. */
 int scaler_direction(double rate, double capacity, double hysteresis);
 
-/* A pod as scale-down sees it. */
+/* A pod as input of scale-down. */
 struct scaler_pod {
     double rpr, throughput;
-    uint64_t created; /* later first where RPR ties [derived] */
+    uint64_t created; /* creation order; ties of RPR remove the youngest first [derived] */
     uint32_t id;
-    bool remove; /* out */
+    bool remove; /* result: to be removed */
 };
 
-/* Marks for removal, in ascending RPR, each pod whose throughput is within what is left of
- * `surplus`, and keeps at least `keep`. Sorts `pods`. Returns how many are marked.
+/* Marks pods for removal in ascending RPR, each if its throughput is at most the remaining
+ * `surplus`, and keeps at least `keep` pods. Sorts `pods`. Returns the number of marked pods.
  * O(count log count). */
 size_t scaler_shrink(struct scaler_pod *pods, size_t count, double surplus, size_t keep);
 

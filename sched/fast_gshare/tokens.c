@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A spell of holding a token; `to` SIM_FOREVER would be one that never ends, which none is. */
+/* A period of holding a token. `to` is always finite. */
 struct spell {
     sim_time_t from, to;
 };
@@ -11,10 +11,10 @@ struct spell {
 struct holder {
     struct token_pod pod;
     bool active;
-    struct spell *spells; /* a ring would do; those outside the window are dropped from the front */
+    struct spell *spells; /* those outside the window are removed from the front */
     size_t first, count, room;
-    sim_time_t before; /* token time of dropped spells */
-    sim_time_t until;  /* end of the token that it holds; <= now: none */
+    sim_time_t before; /* token time of the removed spells */
+    sim_time_t until;  /* end of the token; <= now: holds none */
 };
 
 struct tokens {
@@ -34,7 +34,7 @@ struct tokens *tokens_create(uint32_t capacity, const struct token_pod *pods, si
     tokens->holders = calloc(count + 1, sizeof *tokens->holders);
     for (size_t i = 0; tokens->holders != NULL && i < count; i++)
         tokens->holders[i] = (struct holder){.pod = pods[i], .active = true};
-    /* Spells are at least a slice long, and those in a window are within two of them. */
+    /* A spell is at least a slice long, which limits the number of spells in a window. */
     for (size_t i = 0; tokens->holders != NULL && i < count; i++) {
         struct holder *holder = &tokens->holders[i];
         holder->room = (size_t)(2 / pods[i].request) + 4;
@@ -96,12 +96,12 @@ uint32_t tokens_load(const struct tokens *tokens)
     return load;
 }
 
-/* What the order of granting looks at. */
+/* Keys of the granting order. */
 struct claim {
     bool below;   /* its request is not met */
-    double unmet; /* fraction of it */
+    double unmet; /* unmet fraction of the request */
     sim_time_t used;
-    sim_time_t since; /* it has been without a token */
+    sim_time_t since; /* when its last token ended */
 };
 
 static struct claim claim_of(const struct tokens *tokens, size_t pod)
@@ -123,7 +123,7 @@ static bool goes_before(struct claim a, struct claim b)
     return a.since < b.since;
 }
 
-/* The first in order among those that may have a token and fit. */
+/* The first pod in the granting order that may have a token and fits. */
 static size_t next_holder(const struct tokens *tokens, uint32_t room)
 {
     size_t best = SIZE_MAX;
@@ -162,7 +162,7 @@ static void grant(struct tokens *tokens, size_t pod)
     holder->spells[holder->first + holder->count++] = (struct spell){tokens->now, holder->until};
 }
 
-/* The next instant at which a token ends or a pod at its limit gets room in its window. */
+/* The next time at which a token ends or a pod at its limit gets room in its window. */
 static sim_time_t next_event(const struct tokens *tokens)
 {
     sim_time_t next = SIM_FOREVER;
@@ -174,7 +174,8 @@ static sim_time_t next_event(const struct tokens *tokens)
             const struct spell *spell = &holder->spells[holder->first + s];
             const sim_time_t leaves = spell->from + tokens->window;
             if (spell->to + tokens->window > tokens->now) {
-                /* Once its oldest spell begins to leave, every instant would be an event. */
+                /* While its oldest spell slides out of the window, every instant would be an event.
+                 */
                 const sim_time_t soon = leaves > tokens->now ? leaves : tokens->now + SIM_US;
                 next = soon < next ? soon : next;
             }
@@ -197,8 +198,8 @@ void tokens_run(struct tokens *tokens, sim_time_t time)
     }
 }
 
-/* One step of filling: the lowest rates rise together to the next rate or limit, or to where the
- * area is used up. False where nothing can rise. */
+/* One step of water-filling. The lowest rates increase together to the next rate or limit, or until
+ * the area is used up. False if no rate can increase. */
 static bool fluid_rise(double *area, const struct token_pod *pods, size_t count, double *rates)
 {
     double low = 2;

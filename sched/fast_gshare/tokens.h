@@ -1,20 +1,22 @@
-/* Who uses a GPU when: FaST-GShare's token scheduler (ICPP'23, FaST-Manager) and its fluid limit.
+/* Time sharing of a GPU: FaST-GShare's token scheduler (ICPP'23, FaST-Manager) and its fluid limit.
  *
- * The token scheduler [code: KontonGu/ST-vGPU, fast_scheduler]: over a sliding window of 40 ms a
- * pod is to have at least request × window and at most limit × window of token time, and while it
- * holds a token it uses its share of the SMs. Whenever one may be granted, the pods below their
- * request come first, by the larger unmet fraction of it, then the others by the least used
- * (ties: who waits longest [derived]); each is granted a slice of request × window as long as the
- * shares of all holders are within the GPU.
+ * The token scheduler [code: KontonGu/ST-vGPU, fast_scheduler]: in a sliding window of 40 ms a pod
+ * shall get at least request × window and at most limit × window of token time. While it holds a
+ * token it uses its share of the SMs. Whenever a token may be granted, pods below their request
+ * come first, by the larger unmet fraction of it. The others follow by the least use (ties: the
+ * longest waiting [derived]). Each grant is a slice of request × window, as long as the shares of
+ * all holders fit the GPU.
  *
- * The fluid limit [derived] replaces tokens in the simulator: each working pod proceeds at rate
- * ρ ∈ [request, limit] of its share's speed, Σ share × ρ within the GPU. Every pod has its request,
- * the rest of the time area goes to those that are not at their limit, the lowest rate first (least
- * used), which is water-filling. It is a relaxation: shares that do not pack (three of 60 % cannot
- * take turns two at a time) may have more rate in it than tokens could give them. The policy's
- * requests are rectangles that pack, so what it guarantees can be kept; only lent time may not. Nor
- * is a token's slice fluid: with all time requested, pods that have theirs are served whole slices
- * while others fall short, by up to a sixth of the time in the tests. The fluid flatters.
+ * The fluid limit [derived] replaces tokens in the simulator: each working pod proceeds at a rate ρ
+ * ∈ [request, limit] of its share's speed, with Σ share × ρ within the GPU. Every pod gets its
+ * request. The remaining time goes to the pods below their limit, lowest rate first (least use),
+ * which is water-filling.
+ *
+ * The fluid limit is a relaxation, which favours the policy. Shares that do not pack (three of 60 %
+ * cannot take turns two at a time) may get more rate than tokens could give them. The policy's
+ * requests are rectangles that pack, so its guarantees can be met; only lent time may be
+ * unrealisable. Real tokens are whole slices: with all time requested, some pods get more than
+ * their request while others miss theirs, by up to a sixth of the time in the tests.
  */
 #ifndef ESGSIM_SCHED_FAST_GSHARE_TOKENS_H
 #define ESGSIM_SCHED_FAST_GSHARE_TOKENS_H
@@ -28,33 +30,34 @@
 #define TOKENS_WINDOW (40 * SIM_MS)
 
 struct token_pod {
-    uint32_t share;        /* of the GPU while it holds a token */
+    uint32_t share;        /* share of the GPU while it holds a token */
     double request, limit; /* fractions of time, 0 < request <= limit <= 1 */
 };
 
 struct tokens;
 
-/* A GPU of `capacity` (Σ share of holders at any instant) and `count` pods, all waiting for a token
- * whenever they have none. `pods` is copied. NULL when out of memory. */
+/* Creates a GPU of `capacity` (upper bound on Σ share of the holders) and `count` pods. Every pod
+ * without a token waits for one. `pods` is copied. NULL when out of memory. */
 struct tokens *tokens_create(uint32_t capacity, const struct token_pod *pods, size_t count,
                              sim_time_t window);
 void tokens_destroy(struct tokens *tokens);
 
-/* A pod that does not want tokens gives none and is given none from now on. */
+/* An inactive pod releases its token and gets no more from now on. */
 void tokens_set_active(struct tokens *tokens, size_t pod, bool active);
 
-/* Runs to `time`, later than before. Between two events nothing changes. */
+/* Simulates up to `time`, which must be later than before. The state is constant between two
+ * events. */
 void tokens_run(struct tokens *tokens, sim_time_t time);
 
-/* Token time of the pod so far, and within the window that ends now. */
+/* Token time of the pod in total, and within the window that ends now. */
 sim_time_t tokens_held(const struct tokens *tokens, size_t pod);
 sim_time_t tokens_used(const struct tokens *tokens, size_t pod);
-/* Σ share of those that hold a token now. */
+/* Σ share of the pods that hold a token now. */
 uint32_t tokens_load(const struct tokens *tokens);
 
-/* Fills rates[i] ∈ [request, limit] of each pod so that Σ share × rate <= capacity, with nothing
- * left over unless all are at their limit. False, with rates = request, where the requests alone
- * exceed the capacity. O(count²). */
+/* Fills rates[i] ∈ [request, limit] of each pod so that Σ share × rate <= capacity, with equality
+ * unless all pods are at their limit. False, with rates = request, if the requests alone exceed the
+ * capacity. O(count²). */
 bool tokens_fluid(uint32_t capacity, const struct token_pod *pods, size_t count, double *rates);
 
 #endif

@@ -1,44 +1,46 @@
 /* gpulet (Choi et al., "Serving Heterogeneous Machine Learning Models on Multi-GPU Servers with
- * Spatio-Temporal Sharing", ATC'22): partitions of GPUs, at most two a GPU, shared in time.
+ * Spatio-Temporal Sharing", ATC'22): partitions of GPUs, at most two per GPU, shared in time.
  *
  * Evidence: [code] read in the authors' public repository (casys-kaist/glet @ 3c1c2aa), [recall]
- * from memory of the paper, [derived] our porting. What is planned, and how, is in plan.h; every
- * `epoch_s` the plan is made again from the rates of that time [code: 20 s]. A gpu-let runs its
- * tasks' batches one at a time, round after round.
+ * from memory of the paper, [derived] our porting. The planning is in plan.h. Every `epoch_s` a new
+ * plan is made from the measured rates [code: 20 s]. A gpu-let runs its tasks' batches one at a
+ * time, round after round.
  *
  * Porting assumptions:
- * - A task is an AFW queue; its SLO is the stage's share of the application's, by the split that
+ * - A task is an AFW queue. Its SLO is the stage's share of the application's, by the split that
  *   all function-level policies share (`split`) [derived].
  * - The sizes 20, 40, 50, 60, 80 and 100 % become the nearest shares that any function of the
- *   workload has on the cluster's GPUs, the larger of two as near: 1, 2, 4 and 7 sevenths under the
- *   reconstructed profile. A task on a gpu-let has the largest share of its own within that size;
- *   what a split leaves over is a gpu-let of what it holds [derived].
- * - vCPUs are those of the fastest configuration that leaves the invoker's other gpu-lets theirs.
- * - `rate` "p99": a task is planned for the 99th percentile of a Poisson law of its rate, a second
- *   at a time [code: what the build of the scheduler turns on]; "mean": for the rate.
- * - Interference is the profile's own model with both tasks' shares in place of the authors' linear
- *   law of L2 and DRAM use, whose coefficients hold for their GPUs; floor 1.0 as theirs. GPUs under
- *   MIG, or "interference": "none", have none [derived]. The platform may run without interference;
- *   the policy then still fears it.
- * - L is the profile's time and, measured while running, the mean time for which a batch holds its
- *   partition before it executes [derived; the authors add a measured batching overhead], ×
- *   `margin` [code: 1.1].
- * - A batch starts on whichever of its task's gpu-lets is free first; theirs are fed by weights
+ *   workload has on the cluster's GPUs; of two equally near the larger. Under the reconstructed
+ *   profile these are 1, 2, 4 and 7 sevenths. A task uses its largest share within the size of its
+ *   gpu-let. The remainder of a split is a gpu-let of the size that it holds [derived].
+ * - vCPUs are those of the fastest configuration that leaves enough for the invoker's other
+ *   gpu-lets.
+ * - `rate` "p99": a task is planned for the 99th percentile of a Poisson distribution with its
+ *   rate, per second [code: what the build of the scheduler turns on]. "mean": for the rate itself.
+ * - Interference is the profile's own model with both tasks' shares. It replaces the authors'
+ *   linear model of L2 and DRAM use, whose coefficients hold for their GPUs; floor 1.0 as theirs.
+ *   GPUs under MIG, or "interference": "none", have none [derived]. The platform may run without
+ *   interference; the policy then still allows for it.
+ * - L is (the profile's time plus the mean time for which a batch holds its partition before it
+ *   executes) × `margin` [code: 1.1]. The latter is measured during the run [derived; the authors
+ *   add a measured batching overhead].
+ * - A batch starts on the first free gpu-let of its task; the authors feed theirs by weights
  *   [derived].
- * - Until the first plan, a twentieth of `epoch_s` after the first job (1 s), and for a task
- * without a gpu-let, any free GPU or partition serves the queue, planned ones at the end of a
- * round; plans are then made after 2, 4, … times that [derived: theirs is told the rates].
- * - Where a plan leaves a task with less than 85 % of its rate, which they report as a failure, all
- *   rates are scaled down by one factor until none is; gpu-lets that stay empty then serve what of
- *   all tasks they can in time, and Nexus's early drop sheds what is too much [derived]. Theirs
- *   drops nothing [code], early_drop "off": the queues of an overloaded cluster then grow without
- *   end.
- * - All GPUs of the first one's units are planned for; others serve what has no gpu-let. Where an
- *   invoker has several GPUs the platform chooses among them [derived].
- * - A new plan takes effect at once, batches that run are left to end; containers of what is new on
- *   an invoker are started at once and kept, others for `keep_s` [derived: theirs reloads in the
- *   background].
- * - Planning is charged as decision time (places and batches looked at).
+ * - The first plan is made a twentieth of `epoch_s` after the first job (1 s). Before it, and for a
+ *   task without a gpu-let, any free GPU or partition serves the queue. Planned ones do so at the
+ *   end of a round. The next plans follow after 2, 4, … times that [derived: theirs is given the
+ *   rates].
+ * - A plan that leaves a task with less than 85 % of its rate is a failure in their code. Here all
+ *   rates are then scaled down by one factor until no task is below that. Gpu-lets that remain
+ *   empty then serve all tasks as far as they can in time, and Nexus's early drop sheds the excess
+ *   [derived]. Theirs drops nothing [code], early_drop "off": the queues of an overloaded cluster
+ *   then grow without limit.
+ * - Plans use all GPUs with as many units as the first one. Others serve tasks without a gpu-let.
+ *   On an invoker with several GPUs the platform chooses among them [derived].
+ * - A new plan takes effect at once, and running batches finish. Containers for new functions of an
+ *   invoker are started at once and kept, others are kept for `keep_s` [derived: theirs reloads in
+ *   the background].
+ * - Planning is charged as decision time (places and batches examined).
  */
 #include "sched/policy.h"
 #include "sched/policy_bookkeeping.h"
@@ -57,7 +59,7 @@ enum { SIZES = 6, SCALINGS = 8 };
 enum { RATE_P99, RATE_MEAN };
 
 static const double sizes[SIZES] = {0.2, 0.4, 0.5, 0.6, 0.8, 1};
-static const double poisson_most = 550; /* from here on 10 % more than the mean [code] */
+static const double poisson_most = 550; /* above this rate 10 % more than the mean [code] */
 
 enum parameter_index {
     PARAMETER_MAX_BATCH,
@@ -73,21 +75,21 @@ enum parameter_index {
 };
 
 static const struct parameter gpulet_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs in a batch (code)"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs per batch (code)"},
     [PARAMETER_SPLIT] = {"split", 0, 0, 1, "proportional|equal",
                          "a stage's share of the SLO: by mean latency"},
     [PARAMETER_EPOCH] = {"epoch_s", 20, 0.1, 86400, NULL, "between plans (code)"},
     [PARAMETER_RATE] = {"rate", RATE_P99, 0, 1, "p99|mean",
-                        "planned for: 99th percentile of a Poisson law (code), or the mean"},
+                        "rate planned for: 99th percentile of a Poisson law (code), or the mean"},
     [PARAMETER_MARGIN] = {"margin", 1.1, 1, 10, NULL, "safety factor on latencies (code)"},
     [PARAMETER_INTERFERENCE] = {"interference", 0, 0, 1, "profile|none",
-                                "that the plan allows for between two gpu-lets (derived)"},
+                                "interference between two gpu-lets in the plan (derived)"},
     [PARAMETER_SLACK] = {"slack", 1e-6, 0, 1e6, NULL,
-                         "jobs a second that may be left unplanned (derived; code: 15)"},
+                         "jobs per second that may remain unplanned (derived; code: 15)"},
     [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
-                        "give up what the coming batch would finish too late (derived; code: off)"},
+                        "drop jobs that the next batch would finish too late (derived; code: off)"},
     [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
-                        "idle containers are kept where they are not planned (assumed)"},
+                        "keep-alive of containers that are not in the plan (assumed)"},
 };
 
 /* A GPU, or an invoker without any. */
@@ -95,7 +97,7 @@ struct gpu {
     uint32_t invoker;
     const struct invoker_group *group;
     uint16_t units;
-    bool planned; /* it has the units that plans are for */
+    bool planned; /* has the number of units for which plans are made */
 };
 
 struct gpulets {
@@ -105,18 +107,18 @@ struct gpulets {
     uint16_t parts[SIZES];
     size_t part_count;
     struct ladder *ladders; /* by function × part */
-    sim_time_t *rest;       /* by queue: the fastest way through the stages after it */
-    struct gpu *gpus;       /* ascending invoker */
+    sim_time_t *rest;       /* by queue: the fastest path through the later stages */
+    struct gpu *gpus;       /* ascending by invoker */
     size_t gpu_count, planned_gpus;
-    bool shared;               /* by MPS: gpu-lets slow one another */
+    bool shared;               /* shared by MPS: gpu-lets slow one another */
     uint64_t *arrived;         /* by queue, since `since` */
     struct gpulet_task *tasks; /* by queue */
     double *rates;
     uint8_t *planned; /* by invoker × function */
     struct rounds *rounds;
     sim_time_t since;
-    sim_time_t interval; /* to the next plan */
-    bool scaled;         /* the plan is for less than the rates */
+    sim_time_t interval; /* time until the next plan */
+    bool scaled;         /* the plan is for scaled-down rates */
     bool due;
 };
 
@@ -172,7 +174,7 @@ static bool gpus_fill(struct gpulets *self, struct error *error)
     return true;
 }
 
-/* vCPUs that two gpu-lets of every GPU can have at once. */
+/* The number of vCPUs that two gpu-lets of every GPU can have at the same time. */
 static uint16_t vcpus_of_gpulet(const struct cluster_spec *cluster)
 {
     uint32_t least = UINT16_MAX;
@@ -186,7 +188,7 @@ static uint16_t vcpus_of_gpulet(const struct cluster_spec *cluster)
     return (uint16_t)(least > 0 ? least : 1);
 }
 
-/* The shares, of functions in use, that are nearest to the published sizes. */
+/* Finds the shares of used functions that are nearest to the published sizes. */
 static void parts_fill(struct gpulets *self)
 {
     const struct workload *workload = self->workload;
@@ -211,7 +213,8 @@ static void parts_fill(struct gpulets *self)
     }
 }
 
-/* The function's most units within `most`; its fewest where all exceed it and `any`; -1: none. */
+/* The function's largest share of at most `most` units. If all exceed it: the smallest with `any`,
+ * else -1. */
 static int share_within(const struct gpulets *self, uint32_t function, uint16_t most, bool any)
 {
     const struct function *spec = &self->workload->functions[function];
@@ -290,7 +293,8 @@ static bool allocate(struct gpulets *self, struct error *error)
            error_run(error, "policy gpulet: out of memory for %u queues", workload->queue_count);
 }
 
-/* `size`: units. On the largest part within them, else on the smallest there is. */
+/* Serves a queue without a gpu-let on `size` units: on the largest part within them, else on the
+ * smallest part. */
 static bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
                           struct rounds_slot *slot)
 {
@@ -406,7 +410,8 @@ static void rates_take(struct gpulets *self, sim_time_t now)
     self->since = now;
 }
 
-/* The largest common factor on the rates, of SCALINGS bits, with which the plan is complete. */
+/* Finds by bisection with SCALINGS bits the largest common factor on the rates for which the plan
+ * is complete. */
 static bool plan_make(struct gpulets *self, struct gpulet_plan *plan, struct error *error)
 {
     const bool interferes = self->shared && self->workload->interference != NULL &&
@@ -420,7 +425,7 @@ static bool plan_make(struct gpulets *self, struct gpulet_plan *plan, struct err
                                        .slack = self->values[PARAMETER_SLACK],
                                        .slowdown = interferes ? slowdown : NULL,
                                        .context = self};
-    double range[2] = {0, 1}; /* a factor that fits, one that does not */
+    double range[2] = {0, 1}; /* a factor that fits, and one that does not */
     double factor = 1;
     uint64_t work = 0;
     for (int i = 0;; i++) {
@@ -440,7 +445,7 @@ static bool plan_make(struct gpulets *self, struct gpulet_plan *plan, struct err
     }
 }
 
-/* Containers of what is new there. */
+/* Starts containers for new functions of the invoker. */
 static void share_load(struct gpulets *self, struct platform *platform, uint32_t invoker,
                        uint32_t queue)
 {
@@ -512,7 +517,7 @@ static void replan(struct gpulets *self, struct platform *platform)
     rates_take(self, now);
     self->interval = 2 * self->interval < epoch ? 2 * self->interval : epoch;
     platform_set_timer(platform, now + self->interval, TIMER_PLAN);
-    /* Without memory for another plan the last one holds. */
+    /* Without memory for another plan the last one is kept. */
     if (plan_make(self, &plan, &error)) {
         platform_charge(platform, plan.work);
         (void)plan_install(self, platform, &plan, &error);
@@ -575,7 +580,7 @@ extern const struct policy policy_gpulet;
 const struct policy policy_gpulet = {
     .abi = POLICY_ABI,
     .name = "gpulet",
-    .summary = "gpulet (ATC'22): at most two partitions a GPU, sized at the knee, shared in time",
+    .summary = "gpulet (ATC'22): at most two partitions per GPU, sized at the knee, shared in time",
     .parameters = gpulet_parameters,
     .parameter_count = PARAMETER_COUNT,
     .state_bytes = sizeof(struct gpulets),

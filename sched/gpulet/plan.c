@@ -11,14 +11,14 @@ static const double rounding = 1 + 1e-12;
 struct maker {
     const struct gpulet_world *world;
     struct gpulet_plan *plan;
-    bool *refused; /* by place, of the gpu-let that is being placed */
+    bool *refused; /* by place: refused for the gpu-let that is being placed */
 };
 
-/* A gpu-let that a task asks for. */
+/* A gpu-let that a task requests. */
 struct wish {
     size_t part;
     double duty;
-    double rate; /* what is left to serve */
+    double rate; /* rate still unserved */
     uint32_t task;
     uint32_t batch;
     bool saturated;
@@ -64,7 +64,7 @@ double gpulet_latency(const struct gpulet_world *world, const struct gpulet_gpu 
                    slowdown_of(world, gpu, which, task));
 }
 
-/* Largest batch with 2 L <= SLO (saturated) or L + b / rate <= SLO; 0: none. */
+/* Largest batch with 2 L <= SLO (saturated) or L + b / rate <= SLO; 0 if there is none. */
 static uint32_t most_batch(const struct gpulet_world *world, uint32_t task, size_t part,
                            double slowdown, bool saturated, double rate)
 {
@@ -95,7 +95,7 @@ double gpulet_saturation(const struct gpulet_world *world, uint32_t task, size_t
     return isfinite(time) ? *batch / time * (double)SIM_S : 0;
 }
 
-/* The smallest part on which the task is in time; part_count: none. */
+/* The smallest part on which the task meets its SLO; part_count if there is none. */
 static size_t first_feasible(const struct gpulet_world *world, uint32_t task)
 {
     size_t part = 0;
@@ -152,7 +152,7 @@ bool gpulet_residual(const struct gpulet_world *world, uint32_t task, double rat
     return false;
 }
 
-/* The next gpu-let for what is left of a task's rate; false where there is none to ask for. */
+/* The next gpu-let for the unserved rate of a task; false if none can serve it. */
 static bool wish_next(const struct gpulet_world *world, uint32_t task, double rate,
                       struct wish *wish)
 {
@@ -163,7 +163,7 @@ static bool wish_next(const struct gpulet_world *world, uint32_t task, double ra
     wish->duty = latency(world, task, wish->part, wish->batch, 1);
     if (!wish->saturated &&
         !gpulet_residual(world, task, rate, &wish->part, &wish->batch, &wish->duty)) {
-        /* Too much to gather and run in one duty cycle: batch after batch [derived]. */
+        /* The rate is too high for one duty cycle: run batch after batch [derived]. */
         if (!feasible)
             return false;
         wish->saturated = true;
@@ -173,7 +173,7 @@ static bool wish_next(const struct gpulet_world *world, uint32_t task, double ra
 
 /* ---- Interference ---------------------------------------------------------------------------- */
 
-/* A saturated gpu-let beside a new neighbour: the batch shrinks until 2 L <= SLO. */
+/* Adjusts a saturated gpu-let to a new neighbour: the batch shrinks until 2 L <= SLO. */
 static bool adjust_saturated(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which)
 {
     struct gpulet *let = &gpu->lets[which];
@@ -208,8 +208,8 @@ static uint32_t batch_below(const struct gpulet_world *world, uint32_t task, siz
     return below;
 }
 
-/* A residual one: where all its batches and a duty cycle exceed an SLO by more than 5 %, batches
- * shrink, and the duty cycle with them. */
+/* Adjusts a residual gpu-let. If all its batches and a duty cycle exceed an SLO by more than 5 %,
+ * batches and duty cycle shrink. */
 static bool adjust_residual(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which)
 {
     struct gpulet *let = &gpu->lets[which];
@@ -259,7 +259,7 @@ static bool adjust(const struct gpulet_world *world, struct gpulet_gpu *gpu)
     return true;
 }
 
-/* ---- Placing --------------------------------------------------------------------------------- */
+/* ---- Placement ------------------------------------------------------------------------------- */
 
 static double served(const struct maker *maker, uint32_t task)
 {
@@ -278,8 +278,9 @@ static uint16_t whole(const struct gpulet_world *world)
     return world->parts[world->part_count - 1];
 }
 
-/* The wish on empty let `which` of a GPU that stands for the place; false where it breaks an SLO.
- * `refit`: the place was there with this size, so that the batch is chosen anew. */
+/* Puts the wish on the empty gpu-let `which` of `gpu`, a copy used for the trial. False if this
+ * breaks an SLO. `refit`: the gpu-let's size is not the one wished, so that the batch is chosen
+ * again. */
 static bool occupy(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which,
                    const struct wish *wish, bool refit)
 {
@@ -311,7 +312,7 @@ static bool occupy(const struct gpulet_world *world, struct gpulet_gpu *gpu, siz
     return adjust(world, gpu);
 }
 
-/* Tries the wish there; the GPU is as before where it does not go. */
+/* Tries the wish at a place. On failure the GPU is unchanged. */
 static bool place_try(struct maker *maker, size_t gpu, size_t which, const struct wish *wish,
                       bool split)
 {
@@ -330,7 +331,8 @@ static bool place_try(struct maker *maker, size_t gpu, size_t which, const struc
     return true;
 }
 
-/* How badly the place fits: 0 exactly, 1 a whole GPU to be split, else what is too much; -1: no. */
+/* Misfit of a place: 0 for an exact fit, 1 for a whole GPU to be split, else 1 + the excess units;
+ * -1 if the wish does not fit. */
 static int misfit(const struct maker *maker, size_t gpu, size_t which, const struct wish *wish)
 {
     const struct gpulet *let = &maker->plan->gpus[gpu].lets[which];
@@ -367,7 +369,7 @@ static bool wish_place(struct maker *maker, const struct wish *wish)
     }
 }
 
-/* Of like ones the first wished, which has more left to serve. */
+/* Ties go to the wish made first, whose unserved rate is larger. */
 static int compare_wishes(const void *left, const void *right)
 {
     const struct wish *a = left;
@@ -379,7 +381,7 @@ static int compare_wishes(const void *left, const void *right)
     return (a->rate < b->rate) - (a->rate > b->rate);
 }
 
-/* Best fit for all that the task asks for, the largest first. */
+/* Places all gpu-lets that the task requests by best fit, the largest first. */
 static bool task_place(struct maker *maker, uint32_t task)
 {
     enum { WISHES = 256 };
@@ -400,9 +402,9 @@ static bool task_place(struct maker *maker, uint32_t task)
     return true;
 }
 
-/* ---- What finds no place --------------------------------------------------------------------- */
+/* ---- Gpu-lets without a place ---------------------------------------------------------------- */
 
-/* The largest empty gpu-let not refused; false where there is none. */
+/* The largest empty gpu-let that is not refused; false if there is none. */
 static bool largest_empty(const struct maker *maker, size_t *place)
 {
     uint16_t most = 0;
@@ -417,8 +419,7 @@ static bool largest_empty(const struct maker *maker, size_t *place)
     return most > 0;
 }
 
-/* Onto the sizes that are free, the largest first: saturated while the rate lasts, then residual.
- */
+/* Uses the free sizes, the largest first: saturated while the rate suffices, then residual. */
 static void task_readjust(struct maker *maker, uint32_t task)
 {
     const struct gpulet_world *world = maker->world;
@@ -438,7 +439,7 @@ static void task_readjust(struct maker *maker, uint32_t task)
         if (!wish_next(world, task, rate, &wish))
             return;
         if (units < whole(world)) {
-            /* This size as it is. */
+            /* A partition is used at its full size. */
             bool feasible;
             wish.part = gpulet_part(world, units);
             if (wish.part == world->part_count)
@@ -456,7 +457,7 @@ static void task_readjust(struct maker *maker, uint32_t task)
     }
 }
 
-/* All residual gpu-lets of the task in one, where one can serve them. */
+/* Merges all residual gpu-lets of the task into one, if one can serve them. */
 static void task_merge(struct maker *maker, uint32_t task)
 {
     const struct gpulet_world *world = maker->world;
@@ -507,7 +508,7 @@ static void task_merge(struct maker *maker, uint32_t task)
     }
 }
 
-/* A GPU whose gpu-lets are both empty is whole again. */
+/* Makes a GPU whole again if both its gpu-lets are empty. */
 static void gpus_rejoin(struct maker *maker)
 {
     for (size_t g = 0; g < maker->world->gpu_count; g++) {
@@ -525,7 +526,8 @@ static bool contains(const struct gpulet *let, uint32_t task)
     return false;
 }
 
-/* The others' batches for a duty cycle; false where one is larger than any there is. */
+/* Adjusts the batches of the other tasks to a duty cycle; false if one would exceed the largest
+ * batch. */
 static bool others_follow(const struct gpulet_world *world, struct gpulet *let, double duty)
 {
     const size_t part = gpulet_part(world, let->units);
@@ -549,9 +551,9 @@ static double least_slo(const struct gpulet_world *world, const struct gpulet *l
     return least;
 }
 
-/* A batch of the task beside what a gpu-let has. The duty cycle becomes what gathers the batch; a
- * `slot` is for a task that gathers less than one job in any, of which the longest that keeps all
- * in time is taken. */
+/* Adds a batch of the task to a gpu-let in use. The duty cycle becomes the time in which the batch
+ * is gathered. A `slot` is for a task that gathers less than one job per duty cycle; it uses the
+ * longest duty cycle that keeps all tasks in time. */
 static bool share_batch(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which,
                         struct gpulet_share share, double duty, bool slot)
 {
@@ -574,7 +576,7 @@ static bool share_batch(const struct gpulet_world *world, struct gpulet_gpu *gpu
     return true;
 }
 
-/* The task's largest batch in the time that others leave on a gpu-let. */
+/* Finds the task's largest batch in the time that the other tasks leave on a gpu-let. */
 static bool share_time(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which,
                        uint32_t task, double rate)
 {
@@ -593,7 +595,7 @@ static bool share_time(const struct gpulet_world *world, struct gpulet_gpu *gpu,
     return false;
 }
 
-/* Beside other tasks on gpu-lets that have time left, the fullest first. */
+/* Shares gpu-lets of other tasks that have time left, the fullest first. */
 static void task_share_time(struct maker *maker, uint32_t task)
 {
     const struct gpulet_world *world = maker->world;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Of GPU time or free resources: below this a share counts as this [code: 1.001 - utilisation]. */
+/* Lower limit for a share of GPU time or of free resources [code: 1.001 - utilisation]. */
 static const double LEAST_SHARE = 0.001;
 
 static double whole(enum infless_form form, double rate)

@@ -1,50 +1,53 @@
 /* INFless (Yang et al., ASPLOS'22: "INFless: A Native Serverless System for Low-Latency,
  * High-Throughput Inference"), as a scaler of long-lived instances.
  *
- * For the grades of evidence, the choice of configurations and places, and the division of load,
- * see estimator.h, regimes.h and lsth.h. Here: what the loop around them does.
+ * The grades of evidence, the choice of configurations and places, and the division of load are in
+ * estimator.h, regimes.h and lsth.h. This file is the loop around them.
  *
- * Once a second [code] each deployment's arrivals of that second are its rate R. Its instances
- * share it; an excess above 3 % [code] asks for instances until it is served; one that has been
- * without a share for `inactive_ticks` ticks in a row goes [code; number assumed]. A single second
- * without arrivals is ignored [code]. Jobs are routed by deficit round robin with the instances'
- * rates [derived; the repository draws at random], into the instances' buffers. A batch starts when
- * the instance is idle and its buffer is full, or its oldest job has waited s - t.
+ * Once per second [code] each deployment's arrivals of that second are its rate R, which is divided
+ * among its instances. An excess above 3 % [code] makes instances until it is served. An instance
+ * that has had no share for `inactive_ticks` ticks in a row is ended [code; number assumed]. A
+ * single second without arrivals is ignored [code]. Jobs are routed to the instances' buffers by
+ * deficit round robin with the instances' rates [derived; the repository draws at random]. A batch
+ * starts when the instance is idle and either its buffer is full or its oldest job has waited s -
+ * t.
  *
  * Porting assumptions [derived unless marked otherwise]:
- * - A deployment is a function, shared by all applications that use it (`pool`: or one of each
- *   stage of each application). INFless knows no workflow: every stage has a share of the SLO
- *   (`split`), and a deployment's s is the least of its stages' shares.
- * - Predictions are the profile's nominal times, inflated by 10 % [notes]. They know neither noise,
- *   interference, transfers nor decision time.
- * - beta, of vCPUs and vGPUs: their prices, or 64 GFLOPS a vCPU and 14200 a GPU [code].
- * - Instances hold a share of one GPU always (quota 100), and any of the profile's configurations
- *   will do, those without a GPU included. The repository's candidates have half a GPU at most, and
- *   as many vCPUs as the batch has jobs, two at least [code]: `limits`, which give way for a
- *   function of which none within them meets the SLO or runs on the cluster. Without them the
- *   metric likes instances that fill a GPU, for they leave no fragment.
- * - A buffer takes one batch. Jobs that find none open wait in their queue, which is regime 1's
- *   virtual instance; an instance that starts counts against the excess but takes no jobs. While
- *   jobs wait so, they count as load to be divided, so that no instance retires (`load`): the
- *   repository's instances hold any number of requests and serve them before they go. They make no
- *   excess.
+ * - A deployment is a function, shared by all applications that use it (`pool`: or one per stage of
+ *   each application). INFless has no workflows: every stage has a share of the SLO (`split`), and
+ *   a deployment's s is the smallest of its stages' shares.
+ * - Predictions are the profile's nominal times, inflated by 10 % [notes]. They exclude noise,
+ *   interference, transfers and decision time.
+ * - beta, the ratio of vCPUs to vGPUs, uses their prices, or 64 GFLOPS per vCPU and 14200 per GPU
+ *   [code].
+ * - Instances always hold a share of one GPU (quota 100), and may have any of the profile's
+ *   configurations, also without a GPU. The repository's candidates have at most half a GPU, and at
+ *   most max(2, batch) vCPUs [code]: parameter `limits`. The limits do not apply to a function if
+ *   no configuration within them meets the SLO or runs on the cluster. Without limits the metric
+ *   prefers instances that fill a GPU, because they leave no fragment.
+ * - A buffer takes one batch. Jobs that find no open buffer wait in their queue, which is regime
+ *   1's virtual instance. A starting instance reduces the excess but takes no jobs. While jobs wait
+ *   in a queue they count as load to be divided, so that no instance retires (`load`): the
+ *   repository's instances hold any number of requests and serve them before they end. They do not
+ *   count as excess.
  * - An excess below 1/s, which the bound r_low = 1 of batch 1 would leave unserved, gets an
- *   instance of batch 1, and an SLO that nothing meets the fastest configuration of batch 1.
- * - Where a deployment has no instance, its first job asks for one at once (the repository keeps
- *   one instance, of role "prewarm", and turns it over to work).
- * - Slots with an idle container of the function come first (`placement`), for a cold start takes
- *   seconds here.
- * - Where the cluster is full, a deployment that has none may take an idle instance of another
- *   whose oldest work is younger, a retired one first. On what it takes so it makes the useful
- *   instance that needs least: the metric would have the whole GPU, and the next such deployment
- *   would take it away again. Else it makes do with its smallest configuration, which counts for
- *   nothing against the excess: every tick asks for an instance that is of use. Otherwise a
- *   shortage is counted, and the next tick tries again.
- * - LSTH rules the containers that ended instances leave behind: kept until the last invocation
- *   plus the keep-alive window; where there is a prewarm window they go at once, and a container is
- *   started when it ends. Before ten gaps are known they are kept for `keep_alive_s`.
- * - One unit of decision time is one candidate for which a slot was sought, one set of instances
- *   looked at, or one job routed.
+ *   instance of batch 1. An SLO that no configuration meets gets the fastest configuration of batch
+ *   1.
+ * - If a deployment has no instance, its first job requests one at once. The repository keeps one
+ *   instance, of role "prewarm", and converts it.
+ * - Slots with an idle container of the function are preferred (`placement`), because a cold start
+ *   takes seconds here.
+ * - On a full cluster, a deployment without an instance may take an idle instance of another whose
+ *   oldest work is younger; retired ones first. In the room so gained it makes the useful instance
+ *   that needs least. The metric would choose the whole GPU, and the next such deployment would
+ *   take it away again. If that fails, it uses its smallest configuration, which does not reduce
+ *   the excess, so that every tick requests a useful instance. Otherwise a shortage is counted, and
+ *   the next tick tries again.
+ * - LSTH controls the containers of ended instances. They are kept until the last invocation plus
+ *   the keep-alive window. If there is a prewarm window they are evicted at once, and a container
+ *   is started when it ends. Before ten gaps are known they are kept for `keep_alive_s`.
+ * - One unit of decision time is one candidate for which a slot was searched, one set of instances
+ *   examined, or one job routed.
  */
 #include "sched/policy.h"
 
@@ -86,34 +89,37 @@ enum { LIMITS_NONE, LIMITS_HALF_GPU, LIMITS_REPO };
 static const struct parameter infless_parameters[PARAMETER_COUNT] = {
     [PARAMETER_EFFICIENCY] =
         {"efficiency", INFLESS_PAPER, 0, 2, "paper|repo|paper-total",
-         "rate per resource over the rest (notes), or the repository's (code)"},
+         "metric: rate per resource / remaining share (notes), or the repository's (code)"},
     [PARAMETER_POOL] = {"pool", POOL_FUNCTION, 0, 1, "function|application",
-                        "a deployment for each function, or for each stage of each application"},
+                        "one deployment per function, or per stage of each application"},
     [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
                          "a stage's share of the SLO: by mean latency (derived)"},
-    [PARAMETER_BETA] = {"beta", BETA_PRICE, 0, 1, "price|flops",
-                        "weight of vCPUs to vGPUs: prices (derived), or 64 to 14200 a GPU (code)"},
+    [PARAMETER_BETA] =
+        {"beta", BETA_PRICE, 0, 1, "price|flops",
+         "weight of vCPUs to vGPUs: prices (derived), or 64 to 14200 per GPU (code)"},
     [PARAMETER_ALPHA] = {"alpha", 0.8, 0, 1, NULL,
-                         "instances retire below this part of their interval of rates (code)"},
+                         "instances retire below this fraction of their interval of rates (code)"},
     [PARAMETER_MARGIN] = {"margin", 0.1, 0, 10, NULL, "inflation of predicted times (notes)"},
     [PARAMETER_LIMITS] = {"limits", LIMITS_NONE, 0, 2, "none|half-gpu|repo",
-                          "of instances: half a GPU; and a vCPU a job, two at least (code)"},
+                          "limits of instances: half a GPU; repo: and max(2, batch) vCPUs (code)"},
     [PARAMETER_LOAD] = {"load", 0, 0, 1, "backlog|arrivals",
-                        "to be divided: arrivals and what no buffer took (derived), or arrivals"},
+                        "load divided: arrivals and jobs without a buffer (derived), or arrivals"},
     [PARAMETER_TICK] = {"tick_s", 1, 0.001, 3600, NULL, "the scaler's period (code)"},
     [PARAMETER_INACTIVE] = {"inactive_ticks", 30, 1, 1e6, NULL,
                             "ticks that a retired instance is kept (assumed)"},
-    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs in a batch"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs per batch"},
     [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "warm|fullest",
                              "slots with an idle container first (derived), or the fullest (code)"},
-    [PARAMETER_KEEP_ALIVE] = {"keep_alive", 0, 0, 1, "lsth|fixed",
-                              "of containers without an instance: LSTH (notes), or keep_alive_s"},
-    [PARAMETER_BIN] = {"lsth_bin_s", 60, 0.001, 86400, NULL, "bin of its histograms (recall)"},
+    [PARAMETER_KEEP_ALIVE] =
+        {"keep_alive", 0, 0, 1, "lsth|fixed",
+         "keep-alive of containers without an instance: LSTH (notes), or keep_alive_s"},
+    [PARAMETER_BIN] = {"lsth_bin_s", 60, 0.001, 86400, NULL,
+                       "bin width of LSTH's histograms (recall)"},
     [PARAMETER_WINDOW] = {"lsth_window_s", 86400, 1, 1e8, NULL,
-                          "its long window; the short one is 1/24 of it (assumed)"},
-    [PARAMETER_GAMMA] = {"lsth_gamma", 0.5, 0, 1, NULL, "weight of its long window (notes)"},
+                          "LSTH's long window; the short one is 1/24 of it (assumed)"},
+    [PARAMETER_GAMMA] = {"lsth_gamma", 0.5, 0, 1, NULL, "weight of LSTH's long window (notes)"},
     [PARAMETER_UNKNOWN] = {"keep_alive_s", 600, 0, 1e9, NULL,
-                           "where LSTH knows fewer than ten gaps, or is not asked (assumed)"},
+                           "keep-alive if LSTH has fewer than ten gaps, or is off (assumed)"},
 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
@@ -140,7 +146,7 @@ static void infless_finish(void *state)
     memset(self, 0, sizeof *self);
 }
 
-/* Totals of each invoker; returns the units of the first GPU there is. */
+/* Fills the totals of each invoker. Returns the units of the cluster's first GPU. */
 static double fill_invokers(struct infless *self)
 {
     uint32_t invoker = 0;
@@ -166,7 +172,7 @@ static void set_rule(struct infless *self, const double *values)
                                        .margin = values[PARAMETER_MARGIN],
                                        .vcpu_weight = cluster->vcpu_hour_usd,
                                        .unit_weight = cluster->vgpu_hour_usd};
-    /* Without prices nothing has a weight. */
+    /* Without prices both weights would be 0. */
     if ((int)values[PARAMETER_BETA] == BETA_PRICE && cluster->vcpu_hour_usd > 0 &&
         cluster->vgpu_hour_usd > 0)
         return;
@@ -195,7 +201,7 @@ static bool pools_allocate(struct infless *self, bool by_function, size_t *candi
            self->vcpus != NULL && self->units != NULL;
 }
 
-/* Queues of `function`, from `first` on up to `end`, make a pool. */
+/* Makes a pool of the queues of `function` in [`first`, `end`). */
 static bool pool_fill(struct infless *self, const struct platform *platform, uint32_t function,
                       uint32_t first, uint32_t end)
 {
@@ -233,7 +239,8 @@ static bool fill_pools(struct infless *self, const struct platform *platform, bo
     return done || error_run(error, "policy infless: out of memory");
 }
 
-/* Configurations that the cluster can run; where there are limits, with half a GPU at most. */
+/* Marks the configurations that the cluster can run; with limits, only those with at most half a
+ * GPU. */
 static void allow(const struct infless *self, uint32_t function, int limits, bool *allowed)
 {
     const struct function *spec = &self->workload->functions[function];
@@ -242,7 +249,7 @@ static void allow(const struct infless *self, uint32_t function, int limits, boo
                      (limits == LIMITS_NONE || 2 * spec->configurations[i].vgpu <= self->gpu_units);
 }
 
-/* Writes the pool's candidates to `room`; the limits give way where nothing is left. */
+/* Writes the pool's candidates to `room`. Ignores the limits if they leave none. */
 static void pool_candidates(struct infless *self, struct infless_pool *pool, uint32_t max_batch,
                             bool *allowed, struct infless_candidate *room)
 {
@@ -314,7 +321,7 @@ static bool infless_init(void *state, struct platform *platform, const double *v
            fill_candidates(self, (uint32_t)max_batch, error);
 }
 
-/* ---- What the platform tells ----------------------------------------------------------------- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static void infless_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
@@ -364,7 +371,8 @@ static void infless_on_instance_ready(void *state, struct platform *platform, ui
     instance_free(state, instance);
 }
 
-/* A container for when the next invocation is expected, where the smallest candidate would fit. */
+/* Starts a container before the next expected invocation, where the smallest candidate would fit.
+ */
 static void prewarm(struct infless *self, struct platform *platform, uint32_t function)
 {
     if (self->function_count[function] > 0 || platform_warm_total(platform, function) > 0)
@@ -409,7 +417,7 @@ static sim_time_t infless_keep_alive(void *state, struct platform *platform, uin
     return last + keep_alive - now;
 }
 
-/* ---- Deciding -------------------------------------------------------------------------------- */
+/* ---- Decisions ------------------------------------------------------------------------------- */
 
 static bool pool_step(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
@@ -422,7 +430,7 @@ static bool pool_step(struct infless *self, struct platform *platform, struct in
     return infless_route(self, platform, pool);
 }
 
-/* One step of one pool; those in which there was nothing to do are passed. */
+/* Performs one step of one pool; skips pools with nothing to do. */
 static bool infless_decide(void *state, struct platform *platform)
 {
     struct infless *self = state;

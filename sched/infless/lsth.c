@@ -11,7 +11,7 @@ static void window_init(struct lsth_window *window, sim_time_t length)
     window->slice = length / LSTH_SLICES > 0 ? length / LSTH_SLICES : 1;
 }
 
-/* Empties the slices that have come round to be filled again. */
+/* Clears the slices that are reused for the present. */
 static void window_slide(struct lsth_window *window, sim_time_t now)
 {
     const int64_t slice = now / window->slice;
@@ -33,7 +33,7 @@ static void window_add(struct lsth_window *window, sim_time_t now, uint32_t bin)
     window->total++;
 }
 
-/* The bin in which the share `p` of the gaps is reached. */
+/* The bin in which the cumulative share of the gaps reaches `p`. */
 static uint32_t window_percentile(const struct lsth_window *window, double p)
 {
     const double wanted = fmax(1, ceil(p * window->total - 1e-9));

@@ -4,14 +4,14 @@
 
 enum { KINDS_MAX = 16, QUALITY_NONE = 4 };
 
-/* Where in its interval a set's load may lie, best class first [code]. */
+/* Position of the load within a set's interval, best class first [code]. */
 static const double quality_loads[QUALITY_NONE] = {0.8, 0.4, 0.2, 0};
 
 struct sums {
     double low, up, need;
 };
 
-/* Instances that are alike. */
+/* Instances with equal bounds and need. */
 struct kind {
     const struct infless_share *like;
     uint32_t count, kept;
@@ -28,7 +28,7 @@ static struct sums sums_of(const struct infless_share *shares, size_t count)
     return sums;
 }
 
-/* Sums of like terms in another order differ in the last bits. */
+/* Tolerates rounding: sums of equal terms in another order differ in the last bits. */
 static bool at_most(double left, double right)
 {
     return left <= right + 1e-9 * fabs(right);
@@ -45,7 +45,7 @@ static uint32_t quality_of(const struct sums *sums, double rate)
     return quality;
 }
 
-/* Regime 2 for those whose rate is not 0. */
+/* Applies regime 2 to the instances whose rate is not 0. */
 static void share_rate(struct infless_share *shares, size_t count, const struct sums *sums,
                        double rate)
 {
@@ -63,7 +63,7 @@ static bool alike(const struct infless_share *left, const struct infless_share *
            left->need == right->need;
 }
 
-/* Returns how many kinds there are; 0 where too many, or too many sets of them. */
+/* Returns the number of kinds; 0 if there are too many kinds, or too many sets of them. */
 static size_t find_kinds(struct infless_share *shares, size_t count, struct kind *kinds)
 {
     size_t found = 0;
@@ -84,7 +84,7 @@ static size_t find_kinds(struct infless_share *shares, size_t count, struct kind
     return sets <= INFLESS_SETS_MAX ? found : 0;
 }
 
-/* The next set in counting order; false after the last. */
+/* Advances to the next set in counting order; false after the last. */
 static bool next_set(struct kind *kinds, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
@@ -108,7 +108,7 @@ static struct sums sums_of_set(const struct kind *kinds, size_t count)
     return sums;
 }
 
-/* Rates above 0 for the set of the best class that needs least. */
+/* Sets positive rates for the set of the best class that needs the least resources. */
 static void retire_by_sets(struct infless_share *shares, size_t count, struct kind *kinds,
                            size_t kind_count, double rate, struct infless_split *split)
 {
@@ -133,7 +133,7 @@ static void retire_by_sets(struct infless_share *shares, size_t count, struct ki
     }
 }
 
-/* The one that stays with the greatest need per rate among those that can be spared. */
+/* Among the instances that can be spared, the one with the greatest need per rate. */
 static size_t spare_one(const struct infless_share *shares, size_t count, double up, double rate)
 {
     size_t worst = count;

@@ -27,7 +27,7 @@ void infless_due(struct infless *self, uint32_t id)
     infless_touch(self, pool);
 }
 
-/* A buffer takes one batch, and none before the instance has started. */
+/* A buffer holds one batch, and takes none before the instance has started. */
 static bool has_room(const struct infless *self, const struct platform *platform, uint32_t id)
 {
     const struct instance_view view = platform_instance(platform, id);
@@ -41,7 +41,8 @@ static bool needs_less(const struct infless_instance *left, const struct infless
     return left->candidate.bounds.low < right->candidate.bounds.low;
 }
 
-/* All are retired, and there is work again: the one that needs least load, a makeshift one last. */
+/* All instances are retired and jobs arrive again: reactivates the one that needs the least load,
+ * makeshift ones last. */
 static void reactivate(struct infless *self, const struct platform *platform,
                        const struct infless_pool *pool)
 {
@@ -62,7 +63,7 @@ static void reactivate(struct infless *self, const struct platform *platform,
     infless_rates_changed(&self->pools[self->instances[best].pool]);
 }
 
-/* Of those that have a share. */
+/* The smallest positive rate of the pool's instances. */
 static double least_rate(const struct infless *self, struct infless_pool *pool)
 {
     if (pool->least_rate > 0)
@@ -76,8 +77,8 @@ static double least_rate(const struct infless *self, struct infless_pool *pool)
     return least;
 }
 
-/* Deficit round robin: a turn is worth an instance's rate over the least rate, so every turn is
- * worth a job. SIM_NONE where all buffers are full. */
+/* Deficit round robin. A turn adds the instance's rate divided by the least rate, so that every
+ * turn is worth at least one job. SIM_NONE if all buffers are full. */
 static uint32_t next_instance(struct infless *self, const struct platform *platform,
                               struct infless_pool *pool)
 {
@@ -100,7 +101,7 @@ static uint32_t next_instance(struct infless *self, const struct platform *platf
     return SIM_NONE;
 }
 
-/* Starts the batch of an idle instance where its buffer is full or its time has come. */
+/* Launches the buffer of an idle instance if it is full or timed out. */
 static bool launch_due(struct infless *self, struct platform *platform, uint32_t id)
 {
     struct infless_instance *instance = &self->instances[id];

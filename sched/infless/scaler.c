@@ -6,12 +6,12 @@
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 
-/* Of the rate: a smaller excess makes no instances [code]. */
+/* As a fraction of the rate: a smaller excess makes no instances [code]. */
 static const double LEAST_EXCESS = 0.03;
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-/* The GPU of `invoker` with the least free that takes the candidate. */
+/* The GPU of `invoker` with the least free units that has room for the candidate. */
 static void fullest_gpu(const struct infless *self, uint32_t function,
                         const struct infless_candidate *candidate, struct infless_slot *slot)
 {
@@ -42,8 +42,8 @@ struct slot_search {
     uint32_t function;
 };
 
-/* A slot with an idle container of the function, else, or where containers do not matter, any; of
- * these the one with the fewest free units, then vCPUs. */
+/* A slot with an idle container of the function, if these are preferred and one fits; else any
+ * slot. Of several the one with the fewest free units, then vCPUs. */
 static bool fullest_slot(void *context, const struct infless_candidate *candidate,
                          struct infless_slot *slot)
 {
@@ -64,7 +64,7 @@ static bool fullest_slot(void *context, const struct infless_candidate *candidat
                                   .free_units = platform_free_vgpus(platform, invoker),
                                   .vcpus = self->vcpus[invoker],
                                   .units = self->units[invoker]};
-    /* An idle container is on a GPU already; the platform finds it. */
+    /* A warm container's GPU is fixed; the platform finds it. */
     if (!warm)
         fullest_gpu(self, search->function, candidate, slot);
     return true;
@@ -129,7 +129,7 @@ static bool instance_make(struct infless *self, struct platform *platform,
     return true;
 }
 
-/* When the last instance has gone, LSTH says when a container should be there again. */
+/* After the last instance has ended, sets a timer for LSTH's next container. */
 static void prewarm_later(struct infless *self, struct platform *platform, uint32_t function)
 {
     sim_time_t prewarm = 0;
@@ -143,7 +143,7 @@ static void prewarm_later(struct infless *self, struct platform *platform, uint3
         platform_set_timer(platform, due, INFLESS_TIMER_PREWARM | function);
 }
 
-/* Its buffer is empty and it is not at work. */
+/* Ends an instance that is idle and has an empty buffer. */
 static void instance_end(struct infless *self, struct platform *platform, uint32_t id)
 {
     struct infless_pool *pool = &self->pools[self->instances[id].pool];
@@ -198,7 +198,7 @@ static bool share_scratch(struct infless *self, size_t count)
     return true;
 }
 
-/* The pool's instances, makeshift or not, without those that have not started unless `all`. */
+/* Collects the pool's instances, makeshift or not; without `all`, only those that have started. */
 static size_t collect(const struct infless *self, const struct platform *platform,
                       const struct infless_pool *pool, bool all, bool makeshift)
 {
@@ -218,8 +218,8 @@ static size_t collect(const struct infless *self, const struct platform *platfor
     return count;
 }
 
-/* Excess is of arrivals, over all instances but makeshift ones; those that have started divide
- * arrivals and backlog, the makeshift ones only where there is no other. */
+/* The excess is computed from arrivals over all instances except makeshift ones. The started
+ * instances divide arrivals and backlog, makeshift ones only if there is no other. */
 static void divide(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
     const double backlog = self->backlog ? pool->backlog.waiting / sim_to_s(self->tick) : 0;
@@ -298,7 +298,7 @@ bool infless_grow(struct infless *self, struct platform *platform, struct infles
     return true;
 }
 
-/* The smallest configuration, for want of room for any that is of use. */
+/* Makes the smallest configuration, if there is no room for a useful one. */
 static bool make_smallest(struct infless *self, struct platform *platform,
                           struct infless_pool *pool)
 {
@@ -322,8 +322,7 @@ static bool make_smallest(struct infless *self, struct platform *platform,
     return true;
 }
 
-/* Of what is of use the one that needs least, of batch 1: room taken from others is not to be had
- * whole. */
+/* Makes the useful instance of batch 1 that needs the least: room taken from others is scarce. */
 static bool make_least(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
     struct slot_search search = {self, pool->function};
@@ -359,7 +358,7 @@ static bool make_any(struct infless *self, struct platform *platform, struct inf
     return make_smallest(self, platform, pool);
 }
 
-/* ---- Where the cluster is full --------------------------------------------------------------- */
+/* ---- Full cluster ---------------------------------------------------------------------------- */
 
 static struct infless_pool *hungriest(const struct infless *self)
 {
@@ -376,7 +375,7 @@ static struct infless_pool *hungriest(const struct infless *self)
     return found;
 }
 
-/* Since when there has been work for the instance, in its buffer or in its pool's queues. */
+/* Since when the instance has had work, in its buffer or in its pool's queues. */
 static sim_time_t work_since(const struct infless *self, const struct platform *platform,
                              uint32_t id, uint32_t buffered)
 {
@@ -387,7 +386,8 @@ static sim_time_t work_since(const struct infless *self, const struct platform *
     return ready < waits ? ready : waits;
 }
 
-/* An idle instance whose work has come later: a retired one, else of the largest pool. */
+/* An idle instance whose work arrived later than `since`: a retired one, else one of the largest
+ * pool. */
 static uint32_t spare_instance(const struct infless *self, struct platform *platform,
                                sim_time_t since)
 {

@@ -1,5 +1,6 @@
-/* A fixed time after each use: OpenWhisk's ten minutes, the rule of the large clouds. Memory is
- * made by evicting the least recently used. */
+/* A fixed time after each use: OpenWhisk's ten minutes, the rule of the large clouds. When memory
+ * is short, the least recently used container is evicted.
+ */
 #include "sched/keep_alive.h"
 
 struct fixed {
@@ -33,7 +34,7 @@ static const struct parameter fixed_parameters[] = {
 extern const struct keep_alive keep_alive_fixed;
 const struct keep_alive keep_alive_fixed = {
     .name = "fixed",
-    .summary = "each idle container for the same time; memory from the least recently used",
+    .summary = "keeps every idle container for the same time; evicts the least recently used first",
     .parameters = fixed_parameters,
     .parameter_count = sizeof fixed_parameters / sizeof *fixed_parameters,
     .state_bytes = sizeof(struct fixed),

@@ -1,24 +1,25 @@
-/* FaasCache (Fuerst and Sharma, ASPLOS'21, section 4): keep-alive as caching. Containers stay until
- * memory is short; then the one of the lowest priority goes,
+/* FaasCache (Fuerst and Sharma, ASPLOS'21, section 4): keep-alive as caching. Containers are kept
+ * until memory is short; then the one of the lowest priority is evicted:
  *
- *     priority = clock + frequency × cost / size,
+ *     priority = clock + frequency × cost / size
  *
- * clock: of its last use. The server's clock moves to the priority of what was evicted, so that
- * what is not used any more ages. Variants drop terms: `size` = clock + frequency / size, `freq` =
- * clock + frequency × cost, `landlord` = clock + cost / size, which is Landlord (Young, SODA'98)
- * with credit renewed in full: charging everyone rent in proportion to size until one's credit is
- * zero, or moving the clock on to that one's, ranks alike. `lru` ranks by the last use.
+ * The clock is the server's at the container's last use. An eviction sets the server's clock to the
+ * priority of the evicted container, so that unused containers age. Variants drop terms: `size` =
+ * clock + frequency / size, `freq` = clock + frequency × cost, `landlord` = clock + cost / size.
+ * The last is Landlord (Young, SODA'98) with full renewal of credit. Charging all containers rent
+ * in proportion to size until one has no credit gives the same order as setting the clock to that
+ * one's priority. `lru` ranks by the last use.
  *
  * Porting assumptions [derived]:
- * - Size is the model's weights in GPU memory, or (`size`: host, and for a function without a GPU)
- *   the container's host memory; take the one that is scarce. Cost is the mean cold start, the time
- *   that a hit saves.
- * - Every invoker is a server of its own: its clock, and frequencies of the functions there.
- *   Frequency counts batches since the function came to the invoker; it is forgotten with the last
- *   container of the function there [recall].
- * - Memory of one GPU is made by idle containers of that GPU alone.
- * - FaasCache evicts in batches off the path of requests to make room ahead; here just what is
- *   needed goes, and evicting takes no time.
+ * - Size is the model's weights in GPU memory. It is the container's host memory with `size` host,
+ *   and for a function without a GPU. Choose the memory that is scarce. Cost is the mean cold
+ *   start, the time that a hit saves.
+ * - Every invoker is a server with its own clock and its own frequencies of functions. The
+ *   frequency counts batches since the function's first container on the invoker. It is reset when
+ *   the last container of the function there is evicted [recall].
+ * - Only idle containers of a GPU are evicted to free memory of that GPU.
+ * - FaasCache evicts in batches outside the request path to make room in advance. Here only as many
+ *   as needed are evicted, and eviction takes no time.
  */
 #include <stdlib.h>
 
@@ -57,7 +58,8 @@ static bool greedy_dual_init(void *state, const struct workload *workload, const
             values[2] == 0 && function->configurations[function->minimum_configuration].vgpu > 0;
         const double size = gpu ? function->gpu_weights_mb : function->host_memory_mb;
         self->cost_ms[f] = function->cold_start_mean_ms;
-        self->size_mb[f] = size > 0 ? size : 1; /* what takes no memory is never in the way */
+        self->size_mb[f] = size > 0 ? size : 1; /* a container without memory is never evicted
+                                                 * for room */
     }
     return true;
 }
@@ -108,7 +110,8 @@ static void greedy_dual_on_evict(void *state, const struct kept_container *conta
 {
     struct greedy_dual *self = state;
     double *clock = &self->clock[container->invoker];
-    /* With several GPUs the lowest of one may lie below what another has lost already. */
+    /* With several GPUs the lowest priority on one may be below that of an earlier eviction on
+     * another. */
     const double priority = greedy_dual_priority(self, container);
     if (pressed && self->variant != VARIANT_LRU && priority > *clock)
         *clock = priority;
@@ -127,15 +130,15 @@ static void greedy_dual_finish(void *state)
 
 static const struct parameter greedy_dual_parameters[] = {
     {"variant", VARIANT_GREEDY_DUAL, 0, 4, "greedy-dual|lru|freq|size|landlord",
-     "what ranks the idle containers [code: faascache-sim]"},
-    {"ttl_s", 0, 0, 1e9, NULL, "kept at most so long idle; 0: until memory is short [code]"},
-    {"size", 0, 0, 1, "gpu|host", "which memory a container's size is counted in [derived]"},
+     "priority of idle containers [code: faascache-sim]"},
+    {"ttl_s", 0, 0, 1e9, NULL, "longest idle time; 0: until memory is short [code]"},
+    {"size", 0, 0, 1, "gpu|host", "memory that counts as a container's size [derived]"},
 };
 
 extern const struct keep_alive keep_alive_greedy_dual;
 const struct keep_alive keep_alive_greedy_dual = {
     .name = "greedy-dual",
-    .summary = "FaasCache: leaves for memory alone, lowest clock + frequency x cost / size first",
+    .summary = "FaasCache: evicts only for memory, lowest clock + frequency x cost / size first",
     .parameters = greedy_dual_parameters,
     .parameter_count = sizeof greedy_dual_parameters / sizeof *greedy_dual_parameters,
     .state_bytes = sizeof(struct greedy_dual),

@@ -1,21 +1,22 @@
 /* The hybrid histogram policy (Shahrad et al., "Serverless in the Wild", ATC'20, section 4.2).
  *
- * A histogram of idle times a function. Where it is representative, the container goes as the
- * function falls idle, comes back shortly before the head (5th percentile) of the idle times and
- * stays until shortly after their tail (99th). With too few idle times, or with counts too even to
- * tell anything (their coefficient of variation below 2), it stays for the histogram's range. Where
- * most idle times lie beyond the range, a forecast of the next one replaces the histogram.
+ * It keeps one histogram of idle times per function. If the histogram is representative, the
+ * container is evicted when the function becomes idle. It is started again shortly before the head
+ * (5th percentile) of the idle times and kept until shortly after their tail (99th). With too few
+ * idle times, or with counts too uniform (coefficient of variation below 2), it is kept for the
+ * histogram's range. If most idle times are beyond the range, a forecast of the next one replaces
+ * the histogram.
  *
  * Porting assumptions [derived]:
- * - Bins of 1 s in place of 1 min: GPU traces are replayed within minutes to hours.
- * - A histogram a function, over the whole cluster (the paper: an application), and the windows are
- *   the function's (idle_times.h).
- * - The paper forecasts with ARIMA of an order fitted anew each time; here with ARIMA(0,1,1), whose
- *   forecast is exponential smoothing (`smoothing`), and the paper's 15 % either side.
- * - `lead`: the start is as much ahead of the window as a cold start takes on average. Models load
- *   for seconds, where the paper's bins are a minute and its functions load within it; without, a
- *   container would come too late for the idle times near the head.
- * - `min_samples`: how many idle times are too few is not told.
+ * - Bins of 1 s instead of 1 min: GPU traces are replayed within minutes to hours.
+ * - One histogram per function, over the whole cluster (the paper: per application). The windows
+ *   belong to the function (idle_times.h).
+ * - The paper forecasts with ARIMA, whose order is fitted each time. Here it is ARIMA(0,1,1), whose
+ *   forecast is exponential smoothing (`smoothing`), with the paper's 15 % on either side.
+ * - `lead`: the start is earlier than the window by the mean cold start. Models load for seconds,
+ *   while the paper's bins are a minute and its functions load within one. Without the lead a
+ *   container would be too late for idle times near the head.
+ * - `min_samples`: the paper does not state how many idle times are too few.
  */
 #include <string.h>
 
@@ -34,11 +35,12 @@ static const double forecast_margin = 0.15;
 
 struct history {
     struct idle_histogram histogram;
-    double forecast_ns; /* of the next idle time; < 0: none yet */
+    double forecast_ns; /* forecast of the next idle time; < 0: none yet */
 };
 
 struct hybrid {
-    struct idle_times times; /* first, so that its functions take a struct hybrid as they are */
+    struct idle_times times; /* first member, so that the functions of idle_times.h accept a
+                              * struct hybrid */
     double values[PARAMETERS];
 };
 
@@ -103,19 +105,22 @@ static const struct parameter hybrid_parameters[] = {
     {"bins", 240, 1, 100000, NULL, "bins of the histogram [code]"},
     {"head", 5, 0, 100, NULL, "percentile of idle times before which to prewarm [code]"},
     {"tail", 99, 0, 100, NULL, "percentile of idle times until which to keep [code]"},
-    {"margin_pct", 10, 0, 99, NULL, "taken off the head, added to the tail, per cent [recall]"},
-    {"variation", 2, 0, 1e3, NULL, "least variation of the bins' counts to go by [recall]"},
-    {"min_samples", 5, 1, 1e6, NULL, "least idle times to go by [assumed]"},
-    {"out_of_range_pct", 50, 0, 100, NULL, "more beyond the range: forecast, per cent [recall]"},
-    {"smoothing", 0.3, 1e-3, 1, NULL, "of the forecast: weight of the last idle time [assumed]"},
-    {"lead", 0, 0, 1, "cold-start|none", "how far ahead of the head to start [derived]"},
+    {"margin_pct", 10, 0, 99, NULL,
+     "per cent subtracted from the head and added to the tail [recall]"},
+    {"variation", 2, 0, 1e3, NULL,
+     "smallest variation of the bins' counts that is representative [recall]"},
+    {"min_samples", 5, 1, 1e6, NULL, "smallest number of idle times for a window [assumed]"},
+    {"out_of_range_pct", 50, 0, 100, NULL,
+     "forecast if more than this percentage is out of range [recall]"},
+    {"smoothing", 0.3, 1e-3, 1, NULL, "weight of the last idle time in the forecast [assumed]"},
+    {"lead", 0, 0, 1, "cold-start|none", "lead of the start before the head [derived]"},
 };
 
 extern const struct keep_alive keep_alive_hybrid_histogram;
 const struct keep_alive keep_alive_hybrid_histogram = {
     .name = "hybrid-histogram",
-    .summary = "Serverless in the Wild: goes at once, back before the head of the idle times, "
-               "stays to their tail",
+    .summary = "Serverless in the Wild: evicts at once, starts before the head of the idle times, "
+               "keeps until their tail",
     .parameters = hybrid_parameters,
     .parameter_count = sizeof hybrid_parameters / sizeof *hybrid_parameters,
     .state_bytes = sizeof(struct hybrid),

@@ -74,11 +74,11 @@ struct idle_window idle_histogram_window(const struct idle_histogram *histogram,
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-/* Of one function. */
+/* The present use of one function. */
 struct idle_uses {
     uint32_t running;
-    bool seen;           /* a batch has ended */
-    sim_time_t last_end; /* of the last that did */
+    bool seen;           /* at least one batch has ended */
+    sim_time_t last_end; /* end of the last batch */
     sim_time_t lead;
 };
 

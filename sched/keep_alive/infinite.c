@@ -1,4 +1,6 @@
-/* The upper bracket: containers leave only for memory, the least recently used first. */
+/* The upper extreme: containers are evicted only when memory is short, the least recently used
+ * first.
+ */
 #include "sched/keep_alive.h"
 
 static struct keep_windows infinite_on_idle(void *state, const struct kept_container *container,
@@ -14,6 +16,6 @@ static struct keep_windows infinite_on_idle(void *state, const struct kept_conta
 extern const struct keep_alive keep_alive_infinite;
 const struct keep_alive keep_alive_infinite = {
     .name = "infinite",
-    .summary = "idle containers leave only for memory, the least recently used first (LRU)",
+    .summary = "evicts only when memory is short, the least recently used first (LRU)",
     .on_idle = infinite_on_idle,
 };

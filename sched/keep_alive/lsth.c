@@ -1,5 +1,5 @@
-/* Long short-term histogram (Yang et al., INFless, ASPLOS'22, section 3.5): the hybrid histogram's
- * windows, from a long and from a short memory of the function's idle times, mixed:
+/* Long short-term histogram (Yang et al., INFless, ASPLOS'22, section 3.5). Mixes the hybrid
+ * histogram's windows of a long and a short memory of the function's idle times:
  *
  *     window = γ × long + (1 − γ) × short.
  *
@@ -8,10 +8,11 @@
  *   Dilu; the paper's are spans of time. γ = 0.5 is the paper's; percentiles 5 and 99 are those of
  *   the hybrid histogram (that code: 5 and 90).
  * - With fewer than `min_samples` idle times, or none within the range of the bins, the container
- *   stays for the range. There is no test of representativeness and no forecast: none is told.
- * - A function's windows rule all its containers, and `lead` is the hybrid histogram's.
- * - INFless keeps instances; here containers of any scheduler. The policy infless has an LSTH of
- *   its own, by spans of time as the paper's, of the gaps between invocations
+ *   is kept for the range. There is no test of representativeness and no forecast, because neither
+ *   is described.
+ * - A function's windows apply to all its containers, and `lead` is the hybrid histogram's.
+ * - INFless keeps instances; here containers of any scheduler. The policy infless has its own LSTH.
+ *   As in the paper, it covers spans of time and the gaps between invocations
  *   (sched/infless/lsth.h).
  */
 #include <stdlib.h>
@@ -28,15 +29,16 @@ enum parameter_index {
     PARAMETERS
 };
 
-/* Idle times of one function: the last LONG_SAMPLES, of which the newest SHORT_SAMPLES. */
+/* The idle times of one function: the last LONG_SAMPLES, of which the newest SHORT_SAMPLES. */
 struct memory {
     struct idle_histogram longer, shorter;
     sim_time_t *ring;
-    uint64_t count; /* ever seen; the next goes to ring[count % LONG_SAMPLES] */
+    uint64_t count; /* total number observed; the next is stored in ring[count % LONG_SAMPLES] */
 };
 
 struct lsth {
-    struct idle_times times; /* first, so that its functions take a struct lsth as they are */
+    struct idle_times times; /* first member, so that the functions of idle_times.h accept a
+                              * struct lsth */
     double values[PARAMETERS];
     uint64_t long_samples, short_samples;
 };
@@ -116,18 +118,19 @@ static const struct parameter lsth_parameters[] = {
     {"bins", 240, 1, 100000, NULL, "bins of each histogram [derived]"},
     {"head", 5, 0, 100, NULL, "percentile of idle times before which to prewarm [notes]"},
     {"tail", 99, 0, 100, NULL, "percentile of idle times until which to keep [notes]"},
-    {"margin_pct", 10, 0, 99, NULL, "taken off the head, added to the tail, per cent [recall]"},
+    {"margin_pct", 10, 0, 99, NULL,
+     "per cent subtracted from the head and added to the tail [recall]"},
     {"gamma", 0.5, 0, 1, NULL, "weight of the long memory [notes: 0.3, 0.5, 0.7 evaluated]"},
     {"long_samples", 858, 1, 1e6, NULL, "idle times in the long memory [code: Dilu]"},
     {"short_samples", 200, 1, 1e6, NULL, "idle times in the short memory [code: Dilu]"},
-    {"min_samples", 5, 1, 1e6, NULL, "least idle times to go by [assumed]"},
-    {"lead", 0, 0, 1, "cold-start|none", "how far ahead of the head to start [derived]"},
+    {"min_samples", 5, 1, 1e6, NULL, "smallest number of idle times for a window [assumed]"},
+    {"lead", 0, 0, 1, "cold-start|none", "lead of the start before the head [derived]"},
 };
 
 extern const struct keep_alive keep_alive_lsth;
 const struct keep_alive keep_alive_lsth = {
     .name = "lsth",
-    .summary = "INFless: the hybrid histogram's windows from a long and a short memory, mixed",
+    .summary = "INFless: mixes the hybrid histogram's windows of a long and a short memory",
     .parameters = lsth_parameters,
     .parameter_count = sizeof lsth_parameters / sizeof *lsth_parameters,
     .state_bytes = sizeof(struct lsth),

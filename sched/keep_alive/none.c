@@ -1,4 +1,4 @@
-/* The lower bracket: no container outlives its use, so that every one starts cold. */
+/* The lower extreme: a container is evicted after its use, so that every start is cold. */
 #include "sched/keep_alive.h"
 
 static struct keep_windows none_on_idle(void *state, const struct kept_container *container,
@@ -14,6 +14,6 @@ static struct keep_windows none_on_idle(void *state, const struct kept_container
 extern const struct keep_alive keep_alive_none;
 const struct keep_alive keep_alive_none = {
     .name = "none",
-    .summary = "no container outlives its use: every batch starts cold",
+    .summary = "evicts every container after its use: every batch starts cold",
     .on_idle = none_on_idle,
 };

@@ -2,7 +2,7 @@
 
 #include "sched/keep_alive.h"
 
-/* One line per keep-alive policy: its structure is keep_alive_NAME. */
+/* One line per keep-alive policy; its structure is keep_alive_NAME. */
 /* clang-format off */
 #define KEEP_ALIVES(ROW) \
     ROW(fixed) \

@@ -3,41 +3,43 @@
  * Evidence: [code] read in the authors' public repository (uwsampl/nexus @ b436191), [recall] from
  * memory of the paper, [derived] our porting.
  *
- * A session is a model with a latency objective. Squishy bin packing (squishy.h) says which
- * sessions share a GPU and in which batches; each GPU then runs its sessions' batches one at a
- * time, round after round without pause [code]; the SLO of a query of several models is split over
- * them by dynamic programming (split.h); jobs that the coming batch would finish too late are
- * dropped from the queue's head before it starts [code: sliding window]. Every `min_epoch_s` the
- * plan is made again from the rates of that time if the last is `epoch_s` old, or where a session's
- * rate has left 0.8 to 1.1 of what is planned for it; no rate is taken to be less than 0.1 a second
- * [code].
+ * A session is a model with a latency objective. Squishy bin packing (squishy.h) determines which
+ * sessions share a GPU, and with which batches. Each GPU runs its sessions' batches one at a time,
+ * round after round without pause [code]. The SLO of a query of several models is split over them
+ * by dynamic programming (split.h). Jobs that the next batch would finish too late are dropped from
+ * the queue's head before it starts [code: sliding window].
+ *
+ * Every `min_epoch_s` the rates are measured. A new plan is made if the last one is `epoch_s` old,
+ * or if a session's rate is outside 0.8 to 1.1 of its planned rate. Rates below 0.1 per second
+ * count as 0.1 [code].
  *
  * Porting assumptions:
  * - A session is an AFW queue: stages of one function in different applications have different
  *   budgets. Nexus's sharing of model prefixes has no counterpart [derived].
- * - `vgpu`: the share that a node is; 0, the default, is a whole GPU as in the paper: each function
- *   has the largest share it can. vCPUs are those of the fastest configuration that leaves the
- *   invoker's other nodes theirs [derived].
- * - A batch starts on whichever of its session's nodes is free first; Nexus's frontends send
- *   requests to nodes by fixed weights, which balances no better [derived].
- * - A stage's rate is measured where its jobs become ready. Until the first plan, a tenth of
- *   `min_epoch_s` after the first job (1 s), and for a session that no node has room for, any free
- *   node serves the queue in batches of at most B, planned nodes at the end of a round; plans are
- *   then made after 2, 4 and 8 times that [derived: Nexus is told expected rates].
- * - The cluster does not grow: where a plan needs more nodes than there are, all rates are scaled
- *   down by one factor until it fits, and early drop sheds what is too much [derived].
- * - A job is given up where its request's deadline could not be met by the fastest way through the
- *   later stages; its stage's own budget does not count, so that no request is lost that might
+ * - `vgpu` is the share of a node. The default 0 is a whole GPU as in the paper: each function has
+ *   its largest possible share. The vCPUs are those of the fastest configuration that leaves enough
+ *   for the invoker's other nodes [derived].
+ * - A batch starts on the first free node of its session. Nexus's frontends distribute requests to
+ *   nodes by fixed weights, which balances no better [derived].
+ * - A stage's rate is measured where its jobs become ready. The first plan is made a tenth of
+ *   `min_epoch_s` after the first job (1 s). Before it, and for a session without room on any node,
+ *   any free node serves the queue in batches of at most B. Planned nodes do so at the end of a
+ *   round. The next plans follow after 2, 4 and 8 times that [derived: Nexus is given expected
+ *   rates].
+ * - The cluster does not grow. If a plan needs more nodes than exist, all rates are scaled down by
+ *   one factor until it fits, and early drop sheds the excess [derived].
+ * - A job is dropped if its request could not meet the deadline by the fastest path through the
+ *   later stages. The stage's own budget does not count, so that no request is lost that might
  *   still be served [derived].
  * - The cost that the split minimises is rate / throughput [code]; "packed" is the part of a GPU
- *   that squishy packing takes, residual load included [derived].
- * - A node gets the plan's share whose functions it served most of before; containers of what it is
- *   to serve are started at once and kept, others for `keep_s` [derived].
- * - l(b) is the profile's time and, measured while running, the mean time for which a batch holds
- *   its GPU before it executes (input transfer, decision): Nexus profiles what a batch occupies a
- *   GPU for, and a plan that fills GPUs cannot leave it out [derived]. Cold starts and noise are in
- *   no prediction. Planning is charged as
- *   decision time (sums and merges compared), although Nexus plans beside the request path.
+ *   that squishy packing uses, including the residual load [derived].
+ * - A node gets the share of the plan whose functions it served most before. Containers for its
+ *   functions are started at once and kept, others are kept for `keep_s` [derived].
+ * - l(b) is the profile's time plus the mean time for which a batch holds its GPU before it
+ *   executes (input transfer, decision), which is measured during the run. Nexus profiles the time
+ *   for which a batch occupies a GPU, and a plan that fills GPUs must include it [derived].
+ *   Predictions exclude cold starts and noise. Planning is charged as decision time (sums and
+ *   merges compared), although Nexus plans outside the request path.
  */
 #include "sched/policy.h"
 #include "sched/policy_bookkeeping.h"
@@ -76,31 +78,31 @@ enum parameter_index {
 
 static const struct parameter nexus_parameters[PARAMETER_COUNT] = {
     [PARAMETER_VGPU] = {"vgpu", 0, 0, 65535, NULL,
-                        "the share of a GPU that a node is; 0: a whole GPU (recall)"},
-    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs in a batch"},
+                        "share of a GPU that a node has; 0: a whole GPU (recall)"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs per batch"},
     [PARAMETER_SPLIT] = {"split", SPLIT_DP, 0, 2, "dp|proportional|equal",
                          "a stage's share of the SLO: dynamic programming (code), or fixed"},
     [PARAMETER_COST] = {"split_cost", COST_THROUGHPUT, 0, 1, "throughput|packed",
-                        "GPUs counted by the split: rate / throughput (code), or as packed"},
+                        "cost in the split: rate / throughput (code), or GPUs as packed"},
     [PARAMETER_STEPS] = {"split_steps", 100, 4, 1000, NULL, "parts of the SLO in the split"},
     [PARAMETER_RESIDUAL] = {"residual", SQUISHY_CODE, 0, 1, "paper|code",
                             "batch of a residual load: l(b)+b/r (recall) or l(b)+(b-1)/r <= SLO"},
     [PARAMETER_OVERHEAD] = {"overhead", OVERHEAD_MEASURED, 0, 1, "measured|none",
-                            "what a batch's time in the plan has beside execution (derived)"},
+                            "time added to execution in the plan (derived)"},
     [PARAMETER_DROP] = {"early_drop", 0, 0, 1, "on|off",
-                        "give up what the coming batch would finish too late (code)"},
-    [PARAMETER_EPOCH] = {"epoch_s", 30, 0.1, 86400, NULL, "oldest a plan may be (code)"},
+                        "drop jobs that the next batch would finish too late (code)"},
+    [PARAMETER_EPOCH] = {"epoch_s", 30, 0.1, 86400, NULL, "largest age of a plan (code)"},
     [PARAMETER_MIN_EPOCH] = {"min_epoch_s", 10, 0.1, 86400, NULL,
-                             "between looks at the rates (code)"},
+                             "interval between measurements of the rates (code)"},
     [PARAMETER_KEEP] = {"keep_s", 600, 0, 1e6, NULL,
-                        "idle containers are kept where they are not planned (assumed)"},
+                        "keep-alive of containers that are not in the plan (assumed)"},
 };
 
 /* A share of a GPU. */
 struct node {
     uint32_t invoker;
     const struct invoker_group *group;
-    uint32_t plan; /* the plan's node given to it, SIM_NONE: none */
+    uint32_t plan; /* index of its node in the plan; SIM_NONE if it has none */
 };
 
 struct nexus {
@@ -108,17 +110,17 @@ struct nexus {
     double values[PARAMETER_COUNT];
     struct planner *planner;
     struct ladder *ladders; /* by function */
-    sim_time_t *rest;       /* by queue: the fastest way through the stages after it */
-    struct node *nodes;     /* ascending invoker */
+    sim_time_t *rest;       /* by queue: the fastest path through the later stages */
+    struct node *nodes;     /* ascending by invoker */
     size_t node_count;
     uint64_t *arrived;                /* by queue, since `since` */
-    double *served;                   /* by queue: jobs a second that the plan makes room for */
+    double *served;                   /* by queue: planned rate in jobs per second */
     struct squishy_session *sessions; /* by queue */
     double *cost;                     /* scratch of the split */
     uint8_t *planned;                 /* by invoker × function */
     struct rounds *rounds;
     sim_time_t since, planned_at;
-    sim_time_t interval; /* to the next look at the rates */
+    sim_time_t interval; /* time until the rates are measured next */
     bool due;
 };
 
@@ -165,7 +167,7 @@ static void nodes_fill(struct nexus *nexus, uint32_t vgpu)
     }
 }
 
-/* vCPUs that every node can have at once. */
+/* The number of vCPUs that every node can have at the same time. */
 static uint16_t vcpus_of_node(const struct cluster_spec *cluster, uint32_t vgpu)
 {
     uint32_t least = UINT16_MAX;
@@ -178,7 +180,8 @@ static uint16_t vcpus_of_node(const struct cluster_spec *cluster, uint32_t vgpu)
     return (uint16_t)(least > 0 ? least : 1);
 }
 
-/* The most units up to `limit` that the function has at batch 1, its fewest where all exceed it. */
+/* The largest share of at most `limit` units that the function has at batch 1; its smallest if all
+ * exceed the limit. */
 static uint16_t share_of(const struct nexus *nexus, uint32_t function, uint32_t limit)
 {
     const struct function *spec = &nexus->workload->functions[function];
@@ -256,7 +259,7 @@ static bool runs_on(const struct nexus *nexus, const struct invoker_group *group
     return planner_group_runs(group, function, &function->configurations[ladder->configuration[0]]);
 }
 
-/* A queue without a node: batches of at most B, one where not even that is in time. */
+/* Serves a queue without a node in batches of at most B, or of one job if there is no B. */
 static bool nexus_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
                          struct rounds_slot *slot)
 {
@@ -367,7 +370,7 @@ static void cost_fill(struct nexus *nexus, const struct application *application
     }
 }
 
-/* Each stage's budget; the planner's where no split serves every stage in time. */
+/* Computes each stage's budget. Uses the planner's if no split serves every stage in time. */
 static bool budgets_fill(struct nexus *nexus, struct platform *platform, struct error *error)
 {
     const struct workload *workload = nexus->workload;
@@ -390,7 +393,7 @@ static bool budgets_fill(struct nexus *nexus, struct platform *platform, struct 
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
-/* Rates since the last look; true where one has left what is planned for it. */
+/* Measures the rates since the last call. True if a rate is outside the planned range. */
 static bool rates_take(struct nexus *nexus, sim_time_t now)
 {
     const double elapsed = sim_to_s(now - nexus->since);
@@ -408,13 +411,14 @@ static bool rates_take(struct nexus *nexus, sim_time_t now)
     return left;
 }
 
-/* The largest common factor on the rates, of SCALINGS bits, with which the plan has room. */
+/* Finds by bisection with SCALINGS bits the largest common factor on the rates for which the plan
+ * fits. */
 static bool plan_make(struct nexus *nexus, struct squishy_plan *plan, struct error *error)
 {
     const size_t queues = nexus->workload->queue_count;
     const enum squishy_rule rule = (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL];
     double applied = 1;
-    double range[2] = {0, 1}; /* a factor that fits, one that does not */
+    double range[2] = {0, 1}; /* a factor that fits, and one that does not */
     double factor = 1;
     uint64_t work = 0;
     for (int i = 0; i <= SCALINGS + 1; i++) {
@@ -440,7 +444,7 @@ static bool plan_make(struct nexus *nexus, struct squishy_plan *plan, struct err
     return true;
 }
 
-/* How many of the plan's sessions have a function that the node served before; -1: cannot run. */
+/* Number of the plan's sessions whose function the node served before; -1: it cannot run them. */
 static int likeness(const struct nexus *nexus, const struct squishy_plan *plan,
                     const struct squishy_node *wanted, const struct node *node)
 {
@@ -476,7 +480,7 @@ static void plan_assign(struct nexus *nexus, const struct squishy_plan *plan)
     }
 }
 
-/* Containers of what is new there; what is left to others may go. */
+/* Starts containers for new functions of the invoker, and releases those no longer planned. */
 static void plan_load(struct nexus *nexus, struct platform *platform,
                       const struct squishy_plan *plan)
 {
@@ -539,7 +543,7 @@ static void replan(struct nexus *nexus, struct platform *platform)
     platform_set_timer(platform, now + nexus->interval, TIMER_PLAN);
     if (!begun && !left && now - nexus->planned_at < sim_from_s(nexus->values[PARAMETER_EPOCH]))
         return;
-    /* Without memory for a better plan the last one holds. */
+    /* Without memory for a better plan the last one is kept. */
     bool done =
         (nexus->values[PARAMETER_SPLIT] != SPLIT_DP || budgets_fill(nexus, platform, &error)) &&
         plan_make(nexus, &plan, &error);

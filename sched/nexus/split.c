@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the recursion runs over: each row a stage, or a level of stages. */
+/* Table of the recursion. Each row is a stage, or a level of stages. */
 struct table {
     size_t width;       /* steps + 1 */
     const double *cost; /* rows × width */
     double *best;       /* f(row, t) */
-    uint16_t *own;      /* the row's budget there */
+    uint16_t *own;      /* the row's own budget at that time */
 };
 
 static bool is_tree(const struct application *application, bool towards_leaves)
@@ -27,7 +27,7 @@ static size_t child_count(const struct stage *stage, bool towards_leaves)
     return towards_leaves ? stage->next_count : stage->after_count;
 }
 
-/* f of one row, whose children's sums for each time are in `below`. */
+/* Computes f of one row; `below` contains the sum of its successors' f for each time. */
 static void row_fill(struct table *table, size_t row, const double *below, uint64_t *work)
 {
     const double *cost = &table->cost[row * table->width];
@@ -64,7 +64,7 @@ static void tree_fill(struct table *table, const struct application *application
     }
 }
 
-/* Each root has all the time; down the tree. Returns the sum over the roots. */
+/* Reads the result down the tree; each root has all the time. Returns the sum over the roots. */
 static double tree_read(const struct table *table, const struct application *application,
                         bool towards_leaves, double *least)
 {
@@ -100,7 +100,7 @@ static size_t levels_of(const struct application *application, size_t *level)
     return count;
 }
 
-/* A chain of levels; `sums` has room for their costs. */
+/* Splits a chain of levels; `sums` has room for their costs. */
 static double levels_split(struct table *table, const struct application *application, double *sums,
                            double *below, double *least, uint64_t *work)
 {
@@ -128,7 +128,7 @@ static double levels_split(struct table *table, const struct application *applic
     return table->best[width - 1];
 }
 
-/* Each stage's part of the longest path of least budgets through it. */
+/* Divides each stage's least budget by the longest path of least budgets through it. */
 static void stretch(const struct application *application, const double *least, double *share)
 {
     double before[WORKLOAD_MAX_STAGES] = {0};

@@ -3,17 +3,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Rates are measured, durations whole nanoseconds: what rounding may do to b = d r. */
+/* Tolerance of b = d r: rates are measured, durations are whole nanoseconds. */
 static const double rounding = 1e-6;
 
-/* A residual load before it is merged, and then where it is. */
+/* A residual load, before and after it is merged. */
 struct residual {
     uint32_t session;
     double rate;
     uint32_t batch;
     sim_time_t duty;
     double occupancy;
-    uint32_t next; /* of the same node, SIM_NONE: the last */
+    uint32_t next; /* next residual of the same node; SIM_NONE: last */
 };
 
 struct packing {
@@ -21,7 +21,7 @@ struct packing {
     struct squishy_plan *plan;
     struct residual *residuals;
     size_t residual_count;
-    uint32_t *heads; /* by merged node: its first residual */
+    uint32_t *heads; /* by merged node: head of its list of residuals */
     sim_time_t *duties;
     double *occupancies;
     size_t merged_count;
@@ -43,7 +43,7 @@ uint32_t squishy_saturating_batch(const struct squishy_session *session)
     return batch;
 }
 
-/* The longest duty cycle in which b jobs gather at most, and after which they are still in time. */
+/* The longest duty cycle in which at most b jobs gather and after which they are still in time. */
 static sim_time_t residual_duty(uint32_t batch, sim_time_t time, double rate, sim_time_t slo)
 {
     const double gather = (double)batch / rate * (double)SIM_S;
@@ -72,7 +72,7 @@ bool squishy_residual(const struct squishy_session *session, double rate, enum s
     return *duty > 0 && time <= *duty;
 }
 
-/* ceil(d r), as a step of the ladder; `time` is its. */
+/* ceil(d r) rounded up to a step of the ladder; `time` receives its time. */
 static uint32_t squeezed(const struct squishy_session *session, double rate, sim_time_t duty,
                          sim_time_t *time)
 {
@@ -106,7 +106,7 @@ static void node_add(struct squishy_plan *plan, struct squishy_share share)
     plan->nodes[plan->node_count - 1].count++;
 }
 
-/* Whole GPUs, then the residual; false where the limit is reached. */
+/* Assigns whole GPUs, then the residual. False if the limit is reached. */
 static bool session_split(struct packing *packing, uint32_t index, enum squishy_rule rule,
                           size_t node_limit)
 {
@@ -142,7 +142,7 @@ static bool session_split(struct packing *packing, uint32_t index, enum squishy_
     return true;
 }
 
-/* Occupancy of merged node `node` with `candidate` beside; above 1 where it does not fit. */
+/* Occupancy of merged node `node` together with `candidate`; above 1 if it does not fit. */
 static double merged_occupancy(struct packing *packing, size_t node,
                                const struct residual *candidate)
 {
@@ -165,7 +165,7 @@ static double merged_occupancy(struct packing *packing, size_t node,
     return work > duty ? 2 : (double)work / (double)duty;
 }
 
-/* Onto the node that it fills best, a new one where it fits none. */
+/* Merges the residual into the node that it fills best, or opens a new node. */
 static void residual_merge(struct packing *packing, uint32_t index)
 {
     struct residual *candidate = &packing->residuals[index];

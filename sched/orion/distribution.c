@@ -5,10 +5,10 @@
 
 #include <gsl/gsl_cdf.h>
 
-/* Tails below this are not followed: the lower one is rounded up into the first bin, the upper one
- * is never. */
+/* Tail probabilities below this are cut: the lower tail is rounded up into the first bin, the upper
+ * tail is discarded. */
 #define TAIL 1e-9
-/* What summation may lose: a percentile is not missed for it. */
+/* Tolerance for the rounding of sums, so that a percentile is not missed by it. */
 #define SLACK 1e-12
 
 void distribution_zero(struct distribution *out)
@@ -24,7 +24,7 @@ static double lognormal_below(double x, double mean, double cv)
     return gsl_cdf_lognormal_P(x, log(mean) - variance / 2, sqrt(variance));
 }
 
-/* P(execution <= x), in ns; a constant has none. */
+/* P(execution <= x), x in ns. A constant has no distribution and is not passed here. */
 static double execution_below(const struct function *function, double time, double x)
 {
     if (!(x > 0))
@@ -46,7 +46,8 @@ static bool execution_constant(const struct function *function)
            (function->service == SERVICE_LOGNORMAL && !(function->service_cv > 0));
 }
 
-/* Whole bins, rounded up; beyond the horizon: horizon + 1. A grain of rounding is not a bin. */
+/* Number of bins, rounded up; horizon + 1 if beyond the horizon. An excess within rounding does not
+ * count as a bin. */
 static uint32_t bins_of(double time, double bin, uint32_t horizon)
 {
     const double bins = ceil(time / bin - 1e-9);

@@ -1,9 +1,9 @@
-/* Distributions of durations on a grid: what Orion reckons percentiles with.
+/* Probability distributions of durations on a grid, from which Orion computes percentiles.
  *
- * A duration is rounded up to whole bins, and what is later than the horizon is left out (the mass
- * then sums to less than 1). Both err to the late side, so that a percentile read here is never
- * below the true one; and both keep stochastic order, so that a faster stage never makes a whole
- * slower. [code: Orion convolves 100 ms bins and multiplies CDFs; derived: rounding up]
+ * Durations are rounded up to whole bins, and mass beyond the horizon is discarded (the total is
+ * then less than 1). Both overestimate, so a percentile is never below the true one. Both preserve
+ * stochastic order, so a faster stage never makes an application slower. [code: Orion convolves 100
+ * ms bins and multiplies CDFs; derived: rounding up]
  */
 #ifndef ESGSIM_SCHED_ORION_DISTRIBUTION_H
 #define ESGSIM_SCHED_ORION_DISTRIBUTION_H
@@ -14,32 +14,33 @@
 
 #include "workloads/workload.h"
 
-/* mass[i]: probability of (first + i) bins. Its maker gives `mass` room for horizon + 1 entries. */
+/* mass[i] is the probability of (first + i) bins. The creator allocates horizon + 1 entries for
+ * `mass`. */
 struct distribution {
     uint32_t first;
     uint32_t count;
     double *mass;
 };
 
-/* The certain duration 0. */
+/* The constant duration 0. */
 void distribution_zero(struct distribution *out);
 
-/* Execution time of `function` where its nominal time is `time` ns: nominal × lognormal noise for a
- * profile, the function's own law otherwise. `bin` in ns. `out->mass` must have room for horizon
- * + 1. */
+/* The execution time of `function` if its nominal time is `time` ns: nominal × lognormal noise for
+ * a profile, the function's own distribution otherwise. `bin` is in ns. `out->mass` must have room
+ * for horizon + 1 entries. */
 void distribution_execution(const struct function *function, sim_time_t time, double bin,
                             uint32_t horizon, struct distribution *out);
 
-/* One after the other, independent: the convolution. `out` is neither operand. O(a × b). */
+/* The sum of two independent durations, by convolution. `out` must be neither operand. O(a × b). */
 void distribution_series(const struct distribution *a, const struct distribution *b,
                          uint32_t horizon, struct distribution *out);
 
-/* The later of two independent durations: the product of the CDFs. `out` is neither operand.
- * O(bins of both). */
+/* The maximum of two independent durations, by the product of the CDFs. `out` must be neither
+ * operand. O(bins of both). */
 void distribution_later(const struct distribution *a, const struct distribution *b,
                         struct distribution *out);
 
-/* The least number of bins within which the share `p` lies; horizon + 1 where none does. */
+/* The smallest number of bins with cumulative probability >= `p`; horizon + 1 if there is none. */
 uint32_t distribution_percentile(const struct distribution *distribution, double p,
                                  uint32_t horizon);
 

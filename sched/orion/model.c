@@ -47,7 +47,7 @@ static bool ladder_fill(struct orion_ladder *ladder, const struct search_table *
     return done;
 }
 
-/* Keeps of `scratch` what the distribution needs. */
+/* Copies the used part of `scratch` into a distribution of its own. */
 static bool distribution_keep(struct distribution *kept, const struct distribution *scratch)
 {
     *kept = *scratch;
@@ -85,7 +85,7 @@ static bool ladder_build(struct orion_model *model, const struct workload *workl
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-/* The closest stage that is, or dominates, both. */
+/* The closest stage that equals or dominates both. */
 static uint32_t common_dominator(const uint32_t *dominator, uint32_t a, uint32_t b)
 {
     while (a != b && a != SIM_NONE && b != SIM_NONE) {
@@ -139,7 +139,7 @@ struct orion_model *orion_model_create(const struct workload *workload, size_t a
     model->application = &workload->applications[application];
     model->bin = fmax((double)model->application->slo / bins, 1);
     model->target = (uint32_t)((double)model->application->slo / model->bin + 1e-9);
-    /* No stage of a plan that could be feasible is longer than the SLO, so no such plan than this.
+    /* In a feasible plan no stage is longer than the SLO, so no feasible plan is longer than this.
      */
     model->horizon = bins * (uint32_t)(model->application->stage_count + 1);
     model->percentile = percentile;
@@ -172,9 +172,9 @@ static void swap(struct distribution *a, struct distribution *b)
     *b = kept;
 }
 
-/* From the end of stage `from` (SIM_NONE: from the start) to the end of stage `to`, which `from`
- * dominates or is: the segments between dominators, which are independent, one after the other.
- * Into `out`, by way of `spare`. */
+/* Computes the distribution from the end of stage `from` (SIM_NONE: from the start) to the end of
+ * stage `to`, which `from` must equal or dominate. The segments between dominators are independent
+ * and composed in series. The result is in `out`; `spare` is scratch. */
 static void path(const struct orion_model *model, uint32_t from, uint32_t to,
                  struct distribution *out, struct distribution *spare)
 {
@@ -185,7 +185,8 @@ static void path(const struct orion_model *model, uint32_t from, uint32_t to,
     }
 }
 
-/* Into scratch[0]: the latest of the paths from the end of stage `from` to those of `ends`. */
+/* Computes into scratch[0] the latest of the paths from the end of stage `from` to those of `ends`.
+ */
 static void join(struct orion_model *model, uint32_t from, const uint32_t *ends, size_t count)
 {
     struct distribution *scratch = model->scratch;
@@ -211,7 +212,8 @@ static void model_run(struct orion_model *model, const uint16_t *steps)
     }
 }
 
-/* Into scratch[3]: from the start to the end of `middle`, then what scratch[0] holds. */
+/* Computes into scratch[3] the path from the start to the end of `middle`, followed by scratch[0].
+ */
 static void append(struct orion_model *model, uint32_t middle)
 {
     path(model, SIM_NONE, middle, &model->scratch[1], &model->scratch[2]);

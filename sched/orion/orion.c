@@ -5,40 +5,47 @@
  * (icanforce/Orion-OSDI22 @ 0ecb698), [notes] third-party reading notes, [recall] from memory of
  * the paper, [derived] our porting.
  *
- * Right-sizing. A stage's latency is a distribution, known from the profile; the 95th percentile of
- * the whole DAG comes from convolution and products of CDFs [code]. A plan is found by best-first
- * search over sizes [recall], or by the repository's steepest descent [code], cut off after a
- * number of percentiles reckoned, and all of these are charged as decision time [recall: so did
- * ESG's authors]. A workflow is planned once, when its first stage is first scheduled, and the plan
- * holds for its later stages [notes]: no re-planning is the weakness that ESG is said to use.
+ * Right-sizing. A stage's latency is a distribution, known from the profile. The 95th percentile of
+ * the whole DAG is computed by convolution and products of CDFs [code]. A plan is found by
+ * best-first search over sizes [recall], or by the repository's steepest descent [code]. Both end
+ * after a given number of percentiles, and every percentile is charged as decision time [recall: as
+ * ESG's authors did]. A workflow is planned once, when its first stage is first scheduled; the plan
+ * applies to its later stages [notes]. The missing replanning is the weakness that ESG is said to
+ * exploit.
  *
  * Bundling. Orion puts k parallel invocations in one VM [code]; here a bundle is a batch [derived].
  * Jobs that wait behind the head when it is planned join its plan, so that they can stay together
- * through the later stages [derived]; nobody waits for a batch to fill. How large
- * a bundle a plan may count on is open. `bundle` "any", the default, is how ESG's authors ran Orion
- * and what they hold against it [recall]: it counts on full batches of every size, and where fewer
- * jobs are there than planned, these run with the planned vCPUs and vGPUs, a pre-planned
- * configuration miss. "queued" plans batches of at most the jobs that wait: Orion itself divides
- * the workers of a fan-out, whose number it knows [code]. Neither is better everywhere: reports
- * that compare with Orion should show both.
+ * through the later stages [derived]. No job waits for a batch to fill.
+ *
+ * It is open how large a bundle a plan may assume. `bundle` "any", the default, is how ESG's
+ * authors ran Orion and what they criticise [recall]. It assumes full batches of every size. Fewer
+ * jobs than planned run with the planned vCPUs and vGPUs, which is a pre-planned configuration
+ * miss. "queued" plans batches of at most the waiting jobs, as Orion divides the workers of a
+ * fan-out, whose number it knows [code]. Neither is better in all settings: reports that compare
+ * with Orion should show both.
  *
  * Right-prewarming. A stage's container is started one mean cold start before the stage's input is
  * due by the plan's median [notes: the simple equivalent of the repository's delay search], unless
- * idle or starting containers suffice. A batch waits for a container that is starting ("almost
- * warm" [code]) rather than begin a start of its own.
+ * enough containers are idle or starting. A batch waits for a starting container ("almost warm"
+ * [code]) instead of starting its own.
  *
- * Porting assumptions. Sizes are the profile's non-dominated configurations, a ladder a stage
- * [derived; Orion: memory in steps of 64 MB]. Distributions are known, not sampled: nominal time
- * and noise of the profile; stages are independent [derived; Orion also measures correlation
- * between the workers of one stage, which no stage here has]. No percentile is interpolated between
- * sizes: every configuration has its own. Transfers, queueing and interference are not in the model
- * [derived: nor in ESG's]. The target of a plan is the workflow's SLO, whatever it has waited
- * already [code: sizes belong to the workflow, not to a request]. Queues are taken round robin, a
- * batch that fits nowhere waits and lets others pass [derived]. One unit of decision time is what
- * ESG_1Q pays for a node; a percentile, which takes some convolutions of 512 bins, some 10^5
- * multiply-adds each, is taken for 100 nodes, 10 us where a node is 100 ns: about what an
- * evaluation takes on one core of today, so that Orion pays by the same clock as ESG; the default
- * cut-off is then 10 ms, the middle of 1, 10 and 100 [assumed].
+ * Porting assumptions:
+ * - Sizes are the profile's non-dominated configurations, one ladder per stage [derived; Orion:
+ *   memory in steps of 64 MB].
+ * - Distributions are known, not sampled: nominal time and noise of the profile. Stages are
+ *   independent [derived; Orion also measures the correlation between the workers of one stage,
+ *   which no stage here has].
+ * - No percentile is interpolated between sizes: every configuration has its own.
+ * - Transfers, queueing and interference are not in the model [derived: nor in ESG's].
+ * - The target of a plan is the workflow's SLO, however long it has waited already [code: sizes
+ *   belong to the workflow, not to a request].
+ * - Queues are served round robin. A batch that fits nowhere waits and does not block others
+ *   [derived].
+ * - The unit of decision time is the cost of one node of ESG_1Q. A percentile takes some
+ *   convolutions of 512 bins with about 10^5 multiply-adds each. It counts as 100 nodes, or 10 us
+ *   if a node is 100 ns, about the time of an evaluation on one present core. Orion therefore pays
+ *   by the same clock as ESG. The default cut-off is then 10 ms, the middle of 1, 10 and 100
+ *   [assumed].
  */
 #include "sched/policy.h"
 #include "sched/policy_bookkeeping.h"
@@ -53,12 +60,13 @@
 
 enum { HOME_PROBES = 4, LEVELS_MAX = 64, CUTOFF_MAX = 10000000 };
 
-/* Requests are taken to be lost this long after their deadline; looked for from this many slots on.
- */
+/* A request is assumed lost this long after its deadline. Stale requests are searched for once the
+ * map has this many slots. */
 #define STALE (600 * SIM_S)
 enum { SWEEP_FROM = 1 << 14 };
 
-/* A timer's id: this bit and a function whose start is over, or a bundle and its stage. */
+/* A timer's id: this bit and a function whose container start should be complete, or else a bundle
+ * and its stage. */
 #define TIMER_STARTED UINT32_C(0x80000000)
 #define BUNDLES_MAX (TIMER_STARTED / WORKLOAD_MAX_STAGES)
 
@@ -84,44 +92,44 @@ enum { BUNDLE_ANY, BUNDLE_QUEUED };
 
 static const struct parameter orion_parameters[PARAMETER_COUNT] = {
     [PARAMETER_PERCENTILE] = {"percentile", 0.95, 0.5, 0.9999, NULL,
-                              "of the end-to-end latency that must be within the SLO (code)"},
+                              "percentile of the end-to-end latency that must meet the SLO (code)"},
     [PARAMETER_METHOD] = {"method", ORION_BEST_FIRST, 0, 1, "best-first|greedy",
                           "best-first search (recall), or steepest descent (code)"},
     [PARAMETER_TARGET] = {"target", TARGET_SLO, 0, 1, "slo|left",
-                          "of a plan: the workflow's own (code), or what is left when it is made"},
+                          "target of a plan: the workflow's SLO (code), or the time left"},
     [PARAMETER_CUTOFF] = {"cutoff", 1000, 1, CUTOFF_MAX, NULL,
                           "most plans evaluated by one search (assumed)"},
     [PARAMETER_UNITS] = {"evaluation_units", 100, 0, 1e6, NULL,
                          "decision cost of one plan's percentile, in node expansions (assumed)"},
     [PARAMETER_CHARGE] = {"charge", CHARGE_EACH, 0, 1, "each|first",
-                          "each bundle's search (recall), or only the first of the same target"},
+                          "charge each bundle's search (recall), or only the first per target"},
     [PARAMETER_BUNDLE] = {"bundle", BUNDLE_ANY, 0, 1, "any|queued",
-                          "largest batch planned: any (recall), or the jobs that wait (code)"},
-    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs in a batch"},
+                          "largest batch planned: any (recall), or the waiting jobs (code)"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs per batch"},
     [PARAMETER_BINS] = {"bins", 512, 16, 8192, NULL,
-                        "bins of the latency distributions to an SLO (derived; code: 100 ms)"},
+                        "bins per SLO of the latency distributions (derived; code: 100 ms)"},
     [PARAMETER_PREWARM] = {"prewarm", 0, 0, 1, "median|off",
-                           "start containers for the input's median time (notes)"},
+                           "start containers for the median arrival of the input (notes)"},
     [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
-                            "share of the SLO that plans leave unused (assumed)"},
+                            "fraction of the SLO that plans reserve (assumed)"},
     [PARAMETER_PLACEMENT] = {"placement", 0, 0, 3, PLACEMENT_CHOICES,
-                             "invokers asked first, warm before cold (derived)"},
+                             "invokers tried first, warm before cold (derived)"},
 };
 
 /* The plans of one application for batches up to one size. */
 struct orion_sizing {
     struct orion_model *model;
-    struct orion_plan **plans; /* by target in bins, made when first wanted */
-    struct orion_plan spare;   /* where there is no memory for another */
+    struct orion_plan **plans; /* by target in bins, made on first use */
+    struct orion_plan spare;   /* used if there is no memory for another */
 };
 
-/* Jobs planned together. Kept while a request or a timer refers to it. */
+/* Jobs planned together. The record exists while a request or a timer refers to it. */
 struct orion_bundle {
     const struct orion_plan *plan;
     uint32_t application;
     uint32_t references;
     uint32_t next_free;
-    uint32_t due;  /* stages whose prewarming time has come, and that are not dispatched */
+    uint32_t due;  /* stages whose prewarming is due and that are not dispatched */
     uint32_t done; /* stages dispatched */
 };
 
@@ -129,14 +137,15 @@ struct orion {
     const struct workload *workload;
     double values[PARAMETER_COUNT];
     size_t level_count;
-    uint32_t levels[LEVELS_MAX]; /* sizes of bundle that have a sizing of their own, ascending */
+    uint32_t levels[LEVELS_MAX]; /* bundle sizes that have a sizing of their own, ascending */
     struct orion_sizing *sizings;
     struct orion_requests requests;
     struct orion_bundle *bundles;
     uint32_t bundle_count, bundle_room, bundle_free;
-    uint32_t *expected; /* by function: stages that are due */
-    uint32_t *starting; /* by function: containers that we started and that should not be up yet */
-    uint32_t cursor;    /* where round robin goes on */
+    uint32_t *expected; /* by function: number of due stages */
+    uint32_t *starting; /* by function: containers that this policy started and that should not
+                         * be ready yet */
+    uint32_t cursor;    /* next queue of the round robin */
     struct orion_counters counters;
 };
 
@@ -163,7 +172,7 @@ static void orion_finish(void *state)
     memset(orion, 0, sizeof *orion);
 }
 
-/* One level for any batch; or one for each batch size that is smaller. */
+/* One level for any batch size, or one per smaller batch size. */
 static void find_levels(struct orion *orion)
 {
     const uint32_t most = (uint32_t)orion->values[PARAMETER_MAX_BATCH];
@@ -232,7 +241,7 @@ static bool orion_init(void *state, struct platform *platform, const double *val
 
 /* ---- Bundles --------------------------------------------------------------------------------- */
 
-/* SIM_NONE when out of memory: the bundle then goes without prewarming. */
+/* Opens a bundle. SIM_NONE when out of memory; its jobs then run without prewarming. */
 static uint32_t bundle_open(struct orion *orion, const struct orion_plan *plan,
                             uint32_t application)
 {
@@ -287,7 +296,7 @@ static void bundle_dispatched(struct orion *orion, uint32_t index, uint32_t stag
 
 /* ---- Right-prewarming ------------------------------------------------------------------------ */
 
-/* Timers for the stages that wait for others, from the dispatch of a source. */
+/* Called when a source is dispatched: sets timers for the stages with predecessors. */
 static void prewarm_schedule(struct orion *orion, struct platform *platform, uint32_t index)
 {
     struct orion_bundle *bundle = &orion->bundles[index];
@@ -304,7 +313,7 @@ static void prewarm_schedule(struct orion *orion, struct platform *platform, uin
     }
 }
 
-/* Where the planned batch would fit, else near home. */
+/* Starts a container where the planned batch would fit, else near the function's home. */
 static bool prewarm_start(struct platform *platform, uint32_t function, uint32_t configuration)
 {
     const uint32_t invokers = platform_workload(platform)->cluster.invoker_count;
@@ -350,7 +359,7 @@ static void orion_on_timer(void *state, struct platform *platform, uint32_t id)
 
 /* ---- Right-sizing ---------------------------------------------------------------------------- */
 
-/* The sizing for a bundle of at most what waits. */
+/* The sizing for a bundle of at most the waiting jobs. */
 static struct orion_sizing *sizing_for(const struct orion *orion, uint32_t application,
                                        uint32_t length)
 {
@@ -380,7 +389,7 @@ static const struct orion_plan *orion_plan(struct orion *orion, struct platform 
         if (plan == NULL)
             return &sizing->spare;
         sizing->plans[target] = plan;
-        /* Out of memory it holds the best found so far, which will do. */
+        /* Out of memory it still returns the best plan found so far, which is usable. */
         (void)orion_plan_search(sizing->model, target, (uint32_t)orion->values[PARAMETER_CUTOFF],
                                 (enum orion_method)orion->values[PARAMETER_METHOD], plan);
     }
@@ -398,7 +407,7 @@ static const struct orion_plan *orion_plan(struct orion *orion, struct platform 
 
 /* ---- Dispatch -------------------------------------------------------------------------------- */
 
-/* The planned vCPUs and vGPUs with the smallest batch that holds `jobs`, where it is no slower. */
+/* The planned vCPUs and vGPUs with the smallest batch that holds `jobs`, if that is not slower. */
 static uint32_t fit_jobs(const struct function *function, uint32_t planned, uint32_t jobs)
 {
     const struct configuration *all = function->configurations;
@@ -409,8 +418,8 @@ static uint32_t fit_jobs(const struct function *function, uint32_t planned, uint
     return planned;
 }
 
-/* How many from the head run together: those of the same planned configuration, and newcomers,
- * who join the head's plan. */
+/* Number of jobs at the head that run together: those with the same planned configuration, and jobs
+ * without a plan, which join the head's plan. */
 static uint32_t bundle_jobs(const struct orion *orion, const struct platform *platform,
                             uint32_t queue, const struct orion_plan *plan)
 {
@@ -430,7 +439,7 @@ static uint32_t bundle_jobs(const struct orion *orion, const struct platform *pl
     return jobs;
 }
 
-/* An invoker for the batch; SIM_NONE where none fits, or where a container will be up sooner than
+/* An invoker for the batch. SIM_NONE if none fits, or if a starting container will be ready before
  * one that is started now. */
 static uint32_t orion_place(const struct orion *orion, struct platform *platform, uint32_t queue,
                             uint32_t configuration)
@@ -441,8 +450,8 @@ static uint32_t orion_place(const struct orion *orion, struct platform *platform
     return placement_choose(platform, queue, configuration, rule, wait);
 }
 
-/* Entries of requests that were given up for a full queue, which nobody announces, are dropped in
- * the end. One dropped too early is planned again. */
+/* Removes the entries of requests dropped because a queue was full, which are not reported to the
+ * policy. An entry removed too early is planned again. */
 static void forget_stale(struct orion *orion, sim_time_t now)
 {
     struct orion_requests *requests = &orion->requests;
@@ -456,7 +465,7 @@ static void forget_stale(struct orion *orion, sim_time_t now)
     }
 }
 
-/* Remembers the plan of a request that was not known. */
+/* Stores the plan of a new request. */
 static void orion_remember(struct orion *orion, const struct job_view *job, uint32_t bundle,
                            const struct orion_plan *plan, uint32_t application)
 {
@@ -470,7 +479,7 @@ static void orion_remember(struct orion *orion, const struct job_view *job, uint
         orion->bundles[bundle].references++;
 }
 
-/* One job of a batch leaves: its request is remembered until its last stage has gone. */
+/* A job of a batch is dispatched: its request is kept until its last stage has been dispatched. */
 static void job_leaves(struct orion *orion, const struct job_view *job, uint32_t bundle,
                        const struct orion_plan *plan, uint32_t application, uint32_t stage)
 {
@@ -478,7 +487,7 @@ static void job_leaves(struct orion *orion, const struct job_view *job, uint32_t
         orion_remember(orion, job, bundle, plan, application);
     struct orion_request *request = orion_requests_find(&orion->requests, job->request);
     if (request == NULL)
-        return; /* no memory: its next stage is planned anew */
+        return; /* no memory: its next stage is planned again */
     const uint32_t own = request->bundle;
     if (own != SIM_NONE)
         bundle_dispatched(orion, own, stage);
@@ -489,7 +498,8 @@ static void job_leaves(struct orion *orion, const struct job_view *job, uint32_t
         bundle_release(orion, own);
 }
 
-/* The plan of the head of `queue`, remembered or made now; `bundle` receives its bundle. */
+/* The plan of the request at the head of `queue`, from the map or made now. `bundle` receives its
+ * bundle. */
 static const struct orion_plan *orion_admit(struct orion *orion, struct platform *platform,
                                             uint32_t queue, uint32_t *bundle)
 {
@@ -505,7 +515,7 @@ static const struct orion_plan *orion_admit(struct orion *orion, struct platform
         forget_stale(orion, platform_now(platform));
     const struct orion_plan *plan = orion_plan(orion, platform, queue, &head);
     *bundle = bundle_open(orion, plan, application);
-    /* Held until the head is remembered, or given back where it cannot be. */
+    /* Held until the head is in the map, released if it cannot be stored. */
     if (*bundle != SIM_NONE)
         orion->bundles[*bundle].references = 1;
     orion_remember(orion, &head, *bundle, plan, application);
@@ -517,7 +527,7 @@ static const struct orion_plan *orion_admit(struct orion *orion, struct platform
     return plan;
 }
 
-/* One batch of `queue`, where it fits. */
+/* Dispatches one batch of `queue` if it fits. */
 static bool orion_try(struct orion *orion, struct platform *platform, uint32_t queue)
 {
     const uint32_t application = platform_queue_application(platform, queue);
@@ -578,7 +588,7 @@ extern const struct policy policy_orion;
 const struct policy policy_orion = {
     .abi = POLICY_ABI,
     .name = "orion",
-    .summary = "Orion (OSDI'22): one plan a workflow by latency percentile, bundles, prewarming",
+    .summary = "Orion (OSDI'22): one plan per workflow by latency percentile, bundles, prewarming",
     .parameters = orion_parameters,
     .parameter_count = PARAMETER_COUNT,
     .state_bytes = sizeof(struct orion),

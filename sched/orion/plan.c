@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan that was reckoned; children follow the step that they differ by. */
+/* An evaluated plan. Its children differ from it by one step. */
 struct node {
-    uint32_t distance; /* of the percentile beyond the target */
-    uint32_t order;    /* of making: settles ties */
+    uint32_t distance; /* distance of the percentile from the target */
+    uint32_t order;    /* insertion order, breaks ties */
     double cost;
     uint16_t steps[WORKLOAD_MAX_STAGES];
 };
@@ -17,10 +17,10 @@ struct search {
     uint32_t target, cutoff;
     struct orion_plan *plan;
     bool found;
-    struct node *nodes; /* a binary heap, first: nearest to the target, then cheapest */
+    struct node *nodes; /* binary heap; first: nearest to the target, then cheapest */
     size_t node_count, node_room;
     uint32_t made;
-    uint16_t *seen; /* open addressing: `stages` steps a slot */
+    uint16_t *seen; /* open addressing with `stages` steps per slot */
     bool *used;
     size_t seen_count, seen_room; /* a power of two */
 };
@@ -83,7 +83,7 @@ static bool seen_grow(struct search *search)
     return true;
 }
 
-/* True where the plan is new, and remembered from now on. */
+/* Adds the plan to the set; true if it was not in it. */
 static bool seen_add(struct search *search, const uint16_t *steps, bool *memory)
 {
     if (search->seen_count * 2 >= search->seen_room && !seen_grow(search)) {
@@ -157,8 +157,9 @@ static void fastest(const struct search *search, uint16_t *steps)
         steps[s] = (uint16_t)(search->model->ladders[s].count - 1);
 }
 
-/* first[s]: the cheapest step of stage s that is feasible where all others are at their fastest. By
- * bisection, since a percentile falls from step to step; cut off, what is left is kept. */
+/* Computes first[s], the cheapest step of stage s that is feasible with all other stages at their
+ * fastest. Uses bisection, because the percentile decreases from step to step. At the cut-off the
+ * remaining steps are kept. */
 static void cut_slow(struct search *search, uint16_t *first)
 {
     uint16_t steps[WORKLOAD_MAX_STAGES] = {0};
@@ -183,8 +184,9 @@ static void cut_slow(struct search *search, uint16_t *first)
     }
 }
 
-/* Reckons `steps` and queues it; a feasible plan is kept where it is the cheapest, and not queued:
- * every step from it is dearer. So is one that costs as much as the best. */
+/* Evaluates `steps`. An infeasible plan is queued. A feasible plan is stored if it is the cheapest,
+ * and not queued, because every step from it costs more. A plan that costs at least as much as the
+ * best is discarded for the same reason. */
 static bool offer(struct search *search, const uint16_t *steps)
 {
     bool memory = true;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Request numbers follow one another: multiplied, they scatter (Fibonacci hashing). */
+/* Request numbers are consecutive; multiplication scatters them (Fibonacci hashing). */
 static size_t home(const struct orion_requests *requests, uint64_t number)
 {
     return (size_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (requests->room - 1);
@@ -55,7 +55,8 @@ void orion_requests_remove(struct orion_requests *requests, uint64_t number)
         return;
     size_t hole = (size_t)(found - requests->slots);
     const size_t mask = requests->room - 1;
-    /* Whoever stands behind the hole and may stand in it moves up. */
+    /* Backward-shift deletion: moves each following entry into the hole if its home permits that.
+     */
     for (size_t at = (hole + 1) & mask; requests->slots[at].plan != NULL; at = (at + 1) & mask) {
         const size_t wanted = home(requests, requests->slots[at].number);
         if (((at - wanted) & mask) < ((at - hole) & mask))

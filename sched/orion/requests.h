@@ -1,4 +1,4 @@
-/* What Orion remembers between the stages of a request: a map by request number. */
+/* Orion's data per request, kept between its stages: a hash map by request number. */
 #ifndef ESGSIM_SCHED_ORION_REQUESTS_H
 #define ESGSIM_SCHED_ORION_REQUESTS_H
 
@@ -6,21 +6,23 @@
 
 struct orion_request {
     uint64_t number;
-    const struct orion_plan *plan; /* NULL: an empty slot */
-    uint32_t bundle;               /* the caller's */
-    uint32_t stages_left;          /* not dispatched yet */
+    const struct orion_plan *plan; /* NULL marks an empty slot */
+    uint32_t bundle;               /* for the caller's use */
+    uint32_t stages_left;          /* stages not yet dispatched */
     sim_time_t deadline;
 };
 
 struct orion_requests {
     struct orion_request *slots; /* open addressing, linear probing */
-    size_t count, room;          /* room: 0 or a power of two */
+    size_t count, room;          /* room is 0 or a power of two */
 };
 
-/* NULL where the request is not known. The pointer is good until the next insertion or removal. */
+/* NULL if the request is not in the map. The pointer is valid until the next insertion or removal.
+ */
 struct orion_request *orion_requests_find(const struct orion_requests *requests, uint64_t number);
 
-/* `request->number` must not be known. False when out of memory: it is not remembered. */
+/* Inserts a request whose number is not in the map. False when out of memory; the request is then
+ * not inserted. */
 bool orion_requests_add(struct orion_requests *requests, const struct orion_request *request);
 void orion_requests_remove(struct orion_requests *requests, uint64_t number);
 void orion_requests_clear(struct orion_requests *requests);
