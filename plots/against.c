@@ -174,12 +174,12 @@ static char *caption_write(const struct against *against, const char *setting)
         }
     const char *real = gpu ? "Executed on "
                            : "Rehearsal: no GPU took part; real is the model "
-                             "with an error and noise of its own";
+                             "with an added error and noise";
     if (first == NULL ||
         asprintf(&caption,
                  "%s%s%s%s. Solid: simulated; dashed: real. Left: measured requests of all seeds. "
-                 "Right: mean time of the batches of a function in one configuration, a point a "
-                 "kind that both have; dashed: where both agree.",
+                 "Right: mean times of the batches of one function in one configuration, if both "
+                 "have some; dashed: equal times.",
                  real, gpu ? first->device : "", gpu ? " through " : "",
                  gpu ? first->backend : "") < 0)
         return NULL;

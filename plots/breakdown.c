@@ -111,8 +111,8 @@ static bool draw_costs(const struct source *source, const struct report_scenario
     struct sheet sheet;
     char *caption = source_caption(
         source, scenario,
-        "Every part at the price of the vCPUs and vGPUs it keeps: pay-per-use bills the execution "
-        "alone; a provider bears the rest as well.",
+        "Every part is priced by the vCPUs and vGPUs that it occupies: pay-per-use bills only "
+        "execution; the provider also pays for the rest.",
         false);
     if (caption == NULL)
         return no_memory(error);

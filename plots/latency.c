@@ -212,14 +212,14 @@ static bool sheets_begin(struct sheet sheets[2], const struct source *source,
     char *captions[2] = {
         source_caption(
             source, scenario,
-            "A line that ends below 100 %: the rest was dropped, or lies past the 99.95th "
+            "A line that ends below 100 %: the rest was dropped, or is above the 99.95th "
             "percentile. Dashed: the SLO. The right axis may end before the longest.",
             false),
         source_caption(
             source, scenario,
-            "A bar is the percentile; its parts are those of the requests nearest to it, "
-            "scaled to its length (parallel branches overlap). » : the bar goes on. No bar: the "
-            "percentile reaches into the dropped.",
+            "A bar is the percentile; its parts are means over the nearest requests, scaled to "
+            "its length (parallel branches overlap). »: the bar is truncated. No bar: the "
+            "percentile is among the dropped requests.",
             false)};
     sheets[0] = sheets[1] = (struct sheet){0};
     bool good = captions[0] != NULL && captions[1] != NULL ? true : no_memory(error);

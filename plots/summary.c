@@ -122,7 +122,7 @@ static bool draw_decisions(const struct source *source, const struct report_scen
     };
     return dots(source, scenario, "decisions",
                 "Time charged for a decision and the work behind it as the policy counts it "
-                "(nodes expanded, candidates looked at). Logarithmic; 0 stands on the left edge.",
+                "(nodes expanded, candidates examined). Logarithmic; 0 is at the left edge.",
                 panels, sizeof panels / sizeof panels[0], list, error);
 }
 
@@ -139,7 +139,7 @@ static bool draw_resources(const struct source *source, const struct report_scen
     };
     return dots(source, scenario, "resources",
                 "Means over time. Stranded: free vGPUs that no waiting batch could use, while any "
-                "waits; empty where none ever did. Axes do not begin at 0.",
+                "waits; empty if none waited. Axes do not begin at 0.",
                 panels, sizeof panels / sizeof panels[0], list, error);
 }
 

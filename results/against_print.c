@@ -203,12 +203,13 @@ static void verdicts_print(const struct against *against, struct sink *sink)
 static void reading_print(struct sink *sink)
 {
     sink_paragraph(
-        sink, "Errors are simulated less real, in %% of the real; of shares in points. From … "
-              "to: the 95 %% interval of the error, by a bootstrap over blocks of consecutive "
-              "requests, drawn alike on both sides: what other requests of the same kind would "
-              "change. Both sides met the same requests at the same times. Parts of a latency "
-              "are summed over a request's jobs. Distance: the largest difference between the "
-              "two distributions of latency (Kolmogorov and Smirnov).");
+        sink,
+        "An error is simulated − real, in %% of the real value, or in points for a ratio. From … "
+        "to: the 95 %% interval of the error, by a bootstrap over blocks of consecutive "
+        "requests, the same blocks on both sides. It covers the variation due to other "
+        "requests of the same kind. Both sides received the same requests at the same "
+        "times. Components of a latency are summed over a request's jobs. Distance: the "
+        "largest difference between the two latency distributions (Kolmogorov-Smirnov).");
 }
 
 static void overview_print(const struct against *against, struct sink *sink)
@@ -376,7 +377,7 @@ static void kinds_print(const struct against_run *run, struct sink *sink)
     }
     sink_table_end(sink);
     if (run->batch_kinds > KINDS_SHOWN)
-        sink_paragraph(sink, "%zu kinds more, %.1f %% of the real time: --format csv has them.",
+        sink_paragraph(sink, "%zu more kinds, %.1f %% of the real time: --format csv lists them.",
                        run->batch_kinds - KINDS_SHOWN, all > 0 ? 100 * rest / all : 0);
 }
 
@@ -418,13 +419,15 @@ static void causes_print(const struct against_run *run, struct sink *sink)
     cell_signed(all, difference, 3);
     cell_signed(time, run->time_difference_ms, 3);
     cell_signed(other, difference - run->time_difference_ms, 3);
-    sink_paragraph(sink,
-                   "Where from: the mean latency is off by %s ms; queueing by %s, transfers by %s, "
-                   "execution by %s (summed over a request's jobs). A job executes %.3f ms "
-                   "simulated and %.3f ms really, %s ms: %s because batches of the same function, "
-                   "configuration and jobs take another time, %s because there were other batches.",
-                   parts[0], parts[1], parts[2], parts[3], run->execution_ms[0],
-                   run->execution_ms[1], all, time, other);
+    sink_paragraph(
+        sink,
+        "Causes: the mean latency is off by %s ms; queueing by %s, transfers by %s, "
+        "execution by %s (summed over a request's jobs). A job executes %.3f ms "
+        "simulated and %.3f ms real. The difference is %s ms: %s because batches of the same "
+        "function, configuration and jobs take a different time, %s because there were other "
+        "batches.",
+        parts[0], parts[1], parts[2], parts[3], run->execution_ms[0], run->execution_ms[1], all,
+        time, other);
 }
 
 static void executed_print(const struct against_run *run, struct sink *sink)
@@ -436,7 +439,7 @@ static void executed_print(const struct against_run *run, struct sink *sink)
         sink_paragraph(sink, "rehearsal: no GPU took part (backend \"%s\").", run->backend);
     sink_paragraph(sink,
                    "Batches started late by %.1f us in the mean, %.1f us at p99, %.1f us at most; "
-                   "it counts to their execution.",
+                   "this is part of their execution time.",
                    run->late_us_mean, run->late_us_p99, run->late_us_max);
 }
 

@@ -11,7 +11,7 @@
 
 #include "results/hdf5_table.h"
 
-/* Texts of the file, with room for a NUL behind them. */
+/* Sizes of texts in the file, including a NUL. */
 enum {
     TEXT_SIZE = 33,
     LONG_SIZE = 257,
@@ -104,7 +104,7 @@ struct capture {
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-/* Texts are read in the character set that they were written in: HDF5 converts none. */
+/* Reads texts in the character set of the file, because HDF5 does not convert between them. */
 static hid_t field_type(const struct field *field, hid_t stored)
 {
     switch (field->type) {
@@ -136,7 +136,7 @@ static hid_t row_type(const struct field *fields, size_t count, size_t row_bytes
     return type;
 }
 
-/* The stored rows have all the fields, of the classes that convert. */
+/* Checks that the stored rows have all fields, of convertible classes. */
 static bool check_fields(const struct capture *capture, const char *name, hid_t stored,
                          const struct field *fields, size_t count, struct error *error)
 {
@@ -186,7 +186,7 @@ static bool read_rows(const struct capture *capture, hid_t dataset, const char *
     return fine;
 }
 
-/* A table that is not there has no rows. */
+/* Reads a table; a missing table has no rows. */
 static bool read_table(const struct capture *capture, const char *name, const struct field *fields,
                        size_t field_count, size_t row_bytes, void **rows, size_t *count,
                        struct error *error)
@@ -261,8 +261,8 @@ static void choose_mechanism(struct capture *capture, const struct latency_row *
         capture->mechanism = "green";
 }
 
-/* What the sample's share came to. Under MPS nobody says: a percentage of threads is no set of
- * multiprocessors. */
+/* Sets the sample's fraction of the multiprocessors. It is unknown under MPS, where a percentage of
+ * threads does not correspond to a set of multiprocessors. */
 static bool read_part(struct capture *capture, const struct latency_row *row,
                       struct latency_sample *sample, struct error *error)
 {
@@ -342,7 +342,7 @@ static int compare_colocations(const void *left, const void *right)
     return order != 0 ? order : (a->ms > b->ms) - (a->ms < b->ms);
 }
 
-/* One of "NETWORK:BATCH:SHARE+…". */
+/* Parses one entry of "NETWORK:BATCH:SHARE+…". */
 static bool take_other(struct capture *capture, const struct colocation_row *victim, char *text,
                        struct co_run *run, struct error *error)
 {
@@ -360,7 +360,8 @@ static bool take_other(struct capture *capture, const struct colocation_row *vic
            samples_add_co_run(capture->set, run, error);
 }
 
-/* The victim whose `count` samples begin at `first`, sorted by time, and its co-runners. */
+/* Adds one victim, whose `count` samples begin at `first` and are sorted by time, and its
+ * co-runners. */
 static bool take_victim(struct capture *capture, const struct colocation_row *first, size_t count,
                         struct error *error)
 {
@@ -414,7 +415,7 @@ static bool take_colocations(struct capture *capture, struct error *error)
 
 /* ---- Cold starts and memory ------------------------------------------------------------------ */
 
-/* Mean and coefficient of variation of each function's "total". */
+/* Computes the mean and coefficient of variation of each function's "total". */
 static bool take_cold_starts(struct capture *capture, struct error *error)
 {
     struct cold_start_row *rows = NULL;
@@ -448,7 +449,7 @@ static bool take_cold_starts(struct capture *capture, struct error *error)
     return fine;
 }
 
-/* A context that was measured of an idle process, without a network, is in every container. */
+/* Adds the context of an idle process without a network, because every container has one. */
 static void add_idle_context(const struct capture *capture, const struct memory_row *rows,
                              size_t count)
 {
@@ -461,7 +462,7 @@ static void add_idle_context(const struct capture *capture, const struct memory_
     }
 }
 
-/* What is resident is summed over parts; of activations the largest batch counts. */
+/* Resident memory is the sum over its parts. Activations are taken from the largest batch. */
 static bool take_memory(struct capture *capture, struct error *error)
 {
     struct memory_row *rows = NULL;

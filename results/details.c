@@ -32,8 +32,8 @@ struct details *details_open(const char *path, struct error *error)
     struct stat status;
     hdf5_silence();
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || H5Fis_hdf5(path) <= 0) {
-        (void)error_input(error, "%s: is no results file; give one that esgsim run or sweep wrote",
-                          path);
+        (void)error_input(
+            error, "%s: is not a results file; give one that esgsim run or sweep wrote", path);
         return NULL;
     }
     struct details *details = calloc(1, sizeof *details);

@@ -124,9 +124,9 @@ static void words_write(const struct report_comparison *comparison, const char *
     if (comparison->hit_points.n <= 1 || !valued || form == NULL) {
         (void)snprintf(words, size, "%s",
                        comparison->hit_points.n == 0   ? "no seed in common"
-                       : comparison->hit_points.n == 1 ? "one seed: nothing can be told"
+                       : comparison->hit_points.n == 1 ? "one seed: no interval"
                        : !valued                       ? "not every seed has both figures"
-                                                       : "no difference can be told");
+                                                       : "no significant difference");
         return;
     }
     const char *gap = strstr(form, "%s");
@@ -144,12 +144,12 @@ static void comparison_table(const struct page *page, const struct report_scenar
     char words[TEXT_LABEL * 2];
     (void)snprintf(points, sizeof points, "%s − baseline", name);
     (void)snprintf(relative, sizeof relative,
-                   "(%s − baseline) / baseline; - where the baseline's is 0 for a seed", name);
+                   "(%s − baseline) / baseline; - if the baseline's is 0 for a seed", name);
     (void)snprintf(saving, sizeof saving, "(baseline − %s) / %s", name, name);
     const char *helps[] = {
         NULL,   "seeds that both ran",
         points, relative,
-        saving, "by whether the 95 % interval of the paired difference lies on one side of 0"};
+        saving, "by the sign of the paired difference, if its 95 % interval excludes 0"};
     html_table_begin(out, headers, helps, COUNT(headers), 1U | 1U << 5);
     for (size_t c = 0; c < scenario->contender_count; c++) {
         if (c == scenario->reference)
@@ -187,10 +187,11 @@ void page_tables(const struct page *page, const struct report_scenario *scenario
         char text[TEXT_LABEL * 2];
         (void)snprintf(text, sizeof text, "%s against each, seed by seed", name);
         html_element(out, "h4", text);
-        (void)snprintf(text, sizeof text,
-                       "Equal seeds meet equal arrivals and noise, so these are intervals of "
-                       "paired differences. Above 0: %s is better.",
-                       name);
+        (void)snprintf(
+            text, sizeof text,
+            "Runs with equal seeds have equal arrivals and noise, so these are intervals "
+            "of paired differences. Above 0: %s is better.",
+            name);
         html_element(out, "p", text);
         comparison_table(page, scenario, out);
     }
@@ -285,11 +286,12 @@ void page_words(const struct page *page, const struct report_scenario *scenario,
         (void)fputs(" for 1,000 requests.</p>\n<ul>\n", out);
         names_write(page, scenario, false, 1, "It meets more SLOs than ", out);
         names_write(page, scenario, false, -1, "It meets fewer SLOs than ", out);
-        names_write(page, scenario, false, 0, "Its hit rate cannot be told apart from that of ",
-                    out);
+        names_write(page, scenario, false, 0,
+                    "Its hit rate does not differ significantly from that of ", out);
         names_write(page, scenario, true, 1, "It costs less than ", out);
         names_write(page, scenario, true, -1, "It costs more than ", out);
-        names_write(page, scenario, true, 0, "Its cost cannot be told apart from that of ", out);
+        names_write(page, scenario, true, 0, "Its cost does not differ significantly from that of ",
+                    out);
         (void)fputs("</ul>\n<p>", out);
     }
     front_write(page, scenario, out);

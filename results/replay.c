@@ -43,7 +43,7 @@ bool replay_plan(const struct experiment *experiment, const struct policy *polic
     return good;
 }
 
-/* Rows, attributes and figures into the run that was begun. */
+/* Writes rows, attributes and figures into the run that was begun. */
 static bool record_begun(struct store *store, const struct experiment *experiment,
                          const struct policy *policy, const double *values,
                          const struct replay_target *target, const struct progress *progress,
@@ -72,7 +72,7 @@ bool replay_record(struct store *store, const struct experiment *experiment,
         return false;
     if (record_begun(store, experiment, policy, values, target, progress, result, error))
         return true;
-    (void)store_drop_run(store, NULL); /* the first fault is the one to tell */
+    (void)store_drop_run(store, NULL); /* the first error is reported, not this one */
     return false;
 }
 

@@ -1,9 +1,12 @@
-/* A replay into a results file: the tables of a run, and attributes that say where it executed.
+/* Execution of a replay and its output to a results file: the tables of a run, and attributes that
+ * record where it executed.
  *
- * The group of a replayed run carries "replay_backend", "replay_device", "replay_driver",
- * "replay_details" (texts), "replay_gpu" (1: a GPU executed the batches; 0: a rehearsal, whose
- * figures measure nothing), "replay_starts" and "late_us_mean", "late_us_p99", "late_us_max": how
- * late batches started against the time at which the loop owed them a start.
+ * The group of a replayed run has the following attributes:
+ * - "replay_backend", "replay_device", "replay_driver", "replay_details" (texts).
+ * - "replay_gpu": 1 if a GPU executed the batches; 0 for a rehearsal, whose figures are no
+ *   measurements.
+ * - "replay_starts", "late_us_mean", "late_us_p99", "late_us_max": number of batch starts, and
+ *   their lateness relative to their due times.
  */
 #ifndef ESGSIM_RESULTS_REPLAY_H
 #define ESGSIM_RESULTS_REPLAY_H
@@ -17,35 +20,35 @@
 
 struct replay_target {
     struct backend backend;
-    /* Called after a run with backend.context; the texts live until the next call on the backend.
-     */
+    /* Called after a run with backend.context. The texts are valid until the next call of the
+     * backend. */
     void (*describe)(void *context, struct execution *execution);
 };
 
-/* A rehearsal as target; `rehearsal` outlives it. */
+/* A rehearsal as a target; `rehearsal` must outlive it. */
 struct replay_target replay_rehearsal(struct rehearsal *rehearsal);
 
-/* What a replay of the experiment would take, found by one in virtual time. */
+/* Resources that a replay of the experiment needs, determined by a replay in virtual time. */
 struct replay_plan {
-    double seconds; /* from the first moment to the last batch's end */
+    double seconds; /* from the start of the run to the end of its last batch */
     uint64_t batches;
-    uint32_t together; /* most batches that execute at one time */
+    uint32_t together; /* most batches that execute concurrently */
 };
 
-/* False: what simulation_replay would refuse, before any GPU is touched. */
+/* Computes the plan. False if simulation_replay would refuse the experiment. Does not use a GPU. */
 bool replay_plan(const struct experiment *experiment, const struct policy *policy,
                  const double *values, struct replay_plan *plan, struct error *error);
 
-/* Replays the experiment into `store` (store_create): replay_plan first, then the replay itself
- * with the bounds of runner_execute, its rows as the experiment's "record" asks (the comparison
- * wants "all") and the execution's attributes. `progress` may be NULL; `result` is the caller's to
- * clear on success. On failure the store is as it was, and another run may follow. */
+/* Replays the experiment into `store` (store_create). Runs replay_plan first, then the replay with
+ * the bounds of runner_execute. Writes the rows selected by the experiment's "record" (a comparison
+ * needs "all") and the attributes. `progress` may be NULL. On success the caller clears `result`.
+ * On failure the store is unchanged, and another run may follow. */
 bool replay_record(struct store *store, const struct experiment *experiment,
                    const struct policy *policy, const double *values,
                    const struct replay_target *target, const struct progress *progress,
                    struct simulation_result *result, struct error *error);
 
-/* The same for a file of one run: created, written, finished. */
+/* The same for a new file with a single run. */
 bool replay_write(const char *path, const struct experiment *experiment,
                   const struct policy *policy, const double *values,
                   const struct replay_target *target, const struct progress *progress,

@@ -201,8 +201,8 @@ static void repeat_write(const struct page *page, FILE *out)
     }
     (void)fputs(" --out report.html\n</code></pre>\n", out);
     if (page->command == NULL)
-        (void)fputs("<p>The file does not say which sweep it came from; each setting's resolved "
-                    "configuration stands at the end.</p>\n",
+        (void)fputs("<p>The file does not record its sweep; each setting's resolved "
+                    "configuration is at the end.</p>\n",
                     out);
 }
 
@@ -232,13 +232,14 @@ static void head_write(const struct page *page, FILE *out)
                 "<li><a href=\"#words\">In words</a></li>",
                 out);
     if (page->reference != NULL)
-        (void)fputs("<li><a href=\"#published\">Published beside ours</a></li>", out);
+        (void)fputs("<li><a href=\"#published\">Published figures and ours</a></li>", out);
     for (size_t s = 0; s < page->report->scenario_count; s++) {
         (void)fprintf(out, "<li><a href=\"#s%zu\">", s + 1);
         html_text(out, page->report->scenarios[s].title);
         (void)fputs("</a></li>", out);
     }
-    (void)fputs("<li><a href=\"#read\">How to read</a></li><li><a href=\"#assumed\">Assumptions</a>"
+    (void)fputs("<li><a href=\"#read\">How to read the tables</a></li><li><a "
+                "href=\"#assumed\">Assumptions</a>"
                 "</li><li><a href=\"#provenance\">Provenance</a></li></ul></nav>\n",
                 out);
 }
@@ -300,14 +301,15 @@ static bool published_write(const struct page *page, FILE *out, struct error *er
     const struct reference *reference = page->reference;
     if (reference == NULL)
         return true;
-    (void)fputs("<h2 id=\"published\">Published beside ours</h2>\n", out);
+    (void)fputs("<h2 id=\"published\">Published figures and ours</h2>\n", out);
     html_element(out, "p", reference->title);
     html_element(out, "p", reference->source);
     (void)fputs(
-        "<p>A pair of policy and setting <em>holds</em> where the whole 95 % interval of "
-        "ours lies within the published range, is <em>below</em> or <em>above</em> where it "
-        "lies outside, <em>undecided</em> where it lies across an end. Reproduced: every "
-        "pair holds; partly: some; not: none, and at least one lies outside.</p>\n",
+        "<p>A pair of policy and setting <em>holds</em> if our whole 95 % interval is within the "
+        "published range. It is <em>below</em> or <em>above</em> if the whole interval is "
+        "outside, and <em>undecided</em> if the interval contains an end of the range. "
+        "Reproduced: every pair holds; partly: some hold; not: none holds, and at least one is "
+        "outside.</p>\n",
         out);
     for (size_t i = 0; i < reference->figure_count; i++) {
         struct judgement judgement;
@@ -398,7 +400,7 @@ static bool figures_write(const struct page *page, const size_t *places, size_t 
         (void)snprintf(prefix, sizeof prefix, "f%zu-", f + 1);
         (void)fputs("<figure tabindex=\"0\">", out);
         if (!html_svg(out, page->figures[f].svg, prefix, page->figures[f].label))
-            return error_run(error, "figure %zu is no SVG", f + 1);
+            return error_run(error, "figure %zu is not an SVG document", f + 1);
         (void)fputs("</figure>\n", out);
     }
     return true;
@@ -443,25 +445,24 @@ static bool scenarios_write(const struct page *page, FILE *out, struct error *er
 static void reading_write(FILE *out)
 {
     (void)fputs(
-        "<h2 id=\"read\">How to read</h2>\n<ul>\n"
+        "<h2 id=\"read\">How to read the tables</h2>\n<ul>\n"
         "<li>a <small>± h</small>: mean over the seeds and half of its 95 % Student t interval; a "
-        "alone: one seed. A press on a column's header sorts by it; its tooltip says what it is."
+        "alone: one seed. Click a column's header to sort by it; its tooltip explains it."
         "</li>\n"
-        "<li>SLO hit %: requests that finished within their SLO of their arrival; one dropped is a "
+        "<li>SLO hit %: requests whose latency was at most their SLO; a dropped request is a "
         "miss.</li>\n"
         "<li>$/1,000 requests: pay-per-use, execution time × (vCPUs + vGPUs at their price).</li>\n"
-        "<li>Queue, transfer, cold start, execution: parts of a request's latency, each summed "
-        "over "
-        "its jobs; of parallel branches all count.</li>\n"
-        "<li>plan missed %: batches that ran with fewer jobs, or in another configuration, than a "
-        "plan made ahead had said; - where the policy plans none ahead.</li>\n"
-        "<li>Over time: of many recorded runs that of the first policy alone is drawn here; esgsim "
+        "<li>Queue, transfer, cold start, execution: components of a request's latency, summed "
+        "over its jobs, including those of parallel branches.</li>\n"
+        "<li>plan missed %: batches with fewer jobs, or in another configuration, than "
+        "planned; - if the policy does not plan ahead.</li>\n"
+        "<li>Over time: if many runs were recorded, only the first policy's is drawn here; esgsim "
         "plot --only timeline draws all.</li>\n"
-        "<li>Units: work that the policy reports for a decision: nodes expanded, candidates looked "
-        "at.</li>\n"
-        "<li>bound: what no policy that meets the SLO can beat: the share of requests whose "
-        "fastest "
-        "path, alone, with their own noise, meets it; the cheapest path whose nominal time does."
+        "<li>Units: work per decision as reported by the policy: nodes expanded, candidates "
+        "examined.</li>\n"
+        "<li>bound: an upper bound of SLO hits, the share of requests whose fastest path, alone "
+        "and with its noise, meets the SLO; and the cost of the cheapest path whose nominal time "
+        "meets it."
         "</li>\n</ul>\n",
         out);
 }
@@ -470,9 +471,9 @@ static void assumptions_write(const struct page *page, FILE *out)
 {
     static const char *const headers[] = {"fact", "value", "grade"};
     const struct assumptions *assumptions = page->assumptions;
-    (void)fputs("<h2 id=\"assumed\">What is assumed, and how sure we are</h2>\n", out);
+    (void)fputs("<h2 id=\"assumed\">Assumptions and their evidence</h2>\n", out);
     if (assumptions == NULL) {
-        (void)fputs("<p>The list of assumptions is not at hand.</p>\n", out);
+        (void)fputs("<p>The list of assumptions is not available.</p>\n", out);
         return;
     }
     (void)fputs("<p>", out);
@@ -574,9 +575,9 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
     what_was_run(page, out);
     repeat_write(page, out);
     (void)fputs(
-        "<h2 id=\"words\">In words</h2>\n<p>How <code>esg</code> stands to the other "
-        "policies. <em>More</em>, <em>fewer</em> and <em>less</em> stand only where the 95 % "
-        "interval of the difference, seed by seed, leaves out zero.</p>\n",
+        "<h2 id=\"words\">In words</h2>\n<p><code>esg</code> compared with the other "
+        "policies. <em>More</em>, <em>fewer</em> and <em>less</em> are used only if the 95 % "
+        "interval of the paired difference excludes zero.</p>\n",
         out);
     for (size_t s = 0; s < page->report->scenario_count; s++) {
         html_element(out, "h3", page->report->scenarios[s].title);

@@ -115,7 +115,7 @@ static void print_header(const struct report *report, FILE *out)
         (void)fprintf(out, " to %" PRIu64, seeds[1]);
     (void)fputs("\n  measured   ", out);
     print_range(out, requests[0], requests[1]);
-    (void)fputs(" requests a run, after a warm-up of ", out);
+    (void)fputs(" requests per run, after a warm-up of ", out);
     print_range(out, warmup[0], warmup[1]);
     (void)fputc('\n', out);
     if (report->constants[0] != '\0')
@@ -149,19 +149,18 @@ static void print_legend(FILE *out)
         "  $/1,000 req  pay-per-use: execution time x (vCPU + vGPU price), for 1,000 requests\n"
         "  p50 p95 p99  percentiles of latency, from arrival to finish\n"
         "  cold %       jobs that waited for a container to start\n"
-        "  plan missed  batches that ran with fewer jobs, or in another configuration, than a plan "
-        "made\n"
-        "               ahead had said; - where the policy plans none ahead\n"
-        "  queue ms …   mean parts of a request's latency, each summed over its jobs: of parallel "
-        "branches\n"
-        "               all count, so that the parts may exceed the mean\n"
+        "  plan missed  batches with fewer jobs, or in another configuration, than planned; - if "
+        "the\n"
+        "               policy does not plan ahead\n"
+        "  queue ms …   mean components of a request's latency, summed over its jobs; with "
+        "parallel\n"
+        "               branches their sum may exceed the mean latency\n"
         "  units        work that the policy reports: node expansions, candidates\n"
-        "  bound        the most that can be hit: share of requests whose fastest path, alone, "
-        "with "
-        "their own\n"
-        "               noise, meets the SLO; and the cheapest path whose nominal time meets it, "
-        "which short\n"
-        "               service times or missed SLOs can undercut\n",
+        "  bound        upper bound of SLO hits: requests whose fastest path, alone and with its "
+        "noise,\n"
+        "               meets the SLO. Cost of the cheapest path whose nominal time meets the "
+        "SLO;\n"
+        "               short service times or missed SLOs can cost less\n",
         out);
 }
 
@@ -349,7 +348,7 @@ static void add_published(const struct judgement *judgement, struct text_table *
     }
     if (!any) {
         text_table_row(table);
-        text_table_cell(table, 0, "  nothing in this file to hold beside it");
+        text_table_cell(table, 0, "  no run in this file to compare with");
     }
 }
 
@@ -441,11 +440,10 @@ static bool print_judgements(const struct report *report, const struct reference
         add_published(&judgements[i], table);
     bool good = text_table_print(table, 0, out);
     text_table_free(table);
-    (void)fputs(
-        "\nThe 95 % interval over the seeds, paired for a comparison, lies wholly within the "
-        "published\nrange (holds), under it (below), over it (above), or across an end "
-        "(undecided).\n\n",
-        out);
+    (void)fputs("\nThe 95 % interval over the seeds, paired for a comparison, is wholly within the "
+                "published\nrange (holds), below it, above it, or contains an end of it "
+                "(undecided).\n\n",
+                out);
     print_absent(report, reference, false, out);
     print_absent(report, reference, true, out);
     for (size_t i = 0; i < reference->figure_count; i++)
@@ -456,7 +454,7 @@ static bool print_judgements(const struct report *report, const struct reference
 static bool print_reference(const struct report *report, const struct reference *reference,
                             FILE *out, struct error *error)
 {
-    heading(out, "published figures beside ours");
+    heading(out, "published figures and ours");
     print_filled(out, "", reference->title);
     print_filled(out, "", reference->source);
     (void)fputc('\n', out);

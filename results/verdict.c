@@ -308,9 +308,9 @@ static void say(FILE *out, const struct report *report, const struct judgement *
     const struct {
         enum standing standing;
         const char *text;
-    } parts[] = {{STANDING_BELOW, "lies below in"},
-                 {STANDING_ABOVE, "lies above in"},
-                 {STANDING_UNDECIDED, "cannot be told from an end of the range in"},
+    } parts[] = {{STANDING_BELOW, "is below in"},
+                 {STANDING_ABOVE, "is above in"},
+                 {STANDING_UNDECIDED, "is undecided in"},
                  {STANDING_ONE_SEED, "has one seed and so no interval in"},
                  {STANDING_UNDEFINED, why_undefined(figure)}};
     char range[96];

@@ -100,7 +100,7 @@ else
     explain "the script draws its CSV by itself and says nothing" "status 0, nothing said"
 fi
 run "$esgsim" plot "$folder/sim.h5" --against "$folder/real.h5" --out "$folder/three" --only cost
-expect_refusal "--against has no other figure" 'none of the figures'
+expect_refusal "--against has no other figure" 'none of the requested figures'
 
 # ---- What is refused -------------------------------------------------------------------------
 

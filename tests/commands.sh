@@ -366,7 +366,7 @@ whole="--set requests=60 --set warmup_requests=0 --set record=all --quiet"
 run "$esgsim" run "$strict" $whole --out "$folder/whole.h5" --timeline "$folder/trace.json"
 expect "run --timeline writes beside --out and says where" 0 "timeline in $folder/trace.json"
 run "$esgsim" explain "$folder/whole.h5" --request 7
-expect "explain tells a request's life" 0 'Its money'
+expect "explain tells a request's life" 0 'Its cost'
 run "$esgsim" explain "$folder/whole.h5" --request 7 --seed 1 --json
 expect "explain --json prints an object with its stages" 0 '"stages":'
 run "$esgsim" explain "$folder/whole.h5" --request 60

@@ -448,8 +448,8 @@ static void faulty_tables_are_refused_with_the_line_and_the_fault(void **state)
         {"x,2,40,0\n", "must be above 0"},
         {"x,2,40,nan\n", "is not a number"},
         {",2,40,3\n", "name is empty"},
-        {"", "holds no sample that can be used"},
-        {"x,2,0,3\n", "holds no sample that can be used"},
+        {"", "has no usable sample"},
+        {"x,2,0,3\n", "has no usable sample"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
@@ -544,9 +544,9 @@ static void a_function_of_one_point_is_left_out_by_name_and_the_others_are_not(v
     samples_reduce(&set);
     assert_true(samples_leave_out_lone(&set, &error));
     assert_int_equal(set.latency_count, 5);
-    assert_string_equal(set.left_out, "first at 1 vCPU left out, one point is nothing to fit to; "
-                                      "many at 2 vCPU left out, one point is nothing to fit to; "
-                                      "last at 1 vCPU left out, one point is nothing to fit to");
+    assert_string_equal(set.left_out, "first at 1 vCPU left out, one point is too few to fit; "
+                                      "many at 2 vCPU left out, one point is too few to fit; "
+                                      "last at 1 vCPU left out, one point is too few to fit");
     assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
     assert_int_equal(calibration.surface_count, 2);
     assert_string_equal(set.functions.names[calibration.surfaces[0].function], "many");

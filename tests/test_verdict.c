@@ -106,8 +106,8 @@ static void a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_liste
         "Partly reproduced: ESG's SLO hit rate is from 6.2 % (\xC2\xB1 0.0) higher (against "
         "fifo in heavy) to 240.0 % (\xC2\xB1 0.0) higher (against edf in light), the "
         "published figure is 61 to 80 % higher; it holds in 3 of 6 pairs of baseline and "
-        "setting (orion: light, heavy; fifo: light), lies below in 2 (fifo: heavy; edf: "
-        "heavy), lies above in 1 (edf: light).");
+        "setting (orion: light, heavy; fifo: light), is below in 2 (fifo: heavy; edf: "
+        "heavy), is above in 1 (edf: light).");
 }
 
 static void a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below(void **state)
@@ -118,7 +118,7 @@ static void a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below(
         "Not reproduced: ESG's SLO hit rate is from 21.4 % (\xC2\xB1 0.0) higher (against "
         "edf in heavy) to 240.0 % (\xC2\xB1 0.0) higher (against edf in light), the "
         "published figure is 61 to 80 % higher; it holds in 0 of 2 pairs of baseline and "
-        "setting, lies below in 1 (edf: heavy), lies above in 1 (edf: light).");
+        "setting, is below in 1 (edf: heavy), is above in 1 (edf: light).");
 }
 
 static void worse_than_the_baseline_is_called_lower(void **state)
@@ -136,12 +136,11 @@ static void worse_than_the_baseline_is_called_lower(void **state)
     struct judged judged = {0};
     judge(&judged, dear, 6, GAIN("\"orion\""));
     assert_int_equal(judged.judgement.verdict, VERDICT_NOT);
-    assert_string_equal(
-        judged.judgement.sentence,
-        "Not reproduced: ESG's SLO hit rate is 75.0 % (\xC2\xB1 0.0) lower against "
-        "orion in light, the published figure is 61 to 80 % higher; it holds in 0 "
-        "of 2 pairs of baseline and setting, lies below in 1 (orion: light); no run "
-        "of setting heavy in this file.");
+    assert_string_equal(judged.judgement.sentence,
+                        "Not reproduced: ESG's SLO hit rate is 75.0 % (\xC2\xB1 0.0) lower against "
+                        "orion in light, the published figure is 61 to 80 % higher; it holds in 0 "
+                        "of 2 pairs of baseline and setting, is below in 1 (orion: light); no run "
+                        "of setting heavy in this file.");
     judged_clear(&judged);
 }
 
@@ -152,7 +151,7 @@ static void an_interval_across_an_end_decides_nothing(void **state)
         GAIN("\"llf\""), VERDICT_UNKNOWN,
         "Cannot be said: ESG's SLO hit rate is 62.2 % (\xC2\xB1 19.2) higher against llf "
         "in light, the published figure is 61 to 80 % higher; it holds in 0 of 2 pairs of "
-        "baseline and setting, cannot be told from an end of the range in 1 (llf: light); "
+        "baseline and setting, is undecided in 1 (llf: light); "
         "no run of llf in heavy.");
 }
 
@@ -233,7 +232,7 @@ static void a_figure_of_one_policy_is_judged_in_every_scenario(void **state)
         "\"assumed\", \"policy\": \"orion\", \"settings\": [\"light\", \"dark\"]}",
         VERDICT_NOT,
         "Not reproduced: ours is 0.4 (\xC2\xB1 0) for orion in light, the assumed figure is "
-        "at least 0.9; it holds in 0 of 2 pairs of policy and setting, lies below in 1 "
+        "at least 0.9; it holds in 0 of 2 pairs of policy and setting, is below in 1 "
         "(orion: light); no run of setting dark in this file.");
     /* The runs of these policies plan nothing ahead. */
     assert_judged("{\"metric\": \"preplanned_miss_rate\", \"low\": 0.5, \"unit\": \"1\", "

@@ -96,7 +96,7 @@ static bool header_fault(const struct trace_reader *reader, const char *line,
                           "has no header; name the format: counts-per-second or counts-per-minute");
     if (!is_text(line))
         return line_fault(&reader->lines, error,
-                          "is no header but bytes that are not text; a trace begins with one such "
+                          "is not text; a trace begins with a header such "
                           "as '%s'",
                           asked != NULL ? asked->header : trace_layout_esgsim.header);
     if (begins_json(line))

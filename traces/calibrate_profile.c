@@ -183,7 +183,7 @@ static bool put_grid(const struct writer *writer, struct span span, cJSON *funct
         return error_run(error, "out of memory for a profile");
     if (axes->batches == 0)
         return error_input(error,
-                           "%s was measured at no share that is whole in %d; give another --unit",
+                           "no share of %s is a whole number of units of 1/%d; give another --unit",
                            function->string, writer->unit);
     cJSON *grid = cJSON_AddObjectToObject(function, "grid");
     (void)cJSON_AddItemToObject(grid, "batch",
@@ -362,7 +362,7 @@ static bool put_function(const struct writer *writer, struct span span, cJSON *f
         if (fine && span.end - span.first > 1)
             fine = error_input(error,
                                "%s was measured at several vCPU counts; its law cannot be "
-                               "asked beyond them: leave --extend-batch out",
+                               "extended: omit --extend-batch",
                                name);
         fine = fine && put_law(writer, first, function, error);
         put_text(evidence, "law", "fitted; outside the grid it is an extrapolation");

@@ -121,7 +121,7 @@ static bool read_latency_row(const struct json_value *row, size_t count, double 
         if (!json_as_number(&v, 0, MS_LIMIT, &out[i], error))
             return false;
         if (!(out[i] > 0))
-            return json_fault(&v, error, "must be above 0; null says that it did not run");
+            return json_fault(&v, error, "must be above 0, or null if it did not run");
         (*present)++;
     }
     return true;
@@ -365,11 +365,11 @@ static bool know_function(const struct json_value *name, const struct profile *p
         nearest = error_nearest_name(wanted, names, (int)profile->function_count);
     }
     if (nearest != NULL)
-        json_fault(name, error, "\"%s\" is no function of this profile; did you mean \"%s\"?",
+        json_fault(name, error, "\"%s\" is not a function of this profile; did you mean \"%s\"?",
                    wanted, nearest);
     else
         json_fault(name, error,
-                   "\"%s\" is no function of this profile; use a name of \"functions\"", wanted);
+                   "\"%s\" is not a function of this profile; use a name of \"functions\"", wanted);
     free(names);
     return false;
 }

@@ -433,7 +433,7 @@ static bool read_table(struct table_reader *reader, struct error *error)
         format = table_format(reader);
     if (format == FORMAT_UNKNOWN)
         return error_input(error,
-                           "%s: no table of measurements that is known here; it needs a header "
+                           "%s: unknown table of measurements; it needs a header "
                            "with model, batch, mps_pct (or gpu_pct, share_pct, mig_gpcs, sms) and "
                            "latency_ms",
                            reader->path);
@@ -444,8 +444,7 @@ static bool read_table(struct table_reader *reader, struct error *error)
     name_after_file(reader);
     return samples_set_unit(reader->set, reader->unit, reader->path, error) &&
            read_rows(reader, format, format == FORMAT_ALONE || format == FORMAT_PAIRS, error) &&
-           (reader->taken > 0 ||
-            error_input(error, "%s: holds no sample that can be used", reader->path)) &&
+           (reader->taken > 0 || error_input(error, "%s: has no usable sample", reader->path)) &&
            note_left_out(reader, error);
 }
 

@@ -230,7 +230,7 @@ bool samples_leave_out_lone(struct sample_set *set, struct error *error)
     for (size_t i = 0; i < set->latency_count; i = end) {
         end = surface_end(set, i);
         if (end - i == 1) {
-            if (!samples_note(set, error, "%s at %d vCPU left out, one point is nothing to fit to",
+            if (!samples_note(set, error, "%s at %d vCPU left out, one point is too few to fit",
                               set->functions.names[set->latencies[i].function],
                               set->latencies[i].vcpu))
                 return false;

@@ -102,7 +102,7 @@ static bool push_line(struct trace_reader *reader, char *line, struct error *err
     row.selected = trace_select(reader, fields[1], fields[0]);
     if (reader->has_origin && row.time < reader->last)
         return line_fault(&reader->lines, error,
-                          "starts %.9g s before a row already passed on, outside the reorder "
+                          "starts %.9g s before a row already read, outside the reorder "
                           "window (24 h or %d rows); sort the file by end_timestamp - duration",
                           sim_to_s(reader->last - row.time), (int)WINDOW_ROWS);
     if (end > waiting->newest_end)

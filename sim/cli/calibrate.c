@@ -53,54 +53,55 @@ static const struct cli_option calibrate_table[] = {
      .most = 1000},
     {.name = "--extend-batch",
      .value = "N",
-     .help = "let the law answer outside the grid, up to batch N",
+     .help = "extend latencies beyond the measured grid by the fitted law, up to batch N",
      .kind = OPTION_WHOLE,
      PLACE(extend_batch),
      .least = 1,
      .most = UINT16_MAX},
     {.name = "--base",
      .value = "PROFILE.json",
-     .help = "take from here what was not measured (cold starts, memory, …)",
+     .help = "profile that supplies what was not measured (cold starts, memory, …)",
      .kind = OPTION_TEXT,
      PLACE(base)},
     {.name = "--device",
      .value = "TEXT",
-     .help = "what the profile says of the device",
+     .help = "the profile's device",
      .kind = OPTION_TEXT,
      PLACE(device)},
     {.name = "--evidence",
      .value = "TEXT",
-     .help = "what it says of its evidence",
+     .help = "the profile's evidence, such as measured",
      .kind = OPTION_TEXT,
      PLACE(evidence)},
     {.name = "--source",
      .value = "TEXT",
-     .help = "what it says of its source",
+     .help = "the profile's source",
      .kind = OPTION_TEXT,
      PLACE(source)},
     {.name = "--licence",
      .value = "TEXT",
-     .help = "and under which licence the samples are",
+     .help = "the licence of the samples",
      .kind = OPTION_TEXT,
      PLACE(licence)},
     {.name = "--precision",
      .value = "fp32|fp16",
-     .help = "of a capture: only this precision; functions are then named after their networks "
+     .help = "for a capture: only this precision; functions are then named after their networks "
              "alone",
      .kind = OPTION_WORD,
      PLACE(capture.precision)},
     {.name = "--mechanism",
      .value = "mps|green",
-     .help = "of a capture: shares of this mechanism",
+     .help = "for a capture: shares of this mechanism",
      .kind = OPTION_WORD,
      PLACE(capture.mechanism)},
     {.name = "--rehearsal",
-     .help = "take a capture that was not measured",
+     .help = "accept a capture that was not measured on a GPU",
      .kind = OPTION_FLAG,
      PLACE(capture.rehearsal)},
     {.name = "--check",
-     .help = "calibrate the public sets that ship and hold the errors against their targets; exit "
-             "status 1 where one is missed",
+     .help =
+         "calibrate the shipped public data sets and compare the errors with their targets; exit "
+         "status 1 if one is missed",
      .kind = OPTION_FLAG,
      PLACE(check)},
     {.name = "--json", .help = "one JSON object", .kind = OPTION_FLAG, PLACE(json)},
@@ -368,16 +369,17 @@ static bool calibrate_run(int argc, char **argv, bool quiet, struct error *error
 
 const struct command command_calibrate = {
     .name = "calibrate",
-    .summary = "fits latency and interference models to measurements, with left-out errors",
+    .summary = "fits latency and interference models to measurements, with cross-validation errors",
     .help =
-        "Takes capture files and tables of measurements; the format is told from the content\n"
-        "(see traces/README.md). For each function and vCPU count a predictor is chosen by\n"
-        "leaving out one point at a time: a kinked law (launch-bound floor, then work / share),\n"
-        "monotone interpolation, or the law with a smooth correction. Printed are errors at\n"
-        "points, shares and batches left out, beside a naive fit's (linear in batch / share);\n"
-        "\"inner\" is of points between others on both axes. Of interference: errors at\n"
-        "co-locations, batches and pairs of functions left out, at pairs of which one, two or\n"
-        "four co-locations were seen, and how much of a pair's slowdown its functions explain.\n"
+        "Reads capture files and tables of measurements; the format is recognised by the content\n"
+        "(see traces/README.md). For each function and vCPU count the predictor with the least\n"
+        "leave-one-out error is selected: a kinked law (launch-bound floor, then work / share),\n"
+        "monotone interpolation, or the law with a smooth correction. The output lists\n"
+        "cross-validation errors for points, shares and batches, beside those of a naive fit\n"
+        "(linear in batch / share). \"inner\" covers only points between others on both axes. For\n"
+        "interference it lists cross-validation errors for co-locations, batches and pairs of\n"
+        "functions, errors if one, two or four co-locations of a pair are known, and the fraction\n"
+        "of the variance between pairs that their functions explain.\n"
         "\n"
         "Example: esgsim calibrate traces/profiles/raw/igniter/solo.csv \\\n"
         "             traces/profiles/raw/igniter/pairs.csv --out v100.json\n",

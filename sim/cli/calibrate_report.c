@@ -169,7 +169,8 @@ static bool unmet_text(FILE *out, const struct unmet_pairs *unmet)
 bool calibrate_report_text(FILE *out, const char *name, const struct calibration *calibration,
                            struct error *error)
 {
-    (void)fprintf(out, "%s: mean |predicted / measured - 1| in %% of what was left out\n", name);
+    (void)fprintf(out, "%s: cross-validation errors, mean |predicted / measured - 1| in %%\n",
+                  name);
     if (calibration->set->left_out != NULL)
         (void)fprintf(out, "  %s\n", calibration->set->left_out);
     bool fine = calibration->surface_count == 0 || surfaces_text(out, calibration);

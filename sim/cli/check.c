@@ -25,14 +25,13 @@ static bool check_run(int argc, char **argv, bool quiet, struct error *error);
 
 const struct command command_check = {
     .name = "check",
-    .summary = "validate any input file, say what is wrong and where",
-    .help =
-        "Takes experiments, sweeps, clusters, functions, applications, profiles, networks,\n"
-        "reference figures and arrival traces (gzip or plain); the kind is told from the content.\n"
-        "Prints a line for each valid file. Every file is looked at; exit status 2 where one is "
-        "faulty.\n"
-        "\n"
-        "Example: esgsim check workloads/experiments/*.json\n",
+    .summary = "validate input files, and report each fault with its place",
+    .help = "Takes experiments, sweeps, clusters, functions, applications, profiles, networks,\n"
+            "reference figures and arrival traces (gzip or plain); the kind is recognised.\n"
+            "Prints a line for each valid file. All files are checked; exit status 2 if one is "
+            "faulty.\n"
+            "\n"
+            "Example: esgsim check workloads/experiments/*.json\n",
     .run = check_run,
     .operands = "FILE…",
     .options = check_table,

@@ -25,7 +25,7 @@ static const struct cli_option explain_table[] = {
      .most = UINT64_MAX},
     {.name = "--run",
      .value = "HASH",
-     .help = "which run, where the file holds several: its hash or the beginning",
+     .help = "the run, if the file has several: its hash, or the beginning of it",
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, run)},
     {.name = "--seed",
@@ -59,12 +59,12 @@ static const struct summary_row *run_choose(const struct results *results,
         return found;
     if (count == 0)
         error_input(error,
-                    "%s: none of its %zu runs is meant by --run and --seed; `esgsim report %s "
+                    "%s: --run and --seed match none of its %zu runs; `esgsim report %s "
                     "--format csv` lists them",
                     results->path, results->run_count, results->path);
     else
         error_input(error,
-                    "%s: %zu runs are meant, the first by --run %s (%s, seed %llu); name one with "
+                    "%s: %zu runs match, the first is --run %s (%s, seed %llu); name one with "
                     "--run HASH",
                     results->path, count, found->hash, found->policy,
                     (unsigned long long)found->seed);
@@ -104,7 +104,7 @@ static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_explain = {
     .name = "explain",
-    .summary = "the life of one request in words: where its time and money went",
+    .summary = "explain one request: where its time and cost come from",
     .help = "The run must have been recorded in full: esgsim run … --set record=all --out F.h5.\n"
             "\n"
             "Example: esgsim explain run.h5 --request 1000\n",

@@ -31,16 +31,16 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error);
 
 const struct command command_list = {
     .name = "list",
-    .summary = "what ships, one line each",
+    .summary = "list the shipped policies and files, one line each",
     .help =
         "Policies and keep-alives come with their parameters: name = default [range or\n"
         "choices], meaning.\n"
-        "Networks come with what they cost at batch 1 and their own input: parameters, multiply-\n"
+        "Networks come with their cost at batch 1 and their default input: parameters, multiply-\n"
         "accumulates, weights and largest activations at FP32.\n"
         "Traces come with their format, as `esgsim trace --help` and an experiment's \"arrivals\"\n"
         "name it.\n"
-        "The others are the files of the working folder's workloads/ and traces/ or, where it\n"
-        "has none, of the data folder ($ESGSIM_DATA or the installed one).\n"
+        "The others are the files of workloads/ and traces/ in the working folder or, if it has\n"
+        "none, in the data folder ($ESGSIM_DATA or the installed one).\n"
         "\n"
         "Example: esgsim list policies\n",
     .run = list_run,
@@ -163,7 +163,7 @@ static bool list_application(struct listing *listing, const char *path, const ch
     const cJSON *own = cJSON_GetObjectItemCaseSensitive(json, "name");
     if (!json_child(&root, "stages", &stages)) {
         cJSON_Delete(json);
-        return error_input(error, "%s: is no application", path);
+        return error_input(error, "%s: is not an application", path);
     }
     size_t i = 0;
     for (struct json_value stage = json_first(&stages); stage.node != NULL;
@@ -195,7 +195,7 @@ static bool list_functions_of(struct listing *listing, const char *path, const c
     struct json_value root = json_root(path, json);
     if (!json_child(&root, "functions", &functions)) {
         cJSON_Delete(json);
-        return error_input(error, "%s: is no functions file", path);
+        return error_input(error, "%s: is not a functions file", path);
     }
     size_t i = 0;
     for (struct json_value entry = json_first(&functions); entry.node != NULL;
@@ -299,7 +299,7 @@ static bool list_folder(struct listing *listing, const char *folder, list_file *
     int count = path == NULL ? -1 : scandir(path, &entries, select_data, alphasort);
     bool good = count >= 0;
     if (!good)
-        error_input(error, "list: %s is no folder; set ESGSIM_DATA to the folder that holds %s",
+        error_input(error, "list: %s is not a folder; set ESGSIM_DATA to the folder that has %s",
                     path == NULL ? folder : path, folder);
     for (int i = 0; i < count; i++) {
         char *file = document_join(path, entries[i]->d_name);
@@ -384,7 +384,7 @@ static bool list_run(int argc, char **argv, bool quiet, struct error *error)
         if (strcmp(names[k], wanted) == 0)
             return list_kind(k, options.json, error);
     const char *nearest = error_nearest_name(wanted, names, KINDS);
-    return error_input(error, "list: \"%s\" is no kind; %s%s%s", wanted,
+    return error_input(error, "list: \"%s\" is not a kind; %s%s%s", wanted,
                        nearest == NULL ? "give one of policies, keep-alives, applications, "
                                          "functions, profiles, networks, traces"
                                        : "did you mean \"",

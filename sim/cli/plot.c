@@ -51,16 +51,16 @@ static bool take_only(void *options, const char *name, char *value, struct error
 static const struct cli_option plot_table[] = {
     {.name = "--out",
      .value = "DIR",
-     .help = "where to; each figure's data lie beside it as CSV, and gnuplot -e \"data='F.csv'; "
-             "out='F.svg'\" plots/NAME.gp draws it again",
+     .help = "output directory; each figure's data are written beside it as CSV, and gnuplot -e "
+             "\"data='F.csv'; out='F.svg'\" plots/NAME.gp draws it again",
      .kind = OPTION_TEXT,
      .required = true,
      .place = offsetof(struct options, folder)},
     {.name = "--against",
      .value = "REAL.h5",
      .help =
-         "simulated-against-real alone, a figure a setting: FILE, simulated, beside a replay of "
-         "the same runs",
+         "draw only simulated-against-real, one figure per setting: FILE, simulated, and a replay "
+         "of the same runs",
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, against)},
     {.name = "--format",
@@ -70,13 +70,13 @@ static const struct cli_option plot_table[] = {
      .place = offsetof(struct options, format)},
     {.name = "--only",
      .value = "NAME",
-     .help = "this figure alone; may be given again",
+     .help = "draw only this figure; may be repeated",
      .kind = OPTION_TAKE,
      .repeated = true,
      .take = take_only},
     {.name = "--trace-format",
      .value = "F",
-     .help = "FILE is a trace of this format, as `esgsim trace --help` names them; needed of bare "
+     .help = "FILE is a trace of this format (see `esgsim trace --help`); required for bare "
              "integers alone",
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, trace_format)},
@@ -129,8 +129,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         (void)fprintf(stderr, "%s\n", list.notes[i]);
     if (good && list.count == 0)
         good = error_input(error,
-                           "%s: has none of the figures asked for; without --only, all that "
-                           "it has are drawn",
+                           "%s: has none of the requested figures; omit --only to draw all "
+                           "that it has",
                            options.file);
     good = good && plot_draw(&list, options.format, error);
     for (size_t i = 0; good && i < list.count; i++)
@@ -141,12 +141,12 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_plot = {
     .name = "plot",
-    .summary = "the figures of results, a profile, a trace or a calibration, through gnuplot",
+    .summary = "draws the figures of results, a profile, a trace or a calibration with gnuplot",
     .help =
-        "Of results (run, sweep), a figure a setting:\n"
+        "For results (run, sweep), one figure per setting:\n"
         "  hit-rate, cost        by application and policy, with 95 % intervals and bounds\n"
         "  hit-against-cost      the two together, with the Pareto front\n"
-        "  cost-parts            what is paid, and what is provisioned besides\n"
+        "  cost-parts            resources paid for, and resources provisioned\n"
         "  resources             utilisation, fragmentation, mean batch\n"
         "  batch-sizes           share of the jobs by the size of their batch, of runs with\n"
         "                        \"record\": \"all\"\n"
@@ -154,13 +154,14 @@ const struct command command_plot = {
         "  latency-parts         p50 to p99.9 split into queue, transfer, cold start, execution\n"
         "  decisions             time and work of a decision\n"
         "  settings              one figure: hit rate, cost and p95 in every setting\n"
-        "  sensitivity           a figure a parameter with three values or more, all else equal\n"
+        "  sensitivity           one figure per parameter with three or more values, all else "
+        "equal\n"
         "  timeline              utilisation, fragmentation, queues, containers over time, of "
         "runs\n"
         "                        with \"record\": \"all\"\n"
-        "Of a latency profile (JSON): profile. Of an arrival trace: arrivals. Of the points that\n"
-        "calibrate --points writes: calibration (residuals) and profile (the fit).\n"
-        "A figure of one setting alone is named like its file: hit-rate-strict-light.\n"
+        "For a latency profile (JSON): profile. For an arrival trace: arrivals. For the points\n"
+        "written by calibrate --points: calibration (residuals) and profile (the fit).\n"
+        "To draw one setting only, give the name of its file: hit-rate-strict-light.\n"
         "\n"
         "Example: esgsim plot results/paper.h5 --out figures --format pdf --only "
         "hit-against-cost\n",

@@ -25,32 +25,33 @@ struct options {
 static const struct cli_option report_table[] = {
     {.name = "--format",
      .value = "text|csv|json|html",
-     .help = "tables to read (default), a line a figure, one object, or a page with tables that "
-             "sort and figures, which needs nothing else and no network (figures through gnuplot)",
+     .help =
+         "text tables (default), one line per figure, one object, or a self-contained page with "
+         "sortable tables and figures (drawn by gnuplot)",
      .kind = OPTION_CHOICE,
      .place = offsetof(struct options, format)},
     {.name = "--paper",
      .value = "REF.json",
-     .help = "hold published figures beside ours: how every named policy stands to each in every "
-             "named setting, and a verdict in one sentence",
+     .help = "compare with published figures: for each figure every named policy in every named "
+             "setting, and a verdict in one sentence",
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, paper)},
     {.name = "--against",
      .value = "REAL.h5",
      .help =
-         "hold the simulation F.h5 beside a replay of the same runs: both distributions, errors "
-         "with intervals, how they stand to the limits, and where they come from; both recorded "
-         "with \"record\": \"all\". results/PROOF.md",
+         "compare the simulation F.h5 with a replay of the same runs: both distributions, errors "
+         "with intervals and limits, and their causes; both recorded with \"record\": "
+         "\"all\". See results/PROOF.md",
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, against)},
     {.name = "--out",
      .value = "FILE",
-     .help = "instead of standard output",
+     .help = "write to this file instead of standard output",
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, out)},
     {.name = "--command",
      .value = "TEXT",
-     .help = "the command that made the results, for the page to tell",
+     .help = "the command that made the results, to be shown in the page",
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, command)},
     {.name = NULL},
@@ -165,8 +166,8 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         !cli_check_output("--out", options.out, "--against", options.against, error))
         return false;
     if (options.against != NULL && (options.paper != NULL || options.command != NULL))
-        return cli_usage_error(&command_report, "--against goes with --format and --out alone",
-                               error);
+        return cli_usage_error(&command_report,
+                               "--against can be combined only with --format and --out", error);
     struct atomic_file file = {0};
     if (options.out != NULL && !atomic_file_open(&file, options.out, error))
         return false;
@@ -179,10 +180,10 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_report = {
     .name = "report",
     .summary =
-        "tables with confidence intervals, paired comparisons, published figures beside ours",
+        "tables with confidence intervals, paired comparisons, comparison with published figures",
     .help = "Figures are means over the seeds with 95 % Student t intervals. Policies are compared "
             "with\n"
-            "ESG seed by seed, since equal seeds meet equal arrivals and noise.\n"
+            "ESG seed by seed, because runs with equal seeds have equal arrivals and noise.\n"
             "\n"
             "Example: esgsim report paper.h5 --paper results/paper/esg-hpdc24.json\n",
     .run = run,

@@ -69,7 +69,7 @@ static bool take_rehearsal(void *options, const char *name, char *value, struct 
             k++;
         if (equals == NULL || k == 3)
             return error_input(error,
-                               "%s wants factor=, cv= or speedup=, joined by commas, such as "
+                               "%s needs factor=, cv= or speedup=, separated by commas, such as "
                                "factor=1.05,cv=0.1, not '%s'",
                                name, part);
         if (!cli_parse_double(name, equals + 1, known[k].low, known[k].high, known[k].place, error))
@@ -95,8 +95,8 @@ static const struct cli_option run_table[] = {
      .take = take_seed},
     {.name = "--policy",
      .value = "NAME|FILE.so",
-     .help = "a policy's name (`esgsim list policies`) or a .so of your own, with its own "
-             "defaults where it is not the experiment's policy",
+     .help = "a policy's name (`esgsim list policies`) or your own .so; a policy other than the "
+             "experiment's uses its default parameters",
      .kind = OPTION_TAKE,
      .take = take_policy},
     {.name = "--out",
@@ -107,21 +107,21 @@ static const struct cli_option run_table[] = {
      .place = offsetof(struct run_options, out)},
     {.name = "--timeline",
      .value = "F.json",
-     .help = "write what happened, event by event, as Chrome trace-event JSON: ui.perfetto.dev "
-             "and chrome://tracing open it",
+     .help = "write all events as Chrome trace-event JSON, for ui.perfetto.dev or "
+             "chrome://tracing",
      .kind = OPTION_TEXT,
      .place = offsetof(struct run_options, timeline)},
     {.name = "--rehearse",
      .value = "WHAT",
-     .help = "as a replay on a GPU would run (containers warm, no interference but the GPU's own), "
-             "with batches that take what the model says times WHAT: factor=1.05,cv=0.1 for a "
-             "reality 5 % off with noise of its own; and speedup=10 in real time, ten times as "
-             "fast (0: as fast as it goes). results/PROOF.md",
+     .help = "replay on an emulated GPU: containers are warm, and the model's interference is not "
+             "applied. WHAT changes the model's batch times: factor=1.05,cv=0.1 makes them 5 % "
+             "longer with additional noise; speedup=10 runs in real time, ten times as fast (0: "
+             "as fast as possible). See results/PROOF.md",
      .kind = OPTION_TAKE,
      .take = take_rehearsal},
     GUARD_OPTION(struct run_options, decision_timeout),
     {.name = "--json",
-     .help = "print one JSON object; units stand in its keys",
+     .help = "print one JSON object; its keys contain the units",
      .kind = OPTION_FLAG,
      .place = offsetof(struct run_options, json)},
     {.name = NULL},

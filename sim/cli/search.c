@@ -66,7 +66,7 @@ static const struct cli_option search_table[] = {
      PLACE(application)},
     {.name = "--budget-ms",
      .value = "X",
-     .help = "time from now to the deadline of what is left, ms",
+     .help = "time from now to the deadline of the remaining stages, ms",
      .kind = OPTION_NUMBER,
      .required = true,
      PLACE(budget_ms),
@@ -74,7 +74,7 @@ static const struct cli_option search_table[] = {
      .high = 1e12},
     {.name = "--stage",
      .value = "I",
-     .help = "first stage to decide (default 0)",
+     .help = "first remaining stage (default 0)",
      .kind = OPTION_WHOLE,
      PLACE(stage),
      .most = UINT32_MAX},
@@ -87,14 +87,14 @@ static const struct cli_option search_table[] = {
      .most = SEARCH_MAX_STAGES},
     {.name = "--k",
      .value = "K",
-     .help = "paths wanted, 1..64 (default 5)",
+     .help = "number of paths, 1..64 (default 5)",
      .kind = OPTION_WHOLE,
      PLACE(k),
      .least = 1,
      .most = SEARCH_MAX_K},
     {.name = "--queue-length",
      .value = "N",
-     .help = "bound on the first stage's batch (default 32)",
+     .help = "length of the queue, the upper bound on the first stage's batch (default 32)",
      .kind = OPTION_WHOLE,
      PLACE(queue_length),
      .least = 1,
@@ -179,18 +179,19 @@ static bool decision_check(const struct decision *decision, struct error *error)
     const struct request *request = decision->request;
     double combinations = 1;
     if (request->method != METHOD_ASTAR && !(request->time_blade && request->cost_blade))
-        return error_input(error, "--blades: only --method astar prunes by them; leave it out");
+        return error_input(error, "--blades: only --method astar uses it; omit it");
     if (request->method == METHOD_FRONTIER)
         return request->stages == 0 ||
-               error_input(error, "--stages: the frontier always spans all that is left; use it "
-                                  "with --method astar or exhaustive");
+               error_input(error,
+                           "--stages: the frontier always covers all remaining stages; use it "
+                           "with --method astar or exhaustive");
     if (decision->chain_length < request->stages)
-        return error_input(error, "--stages: %lu is more than the %zu left of '%s'",
+        return error_input(error, "--stages: %lu is more than the %zu remaining of '%s'",
                            (unsigned long)request->stages, decision->chain_length,
                            decision->application->name);
     if (!decision->is_chain)
         return error_input(error,
-                           "--method: what follows stage %lu of '%s' is no chain of at most %d "
+                           "--method: the stages from %lu on of '%s' are not a chain of at most %d "
                            "stages; use --method frontier, or --stages to search the first few",
                            (unsigned long)request->stage, decision->application->name,
                            SEARCH_MAX_STAGES);
@@ -395,7 +396,7 @@ static void print_text(const struct decision *decision)
         (void)printf("%s\n", decision->is_chain ? "" : " ...");
     }
     if (result->path_count == 0)
-        (void)printf("     nothing meets the budget\n");
+        (void)printf("     no path is within the budget\n");
     for (size_t i = 0; i < first->count; i++)
         feasible += !isinf(decision->first_best[i]);
     (void)printf("first-stage configurations with a completion within the budget: %zu of %zu\n",
@@ -454,7 +455,7 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
 
 const struct command command_search = {
     .name = "search",
-    .summary = "explains one decision: the K best configuration paths and what finding them took",
+    .summary = "explains one decision: the K best configuration paths and the effort to find them",
     .help = "Example: esgsim search workloads/experiments/strict-light.json \\\n"
             "             --application image-classification --budget-ms 400 --method frontier\n",
     .run = search_run,

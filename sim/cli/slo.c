@@ -207,12 +207,11 @@ static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
 const struct command command_slo = {
     .name = "slo",
     .summary = "shows an application's dominator tree, ANL, groups, quotas and deadlines",
-    .help =
-        "Quotas along every way from a source to a sink sum to the SLO; deadlines count from the\n"
-        "request's arrival and are those of the stage's group.\n"
-        "\n"
-        "Example: esgsim slo workloads/experiments/strict-light.json \\\n"
-        "             --application expanded-image-classification\n",
+    .help = "The quotas along every path from a source to a sink add up to the SLO. Deadlines are\n"
+            "those of the stage's group, relative to the request's arrival.\n"
+            "\n"
+            "Example: esgsim slo workloads/experiments/strict-light.json \\\n"
+            "             --application expanded-image-classification\n",
     .run = slo_run,
     .operands = "EXP.json",
     .options = slo_table,

@@ -31,12 +31,12 @@ struct trace_options {
 static const struct cli_option trace_table[] = {
     {.name = "--out",
      .value = "OUT.csv[.gz]",
-     .help = "of convert, which needs it: the file to write, gzip where it ends in .gz",
+     .help = "convert only, required: the file to write, gzip if it ends in .gz",
      .kind = OPTION_TEXT,
      PLACE(out)},
     {.name = "--format",
      .value = "F",
-     .help = "what FILE is written in, one of those below (default: told from the header)",
+     .help = "format of FILE, one of those below (default: recognised by the header)",
      .kind = OPTION_TEXT,
      PLACE(format)},
     {.name = "--scale-rate",
@@ -54,19 +54,19 @@ static const struct cli_option trace_table[] = {
      .high = 1e9},
     {.name = "--duration-s",
      .value = "D",
-     .help = "take D seconds of the trace (default: to its end)",
+     .help = "read D seconds of the trace (default: to its end)",
      .kind = OPTION_NUMBER,
      PLACE(duration_s),
      .low = 1e-9,
      .high = 1e9},
     {.name = "--application",
      .value = "NAME",
-     .help = "of convert: give every request to NAME; else to its source's label",
+     .help = "convert only: assign every request to NAME; default: to its source's label",
      .kind = OPTION_TEXT,
      PLACE(application)},
     {.name = "--seed",
      .value = "N",
-     .help = "of the instants within their bin, where the trace has counts (default 1)",
+     .help = "seed for the times within bins, if the trace has counts (default 1)",
      .kind = OPTION_WHOLE,
      PLACE(seed),
      .most = UINT64_MAX},
@@ -80,14 +80,14 @@ const struct command command_trace = {
     .name = "trace",
     .summary = "describes or converts an arrival trace",
     .help =
-        "Formats (told from the header where --format is not given; bare integers need it):\n"
+        "Formats (recognised by the header without --format; bare integers need it):\n"
         "  esgsim             time_ms,application[,slo_ms]\n"
         "  azure-llm          TIMESTAMP,ContextTokens,GeneratedTokens\n"
         "  azure-2019         HashOwner,HashApp,HashFunction,Trigger,1,...,1440\n"
         "  azure-2021         app,func,end_timestamp,duration\n"
         "  counts-per-second  second,requests, or bare integers\n"
         "  counts-per-minute  minute,requests, or bare integers\n"
-        "Counts become arrivals at uniform instants of their bin, drawn with --seed.\n"
+        "Counts become arrivals at uniform random times in their bin, drawn with --seed.\n"
         "\n"
         "stats: requests, span from first to last, mean rate (requests - 1) / span, peaks, "
         "longest\n"

@@ -197,7 +197,7 @@ static const struct check checks[] = {
      queue_ms,
      {{"requests", "400000"}}},
     {"M/M/2/6, load 1.1",
-     "share turned away",
+     "fraction rejected",
      "1",
      FOLDER "mmck.json",
      expect_mmck_loss,
@@ -205,7 +205,7 @@ static const struct check checks[] = {
      {{0}}},
     {"M/M/2/6, load 1.1", LATENCY, FOLDER "mmck.json", expect_mmck_latency, latency_ms, {{0}}},
     {"M/M/2/3, load 0.5",
-     "share turned away",
+     "fraction rejected",
      "1",
      FOLDER "mmck.json",
      expect_mmck_loss,
@@ -429,8 +429,8 @@ static bool validate_run(int argc, char **argv, bool quiet, struct error *error)
     if (options.json && !print_json(outcomes, &summary, options.seeds, error))
         return false;
     if (!options.json)
-        printf("%u of %d outside their 95 %% interval (so many or more by chance: %.2g), "
-               "%u wrong; %" PRIu64 " seeds a check\n",
+        printf("%u of %d outside their 95 %% interval (probability of as many by chance: %.2g), "
+               "%u wrong; %" PRIu64 " seeds per check\n",
                summary.outside, (int)CHECK_COUNT, summary.chance, summary.wrong, options.seeds);
     if (!summary.passed)
         return error_run(error,
@@ -444,11 +444,11 @@ const struct command command_validate = {
     .name = "validate",
     .summary = "check the simulator against queueing theory",
     .help =
-        "Each check simulates an experiment of workloads/experiments/theory/ and compares with a\n"
-        "closed form. \"outside\": theory lies outside the 95 % interval, as it must in a\n"
-        "twentieth of the checks; \"WRONG\": outside an interval that all checks keep together\n"
-        "with probability 0.999. Exit status 1 on any WRONG, or on more outside than chance\n"
-        "explains (0.001).\n"
+        "Each check simulates an experiment of workloads/experiments/theory/ and compares it with\n"
+        "a closed form. \"outside\": the theoretical value is outside the 95 % interval, as\n"
+        "expected in a twentieth of the checks. \"WRONG\": it is outside the interval of a joint\n"
+        "level of 0.999 over all checks. Exit status 1 on any WRONG, or on more \"outside\" than\n"
+        "chance explains (0.001).\n"
         "\n"
         "Example: esgsim validate --seeds 20\n",
     .run = validate_run,
