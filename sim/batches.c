@@ -354,7 +354,6 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                       invoker);
         return false;
     }
-    lookahead_dispatch(platform, source->function, &placement);
     uint32_t id = batch_take(platform);
     if (id == SIM_NONE)
         return false;

@@ -272,9 +272,8 @@ static bool heap_spill(struct calendar *calendar)
     return true;
 }
 
-/* The heap is empty: takes the earliest of the far keys, some buckets of them, so that whoever asks
- * for what has come near hears of many at once. A crowd of one time that is not the first waits.
- * Their slots will be wanted soon. */
+/* The heap is empty: takes the earliest of the far keys, some buckets of them. Many keys of one time
+ * that is not the first stay where they are. */
 static bool heap_refill(struct calendar *calendar)
 {
     struct far_keys *far = &calendar->far;
@@ -293,8 +292,6 @@ static bool heap_refill(struct calendar *calendar)
         taken += count;
         end = bucket_end;
     }
-    for (size_t i = 0; i < taken; i++)
-        __builtin_prefetch(&calendar->slots[key_slot(calendar->heap[i])]);
     heap_build(calendar, taken, 0);
     calendar->horizon = far->count == 0 ? UINT64_MAX : end > far->base ? end : far->base;
     calendar->patience = 0;

@@ -642,8 +642,6 @@ static inline bool find_idle_alike(const struct cluster *cluster, uint32_t funct
             found = id;
     placement->container = found;
     placement->gpu = gpu;
-    /* Who asks will take it, as a rule, and has something to do before. */
-    __builtin_prefetch(&cluster->containers[found]);
     return true;
 }
 

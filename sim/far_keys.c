@@ -74,25 +74,6 @@ static bool chunks_reserve(struct far_keys *far, unsigned level)
     return true;
 }
 
-/* Asks for the keys of the chunk, which have lain there for long; returns the one after it. */
-static inline uint32_t chunk_fetch(const struct far_keys *far, uint32_t id)
-{
-    if (id == NO_CHUNK)
-        return NO_CHUNK;
-    lines_fetch(&far->chunks[id], sizeof far->chunks[id]);
-    return far->next[id];
-}
-
-/* The same for the first few of a list; returns the one after them. Who goes through the list asks
- * for one more with each. */
-static inline uint32_t chunks_fetch(const struct far_keys *far, uint32_t id)
-{
-    enum { AHEAD = 4 };
-    for (int i = 0; i < AHEAD; i++)
-        id = chunk_fetch(far, id);
-    return id;
-}
-
 static inline void far_place(const struct far_keys *far, uint64_t time, unsigned *level,
                              unsigned *digit)
 {
@@ -174,10 +155,8 @@ static bool bucket_split(struct far_keys *far, unsigned level, unsigned digit)
     uint64_t start = bucket_start(far, level, digit);
     uint32_t held;
     uint32_t id = bucket_detach(far, level, digit, &held);
-    uint32_t ahead = chunks_fetch(far, id);
     far->base = start;
     for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS) {
-        ahead = chunk_fetch(far, ahead);
         for (uint32_t i = 0; i < held; i++)
             (void)key_file(far, far->chunks[id].keys[i]); /* the room is there */
     }
@@ -209,9 +188,7 @@ static calendar_key *bucket_take(struct far_keys *far, unsigned level, unsigned 
 {
     uint32_t held;
     uint32_t id = bucket_detach(far, level, digit, &held);
-    uint32_t ahead = chunks_fetch(far, id);
     for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS) {
-        ahead = chunk_fetch(far, ahead);
         memcpy(keys, far->chunks[id].keys, held * sizeof *keys);
         keys += held;
     }

@@ -26,15 +26,6 @@ void *lines_grow(void *array, size_t old_count, size_t count, size_t size);
  * out of memory, array and *room as they are. */
 void *lines_reserve(void *array, size_t *room, size_t count, size_t size);
 
-/* Asks for what will be looked at soon. */
-static inline void lines_fetch(const void *object, size_t bytes)
-{
-    /* A function without any effect is one that the compiler leaves out. */
-    __asm__ volatile("");
-    for (size_t at = 0; at < bytes; at += LINE)
-        __builtin_prefetch((const char *)object + at);
-}
-
 /* `count` as it was last given; `array` may be NULL. */
 void lines_free(void *array, size_t count, size_t size);
 

@@ -349,7 +349,6 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
     if (event_time <= arrival_time) {
         struct event event;
         calendar_pop(platform->calendar, &event);
-        lookahead(platform);
         event_handle(platform, &event);
     } else {
         uint32_t application = cursor->next.application;

@@ -11,7 +11,6 @@
  *   containers.c  containers: cold starts, idle times, prewarming and its predictor
  *   keeping.c     which idle container stays how long: the experiment's keep-alive, or the policy's
  *   replay.c      what a run does otherwise whose batches execute on a backend
- *   lookahead.c   what the next events will touch, fetched into the caches
  *   metrics.c     totals and percentiles
  */
 #ifndef ESGSIM_SIM_STATE_H
@@ -229,12 +228,6 @@ struct keeping {
     uint32_t reload_capacity, reload_free;
 };
 
-/* Batches of which the lookahead has asked for the record, and for all that the record names. */
-struct lookahead_steps {
-    uint32_t first[CALENDAR_NEAR_FEW], second[CALENDAR_NEAR_FEW];
-    size_t first_count, second_count;
-};
-
 struct platform {
     const struct experiment *experiment;
     const struct workload *workload;
@@ -245,7 +238,6 @@ struct platform {
     const struct recorder *recorder;
     const struct backend *backend; /* where batches execute; NULL: as the model says */
     struct calendar *calendar;
-    struct lookahead_steps steps;
     struct cluster cluster;
     struct controller controller;
     struct metrics metrics;
@@ -524,12 +516,6 @@ uint32_t replay_wait(struct platform *platform, sim_time_t until);
 void replay_refuse_cold(struct platform *platform, uint32_t function, uint32_t invoker);
 void replay_refuse_eviction(struct platform *platform, const struct container *container);
 void replay_refuse_reshare(struct platform *platform, uint32_t id);
-
-/* lookahead.c: fetches into the caches what events that have come near will touch. */
-void lookahead(struct platform *platform);
-/* For what a batch of `function` about to be placed there takes. */
-void lookahead_dispatch(const struct platform *platform, uint32_t function,
-                        const struct placement *placement);
 
 /* simulation.c: a user of a closed process got an answer to `request` and thinks before the next.
  */
