@@ -166,7 +166,6 @@ void keeping_evicted(struct platform *platform, const struct container *containe
     if (keeping->policy == NULL || keeping->policy->on_evict == NULL)
         return;
     const struct kept_container view = kept_view(container);
-    keeping->policy->on_evict(
-        keeping->state, &view, cluster->pressing,
-        cluster_rest(cluster, container->invoker, container->function)->containers);
+    keeping->policy->on_evict(keeping->state, &view, cluster->pressing,
+                              cluster->pools[container->pool].containers);
 }

@@ -248,13 +248,14 @@ inline uint32_t platform_warm(const struct platform *platform, uint32_t function
 {
     if (!is_function(platform, "warm", function) || !is_invoker(platform, "warm", invoker))
         return 0;
-    return cluster_warm(&platform->cluster, invoker, function)->idle_count;
+    return cluster_pool(&platform->cluster, invoker, function)->idle_count;
 }
 
 inline uint32_t platform_warm_total(const struct platform *platform, uint32_t function)
 {
-    return is_function(platform, "warm_total", function) ? platform->cluster.idle_total[function]
-                                                         : 0;
+    return is_function(platform, "warm_total", function)
+               ? platform->cluster.functions[function].idle_total
+               : 0;
 }
 
 static const struct configuration *find_configuration(const struct platform *platform,
@@ -301,8 +302,8 @@ uint32_t platform_home(const struct platform *platform, uint32_t function, uint3
     const struct cluster *cluster = &platform->cluster;
     if (!is_function(platform, "home", function) || !is_invoker(platform, "home", which))
         return 0;
-    uint64_t walked =
-        cluster->home_first[function] + (uint64_t)which * cluster->home_step[function];
+    const struct function_state *state = &cluster->functions[function];
+    uint64_t walked = state->home_first + (uint64_t)which * state->home_step;
     return (uint32_t)(walked % cluster->invoker_count);
 }
 
@@ -372,7 +373,7 @@ bool platform_evict(struct platform *platform, uint32_t function, uint32_t invok
     struct cluster *cluster = &platform->cluster;
     if (!is_function(platform, "evict", function) || !is_invoker(platform, "evict", invoker))
         return false;
-    uint32_t oldest = cluster_idle_tail(cluster, invoker, function);
+    uint32_t oldest = cluster_pool(cluster, invoker, function)->idle_tail;
     if (oldest == SIM_NONE)
         return false;
     metrics_settle(&platform->metrics, &cluster->use, platform->now);

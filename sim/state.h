@@ -23,6 +23,7 @@
 #include "sim/backend.h"
 #include "sim/calendar.h"
 #include "sim/cluster.h"
+#include "sim/lines.h"
 #include "sim/metrics.h"
 #include "sim/random.h"
 #include "sim/simulation.h"
