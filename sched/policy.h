@@ -166,8 +166,6 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
 /* Start a container of `function` on `invoker` without a batch; false where memory does not allow
  * (not a breach). Evicts nothing. */
 bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
-/* Evict one idle container (the least recently used); false where there is none. */
-bool platform_evict(struct platform *platform, uint32_t function, uint32_t invoker);
 /* Give up the request of the job at `position`: an SLO miss. Its waiting jobs leave wherever they
  * wait (on_withdrawn). */
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position);

@@ -33,43 +33,53 @@ static void set_mark(const struct best_fit *fit, struct fit_set *set, uint32_t b
     set->mask[(size_t)row * fit->mask_words + column / 64] ^= UINT64_C(1) << (column % 64);
 }
 
-static void set_remove(const struct best_fit *fit, struct fit_set *set, struct fit_link *links,
-                       uint32_t id)
+/* Entries of a function's set are its pools. */
+static struct fit_link *link_of(const struct cluster *cluster, uint32_t which, uint32_t id)
 {
-    struct fit_link *link = &links[id];
+    return which == cluster->function_count ? &cluster->fit.all_links[id]
+                                            : &cluster->pools[id].link;
+}
+
+static void set_remove(struct cluster *cluster, uint32_t which, uint32_t id)
+{
+    struct fit_set *set = &cluster->fit.sets[which];
+    struct fit_link *link = link_of(cluster, which, id);
     if (link->bucket == SIM_NONE)
         return;
     if (link->next != SIM_NONE)
-        links[link->next].previous = link->previous;
+        link_of(cluster, which, link->next)->previous = link->previous;
     if (link->previous != SIM_NONE)
-        links[link->previous].next = link->next;
+        link_of(cluster, which, link->previous)->next = link->next;
     else
         set->heads[link->bucket] = link->next;
     if (set->heads[link->bucket] == SIM_NONE)
-        set_mark(fit, set, link->bucket);
+        set_mark(&cluster->fit, set, link->bucket);
     link->bucket = SIM_NONE;
 }
 
-/* An entry that is in the bucket already keeps its place there. */
-static bool set_file(const struct best_fit *fit, struct fit_set *set, struct fit_link *links,
-                     uint32_t id, uint32_t headroom, uint32_t free_vcpus)
+static uint32_t bucket_of(const struct best_fit *fit, uint32_t headroom, uint32_t free_vcpus)
 {
-    struct fit_link *link = &links[id];
-    const uint32_t column = free_vcpus < fit->vcpus ? free_vcpus : fit->vcpus;
-    const uint32_t bucket = headroom * (fit->vcpus + 1) + column;
+    return headroom * (fit->vcpus + 1) + (free_vcpus < fit->vcpus ? free_vcpus : fit->vcpus);
+}
+
+/* An entry that is in the bucket already keeps its place there. */
+static bool set_file(struct cluster *cluster, uint32_t which, uint32_t id, uint32_t bucket)
+{
+    struct fit_set *set = &cluster->fit.sets[which];
+    struct fit_link *link = link_of(cluster, which, id);
     if (link->bucket == bucket)
         return true;
-    if (set->heads == NULL && !set_allocate(fit, set)) {
+    if (set->heads == NULL && !set_allocate(&cluster->fit, set)) {
         set_clear(set);
         return false;
     }
-    set_remove(fit, set, links, id);
+    set_remove(cluster, which, id);
     *link = (struct fit_link){.bucket = bucket, .previous = SIM_NONE, .next = set->heads[bucket]};
     set->heads[bucket] = id;
     if (link->next != SIM_NONE)
-        links[link->next].previous = id;
+        link_of(cluster, which, link->next)->previous = id;
     else
-        set_mark(fit, set, bucket);
+        set_mark(&cluster->fit, set, bucket);
     return true;
 }
 
@@ -89,19 +99,22 @@ static uint32_t set_scan_row(const struct best_fit *fit, const struct fit_set *s
     return SIM_NONE;
 }
 
-static uint32_t set_next(const struct best_fit *fit, const struct fit_set *set,
-                         const struct fit_link *links, uint32_t need_units, uint32_t need_vcpus,
-                         uint32_t cursor)
+/* The entry after `cursor->at`; SIM_NONE past the last. */
+static uint32_t set_next(const struct cluster *cluster, uint32_t which,
+                         const struct fit_cursor *cursor)
 {
-    const uint32_t column = need_vcpus < fit->vcpus ? need_vcpus : fit->vcpus;
-    uint32_t row = need_units, from = column;
+    const struct best_fit *fit = &cluster->fit;
+    const struct fit_set *set = &fit->sets[which];
+    const uint32_t column = cursor->need_vcpus < fit->vcpus ? cursor->need_vcpus : fit->vcpus;
+    uint32_t row = cursor->need_units, from = column;
     if (set->heads == NULL)
         return SIM_NONE;
-    if (cursor != SIM_NONE) {
-        if (links[cursor].next != SIM_NONE)
-            return links[cursor].next;
-        row = links[cursor].bucket / (fit->vcpus + 1);
-        from = links[cursor].bucket % (fit->vcpus + 1) + 1;
+    if (cursor->at != SIM_NONE) {
+        const struct fit_link *link = link_of(cluster, which, cursor->at);
+        if (link->next != SIM_NONE)
+            return link->next;
+        row = link->bucket / (fit->vcpus + 1);
+        from = link->bucket % (fit->vcpus + 1) + 1;
     }
     for (; row <= fit->units; row++, from = column) {
         const uint32_t bucket = from <= fit->vcpus ? set_scan_row(fit, set, row, from) : SIM_NONE;
@@ -113,30 +126,10 @@ static uint32_t set_next(const struct best_fit *fit, const struct fit_set *set,
 
 /* ---- Start and end --------------------------------------------------------------------------- */
 
-/* Entries of an invoker: one, or as many as an invoker has GPUs at most, and one more where
- * containers of one function may run with and without a GPU. */
-static uint32_t slots_count(const struct cluster *cluster)
-{
-    uint32_t most = 1;
-    bool mixed = false;
-    for (uint32_t i = 0; i < cluster->invoker_count; i++)
-        if (cluster->invokers[i].gpu_count > most)
-            most = cluster->invokers[i].gpu_count;
-    for (uint32_t f = 0; f < cluster->function_count; f++)
-        mixed = mixed || cluster->functions[f].mixed;
-    return most + (most > 1 && mixed);
-}
-
-static void links_init(struct fit_link *links, size_t first, size_t end)
-{
-    for (size_t i = first; i < end; i++)
-        links[i] = (struct fit_link){SIM_NONE, SIM_NONE, SIM_NONE};
-}
-
 bool best_fit_init(struct cluster *cluster)
 {
     struct best_fit *fit = &cluster->fit;
-    *fit = (struct best_fit){.slots = slots_count(cluster), .set_count = cluster->function_count};
+    *fit = (struct best_fit){.set_count = cluster->function_count + 1};
     for (uint32_t g = 0; g < cluster->gpu_count; g++)
         if (cluster->gpus[g].spec->units > fit->units)
             fit->units = cluster->gpus[g].spec->units;
@@ -145,131 +138,84 @@ bool best_fit_init(struct cluster *cluster)
             fit->vcpus = cluster->invokers[i].free_vcpus;
     fit->vcpus = fit->vcpus < VCPUS_MOST ? fit->vcpus : VCPUS_MOST;
     fit->mask_words = fit->vcpus / 64 + 1;
-    const size_t entries = (size_t)cluster->invoker_count * fit->slots;
-    fit->of_function = calloc(cluster->function_count, sizeof *fit->of_function);
+    const size_t entries = (size_t)cluster->gpu_count + cluster->invoker_count;
+    fit->sets = calloc(fit->set_count, sizeof *fit->sets);
     fit->all_links = malloc(entries * sizeof *fit->all_links);
-    if (fit->of_function == NULL || fit->all_links == NULL)
+    if (fit->sets == NULL || fit->all_links == NULL)
         return false;
-    links_init(fit->all_links, 0, entries);
+    for (size_t i = 0; i < entries; i++)
+        fit->all_links[i].bucket = SIM_NONE;
     return true;
 }
 
 void best_fit_clear(struct best_fit *fit)
 {
-    for (uint32_t f = 0; fit->of_function != NULL && f < fit->set_count; f++)
-        set_clear(&fit->of_function[f]);
-    set_clear(&fit->all);
-    free(fit->of_function);
+    for (uint32_t i = 0; fit->sets != NULL && i < fit->set_count; i++)
+        set_clear(&fit->sets[i]);
+    free(fit->sets);
     free(fit->all_links);
-    free(fit->pool_links);
-}
-
-bool best_fit_reserve(struct best_fit *fit, uint32_t pools)
-{
-    struct fit_link *links =
-        realloc(fit->pool_links, (size_t)pools * fit->slots * sizeof *fit->pool_links);
-    if (links == NULL)
-        return false;
-    links_init(links, (size_t)fit->pool_room * fit->slots, (size_t)pools * fit->slots);
-    fit->pool_links = links;
-    fit->pool_room = pools;
-    return true;
 }
 
 /* ---- Filing ---------------------------------------------------------------------------------- */
 
-/* An invoker without a GPU is in its first entry. */
+/* The bucket of what runs on the GPU, or (SIM_NONE) on vCPUs alone. */
+static uint32_t place_bucket(const struct cluster *cluster, const struct invoker_state *invoker,
+                             uint32_t gpu)
+{
+    const uint32_t headroom = gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]);
+    return bucket_of(&cluster->fit, headroom, invoker->free_vcpus);
+}
+
 static bool invoker_file(struct cluster *cluster, uint32_t id)
 {
-    struct best_fit *fit = &cluster->fit;
     const struct invoker_state *invoker = &cluster->invokers[id];
-    const uint32_t first = id * fit->slots, vcpus = invoker->free_vcpus;
-    if (invoker->gpu_count == 0)
-        return set_file(fit, &fit->all, fit->all_links, first, 0, vcpus);
+    const uint32_t all = cluster->function_count;
     bool ok = true;
-    for (uint32_t k = 0; ok && k < invoker->gpu_count; k++)
-        ok = set_file(fit, &fit->all, fit->all_links, first + k,
-                      gpu_headroom(&cluster->gpus[invoker->first_gpu + k]), vcpus);
-    return ok;
-}
-
-/* On which of the invoker's GPUs do containers of the pool idle? Bit k: on the k-th. */
-static uint64_t pool_idle_gpus(const struct cluster *cluster, const struct container_pool *pool,
-                               bool *without)
-{
-    const struct function_state *function = &cluster->functions[pool->function];
-    const uint32_t first = cluster->invokers[pool->invoker].first_gpu;
-    uint64_t gpus = 0;
-    *without = false;
-    if (cluster->fit.slots == 1 && !function->mixed) { /* all alike: none need be looked at */
-        *without = pool->idle_count > 0 && !function->on_gpu;
-        return pool->idle_count > 0 && function->on_gpu;
-    }
-    for (uint32_t id = pool->idle_head; id != SIM_NONE; id = cluster->containers[id].next) {
-        const uint32_t gpu = cluster->containers[id].gpu;
-        if (gpu == SIM_NONE)
-            *without = true;
-        else
-            gpus |= UINT64_C(1) << (gpu - first);
-    }
-    return gpus;
-}
-
-/* Files the entries of the GPUs on which the function idles, and no other. Containers without a GPU
- * are in the last entry. */
-static bool pool_file(struct cluster *cluster, uint32_t id)
-{
-    struct best_fit *fit = &cluster->fit;
-    const struct container_pool *pool = &cluster->pools[id];
-    const struct invoker_state *invoker = &cluster->invokers[pool->invoker];
-    struct fit_set *set = &fit->of_function[pool->function];
-    bool without, ok = true;
-    const uint64_t gpus = pool_idle_gpus(cluster, pool, &without);
-    for (uint32_t k = 0; k < fit->slots; k++) {
-        const uint32_t entry = id * fit->slots + k;
-        const bool gpu = k < 64 && (gpus >> k & 1) != 0;
-        const uint32_t headroom = gpu ? gpu_headroom(&cluster->gpus[invoker->first_gpu + k]) : 0;
-        if (gpu || (without && k == fit->slots - 1))
-            ok = ok && set_file(fit, set, fit->pool_links, entry, headroom, invoker->free_vcpus);
-        else
-            set_remove(fit, set, fit->pool_links, entry);
+    if (invoker->gpu_count == 0)
+        return set_file(cluster, all, cluster->gpu_count + id,
+                        place_bucket(cluster, invoker, SIM_NONE));
+    for (uint32_t k = 0; ok && k < invoker->gpu_count; k++) {
+        const uint32_t gpu = invoker->first_gpu + k;
+        ok = set_file(cluster, all, gpu, place_bucket(cluster, invoker, gpu));
     }
     return ok;
 }
 
-bool best_fit_has_pool(const struct best_fit *fit, uint32_t pool)
+bool best_fit_file(struct cluster *cluster, uint32_t id)
 {
-    for (uint32_t k = 0; k < fit->slots; k++)
-        if (fit->pool_links[pool * fit->slots + k].bucket != SIM_NONE)
-            return true;
-    return false;
-}
-
-bool best_fit_file(struct cluster *cluster, uint32_t invoker)
-{
-    bool ok = invoker_file(cluster, invoker);
-    /* From the last to the first: a pool that is given back leaves the list. */
-    for (uint32_t k = cluster->invokers[invoker].pool_count; k-- > 0;) {
-        const uint32_t pool = cluster->invokers[invoker].pools[k].pool;
-        ok = pool_file(cluster, pool) && ok;
-        cluster_tidy_pool(cluster, pool);
+    const struct invoker_state *invoker = &cluster->invokers[id];
+    bool ok = invoker_file(cluster, id);
+    for (uint32_t k = 0; ok && k < invoker->pool_count;) {
+        const uint32_t pool = invoker->pools[k];
+        const struct container_pool *state = &cluster->pools[pool];
+        if (state->idle_count > 0)
+            ok = set_file(cluster, state->function, pool,
+                          place_bucket(cluster, invoker, state->gpu));
+        else
+            set_remove(cluster, state->function, pool);
+        /* A pool that is given back leaves the list. */
+        k += state->containers > 0 || !pool_tidy(cluster, pool);
     }
     return ok;
 }
 
 /* ---- Queries --------------------------------------------------------------------------------- */
 
-uint32_t best_fit_next(const struct cluster *cluster, uint32_t function, uint32_t need_units,
-                       uint32_t need_vcpus, uint32_t *cursor)
+bool best_fit_next(const struct cluster *cluster, struct fit_cursor *cursor)
 {
-    const struct best_fit *fit = &cluster->fit;
-    if (function == SIM_NONE) {
-        *cursor = set_next(fit, &fit->all, fit->all_links, need_units, need_vcpus, *cursor);
-        return *cursor;
+    const bool all = cursor->function == SIM_NONE;
+    cursor->at = set_next(cluster, all ? cluster->function_count : cursor->function, cursor);
+    if (cursor->at == SIM_NONE)
+        return false;
+    if (!all) {
+        cursor->invoker = cluster->pools[cursor->at].invoker;
+        cursor->gpu = cluster->pools[cursor->at].gpu;
+    } else if (cursor->at < cluster->gpu_count) {
+        cursor->invoker = cluster->gpus[cursor->at].invoker;
+        cursor->gpu = cursor->at;
+    } else {
+        cursor->invoker = cursor->at - cluster->gpu_count;
+        cursor->gpu = SIM_NONE;
     }
-    *cursor = set_next(fit, &fit->of_function[function], fit->pool_links, need_units, need_vcpus,
-                       *cursor);
-    return *cursor == SIM_NONE
-               ? SIM_NONE
-               : cluster->pools[*cursor / fit->slots].invoker * fit->slots + *cursor % fit->slots;
+    return true;
 }

@@ -6,8 +6,9 @@
  * those on which a container of it idles. A bucket is a doubly linked list with the latest comer
  * first, so that among equals the invoker that changed last is found first.
  *
- * An invoker has `slots` entries in a set: one, or one for each GPU where some invoker has several.
- * Each is filed by the headroom of its own GPU, or, where a container uses none, by 0.
+ * In the set of all an invoker has an entry for each of its GPUs, filed by that GPU's headroom, or
+ * one filed by 0 where it has none. In a function's set it has one for each GPU on which a
+ * container idles, and one filed by 0 where one idles on vCPUs alone.
  *
  * Filing and removing are O(1). A query is O(units + vCPUs / 64) for the first entry and O(1) for
  * most of the further ones.
@@ -37,32 +38,29 @@ struct best_fit {
     uint32_t units;      /* greatest headroom */
     uint32_t vcpus;      /* greatest count of free vCPUs told apart; more are filed there */
     uint32_t mask_words; /* 64-bit words of one row's mask */
-    uint32_t slots;
-    struct fit_set all;
-    struct fit_set *of_function;   /* [function] */
-    struct fit_link *all_links;    /* [invoker × slots + slot] */
-    struct fit_link *pool_links;   /* [pool × slots + slot], of the function's set */
-    uint32_t set_count, pool_room; /* of `of_function`; pools that have links */
+    uint32_t set_count;
+    struct fit_set *sets;       /* of each function; then of all */
+    struct fit_link *all_links; /* of each GPU, then of each invoker without one */
+};
+
+/* A walk through a set. */
+struct fit_cursor {
+    uint32_t function; /* SIM_NONE: all invokers */
+    uint32_t need_units, need_vcpus;
+    uint32_t at;           /* the entry; SIM_NONE: before the first */
+    uint32_t invoker, gpu; /* of the entry */
 };
 
 /* Empty sets for a cluster whose functions, invokers and GPUs are set. False when out of memory. */
 bool best_fit_init(struct cluster *cluster);
 void best_fit_clear(struct best_fit *fit);
 
-/* Room for the entries of pools 0 … `pools` - 1. False when out of memory. */
-bool best_fit_reserve(struct best_fit *fit, uint32_t pools);
-
 /* Files the invoker as it is now, in the set of all and in that of every function of which it has a
  * pool. Pools that have become empty are given back. False when out of memory. O(its pools). */
 bool best_fit_file(struct cluster *cluster, uint32_t invoker);
 
-/* Is the pool in its function's set? */
-bool best_fit_has_pool(const struct best_fit *fit, uint32_t pool);
-
-/* Walks the entries with at least (need_units, need_vcpus), of invokers with an idle container of
- * `function` (SIM_NONE: of all), from the best fit upwards. Begin with *cursor = SIM_NONE. Returns
- * invoker × slots + slot; SIM_NONE past the last. */
-uint32_t best_fit_next(const struct cluster *cluster, uint32_t function, uint32_t need_units,
-                       uint32_t need_vcpus, uint32_t *cursor);
+/* Moves the cursor to the next entry with at least what it needs, from the best fit upwards; false
+ * past the last. Nothing may be filed between two calls. */
+bool best_fit_next(const struct cluster *cluster, struct fit_cursor *cursor);
 
 #endif

@@ -88,16 +88,9 @@ static void cluster_init_functions(struct cluster *cluster)
 {
     for (uint32_t f = 0; f < cluster->function_count; f++) {
         const struct function *function = &cluster->workload->functions[f];
-        bool with = false, without = false;
-        for (size_t c = 0; c < function->configuration_count; c++) {
-            with = with || function->configurations[c].vgpu > 0;
-            without = without || function->configurations[c].vgpu == 0;
-        }
         cluster->functions[f] =
             (struct function_state){.host_kb = kb_from_mb(function->host_memory_mb),
-                                    .weights_kb = kb_from_mb(function->gpu_weights_mb),
-                                    .on_gpu = with,
-                                    .mixed = with && without};
+                                    .weights_kb = kb_from_mb(function->gpu_weights_mb)};
     }
 }
 
@@ -251,127 +244,21 @@ static void cluster_file_dirty(struct cluster *cluster)
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm)
 {
-    const uint32_t slots = cluster->fit.slots, set = warm ? function : SIM_NONE;
-    uint32_t cursor = SIM_NONE, entry;
+    struct fit_cursor cursor = {.function = warm ? function : SIM_NONE,
+                                .need_units = configuration->vgpu,
+                                .need_vcpus = configuration->vcpu,
+                                .at = SIM_NONE};
     cluster_file_dirty(cluster);
-    while ((entry = best_fit_next(cluster, set, configuration->vgpu, configuration->vcpu,
-                                  &cursor)) != SIM_NONE) {
-        const uint32_t invoker = entry / slots;
+    while (best_fit_next(cluster, &cursor)) {
         struct placement placement;
-        if (!cluster_place(cluster, function, configuration, invoker, warm, &placement))
+        if (!cluster_place(cluster, function, configuration, cursor.invoker, warm, &placement))
             continue;
         /* An invoker is ranked by the GPU on which the batch would run there: the entry of another
          * GPU is passed over. */
-        if (slots == 1 || placement.gpu == SIM_NONE ||
-            placement.gpu == cluster->invokers[invoker].first_gpu + entry % slots)
-            return invoker;
+        if (placement.gpu == SIM_NONE || placement.gpu == cursor.gpu)
+            return cursor.invoker;
     }
     return SIM_NONE;
-}
-
-/* ---- Pools ----------------------------------------------------------------------------------- */
-
-/* Where the function is among the invoker's pools, or belongs. */
-static uint32_t pool_rank(const struct invoker_state *invoker, uint32_t function)
-{
-    uint32_t low = 0, high = invoker->pool_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (invoker->pools[middle].function < function)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* SIM_NONE where the invoker has no container of the function. */
-static uint32_t pool_find(const struct invoker_state *invoker, uint32_t function)
-{
-    const uint32_t rank = pool_rank(invoker, function);
-    return rank < invoker->pool_count && invoker->pools[rank].function == function
-               ? invoker->pools[rank].pool
-               : SIM_NONE;
-}
-
-const struct container_pool *cluster_pool(const struct cluster *cluster, uint32_t invoker,
-                                          uint32_t function)
-{
-    static const struct container_pool none = {
-        .idle_head = SIM_NONE, .idle_tail = SIM_NONE, .starting_head = SIM_NONE};
-    const uint32_t id = pool_find(&cluster->invokers[invoker], function);
-    return id == SIM_NONE ? &none : &cluster->pools[id];
-}
-
-static bool pools_grow(struct cluster *cluster)
-{
-    const uint32_t capacity = cluster->pool_capacity == 0 ? 64 : 2 * cluster->pool_capacity;
-    struct container_pool *grown = realloc(cluster->pools, capacity * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    cluster->pools = grown;
-    if (!best_fit_reserve(&cluster->fit, capacity))
-        return false;
-    cluster->pool_capacity = capacity;
-    return true;
-}
-
-/* Room for one more pool on the invoker. */
-static bool invoker_make_room(struct invoker_state *invoker)
-{
-    if (invoker->pool_count < invoker->pool_capacity)
-        return true;
-    const uint32_t capacity = invoker->pool_capacity == 0 ? 4 : 2 * invoker->pool_capacity;
-    struct pool_of *grown = realloc(invoker->pools, capacity * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    invoker->pools = grown;
-    invoker->pool_capacity = capacity;
-    return true;
-}
-
-/* The pool of the function on the invoker, made where there is none; SIM_NONE when out of memory.
- */
-static uint32_t pool_take(struct cluster *cluster, uint32_t invoker, uint32_t function)
-{
-    struct invoker_state *state = &cluster->invokers[invoker];
-    uint32_t id = pool_find(state, function);
-    if (id != SIM_NONE)
-        return id;
-    if (!invoker_make_room(state))
-        return SIM_NONE;
-    id = cluster->pool_free;
-    if (id != SIM_NONE)
-        cluster->pool_free = cluster->pools[id].starting_head;
-    else if (cluster->pools_used < cluster->pool_capacity || pools_grow(cluster))
-        id = cluster->pools_used++;
-    else
-        return SIM_NONE;
-    cluster->pools[id] = (struct container_pool){.function = function,
-                                                 .invoker = invoker,
-                                                 .idle_head = SIM_NONE,
-                                                 .idle_tail = SIM_NONE,
-                                                 .starting_head = SIM_NONE};
-    const uint32_t rank = pool_rank(state, function);
-    memmove(&state->pools[rank + 1], &state->pools[rank],
-            (state->pool_count - rank) * sizeof *state->pools);
-    state->pools[rank] = (struct pool_of){function, id};
-    state->pool_count++;
-    return id;
-}
-
-void cluster_tidy_pool(struct cluster *cluster, uint32_t id)
-{
-    struct container_pool *pool = &cluster->pools[id];
-    struct invoker_state *invoker = &cluster->invokers[pool->invoker];
-    if (pool->containers > 0 || best_fit_has_pool(&cluster->fit, id))
-        return;
-    const uint32_t rank = pool_rank(invoker, pool->function);
-    invoker->pool_count--;
-    memmove(&invoker->pools[rank], &invoker->pools[rank + 1],
-            (invoker->pool_count - rank) * sizeof *invoker->pools);
-    pool->starting_head = cluster->pool_free;
-    cluster->pool_free = id;
 }
 
 /* ---- Containers ------------------------------------------------------------------------------ */
@@ -396,48 +283,14 @@ static uint32_t container_take(struct cluster *cluster)
     return cluster->containers_used++;
 }
 
-static struct container_pool *container_pool(const struct cluster *cluster,
-                                             const struct container *c)
-{
-    return &cluster->pools[c->pool];
-}
-
-/* Takes the container out of the list; `tail` NULL: nobody asks for the list's end. */
-static void list_unlink(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
-{
-    const struct container *c = &cluster->containers[id];
-    if (c->previous != SIM_NONE)
-        cluster->containers[c->previous].next = c->next;
-    else
-        *head = c->next;
-    if (c->next != SIM_NONE)
-        cluster->containers[c->next].previous = c->previous;
-    else if (tail != NULL)
-        *tail = c->previous;
-}
-
-static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
-{
-    struct container *c = &cluster->containers[id];
-    c->next = *head;
-    c->previous = SIM_NONE;
-    if (*head != SIM_NONE)
-        cluster->containers[*head].previous = id;
-    else if (tail != NULL)
-        *tail = id;
-    *head = id;
-}
-
 static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)
 {
     struct container *c = &cluster->containers[id];
-    struct container_pool *pool = container_pool(cluster, c);
     c->state = CONTAINER_IDLE;
     c->claimed = false;
     c->idle_since = now;
     c->idle_order = cluster->idles++;
-    list_push(cluster, id, &pool->idle_head, &pool->idle_tail);
-    pool->idle_count++;
+    pool_push_idle(cluster, id);
     cluster->functions[c->function].idle_total++;
     cluster->idle_containers++;
     cluster->invokers[c->invoker].idle_kb += host_kb(cluster, c->function);
@@ -449,9 +302,7 @@ static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_
 static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evicted)
 {
     struct container *c = &cluster->containers[id];
-    struct container_pool *pool = container_pool(cluster, c);
-    list_unlink(cluster, id, &pool->idle_head, &pool->idle_tail);
-    pool->idle_count--;
+    pool_remove_idle(cluster, id);
     cluster->functions[c->function].idle_total--;
     cluster->idle_containers--;
     cluster->invokers[c->invoker].idle_kb -= host_kb(cluster, c->function);
@@ -466,7 +317,7 @@ static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evic
 static uint32_t container_create(struct cluster *cluster, uint32_t function, uint32_t invoker,
                                  uint32_t gpu)
 {
-    const uint32_t pool = pool_take(cluster, invoker, function);
+    const uint32_t pool = pool_take(cluster, function, invoker, gpu);
     const uint32_t id = pool == SIM_NONE ? SIM_NONE : container_take(cluster);
     if (id == SIM_NONE)
         return SIM_NONE;
@@ -485,7 +336,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
         cluster->gpus[gpu].free_kb -= weights;
         cluster->use.gpu_memory_kb += weights;
     }
-    list_push(cluster, id, &cluster->pools[pool].starting_head, NULL);
+    pool_push_starting(cluster, id);
     cluster->pools[pool].containers++;
     cluster->functions[function].starting_total++;
     cluster->starting_containers++;
@@ -495,7 +346,7 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
 static void container_leave_starting(struct cluster *cluster, uint32_t id)
 {
     struct container *c = &cluster->containers[id];
-    list_unlink(cluster, id, &container_pool(cluster, c)->starting_head, NULL);
+    pool_remove_starting(cluster, id);
     cluster->functions[c->function].starting_total--;
     cluster->starting_containers--;
 }
@@ -504,7 +355,7 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
 {
     struct container *c = &cluster->containers[id];
     int64_t host = host_kb(cluster, c->function);
-    container_pool(cluster, c)->containers--;
+    cluster->pools[c->pool].containers--;
     container_leave_idle(cluster, id, true);
     cluster->invokers[c->invoker].free_kb += host;
     cluster->use.memory_kb -= host;
@@ -516,7 +367,7 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
     c->state = CONTAINER_FREE;
     c->next = cluster->container_free;
     cluster->container_free = id;
-    cluster_tidy_pool(cluster, c->pool);
+    (void)pool_tidy(cluster, c->pool);
 }
 
 /* Who of the idle containers goes first. */
@@ -539,18 +390,20 @@ static void victim_consider(const struct cluster *cluster, struct victim *victim
 }
 
 /* The idle container of the invoker (on `gpu`, unless SIM_NONE) that goes first; SIM_NONE where
- * there is none but `keep`. Each function's are in order of last use, so that without ranks the
- * first that may go is the only one of its function to look at. O(functions that are idle there),
- * ranked O(idle containers). */
+ * there is none but `keep`. Each pool's are in order of last use, so that without ranks the first
+ * that may go is the only one of its pool to look at. O(pools of the invoker), ranked O(idle
+ * containers). */
 static uint32_t cluster_victim(const struct cluster *cluster, uint32_t invoker, uint32_t gpu,
                                uint32_t keep, bool ranked)
 {
     struct victim victim = {.id = SIM_NONE};
     const struct invoker_state *state = &cluster->invokers[invoker];
     for (uint32_t k = 0; k < state->pool_count; k++) {
-        const struct container_pool *pool = &cluster->pools[state->pools[k].pool];
+        const struct container_pool *pool = &cluster->pools[state->pools[k]];
+        if (gpu != SIM_NONE && pool->gpu != gpu)
+            continue;
         for (uint32_t id = pool->idle_tail; id != SIM_NONE; id = cluster->containers[id].previous) {
-            if (id == keep || (gpu != SIM_NONE && cluster->containers[id].gpu != gpu))
+            if (id == keep)
                 continue;
             victim_consider(cluster, &victim, id, ranked);
             if (!ranked)
@@ -607,69 +460,91 @@ static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *deman
     return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
 }
 
-/* For the demand in a container of `function` on `gpu`, whose weights, idle, are not to go. */
-static inline bool container_fits(const struct cluster *cluster, uint32_t function, uint32_t gpu,
-                                  bool idle, const struct demand *demand)
+/* For the demand in a container of the pool; `idle`: an idle one, whose weights are not to go. */
+static bool pool_fits(const struct cluster *cluster, const struct container_pool *pool, bool idle,
+                      const struct demand *demand)
 {
     const struct configuration *configuration = demand->configuration;
     if (configuration->vgpu == 0)
-        return gpu == SIM_NONE;
-    if (gpu == SIM_NONE || (demand->gpu != SIM_NONE && demand->gpu != gpu))
+        return pool->gpu == SIM_NONE;
+    if (pool->gpu == SIM_NONE || (demand->gpu != SIM_NONE && demand->gpu != pool->gpu))
         return false;
-    const struct gpu_state *state = &cluster->gpus[gpu];
-    if (!gpu_can_hold(state, demand))
+    const struct gpu_state *gpu = &cluster->gpus[pool->gpu];
+    if (!gpu_can_hold(gpu, demand))
         return false;
     /* Other idle containers on the GPU may go, this one may not. */
-    int64_t own = idle ? weights_kb(cluster, function) : 0;
-    return activation_kb(cluster, function, configuration) <= state->free_kb + state->idle_kb - own;
+    int64_t own = idle ? weights_kb(cluster, pool->function) : 0;
+    return activation_kb(cluster, pool->function, configuration) <=
+           gpu->free_kb + gpu->idle_kb - own;
+}
+
+/* Is container `a` before `b` in the order of reuse? */
+static bool reuse_before(const struct cluster *cluster, uint32_t a, uint32_t b)
+{
+    const struct container *x = &cluster->containers[a], *y = &cluster->containers[b];
+    if (cluster->reuse == REUSE_NEWEST)
+        return x->serial > y->serial;
+    return cluster->reuse == REUSE_LRU ? x->idle_order < y->idle_order
+                                       : x->idle_order > y->idle_order;
+}
+
+/* The idle container of the pool, which has one, that is the first in the order of reuse. */
+static uint32_t pool_first_idle(const struct cluster *cluster, const struct container_pool *pool)
+{
+    uint32_t found = cluster->reuse == REUSE_LRU ? pool->idle_tail : pool->idle_head;
+    for (uint32_t id = found; cluster->reuse == REUSE_NEWEST && id != SIM_NONE;
+         id = cluster->containers[id].next)
+        if (reuse_before(cluster, id, found))
+            found = id;
+    return found;
 }
 
 /* Sets the placement's container and GPU: the GPU with the fewest units left, of its containers the
  * first in the order of reuse. */
-static bool find_idle(const struct cluster *cluster, const struct container_pool *pool,
-                      const struct demand *demand, struct placement *placement)
+static bool find_idle(const struct cluster *cluster, const struct invoker_state *invoker,
+                      struct pool_range range, const struct demand *demand,
+                      struct placement *placement)
 {
-    const bool oldest_first = cluster->reuse == REUSE_LRU;
-    /* All on one GPU, or on none: one fits as well as another. */
-    const bool alike = cluster->fit.slots == 1 && !cluster->functions[pool->function].mixed;
     uint32_t found = SIM_NONE, least = 0;
-    uint32_t id = oldest_first ? pool->idle_tail : pool->idle_head;
-    for (; id != SIM_NONE;
-         id = oldest_first ? cluster->containers[id].previous : cluster->containers[id].next) {
-        const struct container *c = &cluster->containers[id];
-        if (!container_fits(cluster, pool->function, c->gpu, true, demand)) {
-            if (alike)
-                return false;
+    for (uint32_t k = range.first; k < range.end; k++) {
+        const struct container_pool *pool = &cluster->pools[invoker->pools[k]];
+        if (pool->idle_count == 0 || !pool_fits(cluster, pool, true, demand))
             continue;
-        }
-        const uint32_t headroom = c->gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[c->gpu]);
-        const bool newer = cluster->reuse == REUSE_NEWEST && found != SIM_NONE &&
-                           c->serial > cluster->containers[found].serial;
-        if (found == SIM_NONE || headroom < least || (headroom == least && newer)) {
+        const uint32_t id = pool_first_idle(cluster, pool);
+        const uint32_t headroom =
+            pool->gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[pool->gpu]);
+        if (found == SIM_NONE || headroom < least ||
+            (headroom == least && reuse_before(cluster, id, found))) {
             found = id;
             least = headroom;
+            placement->gpu = pool->gpu;
         }
-        if (cluster->reuse != REUSE_NEWEST && cluster->fit.slots == 1)
-            break;
     }
-    if (found == SIM_NONE)
-        return false;
     placement->container = found;
-    placement->gpu = cluster->containers[found].gpu;
-    return true;
+    return found != SIM_NONE;
 }
 
-/* The starting container that is ready first. */
-static uint32_t find_starting(const struct cluster *cluster, const struct container_pool *pool,
-                              const struct demand *demand)
+/* Sets them to the starting container that is ready first, of equal ones the one made last. */
+static bool find_starting(const struct cluster *cluster, const struct invoker_state *invoker,
+                          struct pool_range range, const struct demand *demand,
+                          struct placement *placement)
 {
-    uint32_t found = SIM_NONE;
-    for (uint32_t id = pool->starting_head; id != SIM_NONE; id = cluster->containers[id].next)
-        if (container_fits(cluster, pool->function, cluster->containers[id].gpu, false, demand) &&
-            (found == SIM_NONE ||
-             cluster->containers[id].ready_at < cluster->containers[found].ready_at))
-            found = id;
-    return found;
+    const struct container *found = NULL;
+    for (uint32_t k = range.first; k < range.end; k++) {
+        const struct container_pool *pool = &cluster->pools[invoker->pools[k]];
+        if (pool->starting_head == SIM_NONE || !pool_fits(cluster, pool, false, demand))
+            continue;
+        for (uint32_t id = pool->starting_head; id != SIM_NONE; id = cluster->containers[id].next) {
+            const struct container *c = &cluster->containers[id];
+            if (found == NULL || c->ready_at < found->ready_at ||
+                (c->ready_at == found->ready_at && c->serial > found->serial)) {
+                found = c;
+                placement->container = id;
+                placement->gpu = c->gpu;
+            }
+        }
+    }
+    return found != NULL;
 }
 
 /* Best-fitting GPU of the invoker for a new container and its batch; SIM_NONE where none. */
@@ -700,18 +575,16 @@ static bool demand_place(const struct cluster *cluster, uint32_t function,
     const struct invoker_state *state = &cluster->invokers[invoker];
     if (configuration->vcpu > state->free_vcpus)
         return false;
-    const struct container_pool *pool = cluster_pool(cluster, invoker, function);
+    const struct pool_range range = pools_find(cluster, invoker, function);
     placement->invoker = invoker;
     placement->quota = demand->quota;
-    if (find_idle(cluster, pool, demand, placement))
+    if (find_idle(cluster, state, range, demand, placement))
         return true;
     if (warm_only)
         return false;
-    placement->container = find_starting(cluster, pool, demand);
-    if (placement->container != SIM_NONE) {
-        placement->gpu = cluster->containers[placement->container].gpu;
+    if (find_starting(cluster, state, range, demand, placement))
         return true;
-    }
+    placement->container = SIM_NONE;
     if (host_kb(cluster, function) > state->free_kb + state->idle_kb)
         return false;
     placement->gpu = SIM_NONE;

@@ -64,10 +64,8 @@ struct invoker_state {
     int64_t free_kb, idle_kb;
     uint32_t first_gpu;
     uint16_t gpu_count;
-    bool dirty; /* it changed since best_fit_file filed it */
-    struct pool_of {
-        uint32_t function, pool; /* index into cluster.pools */
-    } * pools;                   /* of each function with containers here, in order of function */
+    bool dirty;      /* it changed since best_fit_file filed it */
+    uint32_t *pools; /* of the containers here, by function, then GPU */
     uint32_t pool_count, pool_capacity;
 };
 
@@ -77,23 +75,24 @@ struct invoker_size {
     uint32_t vcpus;
 };
 
-/* The containers of one function on one invoker, where there are any. */
+/* The containers of one function on one GPU of an invoker, or on its vCPUs alone: there is a pool
+ * where there is a container, or where best_fit.h still has the pool. */
 struct container_pool {
     uint32_t function, invoker;
+    uint32_t gpu;                  /* index into cluster.gpus; SIM_NONE: none */
     uint32_t idle_head, idle_tail; /* most recently used first */
     uint32_t idle_count;
     uint32_t starting_head; /* starting and unclaimed; of a free pool: the next free one */
     uint32_t containers;    /* in whatever state */
+    struct fit_link link;   /* in its function's set, where it has idle containers */
 };
 
 /* What is known of a function, wherever its containers are. */
 struct function_state {
     int64_t host_kb, weights_kb;    /* of a container */
     uint32_t idle_total;            /* containers */
-    uint32_t starting_total;        /* containers that start and are unclaimed */
+    uint32_t starting_total;        /* starting and unclaimed */
     uint32_t home_first, home_step; /* of the home walk; the step is co-prime to the invokers */
-    bool on_gpu;                    /* some configuration uses a GPU */
-    bool mixed;                     /* and some uses none */
 };
 
 /* Parts of a GPU unit: a share held for q per cent of the time is share × q parts. */
@@ -143,13 +142,34 @@ struct cluster {
     bool pressing; /* what is evicted now goes for memory */
 };
 
-/* The containers of the function on the invoker; an empty pool where there are none. O(log of the
- * functions there). */
-const struct container_pool *cluster_pool(const struct cluster *cluster, uint32_t invoker,
-                                          uint32_t function);
+/* pools.c */
 
-/* Gives the pool back where it has no containers and is in no set of best_fit.h. */
-void cluster_tidy_pool(struct cluster *cluster, uint32_t pool);
+/* The pools of `function` on `invoker` are cluster.pools[invoker.pools[k]], first <= k < end; none:
+ * first = end. O(log of the invoker's pools). */
+struct pool_range {
+    uint32_t first, end;
+};
+struct pool_range pools_find(const struct cluster *cluster, uint32_t invoker, uint32_t function);
+
+/* Idle containers of the function on the invoker. */
+uint32_t pools_idle_count(const struct cluster *cluster, uint32_t invoker, uint32_t function);
+/* Its containers there in whatever state. */
+uint32_t pools_container_count(const struct cluster *cluster, uint32_t invoker, uint32_t function);
+
+/* The pool, made where there is none; SIM_NONE when out of memory. O(the invoker's pools). */
+uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker, uint32_t gpu);
+/* Gives the pool back where it has no container and is in no set of best_fit.h; true: it did.
+ * O(the invoker's pools). */
+bool pool_tidy(struct cluster *cluster, uint32_t pool);
+
+/* Puts the container at the head of its pool's list of idle or of starting ones, or takes it out of
+ * that list. */
+void pool_push_idle(struct cluster *cluster, uint32_t container);
+void pool_remove_idle(struct cluster *cluster, uint32_t container);
+void pool_push_starting(struct cluster *cluster, uint32_t container);
+void pool_remove_starting(struct cluster *cluster, uint32_t container);
+
+/* cluster.c */
 
 bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
                   struct error *error);

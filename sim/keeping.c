@@ -166,6 +166,7 @@ void keeping_evicted(struct platform *platform, const struct container *containe
     if (keeping->policy == NULL || keeping->policy->on_evict == NULL)
         return;
     const struct kept_container view = kept_view(container);
-    keeping->policy->on_evict(keeping->state, &view, cluster->pressing,
-                              cluster->pools[container->pool].containers);
+    keeping->policy->on_evict(
+        keeping->state, &view, cluster->pressing,
+        pools_container_count(cluster, container->invoker, container->function));
 }

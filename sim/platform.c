@@ -248,7 +248,7 @@ inline uint32_t platform_warm(const struct platform *platform, uint32_t function
 {
     if (!is_function(platform, "warm", function) || !is_invoker(platform, "warm", invoker))
         return 0;
-    return cluster_pool(&platform->cluster, invoker, function)->idle_count;
+    return pools_idle_count(&platform->cluster, invoker, function);
 }
 
 inline uint32_t platform_warm_total(const struct platform *platform, uint32_t function)
@@ -366,19 +366,6 @@ bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t inv
 {
     return is_function(platform, "prewarm", function) && is_invoker(platform, "prewarm", invoker) &&
            containers_prewarm(platform, function, invoker);
-}
-
-bool platform_evict(struct platform *platform, uint32_t function, uint32_t invoker)
-{
-    struct cluster *cluster = &platform->cluster;
-    if (!is_function(platform, "evict", function) || !is_invoker(platform, "evict", invoker))
-        return false;
-    uint32_t oldest = cluster_pool(cluster, invoker, function)->idle_tail;
-    if (oldest == SIM_NONE)
-        return false;
-    metrics_settle(&platform->metrics, &cluster->use, platform->now);
-    cluster_evict(cluster, oldest);
-    return true;
 }
 
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position)

@@ -70,8 +70,6 @@ static uint32_t buffered_at(const struct platform *p, uint32_t instance, uint32_
     WRONG(buffered_job, 0, buffered_at(p, 0, 0))                                                   \
     WRONG(prewarm, 0, as_number(platform_prewarm(p, MANY, 0)))                                     \
     WRONG(prewarm, 0, as_number(platform_prewarm(p, 0, MANY)))                                     \
-    WRONG(evict, 0, as_number(platform_evict(p, MANY, 0)))                                         \
-    WRONG(evict, 0, as_number(platform_evict(p, 0, MANY)))                                         \
     WRONG(explain, 0, (platform_explain(p, 1, NAN, 0), 0))                                         \
     WRONG(explain, 0, (platform_explain(p, 1, 0, -1), 0))
 
