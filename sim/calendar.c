@@ -269,8 +269,8 @@ static bool heap_spill(struct calendar *calendar)
     return true;
 }
 
-/* The heap is empty: takes the earliest of the far keys, some buckets of them. Many keys of one time
- * that is not the first stay where they are. */
+/* The heap is empty: takes the earliest of the far keys, some buckets of them. Many keys of one
+ * time that is not the first stay where they are. */
 static bool heap_refill(struct calendar *calendar)
 {
     struct far_keys *far = &calendar->far;

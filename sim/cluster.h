@@ -67,6 +67,7 @@ struct invoker_state {
     bool dirty;      /* it changed since best_fit_file filed it */
     uint32_t *pools; /* of the containers here, by function, then GPU */
     uint32_t pool_count, pool_capacity;
+    uint32_t next_pool, pools_end; /* allocated for it and never used */
 };
 
 /* All that an invoker has. */

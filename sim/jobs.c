@@ -399,7 +399,8 @@ static void request_record(struct platform *platform, const struct request *requ
         platform->failed = true;
 }
 
-static inline void tally_request(struct tally *tally, const struct request *request, sim_time_t now,
+/* False when out of memory. */
+static inline bool tally_request(struct tally *tally, const struct request *request, sim_time_t now,
                                  bool hit, bool bound_hit)
 {
     tally->requests++;
@@ -411,8 +412,7 @@ static inline void tally_request(struct tally *tally, const struct request *requ
     tally->transfer_ns += (double)request->transfer_time;
     tally->cold_ns += (double)request->cold_time;
     tally->exec_ns += (double)request->exec_time;
-    if (!request->dropped)
-        quantile_add(tally->latency, now - request->arrival);
+    return request->dropped || quantile_add(tally->latency, now - request->arrival);
 }
 
 static void request_finish(struct platform *platform, uint32_t slot)
@@ -441,10 +441,11 @@ static void request_finish(struct platform *platform, uint32_t slot)
                                ? path
                                : critical_path(platform, slot, false);
         bool bound_hit = bound <= slo;
-        tally_request(&metrics->tallies[request->application], request, platform->now, hit,
-                      bound_hit);
-        tally_request(&metrics->tallies[metrics->application_count], request, platform->now, hit,
-                      bound_hit);
+        if (!tally_request(&metrics->tallies[request->application], request, platform->now, hit,
+                           bound_hit) ||
+            !tally_request(&metrics->tallies[metrics->application_count], request, platform->now,
+                           hit, bound_hit))
+            platform_fail(platform, "out of memory for the latencies of requests");
     }
     request_record(platform, request, slot, hit);
     if (request->user != SIM_NONE)

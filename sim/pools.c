@@ -55,15 +55,20 @@ uint32_t pools_container_count(const struct cluster *cluster, uint32_t invoker, 
     return count;
 }
 
+/* Pools of an invoker that are allocated together, as they are looked at together. */
+enum { POOLS_TOGETHER = 8 };
+
 /* A pool that is not in use; SIM_NONE when out of memory. */
-static uint32_t pool_allocate(struct cluster *cluster)
+static uint32_t pool_allocate(struct cluster *cluster, struct invoker_state *invoker)
 {
+    if (invoker->next_pool != invoker->pools_end)
+        return invoker->next_pool++;
     const uint32_t id = cluster->pool_free;
     if (id != SIM_NONE) {
         cluster->pool_free = cluster->pools[id].starting_head;
         return id;
     }
-    if (cluster->pools_used == cluster->pool_capacity) {
+    if (cluster->pools_used + POOLS_TOGETHER > cluster->pool_capacity) {
         const uint32_t capacity = cluster->pool_capacity == 0 ? 64 : 2 * cluster->pool_capacity;
         struct container_pool *grown = realloc(cluster->pools, capacity * sizeof *grown);
         if (grown == NULL)
@@ -71,7 +76,10 @@ static uint32_t pool_allocate(struct cluster *cluster)
         cluster->pools = grown;
         cluster->pool_capacity = capacity;
     }
-    return cluster->pools_used++;
+    invoker->next_pool = cluster->pools_used;
+    cluster->pools_used += POOLS_TOGETHER;
+    invoker->pools_end = cluster->pools_used;
+    return invoker->next_pool++;
 }
 
 /* Room for one more pool on the invoker. */
@@ -97,7 +105,7 @@ uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker,
         if (there->function == function && there->gpu == gpu)
             return state->pools[rank];
     }
-    const uint32_t id = invoker_make_room(state) ? pool_allocate(cluster) : SIM_NONE;
+    const uint32_t id = invoker_make_room(state) ? pool_allocate(cluster, state) : SIM_NONE;
     if (id == SIM_NONE)
         return SIM_NONE;
     cluster->pools[id] = (struct container_pool){.function = function,
