@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sim/far_keys.h"
-#include "sim/lines.h"
 
 /* SPILL: keys of a heap that gets on without the far ones. REFILL: keys that it gets of them at
  * least, where there are as many. */
@@ -33,8 +32,6 @@ struct slot {
     uint16_t kind;
     uint16_t delay_low; /* of a postponed event, from its key's time on */
 };
-
-_Static_assert(LINE % sizeof(struct slot) == 0, "a slot is in one line");
 
 /* The root may be an open hole (the event just popped): most handlers push an event straight away,
  * which then sinks from the root, and one pass through the heap serves both. */
@@ -170,7 +167,8 @@ static bool calendar_fail(struct calendar *calendar, const char *fault)
 
 static bool heap_grow(struct calendar *calendar, size_t capacity)
 {
-    enum { LEAD = LINE / sizeof(calendar_key) - 1 };
+    /* The four children of a place are in one cache line. */
+    enum { LINE = 64, LEAD = LINE / sizeof(calendar_key) - 1 };
     size_t bytes = (LEAD + capacity + ARITY) * sizeof(calendar_key);
     void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     if (memory == NULL)
@@ -384,8 +382,7 @@ static void calendar_renumber(struct calendar *calendar)
 
 static bool slots_grow(struct calendar *calendar, size_t capacity)
 {
-    struct slot *slots =
-        lines_grow(calendar->slots, calendar->slot_capacity, capacity, sizeof *slots);
+    struct slot *slots = realloc(calendar->slots, capacity * sizeof *slots);
     if (slots == NULL)
         return false;
     calendar->slots = slots;
@@ -418,7 +415,7 @@ void calendar_destroy(struct calendar *calendar)
         return;
     free(calendar->heap_memory);
     far_keys_clear(&calendar->far);
-    lines_free(calendar->slots, calendar->slot_capacity, sizeof *calendar->slots);
+    free(calendar->slots);
     free(calendar);
 }
 

@@ -3,13 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/lines.h"
-
 #define NO_CHUNK UINT32_MAX
 
 enum { CHUNKS_FIRST = 128 };
-
-_Static_assert(sizeof(struct far_chunk) % LINE == 0, "chunks begin on cache lines");
 
 void far_keys_init(struct far_keys *far)
 {
@@ -19,7 +15,7 @@ void far_keys_init(struct far_keys *far)
 
 void far_keys_clear(struct far_keys *far)
 {
-    lines_free(far->chunks, far->chunk_capacity, sizeof *far->chunks);
+    free(far->chunks);
     free(far->next);
 }
 
@@ -30,8 +26,7 @@ static bool chunks_grow(struct far_keys *far)
     if (next == NULL)
         return false;
     far->next = next;
-    struct far_chunk *chunks =
-        lines_grow(far->chunks, far->chunk_capacity, capacity, sizeof *chunks);
+    struct far_chunk *chunks = realloc(far->chunks, capacity * sizeof *chunks);
     if (chunks == NULL)
         return false;
     far->chunks = chunks;

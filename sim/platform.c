@@ -186,7 +186,7 @@ inline uint32_t platform_next_queue(const struct platform *platform, uint32_t fr
 static struct job_view job_look(const struct platform *platform, uint32_t job)
 {
     const struct request *request = job_request(platform, job);
-    const sim_time_t slo = request_slo(platform, job_slot(platform, job));
+    const sim_time_t slo = job_request(platform, job)->slo;
     return (struct job_view){.request = request->number,
                              .arrival = request->arrival,
                              .ready = platform->jobs[job].ready,
