@@ -213,8 +213,7 @@ bool jobs_init(struct platform *platform)
     platform->request_free = SIM_NONE;
     platform->queues = calloc(workload->queue_count, sizeof *platform->queues);
     platform->queue_mask = calloc(workload->queue_count / 64 + 1, sizeof *platform->queue_mask);
-    platform->noise = calloc(platform->stride, sizeof *platform->noise);
-    if (platform->queues == NULL || platform->queue_mask == NULL || platform->noise == NULL)
+    if (platform->queues == NULL || platform->queue_mask == NULL)
         return false;
     for (uint32_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
@@ -231,7 +230,6 @@ void jobs_clear(struct platform *platform)
         free(platform->queues[q].ring);
     free(platform->queues);
     free(platform->queue_mask);
-    free(platform->noise);
     free(platform->requests);
     free(platform->jobs);
 }
@@ -245,17 +243,12 @@ static double draw_noise(const struct platform *platform, uint64_t request, uint
         return 1.0;
     if (function->service == SERVICE_CONSTANT)
         return sim_to_ms(function->service_mean);
-    struct random_ahead *ahead = &platform->noise[stage];
-    const uint64_t seed = platform->experiment->seed;
-    const uint64_t place = random_ahead_place(ahead, seed, RANDOM_NOISE, request, stage);
-    const uint64_t first = ahead->firsts.bits[0][place];
-    double mean_ms = sim_to_ms(function->service_mean);
-    if (function->service == SERVICE_EXPONENTIAL)
-        return sim_to_ms(sim_from_ms(random_ahead_exponential(ahead, place, mean_ms)));
+    const double mean_ms = sim_to_ms(function->service_mean);
     struct random_stream stream;
-    random_stream_open_known(&stream, seed, RANDOM_NOISE, request, stage,
-                             (const uint64_t[]){first, ahead->firsts.bits[1][place]});
+    random_stream_open(&stream, platform->experiment->seed, RANDOM_NOISE, request, stage);
     switch (function->service) {
+    case SERVICE_EXPONENTIAL:
+        return sim_to_ms(sim_from_ms(random_exponential_gsl(&stream, mean_ms)));
     case SERVICE_LOGNORMAL:
         return sim_to_ms(sim_from_ms(mean_ms * random_noise(&stream, function->service_cv)));
     case SERVICE_EMPIRICAL:

@@ -27,7 +27,6 @@
 #include "sim/random.h"
 #include "sim/simulation.h"
 #include "traces/interference.h"
-#include "workloads/application_draw.h"
 
 __extension__ typedef __int128 wide_t;
 
@@ -219,8 +218,6 @@ struct platform {
     uint32_t request_room;                /* slots of `requests`, with `stride` jobs each */
     uint32_t requests_used, request_free; /* slots used ever; list of those given back */
     uint32_t in_flight;
-    struct random_ahead *noise;            /* per stage */
-    struct application_draw *applications; /* of a closed process's requests */
     struct queue *queues;
     uint64_t *queue_mask; /* bit q: queue q is not empty */
     uint64_t waiting_jobs;
