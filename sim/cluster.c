@@ -399,7 +399,7 @@ static uint32_t cluster_victim(const struct cluster *cluster, uint32_t invoker, 
     struct victim victim = {.id = SIM_NONE};
     const struct invoker_state *state = &cluster->invokers[invoker];
     for (uint32_t k = 0; k < state->pool_count; k++) {
-        const struct container_pool *pool = &cluster->pools[state->pools[k]];
+        const struct container_pool *pool = &cluster->pools[state->pools[k].pool];
         if (gpu != SIM_NONE && pool->gpu != gpu)
             continue;
         for (uint32_t id = pool->idle_tail; id != SIM_NONE; id = cluster->containers[id].previous) {
@@ -507,7 +507,7 @@ static bool find_idle(const struct cluster *cluster, const struct invoker_state 
 {
     uint32_t found = SIM_NONE, least = 0;
     for (uint32_t k = range.first; k < range.end; k++) {
-        const struct container_pool *pool = &cluster->pools[invoker->pools[k]];
+        const struct container_pool *pool = &cluster->pools[invoker->pools[k].pool];
         if (pool->idle_count == 0 || !pool_fits(cluster, pool, true, demand))
             continue;
         const uint32_t id = pool_first_idle(cluster, pool);
@@ -531,7 +531,7 @@ static bool find_starting(const struct cluster *cluster, const struct invoker_st
 {
     const struct container *found = NULL;
     for (uint32_t k = range.first; k < range.end; k++) {
-        const struct container_pool *pool = &cluster->pools[invoker->pools[k]];
+        const struct container_pool *pool = &cluster->pools[invoker->pools[k].pool];
         if (pool->starting_head == SIM_NONE || !pool_fits(cluster, pool, false, demand))
             continue;
         for (uint32_t id = pool->starting_head; id != SIM_NONE; id = cluster->containers[id].next) {

@@ -64,8 +64,11 @@ struct invoker_state {
     int64_t free_kb, idle_kb;
     uint32_t first_gpu;
     uint16_t gpu_count;
-    bool dirty;      /* it changed since best_fit_file filed it */
-    uint32_t *pools; /* of the containers here, by function, then GPU */
+    bool dirty; /* it changed since best_fit_file filed it */
+    struct pool_entry {
+        uint32_t function, gpu, pool; /* pool: index into cluster.pools */
+        bool active;                  /* has idle containers, or had when the invoker was filed */
+    } * pools;                        /* of the containers here, by function, then GPU */
     uint32_t pool_count, pool_capacity;
     uint32_t next_pool, pools_end; /* allocated for it and never used */
 };
@@ -85,7 +88,10 @@ struct container_pool {
     uint32_t idle_count;
     uint32_t starting_head; /* starting and unclaimed; of a free pool: the next free one */
     uint32_t containers;    /* in whatever state */
-    struct fit_link link;   /* in its function's set, where it has idle containers */
+    /* Of best_fit.h, where the pool had idle containers when its invoker was filed: */
+    uint32_t position; /* among the function's members; SIM_NONE: it had none */
+    uint64_t since;    /* the filing that first found some */
+    struct fit_link link;
 };
 
 /* What is known of a function, wherever its containers are. */
@@ -145,8 +151,8 @@ struct cluster {
 
 /* pools.c */
 
-/* The pools of `function` on `invoker` are cluster.pools[invoker.pools[k]], first <= k < end; none:
- * first = end. O(log of the invoker's pools). */
+/* The pools of `function` on `invoker` are cluster.pools[invoker.pools[k].pool], first <= k < end;
+ * none: first = end. O(log of the invoker's pools). */
 struct pool_range {
     uint32_t first, end;
 };
@@ -159,7 +165,7 @@ uint32_t pools_container_count(const struct cluster *cluster, uint32_t invoker, 
 
 /* The pool, made where there is none; SIM_NONE when out of memory. O(the invoker's pools). */
 uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker, uint32_t gpu);
-/* Gives the pool back where it has no container and is in no set of best_fit.h; true: it did.
+/* Gives the pool back where it has no container and is no member in best_fit.h; true: it did.
  * O(the invoker's pools). */
 bool pool_tidy(struct cluster *cluster, uint32_t pool);
 

@@ -5,20 +5,15 @@
 
 /* ---- Which pools there are ------------------------------------------------------------------- */
 
-/* By function, then GPU; SIM_NONE is the last. */
-static bool pool_before(const struct container_pool *pool, uint32_t function, uint32_t gpu)
-{
-    return pool->function < function || (pool->function == function && pool->gpu < gpu);
-}
-
-/* Where the pool is among the invoker's, or belongs. */
-static uint32_t pool_rank(const struct cluster *cluster, const struct invoker_state *invoker,
-                          uint32_t function, uint32_t gpu)
+/* Where the pool is among the invoker's, or belongs: by function, then GPU; SIM_NONE is the last.
+ */
+static uint32_t pool_rank(const struct invoker_state *invoker, uint32_t function, uint32_t gpu)
 {
     uint32_t low = 0, high = invoker->pool_count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (pool_before(&cluster->pools[invoker->pools[middle]], function, gpu))
+        const struct pool_entry *entry = &invoker->pools[middle];
+        if (entry->function < function || (entry->function == function && entry->gpu < gpu))
             low = middle + 1;
         else
             high = middle;
@@ -30,9 +25,8 @@ struct pool_range pools_find(const struct cluster *cluster, uint32_t invoker, ui
 {
     const struct invoker_state *state = &cluster->invokers[invoker];
     struct pool_range range;
-    range.first = range.end = pool_rank(cluster, state, function, 0);
-    while (range.end < state->pool_count &&
-           cluster->pools[state->pools[range.end]].function == function)
+    range.first = range.end = pool_rank(state, function, 0);
+    while (range.end < state->pool_count && state->pools[range.end].function == function)
         range.end++;
     return range;
 }
@@ -42,7 +36,7 @@ uint32_t pools_idle_count(const struct cluster *cluster, uint32_t invoker, uint3
     const struct pool_range range = pools_find(cluster, invoker, function);
     uint32_t count = 0;
     for (uint32_t k = range.first; k < range.end; k++)
-        count += cluster->pools[cluster->invokers[invoker].pools[k]].idle_count;
+        count += cluster->pools[cluster->invokers[invoker].pools[k].pool].idle_count;
     return count;
 }
 
@@ -51,7 +45,7 @@ uint32_t pools_container_count(const struct cluster *cluster, uint32_t invoker, 
     const struct pool_range range = pools_find(cluster, invoker, function);
     uint32_t count = 0;
     for (uint32_t k = range.first; k < range.end; k++)
-        count += cluster->pools[cluster->invokers[invoker].pools[k]].containers;
+        count += cluster->pools[cluster->invokers[invoker].pools[k].pool].containers;
     return count;
 }
 
@@ -88,7 +82,7 @@ static bool invoker_make_room(struct invoker_state *invoker)
     if (invoker->pool_count < invoker->pool_capacity)
         return true;
     const uint32_t capacity = invoker->pool_capacity == 0 ? 4 : 2 * invoker->pool_capacity;
-    uint32_t *grown = realloc(invoker->pools, capacity * sizeof *grown);
+    struct pool_entry *grown = realloc(invoker->pools, capacity * sizeof *grown);
     if (grown == NULL)
         return false;
     invoker->pools = grown;
@@ -99,12 +93,10 @@ static bool invoker_make_room(struct invoker_state *invoker)
 uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker, uint32_t gpu)
 {
     struct invoker_state *state = &cluster->invokers[invoker];
-    const uint32_t rank = pool_rank(cluster, state, function, gpu);
-    if (rank < state->pool_count) {
-        const struct container_pool *there = &cluster->pools[state->pools[rank]];
-        if (there->function == function && there->gpu == gpu)
-            return state->pools[rank];
-    }
+    const uint32_t rank = pool_rank(state, function, gpu);
+    if (rank < state->pool_count && state->pools[rank].function == function &&
+        state->pools[rank].gpu == gpu)
+        return state->pools[rank].pool;
     const uint32_t id = invoker_make_room(state) ? pool_allocate(cluster, state) : SIM_NONE;
     if (id == SIM_NONE)
         return SIM_NONE;
@@ -114,10 +106,11 @@ uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker,
                                                  .idle_head = SIM_NONE,
                                                  .idle_tail = SIM_NONE,
                                                  .starting_head = SIM_NONE,
+                                                 .position = SIM_NONE,
                                                  .link.bucket = SIM_NONE};
     memmove(&state->pools[rank + 1], &state->pools[rank],
             (state->pool_count - rank) * sizeof *state->pools);
-    state->pools[rank] = id;
+    state->pools[rank] = (struct pool_entry){.function = function, .gpu = gpu, .pool = id};
     state->pool_count++;
     return id;
 }
@@ -126,9 +119,9 @@ bool pool_tidy(struct cluster *cluster, uint32_t id)
 {
     struct container_pool *pool = &cluster->pools[id];
     struct invoker_state *invoker = &cluster->invokers[pool->invoker];
-    if (pool->containers > 0 || pool->link.bucket != SIM_NONE)
+    if (pool->containers > 0 || pool->position != SIM_NONE)
         return false;
-    const uint32_t rank = pool_rank(cluster, invoker, pool->function, pool->gpu);
+    const uint32_t rank = pool_rank(invoker, pool->function, pool->gpu);
     invoker->pool_count--;
     memmove(&invoker->pools[rank], &invoker->pools[rank + 1],
             (invoker->pool_count - rank) * sizeof *invoker->pools);
@@ -174,7 +167,10 @@ void pool_push_idle(struct cluster *cluster, uint32_t container)
 {
     struct container_pool *pool = pool_of(cluster, container);
     list_push(cluster, container, &pool->idle_head, &pool->idle_tail);
-    pool->idle_count++;
+    if (pool->idle_count++ == 0) {
+        struct invoker_state *invoker = &cluster->invokers[pool->invoker];
+        invoker->pools[pool_rank(invoker, pool->function, pool->gpu)].active = true;
+    }
 }
 
 void pool_remove_idle(struct cluster *cluster, uint32_t container)

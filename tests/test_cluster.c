@@ -92,7 +92,8 @@ static const struct container_pool *find_pool(const struct cluster *cluster, uin
 {
     const struct pool_range range = pools_find(cluster, invoker, f);
     for (uint32_t k = range.first; k < range.end; k++) {
-        const struct container_pool *pool = &cluster->pools[cluster->invokers[invoker].pools[k]];
+        const struct container_pool *pool =
+            &cluster->pools[cluster->invokers[invoker].pools[k].pool];
         if (pool->gpu == gpu)
             return pool;
     }
@@ -609,12 +610,12 @@ static void assert_pools(const struct cluster *cluster)
     for (uint32_t i = 0; i < cluster->invoker_count; i++) {
         const struct container_pool *before = NULL;
         for (uint32_t k = 0; k < cluster->invokers[i].pool_count; k++) {
-            const uint32_t id = cluster->invokers[i].pools[k];
+            const uint32_t id = cluster->invokers[i].pools[k].pool;
             const struct container_pool *pool = &cluster->pools[id];
             assert_int_equal(pool->invoker, i);
             assert_true(before == NULL || before->function < pool->function ||
                         (before->function == pool->function && before->gpu < pool->gpu));
-            assert_true(pool->containers > 0 || pool->link.bucket != SIM_NONE);
+            assert_true(pool->containers > 0 || pool->position != SIM_NONE);
             assert_int_equal(pool->containers, containers[id]);
             before = pool;
         }
