@@ -207,6 +207,7 @@ static bool members_file(struct cluster *cluster, uint32_t function)
 {
     struct fit_members *members = &cluster->fit.members[function];
     members->in_set = true;
+    cluster->fit.set_count++;
     for (uint32_t k = 0; k < members->count; k++) {
         uint32_t next = SIM_NONE;
         uint64_t earliest = UINT64_MAX;
@@ -227,6 +228,7 @@ static void members_unfile(struct cluster *cluster, uint32_t function)
 {
     struct fit_members *members = &cluster->fit.members[function];
     members->in_set = false;
+    cluster->fit.set_count--;
     for (uint32_t k = 0; k < members->count; k++)
         set_remove(cluster, function, members->pools[k]);
 }
@@ -309,23 +311,33 @@ static bool pool_file(struct cluster *cluster, uint32_t id)
     return !cluster->fit.members[pool->function].in_set || member_file(cluster, id);
 }
 
-bool best_fit_file(struct cluster *cluster, uint32_t id)
+/* Files the pools that changed, and those in sets. */
+static bool pools_file(struct cluster *cluster, struct invoker_state *invoker)
 {
-    const struct invoker_state *invoker = &cluster->invokers[id];
-    cluster->fit.filings++;
-    bool ok = entries_file(cluster, id);
+    bool ok = true;
+    invoker->pools_changed = false;
     for (uint32_t k = 0; ok && k < invoker->pool_count;) {
         struct pool_entry *entry = &invoker->pools[k];
-        if (entry->active) {
+        const bool in_set = entry->member && cluster->fit.members[entry->function].in_set;
+        if (entry->changed || in_set) {
             ok = pool_file(cluster, entry->pool);
-            entry->active = cluster->pools[entry->pool].idle_count > 0;
+            entry->changed = false;
+            entry->member = cluster->pools[entry->pool].idle_count > 0;
             /* A pool that is given back leaves the list. */
-            if (!entry->active && pool_tidy(cluster, entry->pool))
+            if (!entry->member && pool_tidy(cluster, entry->pool))
                 continue;
         }
         k++;
     }
     return ok;
+}
+
+bool best_fit_file(struct cluster *cluster, uint32_t id)
+{
+    struct invoker_state *invoker = &cluster->invokers[id];
+    cluster->fit.filings++;
+    return entries_file(cluster, id) && ((!invoker->pools_changed && cluster->fit.set_count == 0) ||
+                                         pools_file(cluster, invoker));
 }
 
 /* ---- Queries --------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
  * give the same order: a member counts from the filing that found it idle, or that moved its entry,
  * whichever was later.
  *
- * Filing costs O(GPUs + active pools of the invoker), a query O(units + vCPUs / 64 + WALK_MOST) for
+ * Filing costs O(GPUs + pools of the invoker), a query O(units + vCPUs / 64 + WALK_MOST) for
  * the first entry.
  */
 #ifndef ESGSIM_SIM_BEST_FIT_H
@@ -56,6 +56,7 @@ struct best_fit {
     uint32_t column_bits; /* of a bucket's number: its free vCPUs */
     uint32_t mask_words;  /* 64-bit words of one row's mask */
     uint32_t function_count;
+    uint32_t set_count;          /* functions whose members are in their sets */
     struct fit_set *sets;        /* of each function; then of all */
     struct fit_members *members; /* of each function */
     struct fit_link *entries;    /* of each GPU, then of each invoker's vCPUs */

@@ -67,10 +67,12 @@ struct invoker_state {
     bool dirty; /* it changed since best_fit_file filed it */
     struct pool_entry {
         uint32_t function, gpu, pool; /* pool: index into cluster.pools */
-        bool active;                  /* has idle containers, or had when the invoker was filed */
-    } * pools;                        /* of the containers here, by function, then GPU */
+        bool changed; /* since the invoker was filed: it came to have idle containers, or none */
+        bool member;  /* it had idle containers when the invoker was filed */
+    } * pools;        /* of the containers here, by function, then GPU */
     uint32_t pool_count, pool_capacity;
     uint32_t next_pool, pools_end; /* allocated for it and never used */
+    bool pools_changed;            /* some of them */
 };
 
 /* All that an invoker has. */

@@ -163,21 +163,28 @@ static struct container_pool *pool_of(const struct cluster *cluster, uint32_t co
     return &cluster->pools[cluster->containers[container].pool];
 }
 
+/* Its invoker is to be filed with it. */
+static void pool_changes(struct cluster *cluster, const struct container_pool *pool)
+{
+    struct invoker_state *invoker = &cluster->invokers[pool->invoker];
+    invoker->pools[pool_rank(invoker, pool->function, pool->gpu)].changed = true;
+    invoker->pools_changed = true;
+}
+
 void pool_push_idle(struct cluster *cluster, uint32_t container)
 {
     struct container_pool *pool = pool_of(cluster, container);
     list_push(cluster, container, &pool->idle_head, &pool->idle_tail);
-    if (pool->idle_count++ == 0) {
-        struct invoker_state *invoker = &cluster->invokers[pool->invoker];
-        invoker->pools[pool_rank(invoker, pool->function, pool->gpu)].active = true;
-    }
+    if (pool->idle_count++ == 0)
+        pool_changes(cluster, pool);
 }
 
 void pool_remove_idle(struct cluster *cluster, uint32_t container)
 {
     struct container_pool *pool = pool_of(cluster, container);
     list_remove(cluster, container, &pool->idle_head, &pool->idle_tail);
-    pool->idle_count--;
+    if (--pool->idle_count == 0)
+        pool_changes(cluster, pool);
 }
 
 void pool_push_starting(struct cluster *cluster, uint32_t container)
