@@ -242,11 +242,6 @@ sim_time_t rounds_overhead(const struct rounds *rounds, uint32_t queue)
     return overhead->count > 0 ? overhead->sum / (sim_time_t)overhead->count : 0;
 }
 
-bool rounds_serves(const struct rounds *rounds, uint32_t queue)
-{
-    return rounds->planned[queue];
-}
-
 /* ---- Events ---------------------------------------------------------------------------------- */
 
 /* One server that sleeps, all of one list where servers differ in what they can run. */

@@ -55,9 +55,6 @@ bool rounds_add_server(struct rounds *rounds, uint32_t invoker, uint32_t size, s
 bool rounds_add_slot(struct rounds *rounds, struct rounds_slot slot, struct error *error);
 bool rounds_end(struct rounds *rounds, const struct platform *platform, struct error *error);
 
-/* Has the queue a slot? */
-bool rounds_serves(const struct rounds *rounds, uint32_t queue);
-
 /* Mean time for which a batch of the queue held its resources before it executed, of those on warm
  * containers so far; 0 before the first. With early drop it counts as part of a batch's time. */
 sim_time_t rounds_overhead(const struct rounds *rounds, uint32_t queue);

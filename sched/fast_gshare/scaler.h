@@ -63,10 +63,6 @@ void scaler_points_clear(struct scaler_points *points);
  * then points[fastest]). */
 const struct scaler_point *scaler_best(const struct scaler_points *points);
 
-/* Index of the candidate of the least area with throughput >= `rate` (ties: highest throughput);
- * SCALER_NONE where none covers it. O(points). */
-size_t scaler_cover(const struct scaler_points *points, double rate);
-
 /* What to add for a gap of `rate` jobs/s (> 0): `count` × scaler_best and the point `residual`
  * (SCALER_NONE: nothing is left). */
 struct scaler_growth {

@@ -23,34 +23,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/units.h"
-
-#define TOKENS_WINDOW (40 * SIM_MS)
-
 struct token_pod {
     uint32_t share;        /* of the GPU while it holds a token */
     double request, limit; /* fractions of time, 0 < request <= limit <= 1 */
 };
-
-struct tokens;
-
-/* A GPU of `capacity` (Σ share of holders at any instant) and `count` pods, all waiting for a token
- * whenever they have none. `pods` is copied. NULL when out of memory. */
-struct tokens *tokens_create(uint32_t capacity, const struct token_pod *pods, size_t count,
-                             sim_time_t window);
-void tokens_destroy(struct tokens *tokens);
-
-/* A pod that does not want tokens gives none and is given none from now on. */
-void tokens_set_active(struct tokens *tokens, size_t pod, bool active);
-
-/* Runs to `time`, later than before. Between two events nothing changes. */
-void tokens_run(struct tokens *tokens, sim_time_t time);
-
-/* Token time of the pod so far, and within the window that ends now. */
-sim_time_t tokens_held(const struct tokens *tokens, size_t pod);
-sim_time_t tokens_used(const struct tokens *tokens, size_t pod);
-/* Σ share of those that hold a token now. */
-uint32_t tokens_load(const struct tokens *tokens);
 
 /* Fills rates[i] ∈ [request, limit] of each pod so that Σ share × rate <= capacity, with nothing
  * left over unless all are at their limit. False, with rates = request, where the requests alone
