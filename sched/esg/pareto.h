@@ -12,18 +12,12 @@
 struct frontier *frontier_new(size_t capacity); /* count 0 */
 void frontier_free(struct frontier *frontier);  /* NULL is fine */
 
-/* Add a point of time not below the last one's where it is not dominated; where it dominates the
- * last (same time, less cost) it takes its place. The caller has seen to the capacity. */
-void frontier_append(struct frontier *frontier, sim_time_t time, double cost_usd);
-
 /* Nothing to do: (0, 0). */
 struct frontier *frontier_unit(void);
 /* The non-dominated configurations of one stage. */
 struct frontier *frontier_of_table(const struct search_table *table);
 /* Any points, which are sorted in place. O(n log n). */
 struct frontier *frontier_of_points(struct frontier_point *points, size_t count);
-/* Either of two. O(a + b). */
-struct frontier *frontier_either(const struct frontier *a, const struct frontier *b);
 /* One after the other: the Minkowski sum (times add, costs add), by merging shifted copies of the
  * longer operand in pairs. O(a × b × log min(a, b)) at worst; dominated points fall out on the way.
  */

@@ -32,9 +32,6 @@ void idle_histogram_clear(struct idle_histogram *histogram);
 void idle_histogram_add(struct idle_histogram *histogram, sim_time_t idle);
 /* Takes an idle time back that was added before. */
 void idle_histogram_remove(struct idle_histogram *histogram, sim_time_t idle);
-/* Bin of the nearest-rank percentile (0..100) of the times in range, of which there is one at
- * least. O(bins). */
-uint32_t idle_histogram_percentile(const struct idle_histogram *histogram, double percentile);
 /* Coefficient of variation of the bins' counts: 0 where all are alike, √(bins − 1) where one holds
  * everything. O(1). */
 double idle_histogram_variation(const struct idle_histogram *histogram);
@@ -43,11 +40,6 @@ double idle_histogram_variation(const struct idle_histogram *histogram);
 struct idle_window {
     double head_ns, tail_ns;
 };
-
-/* The percentile's bin rounded down and lessened by `margin` (0.1: 10 %), and the other's rounded
- * up and enlarged. */
-struct idle_window idle_histogram_window(const struct idle_histogram *histogram, double head,
-                                         double tail, double margin);
 
 /* What a policy brings. `state` is its own, which begins with a struct idle_times; `memory` one
  * function's, of `memory_bytes`, zeroed before `init`. */
