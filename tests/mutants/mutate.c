@@ -45,10 +45,10 @@ static const struct change changes[] = {
 
 /* Calls whose arguments have no mutants. */
 static const char *const quiet[] = {
-    "error_run",   "error_input",        "error_internal", "platform_fail", "printf", "fprintf",
-    "snprintf",    "vsnprintf",          "fputs",          "assert",        "malloc", "calloc",
-    "realloc",     "static_assert",      "aligned_alloc",  "madvise",       "free",   "sizeof",
-    "error_write", "clock_gettime"};
+    "error_run", "error_input", "error_internal", "platform_fail", "printf",
+    "fprintf",   "snprintf",    "vsnprintf",      "fputs",         "assert",
+    "malloc",    "calloc",      "realloc",        "static_assert", "aligned_alloc",
+    "madvise",   "free",        "sizeof",         "error_write",   "clock_gettime"};
 
 struct source {
     char *text;
