@@ -69,7 +69,7 @@ CUDA_PART := device lane probe executor executor_steps executor_weights executor
 CUDA_SRC := $(CUDA_PART:%=traces/capture/%.c)
 CAPTURE_SRC := $(filter-out $(LIB_SRC) $(CUDA_SRC),$(wildcard traces/capture/*.c)) \
                $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC) $(wildcard tests/cuda/*.c))
-ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) \
+ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) tests/digest.c \
             $(wildcard tests/fuzz/*.c tests/mutants/*.c tests/plugins/*.c sim/examples/*.c) $(CAPTURE_SRC)
 ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/derive/*.h tests/*.h \
             tests/fuzz/*.h tests/cuda/*.h) $(filter-out $(HEADERS),$(wildcard traces/capture/*.h))
@@ -133,6 +133,11 @@ $(PLUGINS): $(BUILD)/%.so: %.c
 	@mkdir -p $(@D)
 	$(SAY) link $@
 	$(Q)$(CC) $(PREPROCESS) $(WARN) $(SANITIZE) $(CFLAGS) -MMD -MP -shared -fPIC -o $@ $<
+
+$(BUILD)/tests/digest: tests/digest.c
+	@mkdir -p $(@D)
+	$(SAY) link $@
+	$(Q)$(COMPILE) -o $@ $< $(LDLIBS)
 
 # The fuzz targets with a main of our own that replays the corpus.
 $(REPLAYS): $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/input.o \
@@ -312,13 +317,13 @@ suites: $(BUILD)/esgsim $(TESTS) $(REPLAYS) $(PLUGINS) \
 
 .PHONY: test
 test: deps-test ## install, build, run all tests (AddressSanitizer, UBSan, valgrind)
-	@$(MAKE) all $(PLUGINS) capture-suite
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest capture-suite
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD)
 
 .PHONY: check
 check: deps-lint ## all tests, static analysis and formatting
-	@$(MAKE) all $(PLUGINS) capture-suite lint-findings
+	@$(MAKE) all $(PLUGINS) $(BUILD)/tests/digest capture-suite lint-findings
 	@$(MAKE) $(SAN_FLAGS) suites
 	@JOBS=$(JOBS) sh tests/run.sh $(BUILD) $(SAN_BUILD) lint
 

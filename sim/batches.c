@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "sim/state.h"
 #include "sched/policy_instances.h"
@@ -7,22 +8,17 @@
 
 static bool batches_grow(struct platform *platform)
 {
-    const size_t count = platform->batch_room == 0 ? 64 : 2 * platform->batch_room;
-    platform->batch_details = lines_reserve(platform->batch_details, &platform->batch_detail_room,
-                                            count, sizeof *platform->batch_details);
-    if (platform->batch_detail_room < count)
+    const uint32_t room = platform->batch_room == 0 ? 64 : 2 * platform->batch_room;
+    struct batch *batches = realloc(platform->batches, room * sizeof *batches);
+    if (batches == NULL)
         return false;
-    platform->batches =
-        lines_reserve(platform->batches, &platform->batch_room, count, sizeof *platform->batches);
-    return platform->batch_room == count;
+    platform->batches = batches;
+    platform->batch_room = room;
+    return true;
 }
 
 bool batches_init(struct platform *platform)
 {
-    const struct recorder *recorder = platform->recorder;
-    platform->numbered = platform->backend != NULL ||
-                         (recorder != NULL && (recorder->batch != NULL || recorder->job != NULL ||
-                                               recorder->decision != NULL));
     platform->batch_free = SIM_NONE;
     platform->instance_free = SIM_NONE;
     return batches_grow(platform);
@@ -30,9 +26,7 @@ bool batches_init(struct platform *platform)
 
 void batches_clear(struct platform *platform)
 {
-    lines_free(platform->batches, platform->batch_room, sizeof *platform->batches);
-    lines_free(platform->batch_details, platform->batch_detail_room,
-               sizeof *platform->batch_details);
+    free(platform->batches);
 }
 
 /* What it runs. */
@@ -61,7 +55,7 @@ double configuration_rate(const struct platform *platform, const struct configur
 static double batch_speed(const struct platform *platform, const struct batch *batch)
 {
     double speed = batch->gpu == SIM_NONE ? 1.0 : platform->cluster.gpus[batch->gpu].spec->speed;
-    return quota_part(speed, batch_quota(platform, batch));
+    return quota_part(speed, batch->quota);
 }
 
 /* Its nominal time × the noise of its oldest job, unless it was settled since. */
@@ -70,7 +64,7 @@ double batch_work(const struct platform *platform, const struct batch *batch)
     const struct function *function = function_of(platform, batch);
     const double noise = platform->jobs[batch->first_job].noise;
     if (batch->reshared)
-        return batch_detail(platform, batch)->work;
+        return batch->work;
     return function->service == SERVICE_PROFILE
                ? (double)function->configurations[batch->configuration].time * noise
                : noise * 1e6;
@@ -98,53 +92,50 @@ void batches_start(struct platform *platform, uint32_t id)
     calendar_handle finish =
         platform_schedule(platform, platform->now + duration, EVENT_BATCH_FINISH, id);
     if (batch->instance != SIM_NONE)
-        batch_detail(platform, batch)->finish_event = finish;
+        batch->finish_event = finish;
 }
 
 /* Settles work and bill up to now, so that both can go on under other terms. `disturbed`: it
  * executes where others disturb it. */
 static void batch_settle(struct platform *platform, uint32_t id, bool disturbed)
 {
-    const struct batch *batch = &platform->batches[id];
-    struct batch_detail *detail = batch_detail(platform, batch);
+    struct batch *batch = &platform->batches[id];
     const struct configuration *spec = batch_configuration(platform, batch);
     const double speed = batch_speed(platform, batch);
     double left = disturbed ? gpu_work_left(platform, id)
-                            : detail->work - speed * (double)(platform->now - detail->priced_since);
+                            : batch->work - speed * (double)(platform->now - batch->priced_since);
     left = left > 0 ? left : 0;
-    detail->billed += (double)(platform->now - detail->priced_since) *
-                      configuration_rate(platform, spec, detail->quota);
-    detail->priced_since = platform->now;
-    detail->alone += (detail->work - left) / speed;
-    detail->work = left;
+    batch->billed += (double)(platform->now - batch->priced_since) *
+                     configuration_rate(platform, spec, batch->quota);
+    batch->priced_since = platform->now;
+    batch->alone += (batch->work - left) / speed;
+    batch->work = left;
 }
 
-/* From now on the batch's work and price are told by its detail. */
-static void batch_set_reshared(struct platform *platform, struct batch *batch,
-                               struct batch_detail *detail)
+/* From now on the batch keeps account of its work and price. */
+static void batch_set_reshared(struct platform *platform, struct batch *batch)
 {
     if (batch->reshared)
         return;
-    detail->work = batch_work(platform, batch);
-    detail->priced_since = batch->started;
-    detail->alone = detail->billed = 0;
+    batch->work = batch_work(platform, batch);
+    batch->priced_since = batch->started;
+    batch->alone = batch->billed = 0;
     batch->reshared = true;
 }
 
 void batches_reshare(struct platform *platform, uint32_t id, uint32_t configuration, uint32_t quota)
 {
     struct batch *batch = &platform->batches[id];
-    struct batch_detail *detail = batch_detail(platform, batch);
     const struct function *function = function_of(platform, batch);
     const bool disturbed = batch->executing && gpu_interferes(platform, batch->gpu);
-    batch_set_reshared(platform, batch, detail);
+    batch_set_reshared(platform, batch);
     if (batch->executing)
         batch_settle(platform, id, disturbed);
     if (function->service == SERVICE_PROFILE)
-        detail->work *= (double)function->configurations[configuration].time /
-                        (double)function->configurations[batch->configuration].time;
+        batch->work *= (double)function->configurations[configuration].time /
+                       (double)function->configurations[batch->configuration].time;
     batch->configuration = configuration;
-    detail->quota = (uint8_t)quota;
+    batch->quota = (uint8_t)quota;
     if (!batch->executing)
         return;
     if (platform->backend != NULL) {
@@ -155,8 +146,8 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
         gpu_work_reshare(platform, id);
         return;
     }
-    sim_time_t finish = platform->now + sim_ceil(detail->work / batch_speed(platform, batch));
-    if (!calendar_retime(platform->calendar, detail->finish_event, finish))
+    sim_time_t finish = platform->now + sim_ceil(batch->work / batch_speed(platform, batch));
+    if (!calendar_retime(platform->calendar, batch->finish_event, finish))
         platform_fail(platform, "the event calendar: %s", calendar_fault(platform->calendar));
 }
 
@@ -194,7 +185,7 @@ static void batch_set_noise(struct platform *platform, const struct batch *batch
     const double noise = platform->jobs[batch->first_job].noise;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         platform->jobs[job].used_noise = noise;
-        platform->jobs[job].invoker = batch->invoker & INVOKER_MOST;
+        platform->jobs[job].invoker = batch->invoker;
     }
 }
 
@@ -247,7 +238,7 @@ static void decision_record(struct platform *platform, const struct batch *batch
                                .alternatives = controller->alternatives,
                                .plan_cost_usd = controller->plan_cost,
                                .plan_time_ns = controller->plan_time,
-                               .batch = batch_detail(platform, batch)->number};
+                               .batch = batch->number};
     if (!recorder->decision(recorder->context, &row, platform->error))
         platform->failed = true;
 }
@@ -298,10 +289,10 @@ static inline uint32_t batch_take(struct platform *platform)
         platform_fail(platform, "out of memory for %" PRIu32 " batches", platform->running_batches);
         return SIM_NONE;
     }
-    platform->batches[id] = (struct batch){.instance = SIM_NONE, .dispatched = platform->now};
-    if (platform->numbered)
-        platform->batch_details[id].number = platform->next_batch;
-    platform->next_batch++;
+    platform->batches[id] = (struct batch){.number = platform->next_batch++,
+                                           .instance = SIM_NONE,
+                                           .quota = UNIT_PARTS,
+                                           .dispatched = platform->now};
     platform->running_batches++;
     return id;
 }
@@ -333,7 +324,7 @@ bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs)
     state->gpu = instance->gpu;
     state->container = instance->container;
     state->instance = id;
-    platform->batch_details[batch].quota = instance->quota;
+    state->quota = instance->quota;
     instance->state = INSTANCE_BUSY;
     instance->batch = batch;
     batch_fill(platform, batch, jobs_take_buffered(platform, id, jobs), jobs);
@@ -355,7 +346,6 @@ bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                       invoker);
         return false;
     }
-    lookahead_dispatch(platform, source->function, &placement);
     uint32_t id = batch_take(platform);
     if (id == SIM_NONE)
         return false;
@@ -387,7 +377,7 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
         return;
     const struct configuration *spec = batch_configuration(platform, batch);
     const struct queue *queue = &platform->queues[batch->queue];
-    struct batch_row row = {.batch = batch_detail(platform, batch)->number,
+    struct batch_row row = {.batch = batch->number,
                             .queue = batch->queue,
                             .application = queue->application,
                             .stage = queue->stage,
@@ -407,7 +397,7 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
                             .container = platform->cluster.containers[batch->container].serial,
                             .instance = batch->instance,
                             .configuration = batch->configuration,
-                            .quota = (uint8_t)batch_quota(platform, batch),
+                            .quota = batch->quota,
                             .launched_ns = batch->launched,
                             .transfer_ns = batch->transfer,
                             .cold_ns = batch_cold_wait(batch),
@@ -437,7 +427,7 @@ static void jobs_record(struct platform *platform, const struct batch *batch, do
         sim_time_t held = batch->instance == SIM_NONE ? 0 : cold;
         uint32_t here = place++;
         const struct job_row row = {.request = request->number,
-                                    .batch = batch_detail(platform, batch)->number,
+                                    .batch = batch->number,
                                     .queue = job_queue(platform, job),
                                     .application = request->application,
                                     .stage = job % platform->stride,
@@ -487,15 +477,13 @@ static uint32_t batch_tally_jobs(struct platform *platform, const struct batch *
 static void batch_account(struct platform *platform, const struct batch *batch)
 {
     struct metrics *metrics = &platform->metrics;
-    const struct batch_detail *detail = batch->reshared ? batch_detail(platform, batch) : NULL;
-    double price = configuration_rate(platform, batch_configuration(platform, batch),
-                                      batch_quota(platform, batch));
+    double price = configuration_rate(platform, batch_configuration(platform, batch), batch->quota);
     sim_time_t execution = platform->now - batch->started;
-    sim_time_t priced_since = detail != NULL ? detail->priced_since : batch->started;
+    sim_time_t priced_since = batch->reshared ? batch->priced_since : batch->started;
     double cost =
-        (detail != NULL ? detail->billed : 0) + (double)(platform->now - priced_since) * price;
+        (batch->reshared ? batch->billed : 0) + (double)(platform->now - priced_since) * price;
     double hold = (double)(batch->started - batch->dispatched) * price;
-    double alone = (detail != NULL ? detail->alone : 0) +
+    double alone = (batch->reshared ? batch->alone : 0) +
                    batch_work(platform, batch) / batch_speed(platform, batch);
     double slowdown = alone > 0 ? (double)execution / alone : 1.0;
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {

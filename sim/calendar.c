@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sim/far_keys.h"
-#include "sim/lines.h"
 
 /* SPILL: keys of a heap that gets on without the far ones. REFILL: keys that it gets of them at
  * least, where there are as many. */
@@ -34,8 +33,6 @@ struct slot {
     uint16_t delay_low; /* of a postponed event, from its key's time on */
 };
 
-_Static_assert(LINE % sizeof(struct slot) == 0, "a slot is in one line");
-
 /* The root may be an open hole (the event just popped): most handlers push an event straight away,
  * which then sinks from the root, and one pass through the heap serves both. */
 struct calendar {
@@ -43,9 +40,6 @@ struct calendar {
     size_t length;      /* keys, stale ones and the hole included */
     size_t live;        /* pending events */
     bool hole;
-    bool refilled;     /* from `far`, since calendar_near was last asked */
-    uint32_t set_near; /* slots of events set to come before `far` since then, and the latest: */
-    uint32_t near[CALENDAR_NEAR_FEW];
     sim_time_t now; /* time of the last event popped */
     uint64_t next_sequence;
     struct slot *slots;
@@ -173,7 +167,8 @@ static bool calendar_fail(struct calendar *calendar, const char *fault)
 
 static bool heap_grow(struct calendar *calendar, size_t capacity)
 {
-    enum { LEAD = LINE / sizeof(calendar_key) - 1 };
+    /* The four children of a place are in one cache line. */
+    enum { LINE = 64, LEAD = LINE / sizeof(calendar_key) - 1 };
     size_t bytes = (LEAD + capacity + ARITY) * sizeof(calendar_key);
     void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     if (memory == NULL)
@@ -272,9 +267,8 @@ static bool heap_spill(struct calendar *calendar)
     return true;
 }
 
-/* The heap is empty: takes the earliest of the far keys, some buckets of them, so that whoever asks
- * for what has come near hears of many at once. A crowd of one time that is not the first waits.
- * Their slots will be wanted soon. */
+/* The heap is empty: takes the earliest of the far keys, some buckets of them. Many keys of one
+ * time that is not the first stay where they are. */
 static bool heap_refill(struct calendar *calendar)
 {
     struct far_keys *far = &calendar->far;
@@ -293,12 +287,9 @@ static bool heap_refill(struct calendar *calendar)
         taken += count;
         end = bucket_end;
     }
-    for (size_t i = 0; i < taken; i++)
-        __builtin_prefetch(&calendar->slots[key_slot(calendar->heap[i])]);
     heap_build(calendar, taken, 0);
     calendar->horizon = far->count == 0 ? UINT64_MAX : end > far->base ? end : far->base;
     calendar->patience = 0;
-    calendar->refilled = true;
     return true;
 }
 
@@ -313,13 +304,6 @@ static bool heap_recall(struct calendar *calendar)
     calendar->horizon = UINT64_MAX;
     calendar->patience = 0;
     return true;
-}
-
-/* The event will come before those that are far. */
-static inline void near_note(struct calendar *calendar, calendar_key key)
-{
-    if (calendar->horizon != UINT64_MAX && key_time(key) != calendar->now)
-        calendar->near[calendar->set_near++ % CALENDAR_NEAR_FEW] = key_slot(key);
 }
 
 /* Brings the next live key to the root; false where there is none. */
@@ -339,7 +323,6 @@ static bool heap_settle(struct calendar *calendar)
             return true;
         calendar_key later = slot_resume(calendar, key_slot(key));
         if ((uint64_t)(later >> 64) < calendar->horizon) {
-            near_note(calendar, later);
             heap_replace(calendar->heap, calendar->length, 0, later);
         } else {
             calendar->hole = true;
@@ -399,8 +382,7 @@ static void calendar_renumber(struct calendar *calendar)
 
 static bool slots_grow(struct calendar *calendar, size_t capacity)
 {
-    struct slot *slots =
-        lines_grow(calendar->slots, calendar->slot_capacity, capacity, sizeof *slots);
+    struct slot *slots = realloc(calendar->slots, capacity * sizeof *slots);
     if (slots == NULL)
         return false;
     calendar->slots = slots;
@@ -433,7 +415,7 @@ void calendar_destroy(struct calendar *calendar)
         return;
     free(calendar->heap_memory);
     far_keys_clear(&calendar->far);
-    lines_free(calendar->slots, calendar->slot_capacity, sizeof *calendar->slots);
+    free(calendar->slots);
     free(calendar);
 }
 
@@ -462,7 +444,6 @@ static inline bool heap_insert(struct calendar *calendar, calendar_key key)
     if ((uint64_t)(key >> 64) >= calendar->horizon)
         return far_keys_add(&calendar->far, key) ||
                calendar_fail(calendar, "out of memory for the event calendar");
-    near_note(calendar, key);
     if (calendar->hole) {
         calendar->hole = false;
         /* What is to happen at once mostly happens next. */
@@ -660,46 +641,6 @@ bool calendar_pop(struct calendar *calendar, struct event *event)
     slot_free(calendar, index);
     calendar->hole = true;
     return true;
-}
-
-/* What is known of the event in a slot that a key has named; false where there is none any more, or
- * it comes later. */
-static inline bool slot_tell(const struct slot *slot, uint16_t *kind, uint32_t *subject)
-{
-    *kind = slot->kind;
-    *subject = slot->subject;
-    return slot_sequence(slot) != 0 && slot->time >= 0;
-}
-
-/* Apart, so that to ask where nothing has come near, as after most events, is no more than a look.
- */
-static __attribute__((noinline)) size_t near_tell(struct calendar *calendar, uint16_t *kinds,
-                                                  uint32_t *subjects)
-{
-    const size_t few =
-        calendar->set_near < CALENDAR_NEAR_FEW ? calendar->set_near : CALENDAR_NEAR_FEW;
-    size_t found = 0;
-    calendar->set_near = 0;
-    if (!calendar->refilled) {
-        for (size_t i = 0; i < few; i++)
-            found +=
-                slot_tell(&calendar->slots[calendar->near[i]], &kinds[found], &subjects[found]);
-        return found;
-    }
-    calendar->refilled = false;
-    for (size_t i = calendar->hole ? 1 : 0; i < calendar->length && found < CALENDAR_NEAR_MOST; i++)
-        found += key_is_live(calendar, calendar->heap[i]) &&
-                 slot_tell(&calendar->slots[key_slot(calendar->heap[i])], &kinds[found],
-                           &subjects[found]);
-    return found;
-}
-
-size_t calendar_near(struct calendar *calendar, uint16_t kinds[CALENDAR_NEAR_MOST],
-                     uint32_t subjects[CALENDAR_NEAR_MOST])
-{
-    if (!calendar->refilled && calendar->set_near == 0)
-        return 0;
-    return near_tell(calendar, kinds, subjects);
 }
 
 size_t calendar_size(const struct calendar *calendar)

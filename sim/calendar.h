@@ -84,15 +84,6 @@ const char *calendar_fault(const struct calendar *calendar);
 /* Time of the next event, SIM_FOREVER where there is none. */
 sim_time_t calendar_next_time(struct calendar *calendar);
 
-/* Events that have come near since this was last asked: those that were far and are now among the
- * next, or else the latest of those that were set to come before what is far, but not now. In no
- * order; at most CALENDAR_NEAR_MOST of them, or CALENDAR_NEAR_FEW, to `kinds` and `subjects`;
- * returns how many. Some may not come, or be left out: who asks wants to have at hand what they
- * will need. */
-enum { CALENDAR_NEAR_MOST = 256, CALENDAR_NEAR_FEW = 8 };
-size_t calendar_near(struct calendar *calendar, uint16_t kinds[CALENDAR_NEAR_MOST],
-                     uint32_t subjects[CALENDAR_NEAR_MOST]);
-
 /* Takes the next event; false where there is none. */
 bool calendar_pop(struct calendar *calendar, struct event *event);
 

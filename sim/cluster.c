@@ -11,12 +11,12 @@ static int64_t kb_from_mb(double mb)
 
 static int64_t weights_kb(const struct cluster *cluster, uint32_t function)
 {
-    return cluster->memory[function].weights_kb;
+    return cluster->functions[function].weights_kb;
 }
 
 static int64_t host_kb(const struct cluster *cluster, uint32_t function)
 {
-    return cluster->memory[function].host_kb;
+    return cluster->functions[function].host_kb;
 }
 
 static int64_t activation_kb(const struct cluster *cluster, uint32_t function,
@@ -79,58 +79,35 @@ static void cluster_init_homes(struct cluster *cluster)
         uint32_t step = 1 + (uint32_t)((hash >> 32) % (n > 1 ? n - 1 : 1));
         while (greatest_common_divisor(step, n) != 1)
             step = step % n + 1;
-        cluster->home_first[f] = (uint32_t)(hash % n);
-        cluster->home_step[f] = step;
+        cluster->functions[f].home_first = (uint32_t)(hash % n);
+        cluster->functions[f].home_step = step;
     }
 }
 
-/* Links from one cell's to the next one's. */
-enum { CELL_STEP = sizeof(struct warm_cell) / sizeof(struct fit_link) };
-
-/* Of `count` records of `size` bytes side by side: so many that no row lies across more lines than
- * it must. */
-static size_t row_stride(size_t count, size_t size)
+static void cluster_init_functions(struct cluster *cluster)
 {
-    const size_t line = LINE / size;
-    size_t stride = 1;
-    while (stride < count && stride < line)
-        stride *= 2;
-    return count <= stride ? stride : (count + line - 1) / line * line;
+    for (uint32_t f = 0; f < cluster->function_count; f++) {
+        const struct function *function = &cluster->workload->functions[f];
+        cluster->functions[f] =
+            (struct function_state){.host_kb = kb_from_mb(function->host_memory_mb),
+                                    .weights_kb = kb_from_mb(function->gpu_weights_mb)};
+    }
 }
 
 static bool cluster_allocate(struct cluster *cluster, size_t gpus)
 {
-    size_t n = cluster->invoker_count, f = cluster->function_count;
+    size_t n = cluster->invoker_count;
     cluster->sizes = calloc(n, sizeof *cluster->sizes);
-    cluster->invokers = lines_allocate(n, sizeof *cluster->invokers);
-    cluster->gpu_room = gpus;
-    cluster->gpus = lines_allocate(gpus, sizeof *cluster->gpus);
-    cluster->fit_slots = warm_index_slots(cluster->workload);
-    cluster->mask_words = cluster->function_count / 64 + 1;
-    cluster->idle_more = calloc(n * (cluster->mask_words - 1) + 1, sizeof *cluster->idle_more);
-    cluster->cell_row = row_stride(FIT_FUNCTION + f, sizeof *cluster->cells);
-    cluster->cell_stride = cluster->fit_slots * cluster->cell_row;
-    cluster->cells = lines_allocate(n * cluster->cell_stride, sizeof *cluster->cells);
-    cluster->rest = lines_allocate(n * f, sizeof *cluster->rest);
-    cluster->filed = calloc(cluster->mask_words, sizeof *cluster->filed);
-    cluster->idle_total = calloc(f, sizeof *cluster->idle_total);
-    cluster->starting_total = calloc(f, sizeof *cluster->starting_total);
-    cluster->home_first = calloc(f, sizeof *cluster->home_first);
-    cluster->home_step = calloc(f, sizeof *cluster->home_step);
-    cluster->memory = calloc(f, sizeof *cluster->memory);
+    cluster->invokers = calloc(n, sizeof *cluster->invokers);
+    cluster->gpus = calloc(gpus > 0 ? gpus : 1, sizeof *cluster->gpus);
+    cluster->functions = calloc(cluster->function_count, sizeof *cluster->functions);
     cluster->dirty = calloc(n, sizeof *cluster->dirty);
-    cluster->moved = calloc(n, sizeof *cluster->moved);
-    return cluster->sizes != NULL && cluster->filed != NULL && cluster->invokers != NULL &&
-           cluster->gpus != NULL && cluster->idle_more != NULL && cluster->cells != NULL &&
-           cluster->rest != NULL && cluster->idle_total != NULL &&
-           cluster->starting_total != NULL && cluster->home_first != NULL &&
-           cluster->home_step != NULL && cluster->memory != NULL && cluster->dirty != NULL &&
-           cluster->moved != NULL;
+    return cluster->sizes != NULL && cluster->invokers != NULL && cluster->gpus != NULL &&
+           cluster->functions != NULL && cluster->dirty != NULL;
 }
 
 static void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
 {
-    cluster->changes++;
     if (cluster->invokers[invoker].dirty)
         return;
     cluster->invokers[invoker].dirty = true;
@@ -149,40 +126,22 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
 {
     const struct cluster_spec *spec = &workload->cluster;
     size_t gpus = 0;
-    uint32_t units = 0, vcpus = 0;
     *cluster = (struct cluster){.workload = workload,
                                 .reuse = reuse,
                                 .invoker_count = spec->invoker_count,
                                 .function_count = (uint32_t)workload->function_count,
-                                .container_free = SIM_NONE};
-    for (size_t i = 0; i < spec->group_count; i++) {
-        const struct invoker_group *group = &spec->groups[i];
-        gpus += group->count * group->gpu_count;
-        vcpus = group->vcpus > vcpus ? group->vcpus : vcpus;
-        for (size_t g = 0; g < group->gpu_count; g++)
-            units = group->gpus[g].units > units ? group->gpus[g].units : units;
-    }
-    /* Beyond 255 free vCPUs invokers are filed together: an order, not a limit. */
-    vcpus = vcpus < 255 ? vcpus : 255;
-    bool ok = cluster_allocate(cluster, gpus) &&
-              fit_index_init(&cluster->fit, &cluster->cells->link, cluster->cell_row * CELL_STEP,
-                             CELL_STEP, spec->invoker_count * cluster->fit_slots,
-                             FIT_FUNCTION + cluster->function_count, units, vcpus);
-    if (!ok)
+                                .container_free = SIM_NONE,
+                                .pool_free = SIM_NONE};
+    for (size_t i = 0; i < spec->group_count; i++)
+        gpus += spec->groups[i].count * spec->groups[i].gpu_count;
+    if (!cluster_allocate(cluster, gpus))
         return cluster_fail(cluster, error);
-    for (uint32_t f = 0; f < cluster->function_count; f++)
-        cluster->memory[f] =
-            (struct function_memory){kb_from_mb(workload->functions[f].host_memory_mb),
-                                     kb_from_mb(workload->functions[f].gpu_weights_mb)};
-    for (size_t i = 0; i < spec->invoker_count * cluster->cell_stride; i++)
-        cluster->cells[i].list = (struct warm_list){.idle_head = SIM_NONE};
-    for (size_t i = 0; i < (size_t)spec->invoker_count * cluster->function_count; i++)
-        cluster->rest[i] = (struct warm_rest){.starting_head = SIM_NONE};
+    cluster_init_functions(cluster);
     uint32_t id = 0;
     for (size_t i = 0; i < spec->group_count; i++)
         for (uint32_t k = 0; k < spec->groups[i].count; k++, id++)
             cluster_init_invoker(cluster, id, &spec->groups[i]);
-    if (!warm_index_init(cluster))
+    if (!best_fit_init(cluster))
         return cluster_fail(cluster, error);
     /* Filed from the last to the first, so that the first stands at the head of its bucket. */
     for (uint32_t i = spec->invoker_count; i-- > 0;)
@@ -193,25 +152,16 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
 
 void cluster_clear(struct cluster *cluster)
 {
-    fit_index_clear(&cluster->fit);
-    warm_index_clear(cluster);
-    free(cluster->memory);
-    lines_free(cluster->cells, cluster->invoker_count * cluster->cell_stride,
-               sizeof *cluster->cells);
-    free(cluster->idle_more);
+    best_fit_clear(&cluster->fit);
+    for (uint32_t i = 0; cluster->invokers != NULL && i < cluster->invoker_count; i++)
+        free(cluster->invokers[i].pools);
     free(cluster->sizes);
-    free(cluster->filed);
-    lines_free(cluster->invokers, cluster->invoker_count, sizeof *cluster->invokers);
-    lines_free(cluster->gpus, cluster->gpu_room, sizeof *cluster->gpus);
-    lines_free(cluster->rest, (size_t)cluster->invoker_count * cluster->function_count,
-               sizeof *cluster->rest);
-    free(cluster->idle_total);
-    free(cluster->starting_total);
-    free(cluster->home_first);
-    free(cluster->home_step);
+    free(cluster->invokers);
+    free(cluster->gpus);
+    free(cluster->functions);
+    free(cluster->pools);
     free(cluster->dirty);
-    free(cluster->moved);
-    lines_free(cluster->containers, cluster->container_capacity, sizeof *cluster->containers);
+    free(cluster->containers);
     *cluster = (struct cluster){0};
 }
 
@@ -281,58 +231,33 @@ uint32_t gpu_headroom(const struct gpu_state *gpu)
 
 /* ---- The filing of invokers ------------------------------------------------------------------ */
 
-static void cluster_file(struct cluster *cluster, uint32_t id)
-{
-    struct invoker_state *invoker = &cluster->invokers[id];
-    uint32_t vcpus =
-        invoker->free_vcpus < cluster->fit.vcpus ? invoker->free_vcpus : cluster->fit.vcpus;
-    warm_index_file(cluster, id, vcpus);
-    invoker->dirty = false;
-}
-
 static void cluster_file_dirty(struct cluster *cluster)
 {
-    for (uint32_t k = 0; k < cluster->dirty_count; k++)
-        cluster_file(cluster, cluster->dirty[k]);
+    for (uint32_t k = 0; k < cluster->dirty_count; k++) {
+        if (!best_fit_file(cluster, cluster->dirty[k]))
+            cluster->out_of_memory = true;
+        cluster->invokers[cluster->dirty[k]].dirty = false;
+    }
     cluster->dirty_count = 0;
-}
-
-/* A batch ranks an invoker by the GPU on which it would run there: the entry of another GPU is
- * passed over. */
-static bool entry_places(const struct cluster *cluster, uint32_t entry, uint32_t function,
-                         const struct configuration *configuration, bool warm,
-                         struct placement *placement)
-{
-    const uint32_t slots = cluster->fit_slots;
-    if (slots == 1)
-        return cluster_place(cluster, function, configuration, entry, warm, placement);
-    const uint32_t invoker = entry / slots;
-    return cluster_place(cluster, function, configuration, invoker, warm, placement) &&
-           (placement->gpu == SIM_NONE ||
-            placement->gpu == cluster->invokers[invoker].first_gpu + entry % slots);
 }
 
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm)
 {
+    struct fit_cursor cursor = {.function = warm ? function : SIM_NONE,
+                                .need_units = configuration->vgpu,
+                                .need_vcpus = configuration->vcpu,
+                                .at = SIM_NONE};
     cluster_file_dirty(cluster);
-    if (!warm)
-        warm_index_file_moved(cluster);
-    const uint32_t units = configuration->vgpu, vcpus = configuration->vcpu;
-    struct found_fit *found = &cluster->found;
-    uint32_t entry = SIM_NONE;
-    found->configuration = NULL;
-    do {
-        entry = warm ? warm_index_next(cluster, function, units, vcpus, entry)
-                     : fit_index_next(&cluster->fit, FIT_ALL, units, vcpus, entry);
-        if (entry != SIM_NONE &&
-            entry_places(cluster, entry, function, configuration, warm, &found->placement)) {
-            found->changes = cluster->changes;
-            found->configuration = configuration;
-            found->function = function;
-            return found->placement.invoker;
-        }
-    } while (entry != SIM_NONE);
+    while (best_fit_next(cluster, &cursor)) {
+        struct placement placement;
+        if (!cluster_place(cluster, function, configuration, cursor.invoker, warm, &placement))
+            continue;
+        /* An invoker is ranked by the GPU on which the batch would run there: the entry of another
+         * GPU is passed over. */
+        if (placement.gpu == SIM_NONE || placement.gpu == cursor.gpu)
+            return cursor.invoker;
+    }
     return SIM_NONE;
 }
 
@@ -347,9 +272,9 @@ static uint32_t container_take(struct cluster *cluster)
         return id;
     }
     if (cluster->containers_used == cluster->container_capacity) {
-        const uint32_t old = cluster->container_capacity;
-        const uint32_t capacity = old == 0 ? 256 : 2 * old;
-        struct container *grown = lines_grow(cluster->containers, old, capacity, sizeof *grown);
+        const uint32_t capacity =
+            cluster->container_capacity == 0 ? 256 : 2 * cluster->container_capacity;
+        struct container *grown = realloc(cluster->containers, capacity * sizeof *grown);
         if (grown == NULL)
             return SIM_NONE;
         cluster->containers = grown;
@@ -358,101 +283,29 @@ static uint32_t container_take(struct cluster *cluster)
     return cluster->containers_used++;
 }
 
-static struct warm_rest *container_rest(const struct cluster *cluster, const struct container *c)
-{
-    return cluster_rest(cluster, c->invoker, c->function);
-}
-
-/* To come and to go at the head, as nearly every use of a container does, leaves the neighbour
- * alone: so those that have come since a `previous` was last asked for, all at the head, are not
- * settled. Settling takes one step for each that came, once. */
-static void list_settle(const struct cluster *cluster, uint32_t head)
-{
-    for (uint32_t id = head; id != SIM_NONE && !cluster->containers[id].settled;) {
-        struct container *c = &cluster->containers[id];
-        c->settled = true;
-        if (c->next != SIM_NONE)
-            cluster->containers[c->next].previous = id;
-        id = c->next;
-    }
-}
-
-static void list_unlink(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
-{
-    const struct container *c = &cluster->containers[id];
-    uint32_t previous = SIM_NONE;
-    if (*head == id)
-        *head = c->next;
-    else {
-        list_settle(cluster, *head);
-        previous = c->previous;
-        cluster->containers[previous].next = c->next;
-        if (c->next != SIM_NONE)
-            cluster->containers[c->next].previous = previous;
-    }
-    if (c->next == SIM_NONE && previous != SIM_NONE && tail != NULL)
-        *tail = previous;
-}
-
-static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head)
+static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)
 {
     struct container *c = &cluster->containers[id];
-    c->next = *head;
-    c->settled = false;
-    *head = id;
-}
-
-/* The idle container of the list that was used next after `id`; SIM_NONE: `id` is the latest. */
-static inline uint32_t list_later(const struct cluster *cluster, const struct warm_list *list,
-                                  uint32_t id)
-{
-    if (id == list->idle_head)
-        return SIM_NONE;
-    list_settle(cluster, list->idle_head);
-    return cluster->containers[id].previous;
-}
-
-static void idle_mark(struct cluster *cluster, uint32_t invoker, uint32_t function, bool idle)
-{
-    const uint64_t bit = UINT64_C(1) << (function % 64);
-    uint64_t *word = cluster_idle(cluster, invoker, function / 64);
-    *word = idle ? *word | bit : *word & ~bit;
-    cluster->invokers[invoker].changed |= bit;
-}
-
-static inline void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)
-{
-    struct container *c = &cluster->containers[id];
-    struct invoker_state *invoker = &cluster->invokers[c->invoker];
-    struct warm_list *list = cluster_warm(cluster, c->invoker, c->function);
     c->state = CONTAINER_IDLE;
     c->claimed = false;
     c->idle_since = now;
     c->idle_order = cluster->idles++;
-    if (list->idle_count == 1)
-        container_rest(cluster, c)->idle_tail = list->idle_head;
-    list_push(cluster, id, &list->idle_head);
-    if (list->idle_count++ == 0)
-        idle_mark(cluster, c->invoker, c->function, true);
-    cluster->idle_total[c->function]++;
+    pool_push_idle(cluster, id);
+    cluster->functions[c->function].idle_total++;
     cluster->idle_containers++;
-    invoker->idle_kb += host_kb(cluster, c->function);
+    cluster->invokers[c->invoker].idle_kb += host_kb(cluster, c->function);
     if (c->gpu != SIM_NONE)
         cluster->gpus[c->gpu].idle_kb += weights_kb(cluster, c->function);
     cluster_mark_dirty(cluster, c->invoker);
 }
 
-static inline void container_leave_idle(struct cluster *cluster, uint32_t id, bool evicted)
+static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evicted)
 {
     struct container *c = &cluster->containers[id];
-    struct invoker_state *invoker = &cluster->invokers[c->invoker];
-    struct warm_list *list = cluster_warm(cluster, c->invoker, c->function);
-    list_unlink(cluster, id, &list->idle_head, &container_rest(cluster, c)->idle_tail);
-    if (--list->idle_count == 0)
-        idle_mark(cluster, c->invoker, c->function, false);
-    cluster->idle_total[c->function]--;
+    pool_remove_idle(cluster, id);
+    cluster->functions[c->function].idle_total--;
     cluster->idle_containers--;
-    invoker->idle_kb -= host_kb(cluster, c->function);
+    cluster->invokers[c->invoker].idle_kb -= host_kb(cluster, c->function);
     if (c->gpu != SIM_NONE)
         cluster->gpus[c->gpu].idle_kb -= weights_kb(cluster, c->function);
     cluster_mark_dirty(cluster, c->invoker);
@@ -464,11 +317,13 @@ static inline void container_leave_idle(struct cluster *cluster, uint32_t id, bo
 static uint32_t container_create(struct cluster *cluster, uint32_t function, uint32_t invoker,
                                  uint32_t gpu)
 {
-    uint32_t id = container_take(cluster);
+    const uint32_t pool = pool_take(cluster, function, invoker, gpu);
+    const uint32_t id = pool == SIM_NONE ? SIM_NONE : container_take(cluster);
     if (id == SIM_NONE)
         return SIM_NONE;
     struct container *c = &cluster->containers[id];
     *c = (struct container){.function = function,
+                            .pool = pool,
                             .invoker = invoker,
                             .gpu = gpu,
                             .state = CONTAINER_STARTING,
@@ -481,10 +336,9 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
         cluster->gpus[gpu].free_kb -= weights;
         cluster->use.gpu_memory_kb += weights;
     }
-    cluster->changes++;
-    list_push(cluster, id, &container_rest(cluster, c)->starting_head);
-    container_rest(cluster, c)->containers++;
-    cluster->starting_total[function]++;
+    pool_push_starting(cluster, id);
+    cluster->pools[pool].containers++;
+    cluster->functions[function].starting_total++;
     cluster->starting_containers++;
     return id;
 }
@@ -492,9 +346,8 @@ static uint32_t container_create(struct cluster *cluster, uint32_t function, uin
 static void container_leave_starting(struct cluster *cluster, uint32_t id)
 {
     struct container *c = &cluster->containers[id];
-    cluster->changes++;
-    list_unlink(cluster, id, &container_rest(cluster, c)->starting_head, NULL);
-    cluster->starting_total[c->function]--;
+    pool_remove_starting(cluster, id);
+    cluster->functions[c->function].starting_total--;
     cluster->starting_containers--;
 }
 
@@ -502,7 +355,7 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
 {
     struct container *c = &cluster->containers[id];
     int64_t host = host_kb(cluster, c->function);
-    container_rest(cluster, c)->containers--;
+    cluster->pools[c->pool].containers--;
     container_leave_idle(cluster, id, true);
     cluster->invokers[c->invoker].free_kb += host;
     cluster->use.memory_kb -= host;
@@ -514,6 +367,7 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
     c->state = CONTAINER_FREE;
     c->next = cluster->container_free;
     cluster->container_free = id;
+    (void)pool_tidy(cluster, c->pool);
 }
 
 /* Who of the idle containers goes first. */
@@ -536,26 +390,26 @@ static void victim_consider(const struct cluster *cluster, struct victim *victim
 }
 
 /* The idle container of the invoker (on `gpu`, unless SIM_NONE) that goes first; SIM_NONE where
- * there is none but `keep`. Each function's are in order of last use, so that without ranks the
- * first that may go is the only one of its function to look at. O(functions that are idle there),
- * ranked O(idle containers). */
+ * there is none but `keep`. Each pool's are in order of last use, so that without ranks the first
+ * that may go is the only one of its pool to look at. O(pools of the invoker), ranked O(idle
+ * containers). */
 static uint32_t cluster_victim(const struct cluster *cluster, uint32_t invoker, uint32_t gpu,
                                uint32_t keep, bool ranked)
 {
     struct victim victim = {.id = SIM_NONE};
-    for (uint32_t word = 0; word < cluster->mask_words; word++)
-        for (uint64_t bits = *cluster_idle(cluster, invoker, word); bits != 0; bits &= bits - 1) {
-            const uint32_t f = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            const struct warm_list *list = cluster_warm(cluster, invoker, f);
-            for (uint32_t id = cluster_idle_tail(cluster, invoker, f); id != SIM_NONE;
-                 id = list_later(cluster, list, id)) {
-                if (id == keep || (gpu != SIM_NONE && cluster->containers[id].gpu != gpu))
-                    continue;
-                victim_consider(cluster, &victim, id, ranked);
-                if (!ranked)
-                    break;
-            }
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    for (uint32_t k = 0; k < state->pool_count; k++) {
+        const struct container_pool *pool = &cluster->pools[state->pools[k].pool];
+        if (gpu != SIM_NONE && pool->gpu != gpu)
+            continue;
+        for (uint32_t id = pool->idle_tail; id != SIM_NONE; id = cluster->containers[id].previous) {
+            if (id == keep)
+                continue;
+            victim_consider(cluster, &victim, id, ranked);
+            if (!ranked)
+                break;
         }
+    }
     return victim.id;
 }
 
@@ -606,94 +460,91 @@ static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *deman
     return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
 }
 
-/* For the demand in a container of `function` on `gpu`, whose weights, idle, are not to go. */
-static inline bool container_fits(const struct cluster *cluster, uint32_t function, uint32_t gpu,
-                                  bool idle, const struct demand *demand)
+/* For the demand in a container of the pool; `idle`: an idle one, whose weights are not to go. */
+static bool pool_fits(const struct cluster *cluster, const struct container_pool *pool, bool idle,
+                      const struct demand *demand)
 {
     const struct configuration *configuration = demand->configuration;
     if (configuration->vgpu == 0)
-        return gpu == SIM_NONE;
-    if (gpu == SIM_NONE || (demand->gpu != SIM_NONE && demand->gpu != gpu))
+        return pool->gpu == SIM_NONE;
+    if (pool->gpu == SIM_NONE || (demand->gpu != SIM_NONE && demand->gpu != pool->gpu))
         return false;
-    const struct gpu_state *state = &cluster->gpus[gpu];
-    if (!gpu_can_hold(state, demand))
+    const struct gpu_state *gpu = &cluster->gpus[pool->gpu];
+    if (!gpu_can_hold(gpu, demand))
         return false;
     /* Other idle containers on the GPU may go, this one may not. */
-    int64_t own = idle ? weights_kb(cluster, function) : 0;
-    return activation_kb(cluster, function, configuration) <= state->free_kb + state->idle_kb - own;
+    int64_t own = idle ? weights_kb(cluster, pool->function) : 0;
+    return activation_kb(cluster, pool->function, configuration) <=
+           gpu->free_kb + gpu->idle_kb - own;
 }
 
-/* Where the idle containers of the function stand all on one GPU, or on none, one fits as well as
- * another, and none need be looked at. */
-static inline bool find_idle_alike(const struct cluster *cluster, uint32_t function,
-                                   const struct warm_list *list, const struct demand *demand,
-                                   struct placement *placement)
+/* Is container `a` before `b` in the order of reuse? */
+static bool reuse_before(const struct cluster *cluster, uint32_t a, uint32_t b)
 {
-    const struct invoker_state *invoker = &cluster->invokers[placement->invoker];
-    const uint32_t gpu = cluster->by_function[function].on_gpu ? invoker->first_gpu : SIM_NONE;
-    if (list->idle_head == SIM_NONE || !container_fits(cluster, function, gpu, true, demand))
-        return false;
-    uint32_t found = list->idle_head;
-    if (cluster->reuse == REUSE_LRU)
-        found = cluster_idle_tail(cluster, placement->invoker, function);
-    for (uint32_t id = list->idle_head; cluster->reuse == REUSE_NEWEST && id != SIM_NONE;
+    const struct container *x = &cluster->containers[a], *y = &cluster->containers[b];
+    if (cluster->reuse == REUSE_NEWEST)
+        return x->serial > y->serial;
+    return cluster->reuse == REUSE_LRU ? x->idle_order < y->idle_order
+                                       : x->idle_order > y->idle_order;
+}
+
+/* The idle container of the pool, which has one, that is the first in the order of reuse. */
+static uint32_t pool_first_idle(const struct cluster *cluster, const struct container_pool *pool)
+{
+    uint32_t found = cluster->reuse == REUSE_LRU ? pool->idle_tail : pool->idle_head;
+    for (uint32_t id = found; cluster->reuse == REUSE_NEWEST && id != SIM_NONE;
          id = cluster->containers[id].next)
-        if (cluster->containers[id].serial > cluster->containers[found].serial)
+        if (reuse_before(cluster, id, found))
             found = id;
-    placement->container = found;
-    placement->gpu = gpu;
-    /* Who asks will take it, as a rule, and has something to do before. */
-    __builtin_prefetch(&cluster->containers[found]);
-    return true;
+    return found;
 }
 
 /* Sets the placement's container and GPU: the GPU with the fewest units left, of its containers the
  * first in the order of reuse. */
-static inline bool find_idle(const struct cluster *cluster, uint32_t function,
-                             const struct warm_list *list, const struct demand *demand,
-                             struct placement *placement)
+static bool find_idle(const struct cluster *cluster, const struct invoker_state *invoker,
+                      struct pool_range range, const struct demand *demand,
+                      struct placement *placement)
 {
-    const bool oldest_first = cluster->reuse == REUSE_LRU;
     uint32_t found = SIM_NONE, least = 0;
-    if (!cluster->by_function[function].always)
-        return find_idle_alike(cluster, function, list, demand, placement);
-    uint32_t id = list->idle_head;
-    if (oldest_first)
-        id = cluster_idle_tail(cluster, placement->invoker, function);
-    for (; id != SIM_NONE;
-         id = oldest_first ? list_later(cluster, list, id) : cluster->containers[id].next) {
-        const struct container *c = &cluster->containers[id];
-        if (!container_fits(cluster, function, c->gpu, true, demand))
+    for (uint32_t k = range.first; k < range.end; k++) {
+        const struct container_pool *pool = &cluster->pools[invoker->pools[k].pool];
+        if (pool->idle_count == 0 || !pool_fits(cluster, pool, true, demand))
             continue;
-        const uint32_t headroom = c->gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[c->gpu]);
-        const bool newer = cluster->reuse == REUSE_NEWEST && found != SIM_NONE &&
-                           c->serial > cluster->containers[found].serial;
-        if (found == SIM_NONE || headroom < least || (headroom == least && newer)) {
+        const uint32_t id = pool_first_idle(cluster, pool);
+        const uint32_t headroom =
+            pool->gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[pool->gpu]);
+        if (found == SIM_NONE || headroom < least ||
+            (headroom == least && reuse_before(cluster, id, found))) {
             found = id;
             least = headroom;
+            placement->gpu = pool->gpu;
         }
-        if (cluster->reuse != REUSE_NEWEST && cluster->fit_slots == 1)
-            break;
     }
-    if (found == SIM_NONE)
-        return false;
     placement->container = found;
-    placement->gpu = cluster->containers[found].gpu;
-    return true;
+    return found != SIM_NONE;
 }
 
-/* The starting container that is ready first. */
-static uint32_t find_starting(const struct cluster *cluster, uint32_t function, uint32_t invoker,
-                              const struct demand *demand)
+/* Sets them to the starting container that is ready first, of equal ones the one made last. */
+static bool find_starting(const struct cluster *cluster, const struct invoker_state *invoker,
+                          struct pool_range range, const struct demand *demand,
+                          struct placement *placement)
 {
-    uint32_t found = SIM_NONE;
-    for (uint32_t id = cluster_rest(cluster, invoker, function)->starting_head; id != SIM_NONE;
-         id = cluster->containers[id].next)
-        if (container_fits(cluster, function, cluster->containers[id].gpu, false, demand) &&
-            (found == SIM_NONE ||
-             cluster->containers[id].ready_at < cluster->containers[found].ready_at))
-            found = id;
-    return found;
+    const struct container *found = NULL;
+    for (uint32_t k = range.first; k < range.end; k++) {
+        const struct container_pool *pool = &cluster->pools[invoker->pools[k].pool];
+        if (pool->starting_head == SIM_NONE || !pool_fits(cluster, pool, false, demand))
+            continue;
+        for (uint32_t id = pool->starting_head; id != SIM_NONE; id = cluster->containers[id].next) {
+            const struct container *c = &cluster->containers[id];
+            if (found == NULL || c->ready_at < found->ready_at ||
+                (c->ready_at == found->ready_at && c->serial > found->serial)) {
+                found = c;
+                placement->container = id;
+                placement->gpu = c->gpu;
+            }
+        }
+    }
+    return found != NULL;
 }
 
 /* Best-fitting GPU of the invoker for a new container and its batch; SIM_NONE where none. */
@@ -716,26 +567,24 @@ static uint32_t find_gpu(const struct cluster *cluster, const struct demand *dem
     return found;
 }
 
-static inline bool demand_place(const struct cluster *cluster, uint32_t function,
-                                const struct demand *demand, uint32_t invoker, bool warm_only,
-                                struct placement *placement)
+static bool demand_place(const struct cluster *cluster, uint32_t function,
+                         const struct demand *demand, uint32_t invoker, bool warm_only,
+                         struct placement *placement)
 {
     const struct configuration *configuration = demand->configuration;
     const struct invoker_state *state = &cluster->invokers[invoker];
     if (configuration->vcpu > state->free_vcpus)
         return false;
-    const struct warm_list *list = cluster_warm(cluster, invoker, function);
+    const struct pool_range range = pools_find(cluster, invoker, function);
     placement->invoker = invoker;
     placement->quota = demand->quota;
-    if (find_idle(cluster, function, list, demand, placement))
+    if (find_idle(cluster, state, range, demand, placement))
         return true;
     if (warm_only)
         return false;
-    placement->container = find_starting(cluster, function, invoker, demand);
-    if (placement->container != SIM_NONE) {
-        placement->gpu = cluster->containers[placement->container].gpu;
+    if (find_starting(cluster, state, range, demand, placement))
         return true;
-    }
+    placement->container = SIM_NONE;
     if (host_kb(cluster, function) > state->free_kb + state->idle_kb)
         return false;
     placement->gpu = SIM_NONE;
@@ -748,14 +597,6 @@ bool cluster_place(const struct cluster *cluster, uint32_t function,
                    const struct configuration *configuration, uint32_t invoker, bool warm_only,
                    struct placement *placement)
 {
-    /* As a rule a batch goes where the best fit has just been found. What is there for one that
-     * must be warm is what any finds first. */
-    const struct found_fit *found = &cluster->found;
-    if (!warm_only && found->changes == cluster->changes && found->configuration == configuration &&
-        found->function == function && found->placement.invoker == invoker) {
-        *placement = found->placement;
-        return true;
-    }
     const struct demand demand = {configuration, UNIT_PARTS, SIM_NONE};
     return demand_place(cluster, function, &demand, invoker, warm_only, placement);
 }

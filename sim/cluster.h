@@ -18,31 +18,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/best_fit.h"
 #include "sim/calendar.h"
 #include "sim/error.h"
-#include "sim/fit_index.h"
-#include "sim/lines.h"
-#include "sim/warm_index.h"
 #include "workloads/experiment.h"
 #include "workloads/workload.h"
 
 enum container_state { CONTAINER_FREE, CONTAINER_STARTING, CONTAINER_IDLE, CONTAINER_BUSY };
 
-/* What a use of a container looks at comes first, within one cache line. */
 struct container {
-    _Alignas(LINE) uint32_t function;
+    uint32_t function;
     uint32_t invoker;
-    uint32_t gpu;          /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
-    uint32_t next;         /* idle or unclaimed starting: list of (invoker, function) */
-    uint32_t previous;     /* likewise; known where that one is settled */
-    uint8_t state;         /* enum container_state */
-    bool claimed;          /* a batch waits for this starting container */
-    bool settled;          /* `previous` of its next is this one */
-    uint8_t quota;         /* while busy or claimed: per cent of time on its share of the GPU */
-    sim_time_t idle_since; /* of one that starts without a batch: since when it starts */
-    uint64_t idle_order;   /* of an idle one: the lowest has been idle for longest */
-    sim_time_t expiry;     /* when the keep-alive of an idle container ends; starting: will end, 0:
-                              not known */
+    uint32_t gpu;            /* index into cluster.gpus; SIM_NONE: runs on vCPUs alone */
+    uint32_t pool;           /* index into cluster.pools */
+    uint32_t next, previous; /* in the pool's list of idle or of unclaimed starting ones */
+    uint8_t state;           /* enum container_state */
+    bool claimed;            /* a batch waits for this starting container */
+    uint8_t quota;           /* while busy or claimed: per cent of time on its share of the GPU */
+    sim_time_t idle_since;   /* of one that starts without a batch: since when it starts */
+    uint64_t idle_order;     /* of an idle one: the lowest has been idle for longest */
+    sim_time_t expiry; /* when the keep-alive of an idle container ends; starting: will end, 0:
+                          not known */
     calendar_handle expiry_event;
     sim_time_t rings_at; /* when the pending expiry_event of an idle or busy one comes */
 
@@ -52,7 +48,7 @@ struct container {
 };
 
 struct gpu_state {
-    _Alignas(LINE) const struct gpu_spec *spec;
+    const struct gpu_spec *spec;
     uint32_t invoker;
     uint32_t free_parts; /* of its units, in hundredths: instances may hold a part of the time */
     int64_t memory_kb, free_kb;
@@ -63,16 +59,20 @@ struct gpu_state {
 };
 
 struct invoker_state {
-    _Alignas(LINE) uint32_t free_vcpus;
+    uint32_t free_vcpus;
     uint32_t batches; /* reserved and not released */
     int64_t free_kb, idle_kb;
     uint32_t first_gpu;
     uint16_t gpu_count;
-    bool dirty;       /* its filing in the indices is out of date */
-    bool moved;       /* among cluster.moved */
-    uint64_t changed; /* bit f % 64: function f may have come to idle here, or to do so no more */
-    uint64_t idle;    /* cluster_idle of its first 64 functions */
-    struct warm_standing standing;
+    bool dirty; /* it changed since best_fit_file filed it */
+    struct pool_entry {
+        uint32_t function, gpu, pool; /* pool: index into cluster.pools */
+        bool changed; /* since the invoker was filed: it came to have idle containers, or none */
+        bool member;  /* it had idle containers when the invoker was filed */
+    } * pools;        /* of the containers here, by function, then GPU */
+    uint32_t pool_count, pool_capacity;
+    uint32_t next_pool, pools_end; /* allocated for it and never used */
+    bool pools_changed;            /* some of them */
 };
 
 /* All that an invoker has. */
@@ -81,29 +81,28 @@ struct invoker_size {
     uint32_t vcpus;
 };
 
-/* What a use of a container of (invoker, function) looks at. */
-struct warm_list {
-    uint32_t idle_head; /* most recently used first */
+/* The containers of one function on one GPU of an invoker, or on its vCPUs alone: there is a pool
+ * where there is a container, or where best_fit.h still has the pool. */
+struct container_pool {
+    uint32_t function, invoker;
+    uint32_t gpu;                  /* index into cluster.gpus; SIM_NONE: none */
+    uint32_t idle_head, idle_tail; /* most recently used first */
     uint32_t idle_count;
-};
-
-/* That and where the invoker stands in the function's index, which changes with it; several to a
- * line. */
-struct warm_cell {
-    struct fit_link link;
-    struct warm_list list;
-};
-
-/* The rest of it: when containers start or go, or several idle. */
-struct warm_rest {
-    uint32_t idle_tail;     /* where two or more idle */
-    uint32_t starting_head; /* starting and unclaimed */
+    uint32_t starting_head; /* starting and unclaimed; of a free pool: the next free one */
     uint32_t containers;    /* in whatever state */
+    /* Of best_fit.h, where the pool had idle containers when its invoker was filed: */
+    uint32_t position; /* among the function's members; SIM_NONE: it had none */
+    uint64_t since;    /* the filing that first found some */
+    struct fit_link link;
 };
 
-_Static_assert(offsetof(struct container, serial) == LINE, "a use touches one line");
-_Static_assert(sizeof(struct gpu_state) == LINE && sizeof(struct invoker_state) == LINE,
-               "one line each");
+/* What is known of a function, wherever its containers are. */
+struct function_state {
+    int64_t host_kb, weights_kb;    /* of a container */
+    uint32_t idle_total;            /* containers */
+    uint32_t starting_total;        /* starting and unclaimed */
+    uint32_t home_first, home_step; /* of the home walk; the step is co-prime to the invokers */
+};
 
 /* Parts of a GPU unit: a share held for q per cent of the time is share × q parts. */
 enum { UNIT_PARTS = 100 };
@@ -122,18 +121,6 @@ struct placement {
     uint32_t quota;     /* per cent of the time; 100 for a batch */
 };
 
-/* What the last query for a best fit found; it holds as long as nothing has changed. */
-struct found_fit {
-    uint64_t changes; /* of the cluster, then */
-    const struct configuration *configuration;
-    uint32_t function;
-    struct placement placement;
-};
-
-/* The indices by best fit: of every invoker, and, FIT_FUNCTION + f, of those with an idle container
- * of function f. */
-enum { FIT_ALL, FIT_FUNCTION };
-
 struct cluster {
     const struct workload *workload;
     enum reuse_order reuse;
@@ -141,42 +128,20 @@ struct cluster {
     struct invoker_state *invokers;
     struct invoker_size *sizes; /* of each invoker */
     struct gpu_state *gpus;
-    size_t gpu_room;
-    /* In the indices an invoker has `fit_slots` entries, numbered from invoker × fit_slots: one, or
-     * one per GPU where some invoker has several. */
-    uint32_t fit_slots;
-    /* A row per entry: its place in FIT_ALL (whose list is none), then by function. The lists of an
-     * invoker are in the row of its first entry. */
-    struct warm_cell *cells;      /* [entry × cell_row + index] */
-    size_t cell_row, cell_stride; /* cells per entry, per invoker */
-    struct warm_rest *rest;       /* [invoker × function_count + function] */
-    uint32_t *idle_total;         /* per function */
-    uint32_t *starting_total;     /* per function: starting and unclaimed */
+    struct function_state *functions;
+    struct container_pool *pools;
+    uint32_t pool_capacity, pools_used, pool_free; /* as of containers */
     struct container *containers;
     uint32_t container_capacity, containers_used; /* room, and how many were used ever */
     uint32_t container_free;                      /* list of those given back, through `next` */
     uint64_t next_serial;
     uint32_t idle_containers, starting_containers; /* all functions */
     uint64_t idles;                                /* times that a container became idle, so far */
-    struct fit_index fit;
-    struct warm_place *moved; /* invokers that FIT_ALL still has where they were */
-    uint32_t moved_count;
-    struct warm_function *by_function;    /* invokers with an idle container of it */
-    uint64_t *idle_more;                  /* [invoker × (mask_words - 1)] see cluster_idle */
-    struct warm_filed *filed;             /* [mask_words] */
-    uint32_t mask_words, filed_functions; /* of `filed` and of one invoker's `idle`; in `filed` */
-    uint32_t *dirty;
+    struct best_fit fit;
+    uint32_t *dirty; /* invokers that changed since they were filed in `fit`, the first first */
     uint32_t dirty_count;
-    uint64_t filings; /* of an invoker, so far */
-    uint64_t changes; /* to containers and what is free, so far */
-    struct found_fit found;
     bool out_of_memory;
-    struct function_memory {
-        int64_t host_kb, weights_kb;
-    } * memory; /* per function */
     struct cluster_use use, capacity;
-    uint32_t *home_step; /* per function: co-prime step of the home walk */
-    uint32_t *home_first;
     /* Called as an idle container leaves the idle state (claimed or evicted). */
     void (*on_leave_idle)(void *context, const struct container *container, bool evicted);
     /* Which idle container goes first when memory is short: the lowest, of equal ones the least
@@ -186,33 +151,34 @@ struct cluster {
     bool pressing; /* what is evicted now goes for memory */
 };
 
-static inline struct warm_list *cluster_warm(const struct cluster *cluster, uint32_t invoker,
-                                             uint32_t function)
-{
-    return &cluster->cells[invoker * cluster->cell_stride + FIT_FUNCTION + function].list;
-}
+/* pools.c */
 
-/* Bit f: function 64 × word + f has idle containers there. */
-static inline uint64_t *cluster_idle(const struct cluster *cluster, uint32_t invoker, uint32_t word)
-{
-    return word == 0 ? &cluster->invokers[invoker].idle
-                     : &cluster->idle_more[(size_t)invoker * (cluster->mask_words - 1) + word - 1];
-}
+/* The pools of `function` on `invoker` are cluster.pools[invoker.pools[k].pool], first <= k < end;
+ * none: first = end. O(log of the invoker's pools). */
+struct pool_range {
+    uint32_t first, end;
+};
+struct pool_range pools_find(const struct cluster *cluster, uint32_t invoker, uint32_t function);
 
-static inline struct warm_rest *cluster_rest(const struct cluster *cluster, uint32_t invoker,
-                                             uint32_t function)
-{
-    return &cluster->rest[(size_t)invoker * cluster->function_count + function];
-}
+/* Idle containers of the function on the invoker. */
+uint32_t pools_idle_count(const struct cluster *cluster, uint32_t invoker, uint32_t function);
+/* Its containers there in whatever state. */
+uint32_t pools_container_count(const struct cluster *cluster, uint32_t invoker, uint32_t function);
 
-/* The idle container that was used least recently; SIM_NONE where none idles. */
-static inline uint32_t cluster_idle_tail(const struct cluster *cluster, uint32_t invoker,
-                                         uint32_t function)
-{
-    const struct warm_list *list = cluster_warm(cluster, invoker, function);
-    return list->idle_count < 2 ? list->idle_head
-                                : cluster_rest(cluster, invoker, function)->idle_tail;
-}
+/* The pool, made where there is none; SIM_NONE when out of memory. O(the invoker's pools). */
+uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker, uint32_t gpu);
+/* Gives the pool back where it has no container and is no member in best_fit.h; true: it did.
+ * O(the invoker's pools). */
+bool pool_tidy(struct cluster *cluster, uint32_t pool);
+
+/* Puts the container at the head of its pool's list of idle or of starting ones, or takes it out of
+ * that list. */
+void pool_push_idle(struct cluster *cluster, uint32_t container);
+void pool_remove_idle(struct cluster *cluster, uint32_t container);
+void pool_push_starting(struct cluster *cluster, uint32_t container);
+void pool_remove_starting(struct cluster *cluster, uint32_t container);
+
+/* cluster.c */
 
 bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
                   struct error *error);

@@ -230,8 +230,8 @@ void predictor_plan(struct platform *platform, uint32_t function)
 {
     struct predictor *predictor = &platform->predictors[function];
     if (platform->experiment->platform.prewarm != PREWARM_EWMA ||
-        platform->cluster.idle_total[function] > 0 ||
-        platform->cluster.starting_total[function] > 0)
+        platform->cluster.functions[function].idle_total > 0 ||
+        platform->cluster.functions[function].starting_total > 0)
         return;
     if (predictor->pending || predictor->interval_ns == 0)
         return;
@@ -247,7 +247,8 @@ void predictor_act(struct platform *platform, uint32_t function)
 {
     struct cluster *cluster = &platform->cluster;
     platform->predictors[function].pending = false;
-    if (cluster->idle_total[function] > 0 || cluster->starting_total[function] > 0)
+    if (cluster->functions[function].idle_total > 0 ||
+        cluster->functions[function].starting_total > 0)
         return;
     for (uint32_t w = 0; w < HOME_PROBES && w < cluster->invoker_count; w++)
         if (containers_prewarm(platform, function, platform_home(platform, function, w)))

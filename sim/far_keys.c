@@ -3,13 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/lines.h"
-
 #define NO_CHUNK UINT32_MAX
 
 enum { CHUNKS_FIRST = 128 };
-
-_Static_assert(sizeof(struct far_chunk) % LINE == 0, "chunks begin on cache lines");
 
 void far_keys_init(struct far_keys *far)
 {
@@ -19,7 +15,7 @@ void far_keys_init(struct far_keys *far)
 
 void far_keys_clear(struct far_keys *far)
 {
-    lines_free(far->chunks, far->chunk_capacity, sizeof *far->chunks);
+    free(far->chunks);
     free(far->next);
 }
 
@@ -30,8 +26,7 @@ static bool chunks_grow(struct far_keys *far)
     if (next == NULL)
         return false;
     far->next = next;
-    struct far_chunk *chunks =
-        lines_grow(far->chunks, far->chunk_capacity, capacity, sizeof *chunks);
+    struct far_chunk *chunks = realloc(far->chunks, capacity * sizeof *chunks);
     if (chunks == NULL)
         return false;
     far->chunks = chunks;
@@ -72,25 +67,6 @@ static bool chunks_reserve(struct far_keys *far, unsigned level)
         if (!chunks_grow(far))
             return false;
     return true;
-}
-
-/* Asks for the keys of the chunk, which have lain there for long; returns the one after it. */
-static inline uint32_t chunk_fetch(const struct far_keys *far, uint32_t id)
-{
-    if (id == NO_CHUNK)
-        return NO_CHUNK;
-    lines_fetch(&far->chunks[id], sizeof far->chunks[id]);
-    return far->next[id];
-}
-
-/* The same for the first few of a list; returns the one after them. Who goes through the list asks
- * for one more with each. */
-static inline uint32_t chunks_fetch(const struct far_keys *far, uint32_t id)
-{
-    enum { AHEAD = 4 };
-    for (int i = 0; i < AHEAD; i++)
-        id = chunk_fetch(far, id);
-    return id;
 }
 
 static inline void far_place(const struct far_keys *far, uint64_t time, unsigned *level,
@@ -174,10 +150,8 @@ static bool bucket_split(struct far_keys *far, unsigned level, unsigned digit)
     uint64_t start = bucket_start(far, level, digit);
     uint32_t held;
     uint32_t id = bucket_detach(far, level, digit, &held);
-    uint32_t ahead = chunks_fetch(far, id);
     far->base = start;
     for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS) {
-        ahead = chunk_fetch(far, ahead);
         for (uint32_t i = 0; i < held; i++)
             (void)key_file(far, far->chunks[id].keys[i]); /* the room is there */
     }
@@ -209,9 +183,7 @@ static calendar_key *bucket_take(struct far_keys *far, unsigned level, unsigned 
 {
     uint32_t held;
     uint32_t id = bucket_detach(far, level, digit, &held);
-    uint32_t ahead = chunks_fetch(far, id);
     for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS) {
-        ahead = chunk_fetch(far, ahead);
         memcpy(keys, far->chunks[id].keys, held * sizeof *keys);
         keys += held;
     }

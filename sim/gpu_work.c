@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/state.h"
 
@@ -70,8 +69,7 @@ static bool table_init(struct platform *platform)
                                          .share = 1};
         table->functions[i] = interference_prepare(workload->interference, &runner);
     }
-    return table->functions != NULL && table_prepare_shares(platform) &&
-           table_make_room(table, WORK_USUAL);
+    return table->functions != NULL && table_prepare_shares(platform);
 }
 
 static void table_clear(struct gpu_work_table *table)
@@ -86,29 +84,16 @@ static void table_clear(struct gpu_work_table *table)
 
 bool gpu_work_init(struct platform *platform)
 {
-    platform->gpu_work = lines_allocate(platform->cluster.gpu_count, sizeof *platform->gpu_work);
-    for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++) {
-        struct gpu_work *work = &platform->gpu_work[g];
-        work->executions = work->usual;
-        work->count = 0;
-        work->capacity = WORK_USUAL;
-        work->event = 0;
-        work->updated = 0;
-    }
+    const uint32_t gpus = platform->cluster.gpu_count;
+    platform->gpu_work = calloc(gpus > 0 ? gpus : 1, sizeof *platform->gpu_work);
     return platform->gpu_work != NULL && (!platform->interference || table_init(platform));
-}
-
-static void work_free_block(struct gpu_work *work)
-{
-    if (work->executions != work->usual)
-        free(work->executions);
 }
 
 void gpu_work_clear(struct platform *platform)
 {
     for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++)
-        work_free_block(&platform->gpu_work[g]);
-    lines_free(platform->gpu_work, platform->cluster.gpu_count, sizeof *platform->gpu_work);
+        free(platform->gpu_work[g].executions);
+    free(platform->gpu_work);
     table_clear(&platform->work_table);
 }
 
@@ -116,16 +101,14 @@ void gpu_work_clear(struct platform *platform)
 
 static bool work_grow(struct platform *platform, struct gpu_work *work)
 {
-    const uint32_t capacity = 2 * work->capacity;
-    struct execution *executions = malloc(capacity * sizeof *executions);
+    const uint32_t capacity = work->capacity == 0 ? 8 : 2 * work->capacity;
+    struct execution *executions = realloc(work->executions, capacity * sizeof *executions);
+    if (executions != NULL)
+        work->executions = executions;
     if (executions == NULL || !table_make_room(&platform->work_table, capacity)) {
-        free(executions);
         platform_fail(platform, "out of memory for %" PRIu32 " batches on a GPU", work->count);
         return false;
     }
-    memcpy(executions, work->executions, work->count * sizeof *executions);
-    work_free_block(work);
-    work->executions = executions;
     work->capacity = capacity;
     return true;
 }
@@ -147,7 +130,7 @@ static struct execution execution_of(const struct platform *platform, uint32_t i
     return (struct execution){.work = batch_work(platform, batch),
                               .finish = SIM_FOREVER,
                               .vgpu = function->configurations[batch->configuration].vgpu,
-                              .quota = (uint8_t)batch_quota(platform, batch),
+                              .quota = batch->quota,
                               .batch = id,
                               .function = function_id};
 }
@@ -207,7 +190,7 @@ static inline void execution_update(struct execution *execution, double rate, do
         execution->rate = rate;
         execution->finish = platform->now + sim_ceil(execution->work / rate);
     }
-    execution->order = calendar_draw_order(platform->calendar) & EXECUTION_ORDERS;
+    execution->order = calendar_draw_order(platform->calendar);
 }
 
 /* Rates on a GPU: speed / slowdown among the batches that execute there. Of those that finish at

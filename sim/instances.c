@@ -173,7 +173,7 @@ sim_time_t instances_cold_wait(const struct platform *platform, uint32_t id, uin
 {
     if (id == SIM_NONE)
         return 0;
-    sim_time_t entered = job_entered(platform, job);
+    sim_time_t entered = platform->jobs[job].entered;
     sim_time_t ready = platform->instances[id].ready;
     sim_time_t until = platform->now < ready ? platform->now : ready;
     return until > entered ? until - entered : 0;

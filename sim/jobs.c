@@ -52,7 +52,7 @@ static inline bool queue_push(struct platform *platform, struct queue *queue, ui
 /* Accounts for one job that leaves the queue now. */
 static void queue_leave(struct platform *platform, struct queue *queue, uint32_t job)
 {
-    queue->waited += platform->now - job_entered(platform, job);
+    queue->waited += platform->now - platform->jobs[job].entered;
     queue->length--;
     platform->waiting_jobs--;
 }
@@ -114,8 +114,7 @@ uint32_t job_queue(const struct platform *platform, uint32_t job)
 static void job_move(struct platform *platform, uint32_t job, uint32_t instance)
 {
     platform->jobs[job].next = instance;
-    platform->jobs[job].moved = 1;
-    platform->moved_at[job] = platform->now;
+    platform->jobs[job].entered = platform->now;
 }
 
 void jobs_route(struct platform *platform, uint32_t id, uint32_t instance)
@@ -175,20 +174,20 @@ static void queue_withdraw(struct platform *platform, struct queue *queue, uint3
 
 static bool requests_grow(struct platform *platform)
 {
-    struct request_room *room = &platform->request_room;
-    const size_t slots = room->requests == 0 ? 256 : 2 * room->requests;
+    const size_t slots = platform->request_room == 0 ? 256 : 2 * (size_t)platform->request_room;
     const size_t jobs = slots * platform->stride;
     if (jobs >= SIM_NONE)
         return false;
-    platform->jobs = lines_reserve(platform->jobs, &room->jobs, jobs, sizeof *platform->jobs);
-    platform->moved_at =
-        lines_reserve(platform->moved_at, &room->moved_at, jobs, sizeof *platform->moved_at);
-    platform->slos = lines_reserve(platform->slos, &room->slos, slots, sizeof *platform->slos);
-    if (room->jobs < jobs || room->moved_at < jobs || room->slos < slots)
+    struct job *grown = realloc(platform->jobs, jobs * sizeof *grown);
+    if (grown != NULL)
+        platform->jobs = grown;
+    struct request *requests = realloc(platform->requests, slots * sizeof *requests);
+    if (requests != NULL)
+        platform->requests = requests;
+    if (grown == NULL || requests == NULL)
         return false;
-    platform->requests =
-        lines_reserve(platform->requests, &room->requests, slots, sizeof *platform->requests);
-    return room->requests == slots;
+    platform->request_room = (uint32_t)slots;
+    return true;
 }
 
 /* The slot given back last, else one never used; SIM_NONE when out of memory. */
@@ -199,7 +198,7 @@ static uint32_t request_take(struct platform *platform)
         platform->request_free = platform->requests[slot].user;
         return slot;
     }
-    if (platform->requests_used == platform->request_room.requests && !requests_grow(platform))
+    if (platform->requests_used == platform->request_room && !requests_grow(platform))
         return SIM_NONE;
     return platform->requests_used++;
 }
@@ -214,8 +213,7 @@ bool jobs_init(struct platform *platform)
     platform->request_free = SIM_NONE;
     platform->queues = calloc(workload->queue_count, sizeof *platform->queues);
     platform->queue_mask = calloc(workload->queue_count / 64 + 1, sizeof *platform->queue_mask);
-    platform->noise = calloc(platform->stride, sizeof *platform->noise);
-    if (platform->queues == NULL || platform->queue_mask == NULL || platform->noise == NULL)
+    if (platform->queues == NULL || platform->queue_mask == NULL)
         return false;
     for (uint32_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
@@ -232,12 +230,8 @@ void jobs_clear(struct platform *platform)
         free(platform->queues[q].ring);
     free(platform->queues);
     free(platform->queue_mask);
-    free(platform->noise);
-    const struct request_room *room = &platform->request_room;
-    lines_free(platform->requests, room->requests, sizeof *platform->requests);
-    lines_free(platform->slos, room->slos, sizeof *platform->slos);
-    lines_free(platform->jobs, room->jobs, sizeof *platform->jobs);
-    lines_free(platform->moved_at, room->moved_at, sizeof *platform->moved_at);
+    free(platform->requests);
+    free(platform->jobs);
 }
 
 /* What (request, stage) draws: the same under every policy and on every processor. A factor of mean
@@ -249,17 +243,12 @@ static double draw_noise(const struct platform *platform, uint64_t request, uint
         return 1.0;
     if (function->service == SERVICE_CONSTANT)
         return sim_to_ms(function->service_mean);
-    struct random_ahead *ahead = &platform->noise[stage];
-    const uint64_t seed = platform->experiment->seed;
-    const uint64_t place = random_ahead_place(ahead, seed, RANDOM_NOISE, request, stage);
-    const uint64_t first = ahead->firsts.bits[0][place];
-    double mean_ms = sim_to_ms(function->service_mean);
-    if (function->service == SERVICE_EXPONENTIAL)
-        return sim_to_ms(sim_from_ms(random_ahead_exponential(ahead, place, mean_ms)));
+    const double mean_ms = sim_to_ms(function->service_mean);
     struct random_stream stream;
-    random_stream_open_known(&stream, seed, RANDOM_NOISE, request, stage,
-                             (const uint64_t[]){first, ahead->firsts.bits[1][place]});
+    random_stream_open(&stream, platform->experiment->seed, RANDOM_NOISE, request, stage);
     switch (function->service) {
+    case SERVICE_EXPONENTIAL:
+        return sim_to_ms(sim_from_ms(random_exponential_gsl(&stream, mean_ms)));
     case SERVICE_LOGNORMAL:
         return sim_to_ms(sim_from_ms(mean_ms * random_noise(&stream, function->service_cv)));
     case SERVICE_EMPIRICAL:
@@ -280,7 +269,7 @@ static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
     }
     platform->jobs[job].state = JOB_READY;
     platform->jobs[job].ready = platform->now;
-    platform->jobs[job].moved = 0;
+    platform->jobs[job].entered = platform->now;
     platform->jobs[job].next = SIM_NONE;
     queue_push(platform, state, job);
     queue_mark(platform, queue);
@@ -300,7 +289,7 @@ static void request_fill(struct platform *platform, uint32_t slot, uint32_t appl
         platform->jobs[slot * platform->stride + s] =
             (struct job){.noise = draw_noise(platform, request->number, s, function),
                          .next = SIM_NONE,
-                         .blocked_by = stage->after_count & BLOCKED_MOST,
+                         .blocked_by = (uint8_t)stage->after_count,
                          .state = JOB_BLOCKED};
     }
 }
@@ -316,14 +305,12 @@ void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo,
     const struct application *spec = &platform->workload->applications[application];
     struct request *request = &platform->requests[slot];
     platform->in_flight++;
-    *request = (struct request){.number = platform->next_request++ & REQUEST_MASK,
+    *request = (struct request){.number = platform->next_request++,
                                 .arrival = platform->now,
-                                .application = application & APPLICATION_MASK,
+                                .application = application,
                                 .user = user,
-                                .own_slo = slo != 0,
+                                .slo = slo != 0 ? slo : spec->slo,
                                 .left = (uint8_t)spec->stage_count};
-    if (slo != 0)
-        platform->slos[slot] = slo;
     request->measured = request->number >= platform->experiment->warmup_requests;
     if (request->measured && !platform->metrics.measuring)
         metrics_open_window(&platform->metrics, platform->now);
@@ -386,7 +373,7 @@ static void request_record(struct platform *platform, const struct request *requ
                               .dropped = request->dropped,
                               .arrival_ns = request->arrival,
                               .finish_ns = platform->now,
-                              .slo_ns = request_slo(platform, slot),
+                              .slo_ns = request->slo,
                               .queue_ns = request->queue_time,
                               .transfer_ns = request->transfer_time,
                               .cold_ns = request->cold_time,
@@ -399,7 +386,8 @@ static void request_record(struct platform *platform, const struct request *requ
         platform->failed = true;
 }
 
-static inline void tally_request(struct tally *tally, const struct request *request, sim_time_t now,
+/* False when out of memory. */
+static inline bool tally_request(struct tally *tally, const struct request *request, sim_time_t now,
                                  bool hit, bool bound_hit)
 {
     tally->requests++;
@@ -411,8 +399,7 @@ static inline void tally_request(struct tally *tally, const struct request *requ
     tally->transfer_ns += (double)request->transfer_time;
     tally->cold_ns += (double)request->cold_time;
     tally->exec_ns += (double)request->exec_time;
-    if (!request->dropped)
-        quantile_add(tally->latency, now - request->arrival);
+    return request->dropped || quantile_add(tally->latency, now - request->arrival);
 }
 
 static void request_finish(struct platform *platform, uint32_t slot)
@@ -420,7 +407,7 @@ static void request_finish(struct platform *platform, uint32_t slot)
     struct request *request = &platform->requests[slot];
     struct metrics *metrics = &platform->metrics;
     sim_time_t latency = platform->now - request->arrival;
-    const sim_time_t slo = request_slo(platform, slot);
+    const sim_time_t slo = request->slo;
     bool hit = !request->dropped && latency <= slo;
     sim_time_t path = 0;
     if (!request->dropped && platform->backend == NULL)
@@ -429,7 +416,7 @@ static void request_finish(struct platform *platform, uint32_t slot)
         platform_fail(platform,
                       "invariant critical path: request %" PRIu64
                       " finished after %.6f ms, its fastest path takes %.6f ms",
-                      (uint64_t)request->number, sim_to_ms(latency), sim_to_ms(path));
+                      request->number, sim_to_ms(latency), sim_to_ms(path));
     metrics->total_request_cost += request->cost;
     if (!request->dropped)
         series_add(&metrics->warmup, sim_to_ms(latency));
@@ -441,10 +428,11 @@ static void request_finish(struct platform *platform, uint32_t slot)
                                ? path
                                : critical_path(platform, slot, false);
         bool bound_hit = bound <= slo;
-        tally_request(&metrics->tallies[request->application], request, platform->now, hit,
-                      bound_hit);
-        tally_request(&metrics->tallies[metrics->application_count], request, platform->now, hit,
-                      bound_hit);
+        if (!tally_request(&metrics->tallies[request->application], request, platform->now, hit,
+                           bound_hit) ||
+            !tally_request(&metrics->tallies[metrics->application_count], request, platform->now,
+                           hit, bound_hit))
+            platform_fail(platform, "out of memory for the latencies of requests");
     }
     request_record(platform, request, slot, hit);
     if (request->user != SIM_NONE)

@@ -168,5 +168,5 @@ void keeping_evicted(struct platform *platform, const struct container *containe
     const struct kept_container view = kept_view(container);
     keeping->policy->on_evict(
         keeping->state, &view, cluster->pressing,
-        cluster_rest(cluster, container->invoker, container->function)->containers);
+        pools_container_count(cluster, container->invoker, container->function));
 }

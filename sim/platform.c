@@ -188,7 +188,7 @@ inline uint32_t platform_next_queue(const struct platform *platform, uint32_t fr
 static struct job_view job_look(const struct platform *platform, uint32_t job)
 {
     const struct request *request = job_request(platform, job);
-    const sim_time_t slo = request_slo(platform, job_slot(platform, job));
+    const sim_time_t slo = job_request(platform, job)->slo;
     return (struct job_view){.request = request->number,
                              .arrival = request->arrival,
                              .ready = platform->jobs[job].ready,
@@ -250,13 +250,14 @@ inline uint32_t platform_warm(const struct platform *platform, uint32_t function
 {
     if (!is_function(platform, "warm", function) || !is_invoker(platform, "warm", invoker))
         return 0;
-    return cluster_warm(&platform->cluster, invoker, function)->idle_count;
+    return pools_idle_count(&platform->cluster, invoker, function);
 }
 
 inline uint32_t platform_warm_total(const struct platform *platform, uint32_t function)
 {
-    return is_function(platform, "warm_total", function) ? platform->cluster.idle_total[function]
-                                                         : 0;
+    return is_function(platform, "warm_total", function)
+               ? platform->cluster.functions[function].idle_total
+               : 0;
 }
 
 static const struct configuration *find_configuration(const struct platform *platform,
@@ -303,8 +304,8 @@ uint32_t platform_home(const struct platform *platform, uint32_t function, uint3
     const struct cluster *cluster = &platform->cluster;
     if (!is_function(platform, "home", function) || !is_invoker(platform, "home", which))
         return 0;
-    uint64_t walked =
-        cluster->home_first[function] + (uint64_t)which * cluster->home_step[function];
+    const struct function_state *state = &cluster->functions[function];
+    uint64_t walked = state->home_first + (uint64_t)which * state->home_step;
     return (uint32_t)(walked % cluster->invoker_count);
 }
 

@@ -16,18 +16,19 @@ __extension__ typedef unsigned __int128 wide_sum;
 enum {
     RESOLUTION_BITS = 10,
     VALUE_BITS = 63,
-    BUCKETS = (VALUE_BITS - RESOLUTION_BITS + 1) << RESOLUTION_BITS
+    BUCKETS = (VALUE_BITS - RESOLUTION_BITS + 1) << RESOLUTION_BITS,
+    ROOM_FIRST = 64 /* samples */
 };
 
 struct quantile {
-    long *samples; /* NULL once in the histogram */
-    size_t exact_samples;
+    long *samples;              /* NULL where there are none, or once they are in the histogram */
+    size_t room, exact_samples; /* of samples */
     uint64_t count;
     wide_sum sum; /* an integer: the mean does not depend on the order of additions */
     long max;
     long min;
-    uint64_t lowest; /* so many samples stand first and are the lowest, in no order */
-    uint64_t *buckets;
+    uint64_t lowest;   /* so many samples stand first and are the lowest, in no order */
+    uint64_t *buckets; /* NULL before the histogram is needed */
 };
 
 struct quantile *quantile_create(size_t exact_samples)
@@ -37,13 +38,6 @@ struct quantile *quantile_create(size_t exact_samples)
         return NULL;
     quantile->exact_samples = exact_samples;
     quantile->min = INT64_MAX;
-    quantile->buckets = calloc(BUCKETS, sizeof *quantile->buckets);
-    if (exact_samples > 0)
-        quantile->samples = malloc(exact_samples * sizeof *quantile->samples);
-    if (quantile->buckets == NULL || (exact_samples > 0 && quantile->samples == NULL)) {
-        quantile_destroy(quantile);
-        return NULL;
-    }
     return quantile;
 }
 
@@ -80,20 +74,40 @@ static double bucket_middle(size_t bucket)
     return (double)lowest + (double)(width - 1) / 2;
 }
 
-static void quantile_convert(struct quantile *quantile)
+static bool quantile_convert(struct quantile *quantile)
 {
+    quantile->buckets = calloc(BUCKETS, sizeof *quantile->buckets);
+    if (quantile->buckets == NULL)
+        return false;
     for (uint64_t i = 0; i < quantile->count; i++)
         quantile->buckets[bucket_of((uint64_t)quantile->samples[i])]++;
     free(quantile->samples);
     quantile->samples = NULL;
+    return true;
 }
 
-void quantile_add(struct quantile *quantile, sim_time_t sample)
+/* Room for one more sample, or the histogram. */
+static bool quantile_make_room(struct quantile *quantile)
+{
+    if (quantile->count == quantile->exact_samples)
+        return quantile_convert(quantile);
+    const size_t twice = quantile->room < ROOM_FIRST ? ROOM_FIRST : 2 * quantile->room;
+    const size_t room = twice < quantile->exact_samples ? twice : quantile->exact_samples;
+    long *samples = realloc(quantile->samples, room * sizeof *samples);
+    if (samples == NULL)
+        return false;
+    quantile->samples = samples;
+    quantile->room = room;
+    return true;
+}
+
+bool quantile_add(struct quantile *quantile, sim_time_t sample)
 {
     assert(sample >= 0);
-    if (quantile->samples != NULL && quantile->count == quantile->exact_samples)
-        quantile_convert(quantile);
-    if (quantile->samples != NULL)
+    if (quantile->buckets == NULL && quantile->count == quantile->room &&
+        !quantile_make_room(quantile))
+        return false;
+    if (quantile->buckets == NULL)
         quantile->samples[quantile->count] = sample;
     else
         quantile->buckets[bucket_of((uint64_t)sample)]++;
@@ -104,6 +118,7 @@ void quantile_add(struct quantile *quantile, sim_time_t sample)
         quantile->max = sample;
     if (sample < quantile->min)
         quantile->min = sample;
+    return true;
 }
 
 uint64_t quantile_count(const struct quantile *quantile)
@@ -170,7 +185,7 @@ double quantile_value(struct quantile *quantile, double q)
     assert(q >= 0 && q <= 1);
     if (quantile->count == 0)
         return 0;
-    if (quantile->samples == NULL)
+    if (quantile->buckets != NULL)
         return histogram_quantile(quantile, q);
     samples_select(quantile, (uint64_t)((double)(quantile->count - 1) * q));
     return gsl_stats_long_quantile_from_sorted_data(quantile->samples, 1, quantile->count, q);

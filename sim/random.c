@@ -1,48 +1,42 @@
 #include "sim/random.h"
 
 #include <assert.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include <gsl/gsl_randist.h>
 
-/* The next eight blocks of one stream. */
-static void philox_compute_ahead(struct random_philox_state *state)
-{
-    struct philox_counters counters;
-    struct philox_outputs outputs;
-    for (uint32_t i = 0; i < PHILOX_EIGHT; i++) {
-        counters.word[0][i] = state->counter[0] + i;
-        counters.word[1][i] = state->counter[1];
-        counters.word[2][i] = state->counter[2];
-        counters.word[3][i] = state->counter[3];
-    }
-    philox_eight(&counters, (uint64_t)state->key[1] << 32 | state->key[0], &outputs);
-    for (uint32_t i = 0; i < PHILOX_EIGHT; i++) {
-        state->ready[2 * i] = outputs.first[i];
-        state->ready[2 * i + 1] = outputs.second[i];
-    }
-    state->counter[0] += PHILOX_EIGHT;
-}
+#define PHILOX_MULTIPLIER_0 0xD2511F53u
+#define PHILOX_MULTIPLIER_1 0xCD9E8D57u
+#define PHILOX_WEYL_0 0x9E3779B9u
+#define PHILOX_WEYL_1 0xBB67AE85u
 
-static void philox_compute(struct random_philox_state *state)
+void random_philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t output[4])
 {
-    uint32_t output[4];
-    philox_block(state->counter, state->key, output);
-    state->counter[0]++;
-    state->ready[0] = (uint64_t)output[1] << 32 | output[0];
-    state->ready[1] = (uint64_t)output[3] << 32 | output[2];
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    uint32_t k0 = key[0], k1 = key[1];
+    for (int round = 0; round < 10; round++) {
+        uint64_t product0 = (uint64_t)PHILOX_MULTIPLIER_0 * c0;
+        uint64_t product1 = (uint64_t)PHILOX_MULTIPLIER_1 * c2;
+        c0 = (uint32_t)(product1 >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)product1;
+        c2 = (uint32_t)(product0 >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)product0;
+        k0 += PHILOX_WEYL_0;
+        k1 += PHILOX_WEYL_1;
+    }
+    output[0] = c0;
+    output[1] = c1;
+    output[2] = c2;
+    output[3] = c3;
 }
 
 void random_philox_refill(struct random_philox_state *state)
 {
-    const bool alone = state->counter[0] < RANDOM_BLOCKS_ALONE;
-    if (alone)
-        philox_compute(state);
-    else
-        philox_compute_ahead(state);
+    uint32_t output[4];
+    random_philox_block(state->counter, state->key, output);
+    state->counter[0]++;
+    state->ready[0] = (uint64_t)output[1] << 32 | output[0];
+    state->ready[1] = (uint64_t)output[3] << 32 | output[2];
     state->ready_next = 0;
-    state->ready_end = alone ? 2 : 2 * RANDOM_BLOCKS_AHEAD;
 }
 
 static void philox_start(struct random_philox_state *state, uint64_t seed,
@@ -55,8 +49,7 @@ static void philox_start(struct random_philox_state *state, uint64_t seed,
     state->counter[1] = (uint32_t)a;
     state->counter[2] = (uint32_t)(a >> 32);
     state->counter[3] = (uint32_t)purpose << 24 | b;
-    state->ready_next = 0;
-    state->ready_end = 0;
+    state->ready_next = 2;
 }
 
 static void philox_set(void *state, unsigned long seed)
@@ -66,7 +59,7 @@ static void philox_set(void *state, unsigned long seed)
 
 static inline uint64_t philox_next(struct random_philox_state *state)
 {
-    if (state->ready_next == state->ready_end)
+    if (state->ready_next == 2)
         random_philox_refill(state);
     return state->ready[state->ready_next++];
 }
@@ -95,42 +88,6 @@ void random_stream_open(struct random_stream *stream, uint64_t seed, enum random
     stream->rng.type = &philox_type;
     stream->rng.state = &stream->state;
     philox_start(&stream->state, seed, purpose, a, b);
-}
-
-void random_stream_open_known(struct random_stream *stream, uint64_t seed,
-                              enum random_purpose purpose, uint64_t a, uint32_t b,
-                              const uint64_t outputs[static 2])
-{
-    random_stream_open(stream, seed, purpose, a, b);
-    stream->state.counter[0] = 1;
-    stream->state.ready[0] = outputs[0];
-    stream->state.ready[1] = outputs[1];
-    stream->state.ready_end = 2;
-}
-
-void random_firsts_draw(struct random_firsts *firsts, uint64_t seed, enum random_purpose purpose,
-                        uint64_t a, uint32_t b)
-{
-    assert((uint32_t)purpose < 256 && b < 1u << 24);
-    struct philox_counters counters;
-    struct philox_outputs outputs;
-    for (uint32_t i = 0; i < PHILOX_EIGHT; i++) {
-        counters.word[0][i] = 0;
-        counters.word[1][i] = (uint32_t)(a + i);
-        counters.word[2][i] = (uint32_t)((a + i) >> 32);
-        counters.word[3][i] = (uint32_t)purpose << 24 | b;
-    }
-    philox_eight(&counters, seed, &outputs);
-    memcpy(firsts->bits[0], outputs.first, sizeof outputs.first);
-    memcpy(firsts->bits[1], outputs.second, sizeof outputs.second);
-}
-
-void random_ahead_log(struct random_ahead *ahead)
-{
-    for (uint32_t i = 0; i < RANDOM_BLOCKS_AHEAD; i++)
-        ahead->exponentials[i] =
-            random_exponential_of(random_uniform_of(ahead->firsts.bits[0][i]), 1);
-    ahead->logged = true;
 }
 
 void random_exponentials_open(struct random_exponentials *exponentials, uint64_t seed,

@@ -108,7 +108,8 @@ static bool rehearsal_start(void *context, const struct backend_batch *batch, si
         sim_time_t now = clock_now(rehearsal);
         start = now > due ? now : due;
     }
-    quantile_add(rehearsal->late, start - due);
+    if (!quantile_add(rehearsal->late, start - due))
+        return error_run(error, "out of memory for a rehearsal");
     if (calendar_push(rehearsal->ends, start + duration_draw(rehearsal, batch), 0, batch->id) == 0)
         return error_run(error, "the ends of a rehearsal: %s", calendar_fault(rehearsal->ends));
     rehearsal->batches++;

@@ -33,19 +33,18 @@ void replay_start(struct platform *platform, uint32_t id, sim_time_t modelled)
 {
     const struct backend *backend = platform->backend;
     const struct batch *batch = &platform->batches[id];
-    if (batch_quota(platform, batch) < UNIT_PARTS) {
+    if (batch->quota < UNIT_PARTS) {
         platform_fail(platform,
                       "a replay gives shares of a GPU for the whole time, batch %" PRIu64
                       " of %s has its own for %u %%; set the policy's quotas to 100 %%, or take "
                       "one without",
-                      batch_detail(platform, batch)->number,
-                      function_name(platform, batch_function(platform, batch)),
-                      batch_quota(platform, batch));
+                      batch->number, function_name(platform, batch_function(platform, batch)),
+                      batch->quota);
         return;
     }
     const struct backend_batch told = {
         .id = id,
-        .number = batch_detail(platform, batch)->number,
+        .number = batch->number,
         .function = batch_function(platform, batch),
         .configuration = batch->configuration,
         .jobs = batch->jobs,
@@ -115,6 +114,5 @@ void replay_refuse_reshare(struct platform *platform, uint32_t id)
     platform_fail(platform,
                   "a replay changes no share of a batch in execution, and batch %" PRIu64
                   " of %s would go on with another; take a policy that leaves batches their share",
-                  batch_detail(platform, batch)->number,
-                  function_name(platform, batch_function(platform, batch)));
+                  batch->number, function_name(platform, batch_function(platform, batch)));
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "sim/state.h"
+#include "workloads/application_draw.h"
 
 enum { IDLE_ROUNDS_MAX = 10000, IDLE_TIMERS_MAX = 1000000, PROGRESS_INTERVAL = 65536 };
 enum { SAMPLES_MAX = 100000000 };
@@ -146,12 +147,6 @@ static void users_init(struct platform *platform)
     const struct arrival_spec *spec = &platform->experiment->arrivals;
     if (spec->process != ARRIVAL_CLOSED)
         return;
-    platform->applications =
-        application_draw_create(platform->workload, platform->experiment->seed);
-    if (platform->applications == NULL) {
-        platform_fail(platform, "out of memory at the start of a run");
-        return;
-    }
     for (uint32_t user = 0; user < spec->users; user++)
         simulation_user_thinks(platform, user, UINT64_MAX - user);
 }
@@ -161,7 +156,8 @@ static void user_asks(struct platform *platform, uint32_t user)
     const struct experiment *experiment = platform->experiment;
     if (platform->next_request >= requests_total(experiment))
         return;
-    jobs_admit(platform, application_draw_next(platform->applications, platform->next_request), 0,
+    jobs_admit(platform,
+               application_draw(platform->workload, experiment->seed, platform->next_request), 0,
                user);
 }
 
@@ -349,7 +345,6 @@ static bool simulation_step(struct platform *platform, struct cursor *cursor)
     if (event_time <= arrival_time) {
         struct event event;
         calendar_pop(platform->calendar, &event);
-        lookahead(platform);
         event_handle(platform, &event);
     } else {
         uint32_t application = cursor->next.application;
@@ -487,7 +482,6 @@ static void platform_clear(struct platform *platform, bool policy_started)
     gpu_work_clear(platform);
     instances_clear(platform);
     keeping_clear(platform);
-    application_draw_destroy(platform->applications);
     free(platform->fastest);
     free(platform->predictors);
     if (platform->calendar != NULL)

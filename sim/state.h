@@ -11,7 +11,6 @@
  *   containers.c  containers: cold starts, idle times, prewarming and its predictor
  *   keeping.c     which idle container stays how long: the experiment's keep-alive, or the policy's
  *   replay.c      what a run does otherwise whose batches execute on a backend
- *   lookahead.c   what the next events will touch, fetched into the caches
  *   metrics.c     totals and percentiles
  */
 #ifndef ESGSIM_SIM_STATE_H
@@ -28,7 +27,6 @@
 #include "sim/random.h"
 #include "sim/simulation.h"
 #include "traces/interference.h"
-#include "workloads/application_draw.h"
 
 __extension__ typedef __int128 wide_t;
 
@@ -47,14 +45,6 @@ enum event_kind {
     EVENT_SAMPLE
 };
 
-/* Bits of an invoker's number, of which there may be a million. */
-enum { INVOKER_BITS = 24, INVOKER_MOST = (1 << INVOKER_BITS) - 1 };
-/* Requests that a run may have, and applications. */
-#define REQUEST_MASK ((UINT64_C(1) << 48) - 1)
-#define APPLICATION_MASK ((UINT32_C(1) << 29) - 1)
-/* Predecessors that a job may have. */
-enum { BLOCKED_BITS = 4, BLOCKED_MOST = (1 << BLOCKED_BITS) - 1 };
-
 /* The function of a policy that is in progress. */
 enum policy_callback {
     CALLBACK_NONE,
@@ -71,37 +61,29 @@ enum policy_callback {
 
 enum job_state { JOB_BLOCKED, JOB_READY, JOB_RUNNING, JOB_DONE };
 
-/* A job is one stage of one request; its id is request slot × stride + stage. Those of one request
- * stand together, two to a cache line. */
+/* A job is one stage of one request; its id is request slot × stride + stage. */
 struct job {
     sim_time_t ready;
-    double noise;      /* its own draw: a factor, or the service time in ms */
-    double used_noise; /* of the batch it ran in */
+    sim_time_t entered; /* the queue or buffer in which it waits, or last waited */
+    double noise;       /* its own draw: a factor, or the service time in ms */
+    double used_noise;  /* of the batch it ran in */
     uint32_t next; /* next job of the same batch; of one that waits: the instance in whose buffer it
                       does, SIM_NONE: in its queue */
-    uint32_t invoker : INVOKER_BITS;    /* where it ran; means nothing before */
-    uint32_t blocked_by : BLOCKED_BITS; /* predecessors not yet done */
-    uint32_t state : 2;
-    uint32_t moved : 1; /* to a buffer or back, since it became ready */
+    uint32_t invoker;   /* where it ran; means nothing before */
+    uint8_t blocked_by; /* predecessors not yet done */
+    uint8_t state;      /* enum job_state */
 };
 
-_Static_assert(RECORD_MAX_STAGES <= BLOCKED_MOST + 1, "blocked_by counts all stages but one");
-
-/* All that the end of a job looks at, in one cache line. */
 struct request {
-    _Alignas(LINE) sim_time_t arrival;
-    uint64_t number : 48;
-    uint64_t left : 8, running : 8; /* jobs not done; jobs in batches */
-    uint32_t application : 29;
-    uint32_t measured : 1, dropped : 1;
-    uint32_t own_slo : 1; /* not its application's */
+    sim_time_t arrival, slo;
+    uint64_t number;
+    uint8_t left, running; /* jobs not done; jobs in batches */
+    bool measured, dropped;
+    uint32_t application;
     uint32_t user; /* of a closed process, else SIM_NONE; of a free slot: the next free one */
     sim_time_t queue_time, transfer_time, cold_time, exec_time;
     double cost;
 };
-
-_Static_assert(sizeof(struct job) == LINE / 2 && sizeof(struct request) == LINE,
-               "a request is in one line, and so are two jobs");
 
 /* AFW queue, or an instance's buffer: a ring of job ids. */
 struct queue {
@@ -113,26 +95,21 @@ struct queue {
     sim_time_t changed;
 };
 
-/* What the start and the end of every batch look at, in one cache line. */
 struct batch {
-    _Alignas(LINE) uint32_t queue; /* the head's */
+    uint64_t number;
+    uint32_t queue; /* the head's */
     uint32_t configuration, invoker, gpu, container;
     uint32_t instance;  /* that runs it; SIM_NONE: a batch of its own */
     uint32_t first_job; /* list through job.next; of a free batch: the next free one */
     uint16_t jobs;      /* none: the batch is free */
-    uint8_t slots;
-    bool cold : 1, executing : 1;
-    bool planned : 1, planned_missed : 1; /* by a plan made ahead; and it did not come about */
-    bool reshared : 1;                    /* given another share, of which batch_detail tells */
+    uint8_t slots;      /* MIG memory slots */
+    uint8_t quota;      /* per cent of the time on its share of the GPU */
+    bool cold, executing;
+    bool planned, planned_missed; /* by a plan made ahead; and it did not come about */
+    bool reshared;                /* given another share */
     sim_time_t dispatched, launched, transfer;
-    sim_time_t started; /* or when it will: input and container are there */
-};
-
-/* What only some batches need: whom a recorder or a backend is told of, and those of instances. */
-struct batch_detail {
-    uint64_t number;
+    sim_time_t started;           /* or when it will: input and container are there */
     calendar_handle finish_event; /* of an instance's batch that executes undisturbed */
-    uint8_t quota;                /* of an instance's batch */
     /* Of one that was given another share: */
     double work; /* ns of execution left at rate 1 when it was last settled */
     sim_time_t priced_since;
@@ -140,38 +117,26 @@ struct batch_detail {
     double billed; /* $, of execution up to priced_since */
 };
 
-_Static_assert(sizeof(struct batch) == LINE, "a batch is in one line");
-
-/* A batch that executes on a GPU where others disturb it. Whenever one comes or goes all are
- * brought up to date, so what that takes stands together, GPU by GPU, and not with the batches; and
- * what can be told from its function, share and quota is not kept at all. */
+/* A batch that executes on a GPU where others disturb it. Whenever one comes or goes all on the GPU
+ * are brought up to date, so what that takes is kept by GPU and not by batch. */
 struct execution {
     double work; /* ns of execution left at rate 1, when the GPU's were last updated */
     double rate;
     sim_time_t finish; /* SIM_FOREVER: it has just come, and has no rate yet */
-    uint64_t vgpu : 16;
-    uint64_t quota : 8;
-    uint64_t order : 40; /* among events of the time `finish` */
+    uint64_t order;    /* among events of the time `finish` */
     uint32_t batch, function;
+    uint16_t vgpu;
+    uint8_t quota;
 };
 
-/* All that calendar_draw_order gives: below 2^40. */
-#define EXECUTION_ORDERS (((uint64_t)1 << 40) - 1)
-
-/* As many as share a GPU as a rule, a batch a unit, have room beside what else is known of it. */
-enum { WORK_USUAL = 7 };
-
-/* What executes on one GPU, the latest comer last. One event, for the first to finish, stands in
- * the calendar for all of them. */
+/* What executes on one GPU, the latest comer last. One event, for the first to finish, is in the
+ * calendar for all of them. */
 struct gpu_work {
-    _Alignas(LINE) struct execution *executions; /* `usual`, or more in a block of their own */
+    struct execution *executions;
     uint32_t count, capacity;
     calendar_handle event;
     sim_time_t updated; /* when `work` of all was last brought up to date */
-    struct execution usual[WORK_USUAL];
 };
-
-_Static_assert(sizeof(struct gpu_work) == 5 * (size_t)LINE, "as few lines as can be");
 
 /* What the slowdowns of those on a GPU are made of. */
 struct gpu_work_table {
@@ -229,12 +194,6 @@ struct keeping {
     uint32_t reload_capacity, reload_free;
 };
 
-/* Batches of which the lookahead has asked for the record, and for all that the record names. */
-struct lookahead_steps {
-    uint32_t first[CALENDAR_NEAR_FEW], second[CALENDAR_NEAR_FEW];
-    size_t first_count, second_count;
-};
-
 struct platform {
     const struct experiment *experiment;
     const struct workload *workload;
@@ -245,7 +204,6 @@ struct platform {
     const struct recorder *recorder;
     const struct backend *backend; /* where batches execute; NULL: as the model says */
     struct calendar *calendar;
-    struct lookahead_steps steps;
     struct cluster cluster;
     struct controller controller;
     struct metrics metrics;
@@ -256,24 +214,15 @@ struct platform {
     uint32_t stride; /* jobs per request slot: a power of two, 1 << slot_shift */
     uint32_t slot_shift;
     struct request *requests;
-    sim_time_t *slos; /* of requests with own_slo */
     struct job *jobs;
-    sim_time_t *moved_at; /* of jobs with `moved`: when */
-    struct request_room {
-        size_t requests, slos, jobs, moved_at;
-    } request_room;                       /* of these arrays, in records */
+    uint32_t request_room;                /* slots of `requests`, with `stride` jobs each */
     uint32_t requests_used, request_free; /* slots used ever; list of those given back */
     uint32_t in_flight;
-    struct random_ahead *noise;            /* per stage */
-    struct application_draw *applications; /* of a closed process's requests */
     struct queue *queues;
     uint64_t *queue_mask; /* bit q: queue q is not empty */
     uint64_t waiting_jobs;
     struct batch *batches;
-    struct batch_detail *batch_details;
-    size_t batch_room, batch_detail_room; /* of these arrays, in records */
-    bool numbered;                        /* someone is told the numbers of batches */
-    uint32_t batches_used, batch_free;    /* likewise */
+    uint32_t batch_room, batches_used, batch_free; /* likewise */
     uint32_t running_batches;
     uint64_t next_batch, next_request;
     struct instance *instances;
@@ -366,35 +315,9 @@ static inline struct request *job_request(const struct platform *platform, uint3
     return &platform->requests[job_slot(platform, job)];
 }
 
-/* When the job came into the queue or buffer in which it waits, or last waited. */
-static inline sim_time_t job_entered(const struct platform *platform, uint32_t job)
-{
-    const struct job *state = &platform->jobs[job];
-    return state->moved ? platform->moved_at[job] : state->ready;
-}
-
-static inline sim_time_t request_slo(const struct platform *platform, uint32_t slot)
-{
-    const struct request *request = &platform->requests[slot];
-    return request->own_slo ? platform->slos[slot]
-                            : platform->workload->applications[request->application].slo;
-}
-
 static inline uint32_t batch_function(const struct platform *platform, const struct batch *batch)
 {
     return platform->queues[batch->queue].function;
-}
-
-static inline struct batch_detail *batch_detail(const struct platform *platform,
-                                                const struct batch *batch)
-{
-    return &platform->batch_details[batch - platform->batches];
-}
-
-/* Per cent of the time on its share of the GPU. */
-static inline uint32_t batch_quota(const struct platform *platform, const struct batch *batch)
-{
-    return batch->instance == SIM_NONE ? UNIT_PARTS : batch_detail(platform, batch)->quota;
 }
 
 /* How long it waited for its container once its input was there. */
@@ -524,12 +447,6 @@ uint32_t replay_wait(struct platform *platform, sim_time_t until);
 void replay_refuse_cold(struct platform *platform, uint32_t function, uint32_t invoker);
 void replay_refuse_eviction(struct platform *platform, const struct container *container);
 void replay_refuse_reshare(struct platform *platform, uint32_t id);
-
-/* lookahead.c: fetches into the caches what events that have come near will touch. */
-void lookahead(struct platform *platform);
-/* For what a batch of `function` about to be placed there takes. */
-void lookahead_dispatch(const struct platform *platform, uint32_t function,
-                        const struct placement *placement);
 
 /* simulation.c: a user of a closed process got an answer to `request` and thinks before the next.
  */

@@ -1,24 +1,71 @@
 #!/bin/sh
-# Experiments that ship, short, against the figures of tests/golden.txt. Where these should change,
-# say so in CHANGELOG.md and write them anew: sh tests/golden.sh --update.
+# The same results as before, in two lists.
 #
-# A line of golden.txt: experiment, policy, settings (-- ends them), figures to six digits.
-[ "${1:-}" = --update ] && update=1
-. tests/shell.sh
+# golden.txt: experiments that ship, short, with figures to read. A line: experiment, policy,
+# settings (-- ends them), figures to six digits.
+# digests.txt: many more runs, each with a digest of every table, of the JSON, and where all is
+# recorded of the timeline and of `explain`. A line: experiment, policy, settings, -- and digests.
+#
+#   sh tests/golden.sh             compare
+#   sh tests/golden.sh figures     compare golden.txt alone
+#   sh tests/golden.sh --update    write both anew (say so in CHANGELOG.md)
+#
+# To add a run, add its line up to the -- and update. No setting may hold a blank.
+cd "$(dirname "$0")/.." || exit
+BUILD=${BUILD:-build}
+program=$BUILD/esgsim
 
-program=${BUILD:-build}/esgsim
-golden=tests/golden.txt
-
-# golden_run EXPERIMENT POLICY KEY=VALUE...: the figures on one line, to standard output.
+# golden_run OUTPUT EXPERIMENT POLICY [KEY=VALUE | --OPTION=VALUE]...: one run; its JSON to OUTPUT.
 golden_run() {
-    experiment=$1 policy=$2
-    shift 2
+    output=$1 experiment=$2 policy=$3
+    shift 3
     for setting in "$@"; do
-        set -- "$@" --set "$setting"
+        case $setting in
+        --*) set -- "$@" "${setting%%=*}" "${setting#*=}" ;;
+        *) set -- "$@" --set "$setting" ;;
+        esac
         shift
     done
     "$program" run "workloads/experiments/$experiment.json" --policy "$policy" "$@" --quiet --json \
-        >"$folder/json" || return
+        >"$output"
+}
+
+digest_of() { # digest_of FILE: eight digits
+    printf '%08x' "$(cksum <"$1" | cut -d ' ' -f 1)"
+}
+
+# One line of digests.txt, for xargs. What depends on the machine or the build is left out of the
+# JSON; the tables have none of it.
+if [ "${1:-}" = --one ]; then
+    number=$2 words=${3%% --}
+    work=$(mktemp -d "${TMPDIR:-/tmp}/esgsim-golden.XXXXXX")
+    trap 'rm -rf "$work"' EXIT
+    case $words in
+    *record=all*) more="--timeline=$work/timeline" ;;
+    *) more= ;;
+    esac
+    set -f
+    # The words of the line are the arguments.
+    # shellcheck disable=SC2086
+    if ! golden_run "$work/json" $words --out="$work/results.h5" $more 2>"$work/errors"; then
+        echo "$number $words -- failed: $(head -n 1 "$work/errors")"
+        exit 0
+    fi
+    grep -vE '"(wall_s|peak_memory_kb|version|commit|setup_s)":' "$work/json" >"$work/figures"
+    line="$("$BUILD/tests/digest" "$work/results.h5") json=$(digest_of "$work/figures")"
+    if [ -n "$more" ]; then
+        "$program" explain "$work/results.h5" --request 25 >"$work/explained" 2>/dev/null
+        line="$line timeline=$(digest_of "$work/timeline") explain=$(digest_of "$work/explained")"
+    fi
+    echo "$number $words --$line"
+    exit 0
+fi
+
+update=
+[ "${1:-}" != --update ] || { update=1; shift; }
+. tests/shell.sh
+
+figures_of() { # figures_of JSON: on one line
     awk -F '":' '
         /"applications"/ { exit }
         BEGIN {
@@ -34,26 +81,44 @@ golden_run() {
         $1 in wanted {
             gsub(/[\t ,]/, "", $2)
             printf " %s=%s", $1, $2 == "null" ? $2 : sprintf("%.6g", $2) }
-        END { print "" }' "$folder/json"
+        END { print "" }' "$1"
+}
+
+# compare FILE NOW: line by line; with --update NOW is put in place of FILE.
+compare() {
+    if [ -n "$update" ]; then
+        cp "$2" "$1"
+        return
+    fi
+    exec 3<"$2"
+    while read -r line; do
+        read -r now <&3 || now=
+        words=${line%% --*}
+        if [ "$line" = "$now" ]; then
+            pass "$words is as in $1"
+        else
+            fail "$words is as in $1" "then: ${line#* -- }" "now: ${now#* -- }"
+        fi
+    done <"$1"
+    exec 3<&-
 }
 
 : >"$folder/golden"
 while read -r line; do
-    run_words=${line%% --*}
-    # The words of the line are the arguments.
+    words=${line%% --*}
     # shellcheck disable=SC2086
-    if ! figures=$(golden_run $run_words); then
-        fail "$run_words runs"
-        continue
-    fi
-    echo "$run_words --$figures" >>"$folder/golden"
-    if [ -z "${update:-}" ]; then
-        if [ "$line" = "$run_words --$figures" ]; then
-            pass "$run_words has the figures of $golden"
-        else
-            fail "$run_words has the figures of $golden" "then: ${line#* -- }" "now: $figures"
-        fi
-    fi
-done <"$golden"
-[ -z "${update:-}" ] || { cp "$folder/golden" "$golden"; exit 0; }
+    golden_run "$folder/json" $words || echo '{}' >"$folder/json"
+    echo "$words --$(figures_of "$folder/json")" >>"$folder/golden"
+done <tests/golden.txt
+compare tests/golden.txt "$folder/golden"
+
+if [ "${1:-}" != figures ] && [ ! -x "$BUILD/tests/digest" ]; then
+    fail "the tables are digested" "there is no $BUILD/tests/digest: make $BUILD/tests/digest"
+elif [ "${1:-}" != figures ]; then
+    sed 's/ --.*/ --/' tests/digests.txt | awk '{ printf "%d\n%s\n", NR, $0 }' | tr '\n' '\0' |
+        xargs -0 -n 2 -P "${JOBS:-$(nproc)}" sh tests/golden.sh --one |
+        sort -n | cut -d ' ' -f 2- >"$folder/digests"
+    compare tests/digests.txt "$folder/digests"
+fi
+[ -z "$update" ] || exit 0
 finish

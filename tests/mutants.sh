@@ -21,7 +21,7 @@ suite_run() { # suite_run NAME SECONDS
     export TMPDIR
     status=0
     case $1 in
-    golden) set -- "$2" sh tests/golden.sh ;;
+    golden) set -- "$2" sh tests/golden.sh figures ;;
     *) set -- "$2" "$BUILD/tests/test_$1" ;;
     esac
     # Of processor time, so that a busy machine kills no mutant; the rest is for suites that sleep.

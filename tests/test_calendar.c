@@ -437,74 +437,6 @@ static void a_burst_before_a_far_crowd_comes_first(void **state)
     calendar_destroy(calendar);
 }
 
-enum { NEAR_PENDING = 5000, NEAR_POPS = 100000 };
-
-/* What has been told of each timer since it was set, or set anew. */
-struct near_account {
-    struct calendar *calendar;
-    struct random_stream stream;
-    calendar_handle handles[NEAR_PENDING];
-    bool told[NEAR_PENDING], now[NEAR_PENDING]; /* told; set for the present time */
-};
-
-static void near_ask(struct near_account *account)
-{
-    uint16_t kinds[CALENDAR_NEAR_MOST];
-    uint32_t subjects[CALENDAR_NEAR_MOST];
-    const size_t count = calendar_near(account->calendar, kinds, subjects);
-    assert_true(count <= CALENDAR_NEAR_MOST);
-    for (size_t i = 0; i < count; i++) {
-        assert_true(subjects[i] < NEAR_PENDING && kinds[i] == subjects[i] % 7);
-        account->told[subjects[i]] = true;
-    }
-}
-
-/* Now and then at once, else soon or far ahead. */
-static void near_set(struct near_account *account, sim_time_t now, uint32_t timer)
-{
-    const uint64_t draw = gsl_rng_uniform_int(&account->stream.rng, 10);
-    const double mean = draw < 5 ? 1e3 : 1e9;
-    const sim_time_t delay =
-        draw == 0 ? 0 : 1 + (sim_time_t)random_exponential(&account->stream, mean);
-    account->told[timer] = false;
-    account->now[timer] = delay == 0;
-    account->handles[timer] =
-        calendar_push(account->calendar, now + delay, (uint16_t)(timer % 7), timer);
-    assert_true(account->handles[timer] != 0);
-}
-
-/* Of thousands pending nearly every event is told of before it comes, whether it comes from far, is
- * set near, or is put off to come near; none that is not pending is. */
-static void what_comes_has_been_told_of(void **state)
-{
-    (void)state;
-    struct near_account *account = calloc(1, sizeof *account);
-    size_t untold = 0, set_ahead = 0;
-    assert_non_null(account);
-    account->calendar = calendar_create(16);
-    random_stream_open(&account->stream, 12, RANDOM_TEST, 0, 0);
-    for (uint32_t timer = 0; timer < NEAR_PENDING; timer++)
-        near_set(account, 0, timer);
-    for (uint32_t i = 0; i < NEAR_POPS; i++) {
-        struct event event;
-        assert_true(calendar_pop(account->calendar, &event));
-        if (i > 2 * NEAR_PENDING && !account->now[event.subject]) {
-            set_ahead++;
-            untold += !account->told[event.subject];
-        }
-        near_set(account, event.time, event.subject);
-        const uint32_t other = (uint32_t)gsl_rng_uniform_int(&account->stream.rng, NEAR_PENDING);
-        if (i % 3 == 0 && !account->now[other])
-            assert_true(calendar_retime(account->calendar, account->handles[other],
-                                        event.time + 1 + (sim_time_t)(i % 5000) * 100));
-        near_ask(account);
-    }
-    assert_true(set_ahead > NEAR_POPS / 2);
-    assert_true(untold < set_ahead / 50);
-    calendar_destroy(account->calendar);
-    free(account);
-}
-
 static void a_handle_is_stale_once_its_slot_serves_another_event(void **state)
 {
     (void)state;
@@ -634,7 +566,6 @@ int main(void)
         cmocka_unit_test(a_large_heap_pops_in_order),
         cmocka_unit_test(thousands_pending_with_delays_of_all_lengths_come_in_order),
         cmocka_unit_test(a_burst_before_a_far_crowd_comes_first),
-        cmocka_unit_test(what_comes_has_been_told_of),
         cmocka_unit_test(a_handle_is_stale_once_its_slot_serves_another_event),
         cmocka_unit_test(stale_keys_are_swept_when_they_outnumber_the_live_ones),
         cmocka_unit_test(an_event_before_the_present_is_refused_and_remembered),

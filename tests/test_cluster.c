@@ -86,14 +86,25 @@ static uint32_t draw(struct fixture *fixture, uint32_t below)
     return (uint32_t)gsl_rng_uniform_int(&fixture->random.rng, below);
 }
 
+/* The pool of the function on the GPU; NULL where there is none. */
+static const struct container_pool *find_pool(const struct cluster *cluster, uint32_t f,
+                                              uint32_t invoker, uint32_t gpu)
+{
+    const struct pool_range range = pools_find(cluster, invoker, f);
+    for (uint32_t k = range.first; k < range.end; k++) {
+        const struct container_pool *pool =
+            &cluster->pools[cluster->invokers[invoker].pools[k].pool];
+        if (pool->gpu == gpu)
+            return pool;
+    }
+    return NULL;
+}
+
 /* Has the function an idle container on the GPU? */
 static bool idles_on(const struct cluster *cluster, uint32_t f, uint32_t invoker, uint32_t gpu)
 {
-    const struct warm_list *list = cluster_warm(cluster, invoker, f);
-    for (uint32_t k = list->idle_head; k != SIM_NONE; k = cluster->containers[k].next)
-        if (cluster->containers[k].gpu == gpu)
-            return true;
-    return false;
+    const struct container_pool *pool = find_pool(cluster, f, invoker, gpu);
+    return pool != NULL && pool->idle_count > 0;
 }
 
 /* Of the invoker's GPUs on which a batch in an idle container (`idle`) or a new one fits, the one
@@ -116,18 +127,15 @@ static uint32_t tightest_gpu(const struct cluster *cluster, uint32_t f,
     return found;
 }
 
-/* The units that rank the invoker for a batch without a GPU: of its fullest GPU. Among idle
- * containers none; but where all invokers have one GPU at most, of that GPU, if the function idles
- * there too. */
-static uint32_t units_ranked_on_cpu(const struct cluster *cluster, uint32_t f, uint32_t invoker,
-                                    bool warm)
+/* The units that rank the invoker for a batch without a GPU: of its fullest GPU; among idle
+ * containers none. */
+static uint32_t units_ranked_on_cpu(const struct cluster *cluster, uint32_t invoker, bool warm)
 {
     const struct invoker_state *state = &cluster->invokers[invoker];
     uint32_t fewest = UINT32_MAX;
-    for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
+    for (uint32_t g = state->first_gpu; !warm && g < state->first_gpu + state->gpu_count; g++) {
         const uint32_t here = gpu_headroom(&cluster->gpus[g]);
-        const bool counts = !warm || (cluster->fit_slots == 1 && idles_on(cluster, f, invoker, g));
-        fewest = counts && here < fewest ? here : fewest;
+        fewest = here < fewest ? here : fewest;
     }
     return fewest == UINT32_MAX ? 0 : fewest;
 }
@@ -137,7 +145,7 @@ static uint32_t units_ranked(const struct cluster *cluster, uint32_t f,
                              const struct configuration *c, uint32_t invoker, bool warm)
 {
     if (c->vgpu == 0)
-        return units_ranked_on_cpu(cluster, f, invoker, warm);
+        return units_ranked_on_cpu(cluster, invoker, warm);
     uint32_t gpu = tightest_gpu(cluster, f, c, invoker, true);
     if (gpu == SIM_NONE)
         gpu = tightest_gpu(cluster, f, c, invoker, false);
@@ -403,13 +411,14 @@ static void plain_list_push(struct plain_list *list, uint32_t id)
 static void assert_list(const struct cluster *cluster, uint32_t invoker, uint32_t function,
                         const struct plain_list *list)
 {
-    uint32_t id = cluster_warm(cluster, invoker, function)->idle_head;
+    const struct container_pool *pool = find_pool(cluster, function, invoker, SIM_NONE);
+    uint32_t id = pool == NULL ? SIM_NONE : pool->idle_head;
     for (size_t k = 0; k < list->count; k++, id = cluster->containers[id].next)
         assert_int_equal(id, list->ids[k]);
     assert_int_equal(id, SIM_NONE);
-    assert_int_equal(cluster_warm(cluster, invoker, function)->idle_count, list->count);
-    assert_int_equal(cluster_idle_tail(cluster, invoker, function),
-                     list->count > 0 ? list->ids[list->count - 1] : SIM_NONE);
+    assert_int_equal(pools_idle_count(cluster, invoker, function), list->count);
+    if (pool != NULL)
+        assert_int_equal(pool->idle_tail, list->count > 0 ? list->ids[list->count - 1] : SIM_NONE);
     assert_int_equal(cluster_longest_idle(cluster, invoker),
                      list->count > 0 ? list->ids[list->count - 1] : SIM_NONE);
 }
@@ -467,8 +476,9 @@ static void home_walks_visit_every_invoker_once(void **state)
     for (uint32_t f = 0; f < FUNCTIONS; f++) {
         bool seen[INVOKERS] = {false};
         for (uint32_t w = 0; w < INVOKERS; w++) {
-            uint32_t i =
-                (fixture.cluster.home_first[f] + w * fixture.cluster.home_step[f]) % INVOKERS;
+            uint32_t i = (fixture.cluster.functions[f].home_first +
+                          w * fixture.cluster.functions[f].home_step) %
+                         INVOKERS;
             assert_false(seen[i]);
             seen[i] = true;
         }
@@ -478,7 +488,7 @@ static void home_walks_visit_every_invoker_once(void **state)
 
 /* ---- The walk of warm invokers -------------------------------------------------------------- */
 
-enum { CROWD = 150, CROWD_STEPS = 30000, SLOTS_MOST = 3 };
+enum { CROWD = 150, CROWD_STEPS = 30000, SLOTS = 3 };
 
 /* What the order means, kept the plain way: in every index (one per function, one of all) the place
  * of each of an invoker's entries, and since when it has it; every change of an invoker files its
@@ -488,7 +498,7 @@ struct plain_order {
         bool filed;
         uint32_t headroom, vcpus;
         uint64_t since;
-    } places[FUNCTIONS + 1][CROWD * SLOTS_MOST]; /* the last: of all */
+    } places[FUNCTIONS + 1][CROWD * SLOTS]; /* the last: of all */
     uint64_t filings;
 };
 
@@ -515,7 +525,7 @@ static uint32_t plain_order_next(const struct plain_order *plain, uint32_t index
 {
     const struct plain_place *places = plain->places[index];
     uint32_t best = SIM_NONE;
-    for (uint32_t i = 0; i < CROWD * SLOTS_MOST; i++) {
+    for (uint32_t i = 0; i < CROWD * SLOTS; i++) {
         if (!places[i].filed || places[i].headroom < units || places[i].vcpus < vcpus)
             continue;
         if ((cursor == SIM_NONE || plain_place_before(&places[cursor], &places[i])) &&
@@ -525,22 +535,26 @@ static uint32_t plain_order_next(const struct plain_order *plain, uint32_t index
     return best;
 }
 
-/* The headroom by which entry `slot` of the invoker is filed for the function, FUNCTIONS: in the
- * index of all; SIM_NONE: it is not. */
-static uint32_t plain_headroom(const struct cluster *cluster, uint32_t f, uint32_t invoker,
-                               uint32_t slot)
+/* The entry of the GPU (SIM_NONE: none) of the invoker. */
+static uint32_t plain_entry(const struct cluster *cluster, uint32_t invoker, uint32_t gpu)
+{
+    return invoker * SLOTS +
+           (gpu == SIM_NONE ? SLOTS - 1 : gpu - cluster->invokers[invoker].first_gpu);
+}
+
+/* Files the entry of the GPU for the function (FUNCTIONS: in the set of all), or takes it out. */
+static void plain_order_update_entry(struct plain_order *plain, const struct cluster *cluster,
+                                     uint32_t f, uint32_t invoker, uint32_t gpu)
 {
     const struct invoker_state *state = &cluster->invokers[invoker];
-    const uint32_t gpu = state->first_gpu + slot;
-    const bool there = slot < state->gpu_count;
-    if (f == FUNCTIONS && state->gpu_count == 0)
-        return slot == 0 ? 0 : SIM_NONE;
-    if (there && (f == FUNCTIONS || idles_on(cluster, f, invoker, gpu)))
-        return gpu_headroom(&cluster->gpus[gpu]);
-    return f < FUNCTIONS && slot == cluster->fit_slots - 1 &&
-                   idles_on(cluster, f, invoker, SIM_NONE)
-               ? 0
-               : SIM_NONE;
+    const uint32_t entry = plain_entry(cluster, invoker, gpu);
+    const bool there = f < FUNCTIONS ? idles_on(cluster, f, invoker, gpu)
+                                     : gpu != SIM_NONE || state->gpu_count == 0;
+    if (there)
+        plain_order_file(plain, f, entry, gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[gpu]),
+                         state->free_vcpus);
+    else
+        plain->places[f][entry].filed = false;
 }
 
 /* To be called before each query, which clears the list of changed invokers. */
@@ -548,26 +562,26 @@ static void plain_order_update(struct plain_order *plain, const struct cluster *
 {
     for (uint32_t k = 0; k < cluster->dirty_count; k++) {
         const uint32_t i = cluster->dirty[k];
-        for (uint32_t f = 0; f <= FUNCTIONS; f++)
-            for (uint32_t slot = 0; slot < cluster->fit_slots; slot++) {
-                const uint32_t entry = i * cluster->fit_slots + slot;
-                const uint32_t headroom = plain_headroom(cluster, f, i, slot);
-                if (headroom == SIM_NONE)
-                    plain->places[f][entry].filed = false;
-                else
-                    plain_order_file(plain, f, entry, headroom, cluster->invokers[i].free_vcpus);
-            }
+        const struct invoker_state *state = &cluster->invokers[i];
+        for (uint32_t f = 0; f <= FUNCTIONS; f++) {
+            for (uint32_t g = 0; g < state->gpu_count; g++)
+                plain_order_update_entry(plain, cluster, f, i, state->first_gpu + g);
+            plain_order_update_entry(plain, cluster, f, i, SIM_NONE);
+        }
     }
 }
 
+/* `f` FUNCTIONS: of all invokers. */
 static void assert_same_walk(const struct plain_order *plain, const struct cluster *cluster,
                              uint32_t f, uint32_t units, uint32_t vcpus)
 {
-    uint32_t expected = SIM_NONE, found = SIM_NONE;
+    struct fit_cursor cursor = {f == FUNCTIONS ? SIM_NONE : f, units, vcpus, SIM_NONE, 0, 0};
+    uint32_t expected = SIM_NONE;
     do {
         expected = plain_order_next(plain, f, units, vcpus, expected);
-        found = warm_index_next(cluster, f, units, vcpus, found);
-        assert_int_equal(found, expected);
+        assert_int_equal(best_fit_next(cluster, &cursor), expected != SIM_NONE);
+        if (expected != SIM_NONE)
+            assert_int_equal(plain_entry(cluster, cursor.invoker, cursor.gpu), expected);
     } while (expected != SIM_NONE);
 }
 
@@ -584,60 +598,49 @@ static uint32_t plain_longest_idle(const struct cluster *cluster, uint32_t invok
     return found;
 }
 
-static void assert_same_walk_of_all(const struct plain_order *plain, const struct cluster *cluster,
-                                    uint32_t units, uint32_t vcpus)
+/* Every pool is in its invoker's list, in order, and holds the containers that name it; there is
+ * none without containers but those that are still in a set. */
+static void assert_pools(const struct cluster *cluster)
 {
-    uint32_t expected = SIM_NONE, found = SIM_NONE;
-    do {
-        expected = plain_order_next(plain, FUNCTIONS, units, vcpus, expected);
-        found = fit_index_next(&cluster->fit, FIT_ALL, units, vcpus, found);
-        assert_int_equal(found, expected);
-    } while (expected != SIM_NONE);
+    static uint32_t containers[CROWD * FUNCTIONS * SLOTS];
+    memset(containers, 0, sizeof containers);
+    for (uint32_t id = 0; id < cluster->containers_used; id++)
+        if (cluster->containers[id].state != CONTAINER_FREE)
+            containers[cluster->containers[id].pool]++;
+    for (uint32_t i = 0; i < cluster->invoker_count; i++) {
+        const struct container_pool *before = NULL;
+        for (uint32_t k = 0; k < cluster->invokers[i].pool_count; k++) {
+            const uint32_t id = cluster->invokers[i].pools[k].pool;
+            const struct container_pool *pool = &cluster->pools[id];
+            assert_int_equal(pool->invoker, i);
+            assert_true(before == NULL || before->function < pool->function ||
+                        (before->function == pool->function && before->gpu < pool->gpu));
+            assert_true(pool->containers > 0 || pool->position != SIM_NONE);
+            assert_int_equal(pool->containers, containers[id]);
+            before = pool;
+        }
+    }
 }
 
-/* What a query has found is forgotten as soon as it no longer holds. */
-static void assert_nothing_stale(const struct cluster *cluster, uint32_t f,
-                                 const struct configuration *c, uint32_t invoker)
-{
-    struct cluster forgetful = *cluster;
-    struct placement placement = {0}, expected = {0};
-    forgetful.found.configuration = NULL;
-    if (invoker == SIM_NONE)
-        return;
-    bool fits = cluster_place(cluster, f, c, invoker, false, &placement);
-    assert_int_equal(fits, cluster_place(&forgetful, f, c, invoker, false, &expected));
-    if (fits)
-        assert_memory_equal(&placement, &expected, sizeof placement);
-}
-
-/* Containers come and go in tides, so that the functions' lists grow beyond what is walked and
- * shrink again. Several changes happen between two queries. */
-static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
+/* Containers come and go in tides. Several changes happen between two queries. */
+static void crowd_life(struct fixture *fixture)
 {
     struct cluster *cluster = &fixture->cluster;
     static struct plain_order plain;
     struct held held[256];
     size_t count = 0;
-    uint32_t found = SIM_NONE, found_f = 0, found_k = 0; /* by the last query */
-    assert_in_range(cluster->fit_slots, 1, SLOTS_MOST);
     plain = (struct plain_order){0};
     for (int step = 0; step < CROWD_STEPS; step++) {
         uint32_t f = draw(fixture, FUNCTIONS), k = draw(fixture, 6), id;
         const struct configuration *c = &fixture->configurations[f][k];
         bool flood = step / 1000 % 4 == 0;
         uint32_t choice = draw(fixture, 12);
-        assert_nothing_stale(cluster, found_f, &fixture->configurations[found_f][found_k], found);
         if (choice < 4) {
             bool warm = draw(fixture, 12) > 0;
             plain_order_update(&plain, cluster);
             uint32_t i = cluster_best_fit(cluster, f, c, warm);
-            found = i, found_f = f, found_k = k;
-            assert_nothing_stale(cluster, f, c, i);
             assert_same_walk(&plain, cluster, f, c->vgpu, c->vcpu);
-            if (!warm)
-                assert_same_walk_of_all(&plain, cluster, c->vgpu, c->vcpu);
-            *walked += !cluster->by_function[f].filed && cluster->by_function[f].count > 1;
-            *filed += cluster->by_function[f].filed;
+            assert_same_walk(&plain, cluster, FUNCTIONS, c->vgpu, c->vcpu);
             struct placement placement;
             if (count == 256 || i == SIM_NONE || !cluster_place(cluster, f, c, i, true, &placement))
                 continue;
@@ -661,16 +664,17 @@ static void crowd_life(struct fixture *fixture, size_t *walked, size_t *filed)
             if (id != SIM_NONE)
                 cluster_evict(cluster, id);
         }
+        if (step % 100 == 0)
+            assert_pools(cluster);
     }
 }
 
-static void warm_walks_equal_those_of_an_index_for_every_function(void **state)
+static void walks_by_best_fit_follow_an_account_of_all_changes(void **state)
 {
     (void)state;
     static const enum sharing kinds[] = {SHARING_MPS, SHARING_MIG};
     for (size_t i = 0; i < 4; i++) {
         struct fixture fixture;
-        size_t walked = 0, filed = 0;
         assert_int_equal(fixture_make(&fixture, kinds[i % 2]), 0);
         cluster_clear(&fixture.cluster);
         fixture.groups[0].count = 100;
@@ -678,13 +682,10 @@ static void warm_walks_equal_those_of_an_index_for_every_function(void **state)
         fixture.groups[2].count = 30;
         fixture.groups[1].gpu_count = i < 2 ? 1 : 2;
         fixture.workload.cluster.invoker_count = CROWD;
-        if (i >= 2) /* one function with and without a GPU */
+        if (i % 2 == 1) /* one function with and without a GPU */
             fixture.configurations[1][0].vgpu = 0;
         assert_true(cluster_init(&fixture.cluster, &fixture.workload, REUSE_MRU, NULL));
-        assert_int_equal(fixture.cluster.fit_slots, i < 2 ? 1 : 3);
-        crowd_life(&fixture, &walked, &filed);
-        assert_true(filed > 1000);
-        assert_true(i < 2 ? walked > 1000 : walked == 0); /* several GPUs: always filed */
+        crowd_life(&fixture);
         cluster_clear(&fixture.cluster);
     }
 }
@@ -724,7 +725,7 @@ int main(void)
         cmocka_unit_test(whatever_is_reserved_is_released_and_best_fit_equals_a_full_scan),
         cmocka_unit_test(best_fit_equals_a_full_scan_of_random_clusters),
         cmocka_unit_test(best_fit_looks_for_the_gpu_that_fits_and_not_for_the_emptiest),
-        cmocka_unit_test(warm_walks_equal_those_of_an_index_for_every_function),
+        cmocka_unit_test(walks_by_best_fit_follow_an_account_of_all_changes),
         cmocka_unit_test(mig_places_the_slices_an_a100_offers),
         cmocka_unit_test(a_full_gpu_evicts_the_least_recently_used_idle_container),
         cmocka_unit_test(lists_of_idle_containers_are_in_order_of_last_use),

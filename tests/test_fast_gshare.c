@@ -10,8 +10,7 @@
 #include <gsl/gsl_rng.h>
 
 #include "sched/fast_gshare/fast_gshare.h"
-#include "sched/policy_instances.h"
-#include "sched/fast_gshare/tokens.h"
+#include "tests/token_model.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"
 

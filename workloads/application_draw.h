@@ -8,20 +8,12 @@
 
 #include <stdint.h>
 
-struct application_draw;
 struct workload;
 
-/* Fastest if requests are drawn in ascending order. `workload` must outlive the draw. NULL when out
- * of memory. */
-struct application_draw *application_draw_create(const struct workload *workload, uint64_t seed);
-void application_draw_destroy(struct application_draw *draw);
+/* The application of request number `request`. O(applications). */
+uint32_t application_draw(const struct workload *workload, uint64_t seed, uint64_t request);
 
-/* The application of request number `request`. */
-uint32_t application_draw_next(struct application_draw *draw, uint64_t request);
-
-/* The application whose part of [0, 1) contains `uniform`, a multiple of 2^-53. The walk subtracts
- * the weights one by one; the look-up gives the same result faster, from a table. */
+/* Whose share of [0, 1) holds `uniform`: by subtracting weight after weight. O(applications). */
 uint32_t application_draw_walk(const struct workload *workload, double uniform);
-uint32_t application_draw_look_up(const struct application_draw *draw, double uniform);
 
 #endif

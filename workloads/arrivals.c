@@ -16,10 +16,8 @@ struct arrival_stream {
     const struct arrival_spec *spec;
     const struct workload *workload;
     uint64_t seed;
-    uint64_t request; /* number of the next request */
-    sim_time_t now;   /* time of the last arrival */
-    struct random_ahead intervals;
-    struct application_draw *draw;
+    uint64_t request; /* number of the next */
+    sim_time_t now;   /* time of the last */
 
     size_t state; /* for MMPP */
     uint64_t transition;
@@ -36,19 +34,10 @@ struct arrival_stream {
     uint64_t drawn;       /* number of requests whose application was drawn */
 };
 
-/* The next request's random number in [0, 1) for the interval before it. */
-static double draw_interval(struct arrival_stream *stream)
+/* What the next request draws the interval before it from. */
+static void open_interval(const struct arrival_stream *stream, struct random_stream *random)
 {
-    return random_uniform_of(
-        random_ahead_first(&stream->intervals, stream->seed, RANDOM_ARRIVAL, stream->request, 0));
-}
-
-/* The same, exponentially distributed. */
-static double draw_exponential(struct arrival_stream *stream, double mean)
-{
-    const uint64_t place =
-        random_ahead_place(&stream->intervals, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
-    return random_ahead_exponential(&stream->intervals, place, mean);
+    random_stream_open(random, stream->seed, RANDOM_ARRIVAL, stream->request, 0);
 }
 
 /* ---- Processes ----  */
@@ -68,15 +57,19 @@ static bool advance(struct arrival_stream *stream, double interval, struct error
 static bool next_uniform(struct arrival_stream *stream, struct error *error)
 {
     const struct arrival_spec *spec = stream->spec;
-    double place = draw_interval(stream);
+    struct random_stream random;
+    open_interval(stream, &random);
+    const double place = random_uniform(&random);
     return advance(stream, (spec->low_ms + place * (spec->high_ms - spec->low_ms)) * (double)SIM_MS,
                    error);
 }
 
 static bool next_poisson(struct arrival_stream *stream, struct error *error)
 {
-    return advance(stream, draw_exponential(stream, (double)SIM_S / stream->spec->rate_per_s),
-                   error);
+    struct random_stream random;
+    open_interval(stream, &random);
+    return advance(
+        stream, random_exponential_gsl(&random, (double)SIM_S / stream->spec->rate_per_s), error);
 }
 
 static bool enter_state(struct arrival_stream *stream, struct error *error)
@@ -96,7 +89,9 @@ static bool enter_state(struct arrival_stream *stream, struct error *error)
  * many states are passed between them. Request n therefore needs only one draw of its own. */
 static bool next_mmpp(struct arrival_stream *stream, struct error *error)
 {
-    double left = draw_exponential(stream, 1.0);
+    struct random_stream random;
+    open_interval(stream, &random);
+    double left = random_exponential_gsl(&random, 1.0);
     for (;;) {
         double rate = stream->spec->states[stream->state].rate_per_s / (double)SIM_S;
         double stay = (double)(stream->state_end - stream->now);
@@ -116,7 +111,7 @@ static uint32_t draw_stray(struct arrival_stream *stream)
     stream->drawn++;
     if (stream->source != NULL && stream->source[0] != '\0')
         (void)labels_add(&stream->strays, stream->source);
-    return application_draw_next(stream->draw, stream->request);
+    return application_draw(stream->workload, stream->seed, stream->request);
 }
 
 static bool next_trace(struct arrival_stream *stream, struct arrival *arrival, struct error *error)
@@ -169,7 +164,7 @@ bool arrival_stream_next(struct arrival_stream *stream, struct arrival *arrival,
         return false;
     arrival->time = stream->now;
     arrival->slo = 0;
-    arrival->application = application_draw_next(stream->draw, stream->request);
+    arrival->application = application_draw(stream->workload, stream->seed, stream->request);
     stream->request++;
     return true;
 }
@@ -325,12 +320,6 @@ struct arrival_stream *arrival_stream_open(const struct arrival_spec *spec,
     stream->workload = workload;
     stream->seed = seed;
     stream->other = SIM_NONE;
-    stream->draw = application_draw_create(workload, seed);
-    if (stream->draw == NULL) {
-        (void)error_run(error, "arrivals: out of memory");
-        arrival_stream_close(stream);
-        return NULL;
-    }
     bool good = spec->process != ARRIVAL_TRACE || open_trace(stream, error);
     if (good && spec->process == ARRIVAL_MMPP)
         good = enter_state(stream, error);
@@ -347,7 +336,6 @@ void arrival_stream_close(struct arrival_stream *stream)
         return;
     trace_close(stream->trace);
     labels_clear(&stream->strays);
-    application_draw_destroy(stream->draw);
     free(stream->labels);
     free(stream->applications);
     free(stream);

@@ -244,11 +244,6 @@ sim_time_t rounds_overhead(const struct rounds *rounds, uint32_t queue)
     return overhead->count > 0 ? overhead->sum / (sim_time_t)overhead->count : 0;
 }
 
-bool rounds_serves(const struct rounds *rounds, uint32_t queue)
-{
-    return rounds->planned[queue];
-}
-
 /* ---- Events ---------------------------------------------------------------------------------- */
 
 /* Wakes one sleeping server of the list, or all if servers differ in what they can run. */

@@ -5,16 +5,18 @@ enum { CLASS_AFFINE, CLASS_ACTIVE, CLASS_UNUSED, CLASSES };
 /* Tolerance for rounding in sums of shares. */
 static const double EPSILON = 1e-9;
 
-bool dilu_feasible(const struct dilu_rule *rule, const struct dilu_gpu *gpu,
-                   const struct dilu_need *need)
+/* By omega, gamma and memory. */
+static bool dilu_feasible(const struct dilu_rule *rule, const struct dilu_gpu *gpu,
+                          const struct dilu_need *need)
 {
     return gpu->request + need->request <= rule->omega * gpu->units + EPSILON &&
            gpu->limit + need->limit <= rule->gamma * gpu->units + EPSILON &&
            gpu->used_mb + need->memory_mb <= gpu->memory_mb + EPSILON;
 }
 
-double dilu_score(const struct dilu_rule *rule, const struct dilu_gpu *gpu,
-                  const struct dilu_need *need)
+/* Lower is better. */
+static double dilu_score(const struct dilu_rule *rule, const struct dilu_gpu *gpu,
+                         const struct dilu_need *need)
 {
     return rule->alpha * (1 - (gpu->request + need->request) / gpu->units) +
            rule->beta * (1 - (gpu->used_mb + need->memory_mb) / gpu->memory_mb);

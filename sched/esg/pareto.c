@@ -24,7 +24,9 @@ void frontier_free(struct frontier *frontier)
     free(frontier);
 }
 
-void frontier_append(struct frontier *frontier, sim_time_t time, double cost_usd)
+/* Add a point of time not below the last one's where it is not dominated; where it dominates the
+ * last (same time, less cost) it takes its place. The caller has seen to the capacity. */
+static void frontier_append(struct frontier *frontier, sim_time_t time, double cost_usd)
 {
     struct frontier_point *points = frontier->points;
     size_t count = frontier->count;
@@ -75,7 +77,8 @@ struct frontier *frontier_of_points(struct frontier_point *points, size_t count)
     return frontier;
 }
 
-struct frontier *frontier_either(const struct frontier *a, const struct frontier *b)
+/* Either of two. O(a + b). */
+static struct frontier *frontier_either(const struct frontier *a, const struct frontier *b)
 {
     if (a == NULL || b == NULL)
         return NULL;

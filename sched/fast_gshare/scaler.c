@@ -127,7 +127,9 @@ const struct scaler_point *scaler_best(const struct scaler_points *points)
     return &points->points[points->feasible > 0 ? 0 : points->fastest];
 }
 
-size_t scaler_cover(const struct scaler_points *points, double rate)
+/* Index of the candidate of the least area with throughput >= `rate` (ties: highest throughput);
+ * SCALER_NONE where none covers it. O(points). */
+static size_t scaler_cover(const struct scaler_points *points, double rate)
 {
     if (points->feasible == 0)
         return points->points[points->fastest].throughput >= rate ? points->fastest : SCALER_NONE;

@@ -66,12 +66,8 @@ void scaler_points_clear(struct scaler_points *points);
  * alone if there are none. */
 const struct scaler_point *scaler_best(const struct scaler_points *points);
 
-/* Index of the candidate of the least area with throughput >= `rate` (ties: highest throughput);
- * SCALER_NONE if no candidate suffices. O(points). */
-size_t scaler_cover(const struct scaler_points *points, double rate);
-
-/* The pods to add for a gap of `rate` jobs/s (> 0): `count` × scaler_best, plus the point
- * `residual` (SCALER_NONE: none). */
+/* What to add for a gap of `rate` jobs/s (> 0): `count` × scaler_best and the point `residual`
+ * (SCALER_NONE: nothing is left). */
 struct scaler_growth {
     size_t count;
     size_t residual;

@@ -25,39 +25,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/units.h"
-
-#define TOKENS_WINDOW (40 * SIM_MS)
-
 struct token_pod {
     uint32_t share;        /* share of the GPU while it holds a token */
     double request, limit; /* fractions of time, 0 < request <= limit <= 1 */
 };
 
-struct tokens;
-
-/* Creates a GPU of `capacity` (upper bound on Σ share of the holders) and `count` pods. Every pod
- * without a token waits for one. `pods` is copied. NULL when out of memory. */
-struct tokens *tokens_create(uint32_t capacity, const struct token_pod *pods, size_t count,
-                             sim_time_t window);
-void tokens_destroy(struct tokens *tokens);
-
-/* An inactive pod releases its token and gets no more from now on. */
-void tokens_set_active(struct tokens *tokens, size_t pod, bool active);
-
-/* Simulates up to `time`, which must be later than before. The state is constant between two
- * events. */
-void tokens_run(struct tokens *tokens, sim_time_t time);
-
-/* Token time of the pod in total, and within the window that ends now. */
-sim_time_t tokens_held(const struct tokens *tokens, size_t pod);
-sim_time_t tokens_used(const struct tokens *tokens, size_t pod);
-/* Σ share of the pods that hold a token now. */
-uint32_t tokens_load(const struct tokens *tokens);
-
-/* Fills rates[i] ∈ [request, limit] of each pod so that Σ share × rate <= capacity, with equality
- * unless all pods are at their limit. False, with rates = request, if the requests alone exceed the
- * capacity. O(count²). */
+/* Fills rates[i] ∈ [request, limit] of each pod so that Σ share × rate <= capacity, with nothing
+ * left over unless all are at their limit. False, with rates = request, where the requests alone
+ * exceed the capacity. O(count²). */
 bool tokens_fluid(uint32_t capacity, const struct token_pod *pods, size_t count, double *rates);
 
 #endif

@@ -41,7 +41,9 @@ void idle_histogram_remove(struct idle_histogram *histogram, sim_time_t idle)
     histogram->in_range--;
 }
 
-uint32_t idle_histogram_percentile(const struct idle_histogram *histogram, double percentile)
+/* Bin of the nearest-rank percentile (0..100) of the times in range, of which there is one at
+ * least. O(bins). */
+static uint32_t idle_histogram_percentile(const struct idle_histogram *histogram, double percentile)
 {
     const double rank = ceil(percentile / 100 * (double)histogram->in_range);
     uint64_t below = 0;
@@ -63,8 +65,10 @@ double idle_histogram_variation(const struct idle_histogram *histogram)
     return variance > 0 ? sqrt(variance) / mean : 0;
 }
 
-struct idle_window idle_histogram_window(const struct idle_histogram *histogram, double head,
-                                         double tail, double margin)
+/* The percentile's bin rounded down and lessened by `margin` (0.1: 10 %), and the other's rounded
+ * up and enlarged. */
+static struct idle_window idle_histogram_window(const struct idle_histogram *histogram, double head,
+                                                double tail, double margin)
 {
     const double width = (double)histogram->width;
     return (struct idle_window){

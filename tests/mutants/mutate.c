@@ -9,7 +9,7 @@
  * code that moves keeps its hashes. Left out, because no test can or should see the change:
  *
  *   - comments, strings, preprocessor lines, declarations outside functions, {0}
- *   - arguments of error messages, of assertions, of prefetches and of allocations
+ *   - arguments of error messages, of assertions and of allocations
  *   - checks for memory that ran out, and readings of the machine's clock
  *   - steps of for loops, which only crash or hang
  *
@@ -45,10 +45,10 @@ static const struct change changes[] = {
 
 /* Calls whose arguments have no mutants. */
 static const char *const quiet[] = {
-    "error_run",   "error_input",        "error_internal", "platform_fail", "printf", "fprintf",
-    "snprintf",    "vsnprintf",          "fputs",          "assert",        "malloc", "calloc",
-    "realloc",     "static_assert",      "aligned_alloc",  "madvise",       "free",   "sizeof",
-    "error_write", "__builtin_prefetch", "clock_gettime"};
+    "error_run", "error_input", "error_internal", "platform_fail", "printf",
+    "fprintf",   "snprintf",    "vsnprintf",      "fputs",         "assert",
+    "malloc",    "calloc",      "realloc",        "static_assert", "aligned_alloc",
+    "madvise",   "free",        "sizeof",         "error_write",   "clock_gettime"};
 
 struct source {
     char *text;
