@@ -163,8 +163,8 @@ bool platform_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
 /* Starts a container of `function` on `invoker` without a batch. False if there is not enough
  * memory. Never evicts. */
 bool platform_prewarm(struct platform *platform, uint32_t function, uint32_t invoker);
-/* Give up the request of the job at `position`: an SLO miss. Its waiting jobs leave wherever they
- * wait (on_withdrawn). */
+/* Drops the request of the job at `position`, which counts as an SLO miss. All its waiting jobs are
+ * removed from their queues and buffers (on_withdrawn). */
 bool platform_drop(struct platform *platform, uint32_t queue, uint32_t position);
 /* Calls on_timer(id) at `time` >= now; SIM_FOREVER: never. A run ends after a million timers if the
  * policy only sets timers while jobs wait and nothing runs. */

@@ -22,13 +22,14 @@
 
 struct quantile;
 
-/* An empty accumulator that is exact up to `exact_samples` samples (QUANTILE_EXACT_SAMPLES as a
- * rule; 0: a histogram from the start). Memory grows with the samples. NULL when out of memory. */
+/* Returns an empty accumulator that is exact for up to `exact_samples` samples (usually
+ * QUANTILE_EXACT_SAMPLES; 0: a histogram from the start). Memory grows with the samples. NULL:
+ * memory exhausted. */
 struct quantile *quantile_create(size_t exact_samples);
 void quantile_destroy(struct quantile *quantile);
 
-/* Adds one sample >= 0 (asserted), in ns. Amortised O(1). False, and nothing added, when out of
- * memory. */
+/* Adds one sample >= 0 (asserted), in ns. Amortised O(1). False if memory is exhausted; then nothing
+ * is added. */
 bool quantile_add(struct quantile *quantile, sim_time_t sample);
 
 uint64_t quantile_count(const struct quantile *quantile);

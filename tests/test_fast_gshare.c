@@ -10,6 +10,7 @@
 #include <gsl/gsl_rng.h>
 
 #include "sched/fast_gshare/fast_gshare.h"
+#include "sched/policy_instances.h"
 #include "tests/token_model.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"

@@ -57,8 +57,8 @@ bool rounds_add_server(struct rounds *rounds, uint32_t invoker, uint32_t size, s
 bool rounds_add_slot(struct rounds *rounds, struct rounds_slot slot, struct error *error);
 bool rounds_end(struct rounds *rounds, const struct platform *platform, struct error *error);
 
-/* Mean time for which a batch of the queue held its resources before it executed, of those on warm
- * containers so far; 0 before the first. With early drop it counts as part of a batch's time. */
+/* Mean time for which a batch of the queue held its resources before it executed, over the batches
+ * on warm containers so far. 0 before the first. Early drop counts it as part of a batch's time. */
 sim_time_t rounds_overhead(const struct rounds *rounds, uint32_t queue);
 
 /* Call these from the policy's callbacks of the same names. rounds_wake makes every server that

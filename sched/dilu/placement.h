@@ -52,8 +52,9 @@ struct dilu_admitter {
     enum dilu_admission (*ask)(void *context, size_t gpu);
 };
 
-/* The index of the GPU for the instance, DILU_NOWHERE where there is none. `affine`, by GPU, may be
- * NULL: none is. The admitter is asked only about GPUs that would be the best so far. O(count). */
+/* Index of the GPU for the instance; DILU_NOWHERE if there is none. `affine`, by GPU, may be NULL:
+ * no GPU is affine. The admitter is called only for GPUs that would be the best so far. O(count).
+ */
 size_t dilu_place(const struct dilu_rule *rule, const struct dilu_gpu *gpus, size_t count,
                   const bool *affine, const struct dilu_need *need,
                   const struct dilu_admitter *admitter);

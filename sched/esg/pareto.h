@@ -12,15 +12,14 @@
 struct frontier *frontier_new(size_t capacity); /* empty */
 void frontier_free(struct frontier *frontier);  /* NULL is allowed */
 
-/* Nothing to do: (0, 0). */
+/* The neutral element: the single point (0, 0). */
 struct frontier *frontier_unit(void);
 /* The non-dominated configurations of one stage. */
 struct frontier *frontier_of_table(const struct search_table *table);
 /* The frontier of arbitrary points, which are sorted in place. O(n log n). */
 struct frontier *frontier_of_points(struct frontier_point *points, size_t count);
-/* One after the other: the Minkowski sum (times add, costs add), by merging shifted copies of the
- * longer operand in pairs. O(a × b × log min(a, b)) at worst; dominated points fall out on the way.
- */
+/* Series: the Minkowski sum (times add, costs add), by pairwise merging of shifted copies of the
+ * longer operand. Dominated points are removed at each merge. At most O(a × b × log min(a, b)). */
 struct frontier *frontier_series(const struct frontier *a, const struct frontier *b);
 /* Parallel: the later time, the sum of costs. O(a + b). */
 struct frontier *frontier_parallel(const struct frontier *a, const struct frontier *b);

@@ -66,8 +66,8 @@ void scaler_points_clear(struct scaler_points *points);
  * alone if there are none. */
 const struct scaler_point *scaler_best(const struct scaler_points *points);
 
-/* What to add for a gap of `rate` jobs/s (> 0): `count` × scaler_best and the point `residual`
- * (SCALER_NONE: nothing is left). */
+/* The pods to add for a gap of `rate` jobs/s (> 0): `count` × scaler_best, plus the point
+ * `residual` (SCALER_NONE: none). */
 struct scaler_growth {
     size_t count;
     size_t residual;

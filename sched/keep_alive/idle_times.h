@@ -32,7 +32,7 @@ void idle_histogram_clear(struct idle_histogram *histogram);
 void idle_histogram_add(struct idle_histogram *histogram, sim_time_t idle);
 /* Removes an idle time that was added earlier. */
 void idle_histogram_remove(struct idle_histogram *histogram, sim_time_t idle);
-/* Coefficient of variation of the bins' counts: 0 where all are alike, √(bins − 1) where one holds
+/* Coefficient of variation of the bins' counts: 0 if all are equal, √(bins − 1) if one bin has
  * everything. O(1). */
 double idle_histogram_variation(const struct idle_histogram *histogram);
 
@@ -41,8 +41,8 @@ struct idle_window {
     double head_ns, tail_ns;
 };
 
-/* What a policy brings. `state` is its own, which begins with a struct idle_times; `memory` one
- * function's, of `memory_bytes`, zeroed before `init`. */
+/* What a policy supplies. `state` is its own state, which begins with a struct idle_times. `memory`
+ * is that of one function, of `memory_bytes`, zeroed before `init`. */
 struct idle_rule {
     const char *name; /* name of the policy */
     size_t memory_bytes;
