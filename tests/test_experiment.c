@@ -189,7 +189,7 @@ static void the_cluster_decides_which_configurations_run(void **state)
     assert_int_equal(configurations_with("cluster.invokers.0.gpus.0.memory_mb", "200"), 8);
     assert_refused(profiled, "cluster.invokers.0.gpus.0.memory_mb", "149",
                    "none of its 16 configurations can run on this cluster: no GPU that allows");
-    assert_refused(profiled, "cluster.invokers.0.gpus", "[]", "no GPU beside them");
+    assert_refused(profiled, "cluster.invokers.0.gpus", "[]", "no GPU of these invokers");
     assert_refused(profiled, "cluster.invokers.0.gpus.0.units", "8",
                    "slices a GPU in 7 units, the cluster's invokers[0].gpus[0].units is 8");
 }
@@ -463,7 +463,7 @@ static void faulty_overrides_are_told(void **state)
     (void)state;
     assert_refused(plain, "a..b", "1", "\"a..b\" is no dotted key");
     assert_refused(plain, "", "1", "is no dotted key");
-    assert_refused(plain, "requests.x", "1", "requests: cannot be entered by a dotted key");
+    assert_refused(plain, "requests.x", "1", "requests: is neither an object nor an array");
     assert_refused(plain, "applications.1.name", "x", "\"1\" is no entry of this array of 1");
     assert_refused(plain, "applications.x.name", "x", "\"x\" is no entry");
     assert_refused(plain, "polcy.name", "x", "did you mean \"policy\"?");

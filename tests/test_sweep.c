@@ -201,7 +201,7 @@ static void combinations_of_one_name_are_refused(void **state)
                    " {\"name\": \"2\", \"slo.factor\": 1.2}]}",
                    "matrix.setting[2]: is named \"2\", as matrix.setting[1] is");
     assert_refused("\"matrix\": {\"policy.params.k\": [\"5\", 5]}",
-                   "two combinations of the matrix are both called \"policy.params.k=5\"");
+                   "two combinations of the matrix have the same label \"policy.params.k=5\"");
 }
 
 static void labels_name_settings_and_are_given_once(void **state)

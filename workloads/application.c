@@ -30,8 +30,7 @@ static bool load_stage(const struct json_value *value, struct draft *drafts, siz
         return false;
     for (size_t s = 0; s < index; s++)
         if (strcmp(drafts[s].name, draft->name) == 0)
-            return json_fault(value, error, "a stage named \"%s\" is there already; rename one",
-                              draft->name);
+            return json_fault(value, error, "two stages are named \"%s\"; rename one", draft->name);
     return true;
 }
 

@@ -47,7 +47,7 @@ static bool advance(struct arrival_stream *stream, double interval, struct error
 {
     if (!(interval < (double)(SIM_CLOCK_END - stream->now)))
         return error_input(error,
-                           "arrivals: request %llu would come after the clock's end (about 18 "
+                           "arrivals: request %llu would arrive after the clock's end (about 18 "
                            "years); raise the rate",
                            (unsigned long long)stream->request);
     stream->now += sim_round(interval);
@@ -177,7 +177,7 @@ static bool check_uniform(const struct arrival_spec *spec, struct error *error)
         isfinite(spec->high_ms))
         return true;
     return error_input(error,
-                       "arrivals: interval %g..%g ms is not one; 0 <= low_ms <= high_ms, "
+                       "arrivals: interval %g..%g ms is invalid; 0 <= low_ms <= high_ms, "
                        "high_ms > 0",
                        spec->low_ms, spec->high_ms);
 }
@@ -226,8 +226,8 @@ static bool check_process(const struct arrival_spec *spec, struct error *error)
     case ARRIVAL_CLOSED:
         break;
     }
-    return error_input(error, "arrivals: a closed process has no stream: its users' requests come "
-                              "of the answers they get");
+    return error_input(error, "arrivals: a closed process has no stream; the simulator generates "
+                              "its requests");
 }
 
 /* Determines the labels to request from the trace, and the application of each. */

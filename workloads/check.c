@@ -199,10 +199,11 @@ bool input_check(const char *path, const char **kind, struct error *error)
 {
     *kind = "arrival trace";
     if (strcmp(path, "-") == 0 && access(path, F_OK) != 0)
-        return error_input(error, "-: is not there; a trace on standard input is /dev/stdin, and "
+        return error_input(error, "-: does not exist; a trace on standard input is /dev/stdin, and "
                                   "JSON is read from files only");
     if (ends_with(path, ".h5"))
-        return error_input(error, "%s: is no input; read results with `esgsim report`", path);
+        return error_input(error, "%s: is not an input file; read results with `esgsim report`",
+                           path);
     if (!looks_like_json(path))
         return check_trace(path, error);
     *kind = "JSON";
@@ -212,10 +213,11 @@ bool input_check(const char *path, const char **kind, struct error *error)
     const struct input_kind *found = cJSON_IsObject(root) ? recognise(root) : NULL;
     cJSON_Delete(root);
     if (found == NULL)
-        return error_input(error,
-                           "%s: is no experiment, sweep, cluster, functions, application, profile, "
-                           "network or reference figures file; none of their keys is there",
-                           path);
+        return error_input(
+            error,
+            "%s: is not an experiment, sweep, cluster, functions, application, profile, "
+            "network or reference figures file; it has none of their keys",
+            path);
     *kind = found->name;
     return found->check(path, error);
 }

@@ -305,7 +305,8 @@ static bool override_step(struct document *document, struct json_value *place, c
         }
     }
     if (!cJSON_IsObject(child.node) && !cJSON_IsArray(child.node))
-        return json_fault(&child, error, "cannot be entered by a dotted key: it is no object");
+        return json_fault(&child, error,
+                          "is neither an object nor an array; the dotted key must end here");
     *place = child;
     return true;
 }

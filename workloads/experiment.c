@@ -119,8 +119,7 @@ static bool load_application(struct reading *reading, const struct json_value *a
         application->weight = weight;
     for (size_t a = 0; a + 1 < workload->application_count; a++)
         if (strcmp(workload->applications[a].name, application->name) == 0)
-            return json_fault(&value, error,
-                              "an application named \"%s\" is there already; rename one",
+            return json_fault(&value, error, "two applications are named \"%s\"; rename one",
                               application->name);
     return true;
 }

@@ -72,7 +72,7 @@ static const char *const obstacle_texts[] = {
     "",
     "no invoker has the vCPUs",
     "no invoker with the vCPUs has the host memory",
-    "no GPU beside them allows such a share (sharing and units)",
+    "no GPU of these invokers allows such a share (sharing and units)",
     "no GPU that allows the share has the memory for weights and activations",
 };
 

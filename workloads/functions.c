@@ -62,7 +62,7 @@ static bool load_service(const struct json_value *service, struct function_entry
     if (entry->service == SERVICE_EMPIRICAL)
         return (!json_child(service, "mean_ms", &child) ||
                 json_fault(&child, error,
-                           "the mean of \"empirical\" is its samples'; remove it")) &&
+                           "\"empirical\" takes its mean from the samples; remove it")) &&
                load_samples(service, entry, error);
     if (json_child(service, "samples_ms", &child))
         return json_fault(&child, error, "belongs to \"empirical\"; remove it");
@@ -213,8 +213,7 @@ bool function_entries_load(const struct json_value *value, struct function_entri
             return false;
         for (size_t i = 0; i + 1 < functions->count; i++)
             if (strcmp(functions->entries[i].name, out->name) == 0)
-                return json_fault(&entry, error,
-                                  "a function named \"%s\" is there already; rename one",
+                return json_fault(&entry, error, "two functions are named \"%s\"; rename one",
                                   out->name);
     }
     return true;

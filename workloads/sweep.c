@@ -45,7 +45,7 @@ static bool list_seeds(const struct json_value *array, struct sweep_plan *plan, 
             return false;
         for (size_t j = 0; j < i; j++)
             if (plan->seeds[j] == (uint64_t)seed)
-                return json_fault(&entry, error, "seed %" PRId64 " is there already", seed);
+                return json_fault(&entry, error, "seed %" PRId64 " occurs twice", seed);
         plan->seeds[i] = (uint64_t)seed;
     }
     return true;
@@ -302,8 +302,8 @@ static bool check_labels(const struct sweep *sweep, size_t count, const struct j
     for (size_t c = 1; good && c < count; c++)
         if (strcmp(labels[c - 1], labels[c]) == 0)
             good = json_fault(root, error,
-                              "two combinations of the matrix are both called \"%s\"; a number and "
-                              "the same number as text, or names that run together, are alike",
+                              "two combinations of the matrix have the same label \"%s\"; rename "
+                              "a row, and do not list a number as text as well",
                               labels[c]);
     free(labels);
     return good;

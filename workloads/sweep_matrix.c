@@ -18,7 +18,7 @@ static bool check_key(const struct json_value *place, const char *key, struct er
 {
     size_t length = strcspn(key, ".");
     if (strcmp(key, "seed") == 0)
-        return json_fault(place, error, "the seed is no value of the matrix; use \"seeds\"");
+        return json_fault(place, error, "the matrix cannot set the seed; use \"seeds\"");
     if (sweep_names(key, length, experiment_keys))
         return true;
     char first[NAME_LIMIT + 1];
@@ -88,7 +88,7 @@ static bool check_dimension(struct sweep_dimension *dimension, struct error *err
             return false;
         for (const cJSON *other = values->node->child; other != value.node; other = other->next)
             if (cJSON_Compare(other, value.node, true))
-                return json_fault(&value, error, "is there already; list each value once");
+                return json_fault(&value, error, "occurs twice; list each value once");
     }
     return true;
 }
