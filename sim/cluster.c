@@ -165,68 +165,15 @@ void cluster_clear(struct cluster *cluster)
     *cluster = (struct cluster){0};
 }
 
-/* ---- MIG slots ------------------------------------------------------------------------------ */
-
-static const struct mig_shape {
-    uint8_t units, slots; /* compute sevenths, memory eighths */
-    uint8_t starts[8];    /* where it may begin, preferred first: from the top, to keep 4 and 7 */
-    uint8_t start_count;
-} mig_sevenths[] =
-    {
-        {7, 8, {0}, 1},
-        {4, 4, {0}, 1},
-        {3, 4, {4, 0}, 2},
-        {2, 2, {4, 2, 0}, 3},
-        {1, 1, {6, 5, 4, 3, 2, 1, 0}, 7},
-},
-  mig_quarters[] = {
-      {4, 4, {0}, 1},
-      {2, 2, {2, 0}, 2},
-      {1, 1, {3, 2, 1, 0}, 4},
-};
-
-/* The shapes of the device, largest first: an A30 has four slices, the others seven. */
-static const struct mig_shape *mig_shapes(const struct gpu_state *gpu, size_t *count)
+static struct gpu_use gpu_use(const struct gpu_state *gpu)
 {
-    bool quarters = gpu->spec->units == 4;
-    *count = quarters ? sizeof mig_quarters / sizeof *mig_quarters
-                      : sizeof mig_sevenths / sizeof *mig_sevenths;
-    return quarters ? mig_quarters : mig_sevenths;
-}
-
-/* Slots that a slice of the shape would take beside what is taken; 0 where it cannot be placed. */
-static uint8_t shape_slots(const struct mig_shape *shape, uint8_t taken)
-{
-    for (size_t k = 0; k < shape->start_count; k++) {
-        uint32_t mask = ((1U << shape->slots) - 1U) << shape->starts[k];
-        if ((taken & mask) == 0)
-            return (uint8_t)mask;
-    }
-    return 0;
-}
-
-static uint8_t mig_slots(const struct gpu_state *gpu, uint32_t units)
-{
-    size_t count;
-    const struct mig_shape *shapes = mig_shapes(gpu, &count);
-    for (size_t i = 0; i < count; i++)
-        if (shapes[i].units == units)
-            return shape_slots(&shapes[i], gpu->slots);
-    return 0;
+    return (struct gpu_use){gpu->free_parts, gpu->holding, gpu->slots};
 }
 
 uint32_t gpu_headroom(const struct gpu_state *gpu)
 {
-    if (gpu->spec->sharing == SHARING_MPS)
-        return gpu->free_parts / UNIT_PARTS;
-    if (gpu->spec->sharing == SHARING_EXCLUSIVE)
-        return gpu->holding == 0 ? gpu->spec->units : 0;
-    size_t count;
-    const struct mig_shape *shapes = mig_shapes(gpu, &count);
-    for (size_t i = 0; i < count; i++)
-        if (shape_slots(&shapes[i], gpu->slots) != 0)
-            return shapes[i].units;
-    return 0;
+    const struct gpu_use use = gpu_use(gpu);
+    return gpu_sharing_of(gpu->spec)->headroom(gpu->spec, &use);
 }
 
 /* ---- The filing of invokers ------------------------------------------------------------------ */
@@ -449,14 +396,9 @@ struct demand {
 static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *demand)
 {
     const struct configuration *configuration = demand->configuration;
-    bool placeable = configuration->vgpu * demand->quota <= gpu->free_parts &&
-                     configuration->vgpu <= gpu->spec->units;
-    /* Of unlike GPUs one may allow a share that another does not. */
-    if (gpu->spec->sharing == SHARING_MIG)
-        placeable = demand->quota == UNIT_PARTS && mig_slots(gpu, configuration->vgpu) != 0;
-    else if (gpu->spec->sharing == SHARING_EXCLUSIVE)
-        placeable = demand->quota == UNIT_PARTS && gpu->holding == 0 &&
-                    configuration->vgpu == gpu->spec->units;
+    const struct gpu_use use = gpu_use(gpu);
+    const bool placeable =
+        gpu_sharing_of(gpu->spec)->fits(gpu->spec, &use, configuration->vgpu, demand->quota);
     return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
 }
 
@@ -654,8 +596,9 @@ uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
     if (placement->gpu != SIM_NONE) {
         struct gpu_state *gpu = &cluster->gpus[placement->gpu];
         int64_t activations = activation_kb(cluster, function, configuration);
-        if (gpu->spec->sharing == SHARING_MIG) {
-            *slots = mig_slots(gpu, configuration->vgpu);
+        const struct gpu_sharing *sharing = gpu_sharing_of(gpu->spec);
+        if (sharing->slots != NULL) {
+            *slots = sharing->slots(gpu->spec, gpu->slots, configuration->vgpu);
             gpu->slots |= *slots;
         }
         uint32_t parts = configuration->vgpu * placement->quota;

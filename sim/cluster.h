@@ -22,6 +22,7 @@
 #include "sim/calendar.h"
 #include "sim/error.h"
 #include "workloads/experiment.h"
+#include "workloads/gpu_sharing.h"
 #include "workloads/workload.h"
 
 enum container_state { CONTAINER_FREE, CONTAINER_STARTING, CONTAINER_IDLE, CONTAINER_BUSY };
@@ -104,8 +105,6 @@ struct function_state {
     uint32_t home_first, home_step; /* of the home walk; the step is co-prime to the invokers */
 };
 
-/* Parts of a GPU unit: a share held for q per cent of the time is share × q parts. */
-enum { UNIT_PARTS = 100 };
 
 /* Totals now held, for utilisation. */
 struct cluster_use {

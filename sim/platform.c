@@ -512,11 +512,12 @@ bool platform_set_share(struct platform *platform, uint32_t instance, uint32_t c
     if (!is_shape(platform, "set_share", state->function, configuration, quota))
         return false;
     const struct configuration *spec = find_configuration(platform, state->function, configuration);
-    if (state->gpu != SIM_NONE && platform->cluster.gpus[state->gpu].spec->sharing != SHARING_MPS) {
+    if (state->gpu != SIM_NONE &&
+        !gpu_sharing_of(platform->cluster.gpus[state->gpu].spec)->divisible) {
         platform_fail(platform,
                       "rule instance: set_share of instance %" PRIu32
-                      " on a GPU that is not shared by MPS",
-                      instance);
+                      " on a GPU shared by %s, whose shares do not change",
+                      instance, gpu_sharing_of(platform->cluster.gpus[state->gpu].spec)->name);
         return false;
     }
     if (state->state == INSTANCE_BUSY && platform->batches[state->batch].jobs > spec->batch) {

@@ -362,7 +362,7 @@ void gpu_work_reshare(struct platform *platform, uint32_t id);
 static inline bool gpu_interferes(const struct platform *platform, uint32_t gpu)
 {
     return platform->interference && gpu != SIM_NONE &&
-           platform->cluster.gpus[gpu].spec->sharing == SHARING_MPS;
+           gpu_sharing_of(platform->cluster.gpus[gpu].spec)->interferes;
 }
 
 /* Of `whole`, what remains to who has it for `quota` per cent of the time. */

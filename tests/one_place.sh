@@ -45,6 +45,9 @@ add sched/keep_alive/registry.c 'ROW.fixed' "    ROW(dummy_keeper) \\"
 sed -e 's/keep_alive_none/keep_alive_dummy_keeper/g' -e 's/"none"/"dummy-keeper"/' \
     "$tree/sched/keep_alive/none.c" >"$tree/sched/keep_alive/dummy_keeper.c"
 
+add workloads/gpu_sharing.c 'const struct gpu_sharing gpu_sharings' \
+    '    [3] = {.name = "dummy-sharing", .interferes = true, .allows = mps_allows, .headroom = mps_headroom, .fits = mps_fits},'
+
 run make -C "$tree" BUILD="$folder/build" OPT=-O0 V= -j2 all
 expect "the program is built with one entry more in each table" 0
 esgsim=$folder/build/esgsim
@@ -64,6 +67,17 @@ expect_refusal "its parameter's range is held" 'dummy_parameter: 3 is out of ran
 
 run "$esgsim" run "$light" --quiet --json --set requests=20 --set platform.keep_alive=dummy-keeper
 expect "a keep-alive's line is enough for it to be used" 0 '"keep_alive":	"dummy-keeper"'
+
+# ---- A sharing mode --------------------------------------------------------------------------
+
+run "$esgsim" run "$light" --quiet --json --set requests=20 --set cluster.invokers.0.gpus.0.sharing=dummy-sharing
+expect "a sharing mode's entry is enough for a cluster that has it" 0 '"requests":	20'
+run "$esgsim" run "$light" --quiet --set cluster.invokers.0.gpus.0.sharing=dumy-sharing
+expect_refusal "its name is known to the loader" 'dummy-sharing'
+run "$esgsim" run "$light" --quiet --set requests=20 --set cluster.invokers.0.gpus.0.sharing=dummy-sharing --out "$folder/s.h5"
+expect "it is simulated into a file" 0
+run h5dump "$folder/s.h5"
+expect "its name is in the run's configuration" 0 'dummy-sharing'
 
 # ---- A metric --------------------------------------------------------------------------------
 

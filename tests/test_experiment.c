@@ -20,6 +20,7 @@
 #include "traces/json.h"
 #include "traces/profile.h"
 #include "workloads/experiment.h"
+#include "workloads/gpu_sharing.h"
 
 static const char plain[] =
     "{\"cluster\": {\"invokers\": [{\"count\": 2, \"vcpus\": 4, \"memory_mb\": 4096}]},"
@@ -239,8 +240,11 @@ static void mig_offers_the_slices_of_nvidias_table(void **state)
     gpu.sharing = SHARING_EXCLUSIVE;
     for (uint16_t g = 1; g <= 8; g++)
         assert_int_equal(gpu_allows(&gpu, g), g == 7);
-    assert_int_equal(gpu_mig_units("A30"), 4);
-    assert_int_equal(gpu_mig_units("V100"), 0);
+    char why[256];
+    gpu = (struct gpu_spec){.model = "A30", .sharing = SHARING_MIG, .units = 4};
+    assert_true(gpu_sharing_of(&gpu)->suits(&gpu, why, sizeof why));
+    gpu = (struct gpu_spec){.model = "V100", .sharing = SHARING_MIG, .units = 4};
+    assert_false(gpu_sharing_of(&gpu)->suits(&gpu, why, sizeof why));
 }
 
 static void the_papers_settings_are_read_as_published(void **state)

@@ -10,6 +10,7 @@
 
 #include "sched/keep_alive.h"
 #include "traces/profile.h"
+#include "workloads/gpu_sharing.h"
 #include "workloads/loading.h"
 
 /* cJSON's adders accept NULL parents and report a failure by NULL. One flag collects all failures.
@@ -68,7 +69,6 @@ static void put_digest(struct writer *writer, cJSON *parent, const char *key, co
 
 static void write_cluster(struct writer *writer, cJSON *root, const struct cluster_spec *cluster)
 {
-    static const char *const sharing[] = {"mps", "mig", "exclusive"};
     cJSON *object = put_object(writer, root, "cluster");
     cJSON *invokers = put_array(writer, object, "invokers");
     for (size_t g = 0; g < cluster->group_count; g++) {
@@ -82,7 +82,7 @@ static void write_cluster(struct writer *writer, cJSON *root, const struct clust
             const struct gpu_spec *gpu = &group->gpus[i];
             cJSON *item = put_object(writer, gpus, NULL);
             put_text(writer, item, "model", gpu->model);
-            put_text(writer, item, "sharing", sharing[gpu->sharing]);
+            put_text(writer, item, "sharing", gpu_sharing_of(gpu)->name);
             put_number(writer, item, "units", gpu->units);
             put_number(writer, item, "memory_mb", gpu->memory_mb);
             put_number(writer, item, "speed", gpu->speed);

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "workloads/gpu_sharing.h"
 #include "workloads/loading.h"
 
-enum { GROUPS_LIMIT = 4096, GPUS_LIMIT = 64, INVOKERS_LIMIT = 1000000 };
+enum { GROUPS_LIMIT = 4096, GPUS_LIMIT = 64, INVOKERS_LIMIT = 1000000, SHARINGS_MOST = 16 };
 
 static const double MEMORY_LIMIT_MB = 1e15;
 
@@ -21,7 +22,6 @@ static const char *const gpu_keys[] = {"count", "model", "sharing",  "units", "m
                                        "speed", "note",  "evidence", NULL};
 static const char *const price_keys[] = {"vcpu_hour_usd", "vgpu_hour_usd", "note", "evidence",
                                          NULL};
-static const char *const sharing_names[] = {"mps", "mig", "exclusive", NULL};
 
 static bool require_number(const struct json_value *object, const char *key, double low,
                            double high, double *out, struct error *error)
@@ -31,24 +31,22 @@ static bool require_number(const struct json_value *object, const char *key, dou
            json_as_number(&child, low, high, out, error);
 }
 
-static bool check_mig(const struct json_value *value, const struct gpu_spec *gpu,
-                      struct error *error)
+/* The mode named by "sharing", for a GPU of which all else is known. */
+static bool load_sharing(const struct json_value *value, struct gpu_spec *gpu, struct error *error)
 {
-    uint16_t units = gpu_mig_units(gpu->model);
-    if (gpu->model[0] == '\0')
-        return json_fault(
-            value, error,
-            "has no \"model\", which \"mig\" needs; give one of A100, A800, H100, H200, "
-            "H800, A30");
-    if (units == 0)
-        return json_fault(value, error,
-                          "model \"%s\" has no MIG slices here (A100, A800, H100, H200, H800, A30 "
-                          "have); use \"mps\" or \"exclusive\"",
-                          gpu->model);
-    if (gpu->units != units)
-        return json_fault(value, error, "\"units\" is %u, but a MIG %s has %u compute slices",
-                          gpu->units, gpu->model, units);
-    return true;
+    const char *names[SHARINGS_MOST + 1] = {NULL};
+    char why[256] = "";
+    int sharing = 0;
+    struct json_value child;
+    for (size_t i = 0; i < gpu_sharing_count && i < SHARINGS_MOST; i++)
+        names[i] = gpu_sharings[i].name;
+    if (!json_require(value, "sharing", &child, error) ||
+        !json_choice(value, "sharing", names, &sharing, error))
+        return false;
+    gpu->sharing = (enum sharing)sharing;
+    const struct gpu_sharing *mode = gpu_sharing_of(gpu);
+    return mode->suits == NULL || mode->suits(gpu, why, sizeof why) ||
+           json_fault(value, error, "%s", why);
 }
 
 /* The model may be missing or empty. */
@@ -71,22 +69,17 @@ static bool load_model(const struct json_value *value, struct gpu_spec *gpu, str
 static bool load_gpu(const struct json_value *value, struct gpu_spec *gpu, int64_t *count,
                      struct error *error)
 {
-    struct json_value child;
     int64_t units = 7;
-    int sharing = 0;
     *count = 1;
     gpu->speed = 1;
     if (!json_is_object(value, gpu_keys, error) || !load_model(value, gpu, error) ||
-        !json_require(value, "sharing", &child, error) ||
-        !json_choice(value, "sharing", sharing_names, &sharing, error) ||
         !json_integer(value, "units", 1, 1000, &units, error) ||
         !json_integer(value, "count", 1, GPUS_LIMIT, count, error) ||
         !require_number(value, "memory_mb", 1, LIMIT_MB, &gpu->memory_mb, error) ||
         !json_number(value, "speed", 0.001, 1000, &gpu->speed, error))
         return false;
-    gpu->sharing = (enum sharing)sharing;
     gpu->units = (uint16_t)units;
-    return gpu->sharing != SHARING_MIG || check_mig(value, gpu, error);
+    return load_sharing(value, gpu, error);
 }
 
 static bool load_gpus(const struct json_value *array, struct invoker_group *group,

@@ -3,61 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NVIDIA's Multi-Instance GPU user guide: A100, A800, H100, H200, H800 offer instances of 1, 2, 3,
- * 4 and 7 sevenths of their compute; A30 of 1, 2 and 4 quarters. */
-static const struct mig_device {
-    const char *prefix;
-    uint16_t units;
-    uint16_t shapes; /* bit g: a shape has g units */
-} mig_devices[] = {
-    {"A100", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
-    {"A800", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
-    {"H100", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
-    {"H200", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
-    {"H800", 7, 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7},
-    {"A30", 4, 1U << 1 | 1U << 2 | 1U << 4},
-};
-
-static const struct mig_device *mig_device_of(const char *model)
-{
-    for (size_t i = 0; i < sizeof mig_devices / sizeof mig_devices[0]; i++)
-        if (strncmp(model, mig_devices[i].prefix, strlen(mig_devices[i].prefix)) == 0)
-            return &mig_devices[i];
-    return NULL;
-}
-
-uint16_t gpu_mig_units(const char *model)
-{
-    const struct mig_device *device = mig_device_of(model);
-    return device == NULL ? 0 : device->units;
-}
-
-bool gpu_allows(const struct gpu_spec *gpu, uint16_t vgpu)
-{
-    if (gpu->sharing == SHARING_MPS)
-        return vgpu <= gpu->units;
-    if (gpu->sharing == SHARING_EXCLUSIVE)
-        return vgpu == gpu->units;
-    const struct mig_device *device = mig_device_of(gpu->model);
-    return device != NULL && gpu->units == device->units && vgpu <= device->units &&
-           (device->shapes >> vgpu & 1U) != 0;
-}
-
-/* The same guide: an instance's memory is in eighths (A30: quarters); 3 sevenths of the compute
- * have 4 eighths of it. */
-static double mig_memory_share(const struct gpu_spec *gpu, uint16_t vgpu)
-{
-    if (gpu->units == 4)
-        return vgpu / 4.0;
-    return (vgpu == 3 || vgpu == 7 ? vgpu + 1 : vgpu) / 8.0;
-}
-
-bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb)
-{
-    double share = gpu->sharing == SHARING_MIG ? mig_memory_share(gpu, vgpu) : 1;
-    return memory_mb <= gpu->memory_mb * share;
-}
-
 /* Orders by jobs, then vGPUs, then vCPUs. */
 static bool is_smaller(const struct configuration *a, const struct configuration *b)
 {

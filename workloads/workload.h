@@ -88,6 +88,7 @@ struct application {
     double weight;           /* share of arrivals; the weights of all applications sum to 1 */
 };
 
+/* Index into the table of workloads/gpu_sharing.h. */
 enum sharing {
     SHARING_MPS,      /* active-thread percentage: compute is partitioned, bandwidth is shared */
     SHARING_MIG,      /* isolated slices in the shapes that the device offers */
@@ -148,10 +149,6 @@ bool gpu_allows(const struct gpu_spec *gpu, uint16_t vgpu);
  * exclusive this is the memory of the whole GPU; under MIG it is the slice's own eighths (1: 1/8,
  * 2: 2/8, 3 and 4: 4/8, 7: 8/8). */
 bool gpu_holds(const struct gpu_spec *gpu, uint16_t vgpu, double memory_mb);
-
-/* Compute slices of a MIG device (7 for A100 and H100, 4 for A30), from the beginning of the
- * model's name. 0 if the model does not support MIG. */
-uint16_t gpu_mig_units(const char *model);
 
 /* Frees everything that the workload owns, but neither the structure itself nor the interference
  * model. */

@@ -8,6 +8,7 @@
 
 #include "sched/esg/search.h"
 #include "traces/interference.h"
+#include "workloads/gpu_sharing.h"
 
 enum { FEATURES = 3, CO_RUNNERS = 16 };
 
@@ -128,7 +129,7 @@ static double draw_slowdown(const struct tune *tune, const struct function *func
                             const struct gpu_spec *gpu, struct random_stream *stream)
 {
     const struct interference *model = tune->workload->interference;
-    if (model == NULL || gpu->sharing != SHARING_MPS || !(tune->settings->occupancy > 0))
+    if (model == NULL || !gpu_sharing_of(gpu)->interferes || !(tune->settings->occupancy > 0))
         return 1;
     struct co_runner runners[CO_RUNNERS] = {{.index = function->interference_index,
                                              .demand = function->bandwidth_share,

@@ -1,4 +1,5 @@
 #include "sched/common/planner.h"
+#include "workloads/gpu_sharing.h"
 
 #include <stdlib.h>
 
@@ -50,7 +51,7 @@ bool planner_all_mps(const struct cluster_spec *cluster)
 {
     for (size_t g = 0; g < cluster->group_count; g++)
         for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
-            if (cluster->groups[g].gpus[i].sharing != SHARING_MPS)
+            if (!gpu_sharing_of(&cluster->groups[g].gpus[i])->divisible)
                 return false;
     return true;
 }

@@ -53,6 +53,7 @@
 #include "sched/common/rounds.h"
 #include "sched/gpulet/plan.h"
 #include "traces/interference.h"
+#include "workloads/gpu_sharing.h"
 
 enum { TIMER_PLAN, TIMER_RETRY };
 enum { SIZES = 6, SCALINGS = 8 };
@@ -157,7 +158,7 @@ static bool gpus_fill(struct gpulets *self, struct error *error)
     self->shared = true;
     for (size_t g = 0; g < cluster->group_count; g++) {
         const struct invoker_group *group = &cluster->groups[g];
-        if (group->count > 0 && group->gpu_count > 0 && group->gpus[0].sharing != SHARING_MPS)
+        if (group->count > 0 && group->gpu_count > 0 && !gpu_sharing_of(&group->gpus[0])->divisible)
             self->shared = false;
         const size_t each = group->gpu_count > 0 ? group->gpu_count : 1;
         for (uint32_t i = 0; i < group->count; i++, invoker++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "traces/profile.h"
+#include "workloads/gpu_sharing.h"
 
 __attribute__((format(printf, 2, 3))) static void add(FILE *text, const char *format, ...)
 {
@@ -38,7 +39,7 @@ static bool co_runners_possible(const struct workload *workload)
     for (size_t g = 0; share > 0 && g < workload->cluster.group_count; g++)
         for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++) {
             const struct gpu_spec *gpu = &workload->cluster.groups[g].gpus[i];
-            if (gpu->sharing == SHARING_MPS && 2 * share <= gpu->units)
+            if (gpu_sharing_of(gpu)->interferes && 2 * share <= gpu->units)
                 return true;
         }
     return false;
