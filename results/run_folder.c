@@ -15,11 +15,18 @@ enum { PARTS_OPEN = 64 };
 
 static const char prefix[] = "part-", suffix[] = ".h5";
 
+enum part_state {
+    PART_NONE, /* there is none, or it is damaged */
+    PART_WHOLE,
+    PART_RESERVED, /* room for it in the results file as well */
+    PART_STATES
+};
+
 struct run_folder {
     char *path;
     struct sweep_facts facts;
-    size_t *parts;  /* per run: 1 + the first run of the part that holds it; 0: none */
-    bool *reserved; /* per part, by its first run: room for it in the results file */
+    size_t *parts;         /* per run: 1 + the first run of the part that holds it; 0: none */
+    unsigned char *states; /* enum part_state of each part, by its first run */
     size_t count;
     size_t damaged;
     struct open_part {
@@ -62,13 +69,6 @@ static bool is_unfinished(const char *name)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* What the parts in a folder are. */
-struct inventory {
-    size_t *damaged;
-    size_t damaged_count;
-    bool foreign; /* one is of another sweep */
-};
-
 static bool is_of_sweep(const struct run_folder *folder, const struct sweep_facts *facts)
 {
     return strcmp(facts->identity, folder->facts.identity) == 0 &&
@@ -84,39 +84,33 @@ static void runs_note(struct run_folder *folder, size_t part, const struct run_s
         const uint64_t run = run_source_position(source, row);
         if (run >= folder->facts.runs)
             continue;
+        folder->states[part] = PART_WHOLE;
         folder->count += folder->parts[run] == 0;
         if (folder->parts[run] == 0 || folder->parts[run] > part + 1)
             folder->parts[run] = part + 1;
     }
 }
 
-static bool part_scan(struct run_folder *folder, size_t part, struct inventory *inventory,
-                      struct error *error)
+/* `*foreign`: the part is of another sweep. */
+static bool part_scan(struct run_folder *folder, size_t part, bool *foreign, struct error *error)
 {
     char *path = part_path(folder, part);
     if (path == NULL)
         return error_run(error, "%s: out of memory", folder->path);
     struct run_source *source = seal_is_whole(path) ? run_source_open(path, NULL) : NULL;
     free(path);
-    if (source == NULL) {
-        size_t *grown = realloc(inventory->damaged,
-                                (inventory->damaged_count + 1) * sizeof *inventory->damaged);
-        if (grown == NULL)
-            return error_run(error, "%s: out of memory", folder->path);
-        inventory->damaged = grown;
-        grown[inventory->damaged_count++] = part;
-        return true;
-    }
-    if (part < folder->facts.runs && is_of_sweep(folder, &run_source_results(source)->sweep))
+    if (source == NULL)
+        folder->damaged++;
+    else if (part < folder->facts.runs && is_of_sweep(folder, &run_source_results(source)->sweep))
         runs_note(folder, part, source);
     else
-        inventory->foreign = true;
+        *foreign = true;
     run_source_close(source);
     return true;
 }
 
 /* Takes stock of all parts. */
-static bool folder_scan(struct run_folder *folder, struct inventory *inventory, struct error *error)
+static bool folder_scan(struct run_folder *folder, bool *foreign, struct error *error)
 {
     DIR *listing = opendir(folder->path);
     if (listing == NULL)
@@ -125,7 +119,7 @@ static bool folder_scan(struct run_folder *folder, struct inventory *inventory, 
     size_t part = 0;
     for (const struct dirent *file; good && (file = readdir(listing)) != NULL;)
         if (part_of_name(file->d_name, &part))
-            good = part_scan(folder, part, inventory, error);
+            good = part_scan(folder, part, foreign, error);
     (void)closedir(listing);
     return good;
 }
@@ -144,36 +138,31 @@ static bool runs_refuse(const struct run_folder *folder, bool foreign, struct er
                        folder->path, folder->count);
 }
 
-/* Removes unfinished files, and the parts as well if `parts`. */
-static void files_remove(const struct run_folder *folder, bool parts)
+/* Removes unfinished files, and the parts whose state is below `least`. */
+static void files_remove(const struct run_folder *folder, enum part_state least)
 {
     size_t part = 0;
     DIR *listing = opendir(folder->path);
-    for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;)
-        if (is_unfinished(file->d_name) || (parts && part_of_name(file->d_name, &part)))
+    for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;) {
+        const bool is_part = part_of_name(file->d_name, &part);
+        const enum part_state state =
+            is_part && part < folder->facts.runs ? folder->states[part] : PART_NONE;
+        if (is_part ? state < least : is_unfinished(file->d_name))
             (void)unlinkat(dirfd(listing), file->d_name, 0);
+    }
     if (listing != NULL)
         (void)closedir(listing);
 }
 
 static bool folder_fill(struct run_folder *folder, enum run_folder_start start, struct error *error)
 {
-    struct inventory inventory = {.foreign = false};
-    bool good = start == RUNS_RESTART || folder_scan(folder, &inventory, error);
-    if (good && (inventory.foreign || (start == RUNS_NEW && folder->count > 0)))
-        good = runs_refuse(folder, inventory.foreign, error);
-    for (size_t i = 0; good && i < inventory.damaged_count; i++) {
-        char *path = part_path(folder, inventory.damaged[i]);
-        good = path != NULL || error_run(error, "%s: out of memory", folder->path);
-        if (path != NULL)
-            (void)unlink(path);
-        free(path);
-    }
-    folder->damaged = inventory.damaged_count;
-    free(inventory.damaged);
-    if (good)
-        files_remove(folder, start == RUNS_RESTART);
-    return good;
+    bool foreign = false;
+    if (start != RUNS_RESTART && !folder_scan(folder, &foreign, error))
+        return false;
+    if (foreign || (start == RUNS_NEW && folder->count > 0))
+        return runs_refuse(folder, foreign, error);
+    files_remove(folder, start == RUNS_RESTART ? PART_STATES : PART_WHOLE);
+    return true;
 }
 
 static bool folder_make(const struct run_folder *folder, struct error *error)
@@ -202,8 +191,8 @@ struct run_folder *run_folder_open(const char *path, const struct sweep_facts *f
     folder->facts = *facts;
     folder->path = strdup(path);
     folder->parts = calloc((size_t)facts->runs + 1, sizeof *folder->parts);
-    folder->reserved = calloc((size_t)facts->runs + 1, sizeof *folder->reserved);
-    const bool whole = folder->path != NULL && folder->parts != NULL && folder->reserved != NULL;
+    folder->states = calloc((size_t)facts->runs + 1, sizeof *folder->states);
+    const bool whole = folder->path != NULL && folder->parts != NULL && folder->states != NULL;
     if (!whole)
         (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)facts->runs);
     else if (folder_make(folder, error) && folder_fill(folder, start, error))
@@ -235,6 +224,8 @@ void run_folder_note(struct run_folder *folder, size_t run, size_t part)
 {
     folder->count += folder->parts[run] == 0;
     folder->parts[run] = part + 1;
+    if (folder->states[part] == PART_NONE)
+        folder->states[part] = PART_WHOLE;
 }
 
 bool run_folder_has(const struct run_folder *folder, size_t run)
@@ -302,9 +293,9 @@ bool run_folder_copy(struct run_folder *folder, size_t run, struct store *store,
         return false;
     const struct results *results = run_source_results(open->source);
     const size_t row = row_of(open->source, run);
-    if (!folder->reserved[open->part] && !store_reserve(store, results->path, error))
+    if (folder->states[open->part] != PART_RESERVED && !store_reserve(store, results->path, error))
         return false;
-    folder->reserved[open->part] = true;
+    folder->states[open->part] = PART_RESERVED;
     const bool good = store_copy_run(store, open->source, row, error);
     /* Runs are in a part in the order of the sweep, but for those that were lost and done again. */
     if (row + 1 == results->run_count)
@@ -316,7 +307,7 @@ bool run_folder_copy(struct run_folder *folder, size_t run, struct store *store,
 
 void run_folder_tidy(const struct run_folder *folder)
 {
-    files_remove(folder, false);
+    files_remove(folder, PART_NONE);
 }
 
 void run_folder_close(struct run_folder *folder, bool remove)
@@ -326,11 +317,11 @@ void run_folder_close(struct run_folder *folder, bool remove)
     for (size_t i = 0; i < PARTS_OPEN; i++)
         part_close(&folder->open[i]);
     if (remove) {
-        files_remove(folder, true);
+        files_remove(folder, PART_STATES);
         (void)rmdir(folder->path);
     }
     free(folder->path);
     free(folder->parts);
-    free(folder->reserved);
+    free(folder->states);
     free(folder);
 }
