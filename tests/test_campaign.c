@@ -324,6 +324,34 @@ static void the_journal_of_an_earlier_version_is_told_and_discarded_by_restart_a
     assert_int_equal(access(in_folder("a.h5.journal"), F_OK), 0);
 }
 
+static void a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), plain);
+    struct campaign_options options = options_of("a.h5", 1);
+    options.dry_run = true;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("run 0: arrivals.rate_per_s=100 policy.name=fifo seed=1\n"));
+    assert_true(was_said("run 17: arrivals.rate_per_s=350 policy.name=edf seed=3\n"));
+    assert_true(was_said("\n18 runs of 6 combinations\n"));
+    options.shard = 2;
+    options.shards = 4;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("run 1: "));
+    assert_true(was_said("\n5 runs of 6 combinations\n"));
+    sweep_write(in_folder("sweep.json"), precise);
+    options = options_of("a.h5", 1);
+    options.dry_run = true;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("\n9 runs of 3 combinations, and more until"));
+    assert_int_equal(access(in_folder("a.h5"), F_OK), -1);
+    assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
+    /* What a sweep would refuse is refused. */
+    sweep_write(in_folder("sweep.json"), "\"matrix\": {\"policy.name\": [\"fifo\", \"fife\"]}");
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("fife"));
+}
+
 static void no_seeds_and_senseless_precisions_are_refused(void **state)
 {
     static const char *const rests[][2] = {
@@ -576,6 +604,7 @@ int main(void)
         TEST(one_run_is_a_sweep_and_a_shard_without_runs_is_refused),
         TEST(through_a_link_the_runs_lie_beside_the_results),
         TEST(the_journal_of_an_earlier_version_is_told_and_discarded_by_restart_alone),
+        TEST(a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing),
         TEST(no_seeds_and_senseless_precisions_are_refused),
         TEST(a_full_disk_keeps_what_had_finished_and_resuming_completes_it),
         TEST(an_interrupted_sweep_leaves_a_readable_file_and_goes_on),

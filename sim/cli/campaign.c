@@ -488,6 +488,20 @@ static bool journal_check(const struct campaign_options *options, const char *ta
     return good;
 }
 
+/* What would be run; with a precision, at least. */
+static bool runs_print(const struct campaign *campaign)
+{
+    const struct sweep *sweep = campaign->sweep;
+    for (size_t run = 0; run < sweep->run_count; run++)
+        if (is_ours(campaign, run) && run % sweep->seeds < campaign->wanted[run / sweep->seeds])
+            (void)printf("run %zu: %s seed=%" PRIu64 "\n", run, sweep->runs[run].label,
+                         sweep->runs[run].seed);
+    (void)printf("%zu runs of %zu combinations%s\n", runs_expected(campaign),
+                 campaign->combinations,
+                 sweep->precision.given ? ", and more until each interval is narrow enough" : "");
+    return true;
+}
+
 bool campaign_run(const struct sweep *sweep, const struct campaign_options *options,
                   struct error *error)
 {
@@ -496,14 +510,14 @@ bool campaign_run(const struct sweep *sweep, const struct campaign_options *opti
         .options = options,
         .facts = {.shard = options->shard, .shards = options->shards, .runs = sweep->run_count}};
     char *target = atomic_file_target(options->out, error), *runs_path = NULL;
-    bool good = target != NULL && journal_check(options, target, error);
+    bool good = target != NULL && (options->dry_run || journal_check(options, target, error));
     if (good && asprintf(&runs_path, "%s.runs", target) < 0) {
         runs_path = NULL;
         good = error_run(error, "out of memory for the sweep");
     }
     good = good && campaign_prepare(&campaign, error) &&
            plans_check(sweep, campaign.facts.identity, error) &&
-           campaign_work(&campaign, runs_path, error);
+           (options->dry_run ? runs_print(&campaign) : campaign_work(&campaign, runs_path, error));
     free(target);
     free(runs_path);
     free(campaign.wanted);

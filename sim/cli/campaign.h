@@ -25,6 +25,7 @@ struct campaign_options {
     uint64_t shard, shards; /* shard of shards, from 1 */
     bool resume;            /* go on with what OUT.runs holds */
     bool restart;           /* discard it; not with `resume` */
+    bool dry_run;           /* print the runs instead, and write nothing */
     bool quiet;
     uint64_t hold_ms; /* for so long a worker collects runs before it writes them out together */
     double decision_timeout; /* seconds that one callback of a policy may take; 0: no limit */
