@@ -14,10 +14,10 @@
 
 #define NO_JOB SIZE_MAX
 
-/* What a worker gets. */
+/* What a worker gets; without padding, whose bytes would be undefined. */
 struct order {
-    size_t job; /* NO_JOB: only publish */
-    bool publish;
+    size_t job;     /* NO_JOB: only publish */
+    size_t publish; /* not 0: publish what is held, this job included */
 };
 
 enum job_state { JOB_WAITING, JOB_RUNNING, JOB_HELD, JOB_ENDED };
@@ -119,7 +119,7 @@ static bool child_serve(const struct farm *farm, const struct order *order, bool
     if (job != NO_JOB && message.outcome == FARM_HELD && holding->count++ == 0)
         holding->since = begin;
     const bool due =
-        order->publish || last || clock_ms() - holding->since >= (int64_t)farm->hold_ms;
+        order->publish != 0 || last || clock_ms() - holding->since >= (int64_t)farm->hold_ms;
     if (holding->count > 0 && due && message.outcome != FARM_BROKEN) {
         message.published = farm->publish(farm->context, &message.error);
         message.outcome = message.published ? message.outcome : FARM_BROKEN;

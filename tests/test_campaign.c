@@ -585,7 +585,7 @@ static void damage_in_a_part_is_told_and_costs_the_runs_in_it(void **state)
         char wanted[64];
         (void)snprintf(wanted, sizeof wanted, "going on: %zu runs had finished", some - 1);
         assert_true(was_said(wanted));
-        assert_true(was_said("1 files are damaged or cut short; the runs in them are done again"));
+        assert_true(was_said("files that are damaged or cut short: 1; their runs are done again"));
         assert_tables(in_folder("a.h5"), &expected);
         assert_int_equal(unlink(in_folder("a.h5")), 0);
     }

@@ -299,7 +299,7 @@ static struct run_folder *folder_open(const struct campaign *campaign, const cha
                                                 error);
     if (folder != NULL && run_folder_damaged(folder) > 0)
         (void)fprintf(stderr,
-                      "%s: %zu files are damaged or cut short; the runs in them are done again\n",
+                      "%s: files that are damaged or cut short: %zu; their runs are done again\n",
                       path, run_folder_damaged(folder));
     return folder;
 }
