@@ -219,7 +219,8 @@ static void after_200_kills_nothing_is_lost_or_done_again_and_the_tables_are_the
         bool ended = false;
         for (size_t i = 0; i < row && !ended; i++) {
             ended = sweep_disturb(&scene);
-            if (!ended)
+            /* Where the results are whole, the folder goes. */
+            if (!ended && access(scene.out, F_OK) != 0)
                 records_check(&scene, &records);
         }
         scene.during_runs += records.count > 0 && records.count < RUNS;
