@@ -75,7 +75,7 @@ ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/deriv
             tests/fuzz/*.h tests/cuda/*.h) $(filter-out $(HEADERS),$(wildcard traces/capture/*.h))
 
 # What plays and writes a replay, for a program that is not esgsim.
-REPLAY_OBJ := $(patsubst %,$(BUILD)/%.o,results/replay results/store_write results/hdf5_table \
+REPLAY_OBJ := $(patsubst %,$(BUILD)/%.o,results/replay results/store_write results/seal results/hdf5_table \
               results/columns results/record sim/cli/runner sim/cli/notices)
 
 PLUGINS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hdf5_hl.h>
-
 #include "sim/utf8.h"
 
 enum { DEFLATE_LEVEL = 4 };
@@ -227,17 +225,26 @@ static hid_t transfer_create(hid_t stored, hid_t memory_type, hsize_t rows)
     return transfer;
 }
 
-/* What the HDF5 Table specification asks for, and each column's unit and meaning. */
-static bool table_describe(hid_t group, const char *name, hid_t dataset,
-                           const struct layout *layout)
+/* A text attribute as HDF5's own Table interface writes it. */
+static bool set_plain_text(hid_t object, const char *name, const char *text)
 {
-    bool good = H5LTset_attribute_string(group, name, "CLASS", "TABLE") >= 0 &&
-                H5LTset_attribute_string(group, name, "VERSION", "3.0") >= 0 &&
-                H5LTset_attribute_string(group, name, "TITLE", layout->title) >= 0;
+    hid_t type = H5Tcopy(H5T_C_S1);
+    bool good = type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
+                set_attribute(object, name, type, type, text);
+    (void)H5Tclose(type);
+    return good;
+}
+
+/* What the HDF5 Table specification asks for, and each column's unit and meaning. */
+static bool table_describe(hid_t dataset, const struct layout *layout)
+{
+    bool good = set_plain_text(dataset, "CLASS", "TABLE") &&
+                set_plain_text(dataset, "VERSION", "3.0") &&
+                set_plain_text(dataset, "TITLE", layout->title);
     for (size_t i = 0; good && i < layout->count; i++) {
         char key[32];
         (void)snprintf(key, sizeof key, "FIELD_%zu_NAME", i);
-        good = H5LTset_attribute_string(group, name, key, layout->columns[i].name) >= 0;
+        good = set_plain_text(dataset, key, layout->columns[i].name);
         (void)snprintf(key, sizeof key, "FIELD_%zu_UNIT", i);
         good = good && hdf5_set_text(dataset, key, layout->columns[i].unit);
         (void)snprintf(key, sizeof key, "FIELD_%zu_HELP", i);
@@ -257,7 +264,7 @@ bool table_begin(struct table_writer *table, hid_t group, const char *name,
                                    .array_length = array_length,
                                    .chunk_rows = chunk_rows,
                                    .dataset = -1,
-                                   .block = calloc(block_rows, layout->row_bytes),
+                                   .block = malloc(block_rows * layout->row_bytes),
                                    .capacity = block_rows};
     if (table->block == NULL)
         return false;
@@ -281,8 +288,7 @@ static bool dataset_create(struct table_writer *table, hsize_t chunk_rows)
     }
     (void)H5Sclose(space);
     (void)H5Tclose(file_type);
-    return table->dataset >= 0 &&
-           table_describe(table->group, table->name, table->dataset, table->layout);
+    return table->dataset >= 0 && (table->bare || table_describe(table->dataset, table->layout));
 }
 
 /* A table that ends before its first block does has no chunk longer than itself. */

@@ -39,6 +39,7 @@ struct table_writer {
     struct table_writer *before; /* of the same group: comes to be earlier; NULL: none */
     const struct layout *layout;
     size_t array_length;
+    bool bare; /* without the attributes that describe it, which only other programs read */
     hsize_t chunk_rows;
     hid_t dataset;
     hid_t memory_type;

@@ -1,8 +1,4 @@
-/* A run on its way to the results file: what identifies it, and its detailed rows packed in a blob.
- *
- * A single run writes straight into the store. A sweep's worker process packs everything into one
- * blob; the parent unpacks it into the store by the same calls, so both leave the same bytes.
- */
+/* A run on its way to the results file: what identifies it, and where its rows go. */
 #ifndef ESGSIM_RESULTS_RECORD_H
 #define ESGSIM_RESULTS_RECORD_H
 
@@ -10,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/blob.h"
 #include "sim/simulation.h"
 
 /* The texts that describe a run: field, attribute of /runs/<hash>. */
@@ -53,29 +48,8 @@ struct run_facts *run_facts_create(const struct experiment *experiment, const st
                                    const double *values, const char *label, struct error *error);
 void run_facts_free(struct run_facts *facts);
 
-/* The detailed rows of one run, in the order they came. Zero-initialised is empty. */
-struct run_rows {
-    struct blob requests, batches, jobs, containers, decisions, timeline;
-};
-
-/* A recorder that fills `rows` with what `level` asks for. */
-struct recorder run_rows_recorder(struct run_rows *rows, enum record_level level);
-void run_rows_clear(struct run_rows *rows);
-
-/* Facts, figures and rows as one blob; false: ERROR_RUN, memory. */
-bool run_pack(struct blob *blob, const struct run_facts *facts,
-              const struct simulation_result *result, const struct run_rows *rows,
-              struct error *error);
-/* The reverse. On success the caller frees facts, result (simulation_result_clear) and rows. False:
- * ERROR_RUN, nothing to free. */
-bool run_unpack(const void *bytes, size_t size, struct run_facts **facts,
-                struct simulation_result *result, struct run_rows *rows, struct error *error);
 /* A recorder that hands every row to each of `pair`, in that order; one may be all zeroes. `pair`
  * must live as long as the recorder. */
 struct recorder recorder_join(const struct recorder pair[2]);
-
-/* Hand every row to `recorder` again. */
-bool run_rows_replay(const struct run_rows *rows, const struct recorder *recorder,
-                     struct error *error);
 
 #endif

@@ -28,10 +28,16 @@
 #include "sim/simulation.h"
 
 struct store;
+struct results;
 
 /* Begin `path` and lock it. NULL: ERROR_INPUT where it cannot be written there, ERROR_RUN where
  * another process writes there. Ends with store_finish or store_abandon. */
 struct store *store_create(const char *path, struct error *error);
+
+/* The same for a part of a sweep's results (results/run_folder.h). Its tables lack what describes
+ * them to other programs, which takes longer to write than several short runs. It ends with a seal
+ * (results/seal.h). */
+struct store *store_create_part(const char *path, struct error *error);
 
 /* One run: begin, record rows through the recorder, end. The facts are copied. ERROR_RUN where a
  * run of that hash is already there. */
@@ -45,9 +51,6 @@ struct recorder store_recorder(struct store *store);
 /* Write the figures; the application_count of `result` must be the experiment's. */
 bool store_end_run(struct store *store, const struct simulation_result *result,
                    struct error *error);
-/* A run as packed by run_pack: begin, rows, end. */
-bool store_add_packed(struct store *store, const void *bytes, size_t size, struct error *error);
-
 /* Take the begun run, if any, out again, so that another can begin. */
 bool store_drop_run(struct store *store, struct error *error);
 
@@ -66,6 +69,9 @@ struct execution {
 bool store_set_execution(struct store *store, const struct execution *execution,
                          struct error *error);
 
+/* Whether something could not be written, so that the file is lost. */
+bool store_is_broken(const struct store *store);
+
 size_t store_run_count(const struct store *store);
 
 /* What a sweep's file is of. */
@@ -78,6 +84,22 @@ struct sweep_facts {
 
 /* Note it in the file. */
 bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error);
+
+/* A results file of a sweep that is open to take runs over. NULL: ERROR_INPUT. */
+struct run_source;
+struct run_source *run_source_open(const char *path, struct error *error);
+void run_source_close(struct run_source *source);
+/* Its tables, and the place in the sweep of the run in row `run` of its summary. */
+const struct results *run_source_results(const struct run_source *source);
+uint64_t run_source_position(const struct run_source *source, size_t run);
+
+/* H5Ocopy of HDF5 1.10 crashes where an attribute finds no room on the disk. So before the first
+ * run of the file `path` is copied, this reserves room for all of that file. store_finish gives
+ * back what is left over. ERROR_RUN where there is none. */
+bool store_reserve(struct store *store, const char *path, struct error *error);
+/* Copies a run with its detailed rows, byte for byte. O(bytes). */
+bool store_copy_run(struct store *store, struct run_source *source, size_t run,
+                    struct error *error);
 
 /* Join the shards of a sweep into `path`: the runs in the order of the sweep, their tables byte for
  * byte. ERROR_INPUT, one line that names the file, where a shard is missing or given twice, is not

@@ -15,10 +15,13 @@ struct store {
     struct table_writer summary, applications;
     struct table_writer requests, batches, jobs, containers, decisions, timeline;
     size_t run_count;
+    bool broken;  /* something could not be written */
+    bool is_part; /* of store_create_part */
+    off_t room;   /* bytes reserved on the disk; 0: none */
 };
 
 /* ERROR_RUN that says what could not be written, and why as far as HDF5 tells; false. */
-bool store_fault(const struct store *store, struct error *error, const char *what);
+bool store_fault(struct store *store, struct error *error, const char *what);
 
 /* Open a results file to read, if it is one. Below 0: ERROR_INPUT. */
 hid_t store_open_read(const char *path, struct error *error);

@@ -13,20 +13,25 @@
 #include <gsl/gsl_version.h>
 #include <zlib.h>
 
+#include "results/seal.h"
 #include "results/store_hdf5.h"
 #include "sim/version.h"
 
 /* Blocks are what is handed to HDF5 at once; chunks what is compressed together. */
 enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
 
-bool store_fault(const struct store *store, struct error *error, const char *what)
+bool store_fault(struct store *store, struct error *error, const char *what)
 {
+    store->broken = true;
     char reason[200];
     struct statvfs disk;
+    int number = errno;
     hdf5_reason(reason, sizeof reason);
     /* HDF5 forgets its reason as soon as anything else succeeds, such as to close a table. */
     if (reason[0] == '\0' && statvfs(store->out.beside, &disk) == 0 && disk.f_bavail == 0)
-        (void)snprintf(reason, sizeof reason, "%s", strerror(ENOSPC));
+        number = ENOSPC;
+    if (reason[0] == '\0' && (number == ENOSPC || number == EFBIG || number == EDQUOT))
+        (void)snprintf(reason, sizeof reason, "%s", strerror(number));
     return error_run(error, "%s: cannot write %s: %s", store->out.path, what,
                      reason[0] == '\0' ? "HDF5 failed" : reason);
 }
@@ -92,16 +97,17 @@ static bool store_open(struct store *store, struct error *error)
     if (store->file < 0)
         return store_fault(store, error, "the file");
     store->runs = group_create(store->file, "runs");
-    if (store->runs >= 0 && provenance_write(store->file) &&
+    const bool good =
+        store->runs >= 0 && (store->is_part || provenance_write(store->file)) &&
         table_begin(&store->summary, store->file, "summary", NULL, &layout_summary, 1,
                     SUMMARY_CHUNK, SUMMARY_BLOCK) &&
         table_begin(&store->applications, store->file, "applications", &store->summary,
-                    &layout_applications, 1, SUMMARY_CHUNK, SUMMARY_BLOCK))
-        return true;
-    return store_fault(store, error, "the tables");
+                    &layout_applications, 1, SUMMARY_CHUNK, SUMMARY_BLOCK);
+    store->summary.bare = store->applications.bare = store->is_part;
+    return good || store_fault(store, error, "the tables");
 }
 
-struct store *store_create(const char *path, struct error *error)
+static struct store *create(const char *path, bool is_part, struct error *error)
 {
     hdf5_silence();
     struct store *store = calloc(1, sizeof *store);
@@ -109,6 +115,7 @@ struct store *store_create(const char *path, struct error *error)
         error_run(error, "%s: out of memory for the results file", path);
         return NULL;
     }
+    store->is_part = is_part;
     store->file = store->runs = store->run = -1;
     if (!atomic_file_begin(&store->out, path, error)) {
         store_free(store);
@@ -123,6 +130,16 @@ struct store *store_create(const char *path, struct error *error)
         return store;
     store_abandon(store);
     return NULL;
+}
+
+struct store *store_create(const char *path, struct error *error)
+{
+    return create(path, false, error);
+}
+
+struct store *store_create_part(const char *path, struct error *error)
+{
+    return create(path, true, error);
 }
 
 static bool facts_write(hid_t run, const struct run_facts *facts)
@@ -356,24 +373,6 @@ bool store_end_run(struct store *store, const struct simulation_result *result, 
     return true;
 }
 
-bool store_add_packed(struct store *store, const void *bytes, size_t size, struct error *error)
-{
-    struct run_facts *facts = NULL;
-    struct simulation_result result;
-    struct run_rows rows;
-    if (!run_unpack(bytes, size, &facts, &result, &rows, error))
-        return false;
-    bool good = store_begin_run(store, facts, error);
-    if (good) {
-        struct recorder recorder = store_recorder(store);
-        good = run_rows_replay(&rows, &recorder, error) && store_end_run(store, &result, error);
-    }
-    run_facts_free(facts);
-    run_rows_clear(&rows);
-    simulation_result_clear(&result);
-    return good;
-}
-
 bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error)
 {
     return (hdf5_set_text(store->file, "sweep", facts->identity) &&
@@ -411,6 +410,11 @@ bool store_set_execution(struct store *store, const struct execution *execution,
            store_fault(store, error, "where a replay executed");
 }
 
+bool store_is_broken(const struct store *store)
+{
+    return store->broken;
+}
+
 size_t store_run_count(const struct store *store)
 {
     return store->run_count;
@@ -436,10 +440,11 @@ bool store_finish(struct store *store, struct error *error)
     (void)store_drop_run(store, NULL);
     bool good = store_close(store) || store_fault(store, error, "the file");
     struct stat status;
-    /* Room that store_merge reserved behind the file's end. */
+    /* Room that store_reserve took behind the file's end. */
     if (good && stat(store->out.beside, &status) == 0 &&
         truncate(store->out.beside, status.st_size) != 0)
         good = store_fault(store, error, "the file's end");
+    good = good && (!store->is_part || seal_put(store->out.beside, error));
     good = atomic_file_end(&store->out, good, error);
     store_free(store);
     return good;

@@ -1,33 +1,42 @@
 #include "sim/farm.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum job_state { JOB_WAITING, JOB_RUNNING, JOB_DONE, JOB_FAILED, JOB_COLLECTED };
+#define NO_JOB SIZE_MAX
+
+/* What a worker gets; without padding, whose bytes would be undefined. */
+struct order {
+    size_t job;     /* NO_JOB: only publish */
+    size_t publish; /* not 0: publish what is held, this job included */
+};
+
+enum job_state { JOB_WAITING, JOB_RUNNING, JOB_HELD, JOB_ENDED };
 
 struct job {
     enum job_state state;
-    struct blob blob;
+    bool failed;
+    bool lost; /* with a worker that held its result */
+    uint64_t place;
     struct error *failure;
 };
 
 struct worker {
     pid_t pid;   /* 0: there is none */
-    int channel; /* jobs' numbers go out, messages come in */
+    int channel; /* orders go out, messages come in */
     bool busy;
-    size_t job;    /* while busy */
-    size_t served; /* jobs that it has ended */
-    struct blob received;
+    size_t job; /* while busy */
+    size_t held[FARM_SERVICE];
+    size_t held_count;
 };
 
 struct yard {
@@ -35,75 +44,91 @@ struct yard {
     struct job *jobs;
     struct worker *workers;
     struct pollfd *polls; /* one per worker, then farm.stop */
-    size_t *ready;        /* jobs that ended since the last collection */
-    size_t ready_count;
-    size_t next;    /* first job not started */
-    size_t collect; /* first job not collected */
-    size_t ended;
-    size_t running;
+    size_t *ended;        /* jobs in the order in which they ended */
+    size_t ended_count, collected;
+    size_t next; /* no job before it waits */
+    size_t busy; /* workers */
     bool stopped;
+    bool broken;
+    struct error fault; /* where broken */
 };
 
-/* What a child sends first of each job. */
-struct message_header {
-    uint64_t size;
-    uint64_t succeeded;
-    uint64_t last; /* the worker ends now */
+/* What a child sends when it has done an order. */
+struct message {
+    enum farm_outcome outcome; /* of the job; FARM_HELD where it was NO_JOB */
+    bool published;            /* all that is held, this job included */
+    bool last;                 /* the worker ends now */
+    uint64_t place;
+    struct error error;
 };
 
-static bool send_all(int fd, const void *bytes, size_t size)
-{
-    const unsigned char *from = bytes;
-    while (size > 0) {
-        ssize_t sent = send(fd, from, size, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0)
-            return false;
-        from += sent;
-        size -= (size_t)sent;
-    }
-    return true;
-}
+/* ---- The child ------------------------------------------------------------------------------- */
 
-static bool receive_job(int fd, size_t *job)
-{
-    ssize_t got;
-    do {
-        got = recv(fd, job, sizeof *job, MSG_WAITALL);
-    } while (got < 0 && errno == EINTR);
-    return got == (ssize_t)sizeof *job;
-}
+/* Results that this worker holds. */
+struct holding {
+    size_t count;
+    int64_t since; /* ms: when the first job began */
+};
 
 static int child_channel = -1; /* of this process, where it is a worker */
 
+/* A message is sent whole or not at all. */
+static bool send_whole(int fd, const void *bytes, size_t size)
+{
+    ssize_t sent;
+    do {
+        sent = send(fd, bytes, size, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)size;
+}
+
+/* Bytes received; 0: the other end is closed; -1 with EAGAIN: nothing has come. */
+static ssize_t receive_whole(int fd, void *bytes, size_t size, int flags)
+{
+    ssize_t got;
+    do {
+        got = recv(fd, bytes, size, flags);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static int64_t clock_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 _Noreturn void farm_fail(const char *message)
 {
-    static struct error error = {.kind = ERROR_RUN};
-    const struct message_header header = {.size = sizeof error, .last = 1};
-    strncpy(error.message, message, sizeof error.message - 1);
-    (void)(send_all(child_channel, &header, sizeof header) &&
-           send_all(child_channel, &error, sizeof error));
+    static struct message failure = {
+        .outcome = FARM_FAILED, .last = true, .error = {.kind = ERROR_RUN}};
+    strncpy(failure.error.message, message, sizeof failure.error.message - 1);
+    (void)send_whole(child_channel, &failure, sizeof failure);
     _exit(1);
 }
 
-static bool child_serve(const struct farm *farm, size_t job, int fd)
+static bool child_serve(const struct farm *farm, const struct order *order, bool last,
+                        struct holding *holding)
 {
-    struct blob blob = {0};
-    struct error error = {0};
-    bool succeeded = farm->work(farm->context, job, &blob, &error);
-    if (!succeeded) {
-        blob.size = 0;
-        if (!blob_put(&blob, &error, sizeof error))
-            return false;
+    const size_t job = order->job;
+    struct message message = {.outcome = FARM_HELD, .last = last};
+    const int64_t begin = clock_ms();
+    if (job != NO_JOB)
+        message.outcome = farm->work(farm->context, job, &message.place, &message.error);
+    if (job != NO_JOB && message.outcome == FARM_HELD && holding->count++ == 0)
+        holding->since = begin;
+    const bool due =
+        order->publish != 0 || last || clock_ms() - holding->since >= (int64_t)farm->hold_ms;
+    if (holding->count > 0 && due && message.outcome != FARM_BROKEN) {
+        message.published = farm->publish(farm->context, &message.error);
+        message.outcome = message.published ? message.outcome : FARM_BROKEN;
+        holding->count = 0;
     }
-    struct message_header header = {.size = blob.size, .succeeded = succeeded};
-    bool sent = send_all(fd, &header, sizeof header) && send_all(fd, blob.bytes, blob.size);
-    blob_clear(&blob);
-    return sent;
+    return send_whole(child_channel, &message, sizeof message);
 }
 
-static _Noreturn void child_run(const struct yard *yard, int fd, pid_t parent)
+static _Noreturn void child_run(const struct farm *farm, int fd, pid_t parent)
 {
     /* A terminal sends Ctrl-C to the whole group: the parent decides, the child goes on until it is
      * told. A parent that dies takes its children with it. */
@@ -113,24 +138,28 @@ static _Noreturn void child_run(const struct yard *yard, int fd, pid_t parent)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    size_t job = 0;
+    struct holding holding = {.count = 0};
+    struct order order;
     bool good = true;
-    for (size_t served = 0; good && served < FARM_SERVICE && receive_job(fd, &job); served++)
-        good = child_serve(yard->farm, job, fd);
+    for (size_t served = 1; good && served <= FARM_SERVICE; served++)
+        good = receive_whole(fd, &order, sizeof order, 0) == (ssize_t)sizeof order &&
+               child_serve(farm, &order, served == FARM_SERVICE, &holding);
     _exit(good ? 0 : 1);
 }
+
+/* ---- Orders ---------------------------------------------------------------------------------- */
 
 static bool worker_start(struct yard *yard, struct worker *worker, struct error *error)
 {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return error_run(error, "cannot open a channel to a worker process: %s", strerror(errno));
     (void)fflush(NULL);
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(ends[0]);
-        child_run(yard, ends[1], parent);
+        child_run(yard->farm, ends[1], parent);
     }
     int reason = errno;
     (void)close(ends[1]);
@@ -142,191 +171,161 @@ static bool worker_start(struct yard *yard, struct worker *worker, struct error 
     return true;
 }
 
-/* The channel takes a number at once: nothing else is in it. A worker that has just died is noticed
- * when its end of the channel is. */
-static void worker_order(struct yard *yard, struct worker *worker)
+/* A job that was lost with others is published at once, so that it is lost only once. The channel
+ * takes an order at once: nothing else is in it. A worker that has just died is noticed when its
+ * end of the channel is. */
+static void worker_order(struct yard *yard, struct worker *worker, size_t job)
 {
-    (void)send_all(worker->channel, &yard->next, sizeof yard->next);
+    const struct order order = {job, job == NO_JOB || yard->jobs[job].lost};
+    (void)send_whole(worker->channel, &order, sizeof order);
     worker->busy = true;
-    worker->job = yard->next;
-    yard->jobs[yard->next++].state = JOB_RUNNING;
-    yard->running++;
+    worker->job = job;
+    yard->busy++;
+    if (job != NO_JOB)
+        yard->jobs[job].state = JOB_RUNNING;
+}
+
+/* The first job that waits; NO_JOB: none does. */
+static size_t job_next(struct yard *yard)
+{
+    while (yard->next < yard->farm->jobs && yard->jobs[yard->next].state != JOB_WAITING)
+        yard->next++;
+    return yard->next < yard->farm->jobs ? yard->next : NO_JOB;
 }
 
 /* Where processes are short, go on with those that run; with none at all there is no way on. */
-static bool start_workers(struct yard *yard, struct error *error)
+static bool orders_give(struct yard *yard, struct error *error)
 {
-    const struct farm *farm = yard->farm;
-    for (size_t w = 0; w < farm->workers; w++) {
+    struct error failure = {0};
+    bool short_of_processes = false;
+    for (size_t w = 0; w < yard->farm->workers; w++) {
         struct worker *worker = &yard->workers[w];
-        struct error failure = {0};
-        bool ahead = !farm->unordered && yard->next - yard->collect >= FARM_WINDOW * farm->workers;
-        if (yard->next == farm->jobs || ahead)
-            break;
-        if (worker->busy)
+        const size_t job = job_next(yard);
+        if (worker->busy || (job == NO_JOB && worker->held_count == 0))
             continue;
-        if (worker->pid != 0 || worker_start(yard, worker, &failure)) {
-            worker_order(yard, worker);
-            continue;
-        }
-        if (yard->running > 0)
-            break;
-        if (error != NULL)
-            *error = failure;
-        return false;
+        if (worker->pid != 0 || worker_start(yard, worker, &failure))
+            worker_order(yard, worker, job);
+        else
+            short_of_processes = true;
     }
-    return true;
+    if (!short_of_processes || yard->busy > 0)
+        return true;
+    if (error != NULL)
+        *error = failure;
+    return false;
 }
 
-static void job_fail(struct job *job, const char *format, const char *what, int number)
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static void job_end(struct yard *yard, size_t index, const struct error *failure)
 {
-    job->state = JOB_FAILED;
-    job->failure = calloc(1, sizeof *job->failure);
-    (void)error_run(job->failure, format, what, number);
+    struct job *job = &yard->jobs[index];
+    job->state = JOB_ENDED;
+    job->failed = failure != NULL;
+    job->failure = failure == NULL ? NULL : malloc(sizeof *job->failure);
+    if (job->failure != NULL)
+        *job->failure = *failure;
+    yard->ended[yard->ended_count++] = index;
+    if (yard->farm->progress != NULL)
+        yard->farm->progress(yard->farm->context, yard->ended_count, yard->farm->jobs);
 }
 
-/* A whole message has come. Returns whether the worker goes on. */
-static bool job_settle(struct job *job, struct worker *worker)
+/* What the worker holds was published, or has failed with it. */
+static void held_end(struct yard *yard, struct worker *worker, const struct error *failure)
 {
-    struct message_header header = {0};
-    struct blob_cursor cursor = {worker->received.bytes, worker->received.size};
-    (void)blob_take(&cursor, &header, sizeof header);
-    if (header.succeeded == 0) {
-        job->state = JOB_FAILED;
-        job->failure = calloc(1, sizeof *job->failure);
-        if (job->failure != NULL)
-            (void)blob_take(&cursor, job->failure, sizeof *job->failure);
-    } else {
-        job->state = JOB_DONE;
-        job->blob = worker->received;
-        worker->received = (struct blob){0};
-    }
-    blob_clear(&worker->received);
-    return header.last == 0;
+    for (size_t i = 0; i < worker->held_count; i++)
+        job_end(yard, worker->held[i], failure);
+    worker->held_count = 0;
 }
 
-/* The process has ended before that: how? */
-static void job_lose(struct job *job, int status)
-{
-    if (WIFSIGNALED(status))
-        job_fail(job, "the worker process was ended by a signal: %s (%d)",
-                 strsignal(WTERMSIG(status)), WTERMSIG(status));
-    else
-        job_fail(job, "the worker process ended %s (exit status %d)", "before it had handed back",
-                 WEXITSTATUS(status));
-}
-
-static int wait_for(pid_t pid)
+static int worker_reap(struct yard *yard, struct worker *worker)
 {
     int status = 0;
-    pid_t ended;
-    do {
-        ended = waitpid(pid, &status, 0);
-    } while (ended < 0 && errno == EINTR);
-    return status;
-}
-
-static int worker_reap(struct worker *worker)
-{
     (void)close(worker->channel);
-    int status = wait_for(worker->pid);
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    for (size_t i = 0; i < worker->held_count; i++) {
+        yard->jobs[worker->held[i]].state = JOB_WAITING;
+        yard->jobs[worker->held[i]].lost = true;
+        yard->next = worker->held[i] < yard->next ? worker->held[i] : yard->next;
+    }
+    worker->held_count = 0;
     worker->pid = 0;
-    blob_clear(&worker->received);
     return status;
 }
 
-/* Its job has ended, or it has (`closed`). */
-static void worker_end(struct yard *yard, struct worker *worker, bool closed)
+/* The process has ended before it sent its message. */
+static void worker_lose(struct yard *yard, struct worker *worker)
 {
     const size_t index = worker->job;
     const bool was_busy = worker->busy;
+    struct worker lost = *worker;
+    struct error failure = {0};
+    yard->busy -= was_busy;
     worker->busy = false;
-    const bool goes_on = !closed && (!was_busy || job_settle(&yard->jobs[index], worker));
-    if (!goes_on || ++worker->served == FARM_SERVICE) {
-        int status = worker_reap(worker);
-        if (was_busy && closed)
-            job_lose(&yard->jobs[index], status);
-    }
-    if (!was_busy)
-        return;
-    yard->running--;
-    yard->ended++;
-    yard->ready[yard->ready_count++] = index;
-    if (yard->farm->progress != NULL)
-        yard->farm->progress(yard->farm->context, yard->ended, yard->farm->jobs);
+    /* One that ends while it publishes would do so again. */
+    if (was_busy && index == NO_JOB)
+        worker->held_count = 0;
+    const int status = worker_reap(yard, worker);
+    if (WIFSIGNALED(status))
+        (void)error_run(&failure, "the worker process was ended by a signal: %s (%d)",
+                        strsignal(WTERMSIG(status)), WTERMSIG(status));
+    else
+        (void)error_run(&failure,
+                        "the worker process ended before it had handed back (exit status %d)",
+                        WEXITSTATUS(status));
+    if (was_busy && index == NO_JOB)
+        held_end(yard, &lost, &failure);
+    else if (was_busy)
+        job_end(yard, index, &failure);
 }
 
-static bool message_is_whole(const struct blob *received)
+static void message_take(struct yard *yard, struct worker *worker, const struct message *message)
 {
-    struct message_header header;
-    struct blob_cursor cursor = {received->bytes, received->size};
-    return blob_take(&cursor, &header, sizeof header) && cursor.left == header.size;
+    const size_t index = worker->job;
+    worker->busy = false;
+    yard->busy--;
+    if (message->outcome == FARM_BROKEN) {
+        yard->broken = true;
+        yard->fault = message->error;
+        return;
+    }
+    if (index != NO_JOB && message->outcome == FARM_FAILED) {
+        job_end(yard, index, &message->error);
+    } else if (index != NO_JOB) {
+        yard->jobs[index].state = JOB_HELD;
+        yard->jobs[index].place = message->place;
+        worker->held[worker->held_count++] = index;
+    }
+    if (message->published)
+        held_end(yard, worker, NULL);
+    if (message->last)
+        (void)worker_reap(yard, worker);
 }
 
-/* Read what is there. */
 static void worker_read(struct yard *yard, struct worker *worker)
 {
-    unsigned char chunk[65536];
-    for (;;) {
-        ssize_t got = recv(worker->channel, chunk, sizeof chunk, MSG_DONTWAIT);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 && errno == EAGAIN)
-            return;
-        /* A message that memory is short for ends the worker, and so the job fails. */
-        if (got > 0 && !blob_put(&worker->received, chunk, (size_t)got))
-            (void)kill(worker->pid, SIGKILL);
-        if (got <= 0) {
-            worker_end(yard, worker, true);
-            return;
-        }
-        if (message_is_whole(&worker->received)) {
-            worker_end(yard, worker, false);
-            return;
-        }
-    }
+    struct message message;
+    const ssize_t got = receive_whole(worker->channel, &message, sizeof message, MSG_DONTWAIT);
+    if (got == (ssize_t)sizeof message && worker->busy)
+        message_take(yard, worker, &message);
+    else if (got >= 0 || errno != EAGAIN)
+        worker_lose(yard, worker);
 }
 
-static bool job_collect(const struct farm *farm, struct job *job, size_t index, struct error *error)
+/* ---- The yard -------------------------------------------------------------------------------- */
+
+static bool job_collect(struct yard *yard, struct error *error)
 {
     static const struct error lost = {ERROR_RUN, "out of memory while noting how the job failed"};
-    const size_t head = sizeof(struct message_header);
-    const struct error *failure = NULL;
-    if (job->state == JOB_FAILED)
-        failure = job->failure != NULL ? job->failure : &lost;
-    bool good = farm->collect(farm->context, index, failure == NULL ? job->blob.bytes + head : NULL,
-                              failure == NULL ? job->blob.size - head : 0, failure, error);
-    blob_clear(&job->blob);
-    job->state = JOB_COLLECTED;
-    return good;
-}
-
-/* Hand over what has ended, whatever its place. */
-static bool collect_unordered(struct yard *yard, struct error *error)
-{
-    const size_t count = yard->ready_count;
-    yard->ready_count = 0;
-    for (size_t i = 0; yard->farm->unordered && i < count; i++)
-        if (!job_collect(yard->farm, &yard->jobs[yard->ready[i]], yard->ready[i], error))
-            return false;
-    return true;
-}
-
-/* Hand over, in order, what has ended; after a stop, jobs that never ended are passed over. */
-static bool collect_ready(struct yard *yard, struct error *error)
-{
     const struct farm *farm = yard->farm;
-    for (; yard->collect < farm->jobs; yard->collect++) {
-        struct job *job = &yard->jobs[yard->collect];
-        if (job->state == JOB_WAITING || job->state == JOB_RUNNING) {
-            if (!yard->stopped)
-                return true;
-            continue;
-        }
-        if (job->state != JOB_COLLECTED && !job_collect(farm, job, yard->collect, error))
-            return false;
-    }
-    return true;
+    const size_t index = yard->ended[yard->collected++];
+    struct job *job = &yard->jobs[index];
+    const struct error *failure = job->failed && job->failure == NULL ? &lost : job->failure;
+    const bool good = farm->collect(farm->context, index, job->place, failure, error);
+    free(job->failure);
+    job->failure = NULL;
+    return good;
 }
 
 static void yard_kill(struct yard *yard)
@@ -336,7 +335,7 @@ static void yard_kill(struct yard *yard)
         if (worker->pid == 0)
             continue;
         (void)kill(worker->pid, SIGKILL);
-        (void)worker_reap(worker);
+        (void)worker_reap(yard, worker);
         worker->busy = false;
     }
 }
@@ -349,9 +348,10 @@ static void yard_poll(struct yard *yard)
             .fd = yard->workers[w].pid != 0 ? yard->workers[w].channel : -1, .events = POLLIN};
     yard->polls[workers] =
         (struct pollfd){.fd = yard->farm->stops ? yard->farm->stop : -1, .events = POLLIN};
-    int ready = poll(yard->polls, (nfds_t)workers + 1, 500);
-    if (ready == 0 && yard->farm->progress != NULL)
-        yard->farm->progress(yard->farm->context, yard->ended, yard->farm->jobs);
+    const bool waits = yard->collected == yard->ended_count;
+    int ready = poll(yard->polls, (nfds_t)workers + 1, waits ? 500 : 0);
+    if (waits && ready == 0 && yard->farm->progress != NULL)
+        yard->farm->progress(yard->farm->context, yard->ended_count, yard->farm->jobs);
     if (ready <= 0)
         return;
     for (size_t w = 0; w < workers; w++)
@@ -361,25 +361,29 @@ static void yard_poll(struct yard *yard)
         yard->stopped = true;
 }
 
-/* Workers get their next job before what they handed back is looked at. */
+/* Workers get their next orders before the next ended job is collected. */
 static bool yard_work(struct yard *yard, struct error *error)
 {
     const struct farm *farm = yard->farm;
-    while (yard->collect < farm->jobs && !yard->stopped) {
-        if (!start_workers(yard, error))
+    while (yard->collected < farm->jobs && !yard->stopped && !yard->broken) {
+        if (!orders_give(yard, error))
             return false;
-        yard_poll(yard);
-        if (yard->stopped)
-            break;
-        if (!start_workers(yard, error) || !collect_unordered(yard, error) ||
-            !collect_ready(yard, error))
+        if (yard->collected < yard->ended_count && !job_collect(yard, error))
             return false;
+        if (yard->collected < farm->jobs)
+            yard_poll(yard);
     }
-    if (!yard->stopped)
+    if (!yard->stopped && !yard->broken)
         return true;
     yard_kill(yard);
-    return collect_ready(yard, error) &&
-           error_run(error, "interrupted: %zu of %zu jobs had ended", yard->ended, farm->jobs);
+    while (yard->collected < yard->ended_count)
+        if (!job_collect(yard, error))
+            return false;
+    if (yard->broken && error != NULL)
+        *error = yard->fault;
+    return yard->broken ? false
+                        : error_run(error, "interrupted: %zu of %zu jobs had ended",
+                                    yard->ended_count, farm->jobs);
 }
 
 static bool yard_open(struct yard *yard, const struct farm *farm, struct error *error)
@@ -388,8 +392,8 @@ static bool yard_open(struct yard *yard, const struct farm *farm, struct error *
     yard->jobs = calloc(farm->jobs + 1, sizeof *yard->jobs);
     yard->workers = calloc(farm->workers, sizeof *yard->workers);
     yard->polls = calloc(farm->workers + 1, sizeof *yard->polls);
-    yard->ready = calloc(farm->workers + 1, sizeof *yard->ready);
-    if (yard->ready == NULL || yard->jobs == NULL || yard->workers == NULL || yard->polls == NULL)
+    yard->ended = calloc(farm->jobs + 1, sizeof *yard->ended);
+    if (yard->ended == NULL || yard->jobs == NULL || yard->workers == NULL || yard->polls == NULL)
         return error_run(error, "out of memory for %zu jobs on %zu worker processes", farm->jobs,
                          farm->workers);
     return true;
@@ -399,14 +403,12 @@ static void yard_close(struct yard *yard)
 {
     if (yard->workers != NULL)
         yard_kill(yard);
-    for (size_t j = 0; yard->jobs != NULL && j < yard->farm->jobs; j++) {
-        blob_clear(&yard->jobs[j].blob);
+    for (size_t j = 0; yard->jobs != NULL && j < yard->farm->jobs; j++)
         free(yard->jobs[j].failure);
-    }
     free(yard->jobs);
     free(yard->workers);
     free(yard->polls);
-    free(yard->ready);
+    free(yard->ended);
 }
 
 bool farm_run(const struct farm *farm, struct error *error)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>
@@ -73,6 +74,20 @@ static inline int sweep_run(const char *sweep_path, const struct campaign_option
                             const char *messages)
 {
     return sweep_wait(sweep_start(sweep_path, options, messages));
+}
+
+/* Parts of finished runs in a folder, which need not be there. */
+static inline size_t parts_count(const char *folder)
+{
+    size_t count = 0;
+    DIR *listing = opendir(folder);
+    for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;) {
+        const char *end = strrchr(file->d_name, '.');
+        count += file->d_name[0] != '.' && strcmp(end == NULL ? "" : end, ".h5") == 0;
+    }
+    if (listing != NULL)
+        (void)closedir(listing);
+    return count;
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */

@@ -110,7 +110,7 @@ interrupt_once() {
         for _ in 1 2 3 4 5 6 7 8 9 10; do ! is_alive "$worker" || sleep 0.1; done
         ! is_alive "$worker" || alive="$alive $worker"
     done
-    left=$(find "$folder/scratch" -mindepth 1 ! -name '*.journal')
+    left=$(find "$folder/scratch" -mindepth 1)
     if [ "$status" -eq 1 ] && [ "$took" -lt $limit_ms ] && [ -z "$alive" ] && [ -z "$left" ]; then
         pass "$name ($took ms)"
     else

@@ -143,7 +143,7 @@ ESGSIM=$esgsim POLL=1 sh results/slurm/sweep.sh "$folder/sweep.json" "$folder/sl
     >"$folder/slurm.out" 2>"$folder/slurm.err" &
 driver=$!
 
-some_run_finished() { find "$folder/slurm.h5.parts" -name 'shard-*.journal' -size +1 | grep -q .; }
+some_run_finished() { find "$folder/slurm.h5.parts" -path '*.runs/part-*.h5' | grep -q .; }
 if wait_until 60 some_run_finished; then
     pass "tasks run on the node and note their finished runs"
 else

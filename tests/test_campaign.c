@@ -3,12 +3,12 @@
 #include "tests/fixture_sweep.h"
 
 #include <dirent.h>
+#include <ftw.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "results/journal.h"
 #include "results/statistics.h"
 #include "results/store.h"
 #include "traces/atomic_file.h"
@@ -19,15 +19,14 @@ static const char precise[] =
     "\"matrix\": {\"arrivals.rate_per_s\": [50, 150, 320]}, \"seeds\": 3,"
     " \"precision\": {\"metric\": \"latency_ms_mean\", \"half_width\": 1.1, \"max_seeds\": 24}";
 
-/* 8 runs, whose records in the journal are longer than in the results, where they are compressed.
- */
-static const char recorded[] = "\"matrix\": {\"record\": [\"all\"], \"requests\": [600],"
-                               " \"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 4";
+/* Each run's record is longer than those before it together. */
+static const char recorded[] =
+    "\"matrix\": {\"record\": [\"all\"], \"requests\": [100, 400, 1600, 6400, 25600]}";
 
 static char folder[] = "/tmp/esgsim-campaign-XXXXXX";
 static const char *const names[] = {
-    "sweep.json", "a.h5",   "b.h5", "c.h5",         "d.h5",         "e.h5",    "f.h5",
-    "g.h5",       "all.h5", "out",  "a.h5.journal", "b.h5.journal", "link.h5", "link.h5.journal"};
+    "sweep.json", "a.h5",   "b.h5", "c.h5",    "d.h5",      "e.h5",         "f.h5",
+    "g.h5",       "all.h5", "out",  "link.h5", "a.h5.runs", "a.h5.journal", "a.h5.runs/part-0.h5"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* Valid to the end; `name` is one of `names`. */
@@ -47,12 +46,17 @@ static int make_folder(void **state)
     return mkdtemp(folder) == NULL ? -1 : 0;
 }
 
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    return place->level == 0 ? 0 : remove(path);
+}
+
 static int remove_files(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < NAMES; i++)
-        (void)unlink(in_folder(names[i]));
-    return 0;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static int remove_folder(void **state)
@@ -61,6 +65,7 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
+/* Each run is a part by itself, whatever the machine's speed. */
 static struct campaign_options options_of(const char *out, uint64_t jobs)
 {
     return (struct campaign_options){.out = in_folder(out), .jobs = jobs, .shard = 1, .shards = 1};
@@ -111,8 +116,9 @@ static void assert_same_for_jobs_and_shards(const char *sweep)
     struct campaign_options options = options_of("all.h5", 1);
     assert_int_equal(run(&options), 0);
     struct table_bytes expected = tables_read(in_folder("all.h5"));
-    for (uint64_t jobs = 2; jobs <= 3; jobs++) {
+    for (uint64_t jobs = 1; jobs <= 3; jobs++) {
         options = options_of("all.h5", jobs);
+        options.hold_ms = jobs == 2 ? 20 : 1000;
         assert_int_equal(run(&options), 0);
         assert_tables(in_folder("all.h5"), &expected);
     }
@@ -263,8 +269,16 @@ static void one_run_is_a_sweep_and_a_shard_without_runs_is_refused(void **state)
     assert_int_equal(access(in_folder("b.h5"), F_OK), -1);
 }
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
 /* Else two sweeps by two names of one file would know nothing of each other. */
-static void through_a_link_the_journal_lies_beside_the_results(void **state)
+static void through_a_link_the_runs_lie_beside_the_results(void **state)
 {
     (void)state;
     struct stat status;
@@ -275,16 +289,67 @@ static void through_a_link_the_journal_lies_beside_the_results(void **state)
     assert_true(S_ISLNK(status.st_mode));
     assert_int_equal(lstat(in_folder("a.h5"), &status), 0);
     assert_true(S_ISREG(status.st_mode));
-    /* What is no journal is never written over. */
-    FILE *journal = fopen(in_folder("a.h5.journal"), "w");
-    assert_non_null(journal);
-    assert_true(fputs("a file that is no journal but has its name", journal) >= 0);
-    (void)fprintf(journal, "%*s", 200, "");
-    assert_int_equal(fclose(journal), 0);
+    /* What is no folder of runs is never written over. */
+    write_text(in_folder("a.h5.runs"), "a file that has the folder's name");
     struct campaign_options options = options_of("link.h5", 1);
     options.resume = true;
     assert_int_equal(run(&options), 2);
-    assert_true(was_said("a.h5.journal: is not the journal of a sweep"));
+    assert_true(was_said("a.h5.runs: is not a folder of finished runs"));
+    options.resume = false;
+    options.restart = true;
+    assert_int_equal(run(&options), 2);
+    assert_int_equal(lstat(in_folder("a.h5.runs"), &status), 0);
+    assert_int_equal(status.st_size, strlen("a file that has the folder's name"));
+}
+
+static void the_journal_of_an_earlier_version_is_told_and_discarded_by_restart_alone(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), "\"seeds\": 2");
+    write_text(in_folder("a.h5.journal"), "esgsim journal2 and some runs");
+    struct campaign_options options = options_of("a.h5", 1);
+    for (int resume = 0; resume <= 1; resume++) {
+        options.resume = resume != 0;
+        assert_int_equal(run(&options), 2);
+        assert_true(was_said("a.h5.journal: holds finished runs in the format of an earlier"));
+        assert_int_equal(access(in_folder("a.h5"), F_OK), -1);
+    }
+    options.resume = false;
+    options.restart = true;
+    assert_int_equal(run(&options), 0);
+    assert_int_equal(access(in_folder("a.h5.journal"), F_OK), -1);
+    /* Somebody else's file of that name is none of ours. */
+    write_text(in_folder("a.h5.journal"), "dear diary");
+    assert_int_equal(run(&options), 0);
+    assert_int_equal(access(in_folder("a.h5.journal"), F_OK), 0);
+}
+
+static void a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), plain);
+    struct campaign_options options = options_of("a.h5", 1);
+    options.dry_run = true;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("run 0: arrivals.rate_per_s=100 policy.name=fifo seed=1\n"));
+    assert_true(was_said("run 17: arrivals.rate_per_s=350 policy.name=edf seed=3\n"));
+    assert_true(was_said("\n18 runs of 6 combinations\n"));
+    options.shard = 2;
+    options.shards = 4;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("run 1: "));
+    assert_true(was_said("\n5 runs of 6 combinations\n"));
+    sweep_write(in_folder("sweep.json"), precise);
+    options = options_of("a.h5", 1);
+    options.dry_run = true;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("\n9 runs of 3 combinations, and more until"));
+    assert_int_equal(access(in_folder("a.h5"), F_OK), -1);
+    assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
+    /* What a sweep would refuse is refused. */
+    sweep_write(in_folder("sweep.json"), "\"matrix\": {\"policy.name\": [\"fifo\", \"fife\"]}");
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("fife"));
 }
 
 static void no_seeds_and_senseless_precisions_are_refused(void **state)
@@ -315,7 +380,7 @@ static void no_seeds_and_senseless_precisions_are_refused(void **state)
     }
 }
 
-/* Room for the journal's first runs, but not for all. */
+/* Room for nothing, for a part, for some runs in the results, and at last for all. */
 static void a_full_disk_keeps_what_had_finished_and_resuming_completes_it(void **state)
 {
     (void)state;
@@ -337,6 +402,7 @@ static void a_full_disk_keeps_what_had_finished_and_resuming_completes_it(void *
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
         if (status != 0 && status != 1)
             (void)was_said("?");
+        assert_true(status == 0 || was_said("File too large"));
         assert_true(status == 0 || status == 1);
         failures += status == 1;
         nothing_unfinished();
@@ -362,37 +428,28 @@ static void an_interrupted_sweep_leaves_a_readable_file_and_goes_on(void **state
     options = options_of("a.h5", 1);
     options.resume = true;
     pid_t pid = sweep_start(in_folder("sweep.json"), &options, in_folder("out"));
-    /* Some runs are in the journal. */
+    /* Some runs have finished, or it was too fast for us. */
     struct timespec nap = {.tv_nsec = 200000};
-    FILE *journal = NULL;
-    long size = 0;
-    while (size < 20000) {
-        journal = fopen(in_folder("a.h5.journal"), "r");
-        if (journal != NULL) {
-            (void)fseek(journal, 0, SEEK_END);
-            size = ftell(journal);
-            (void)fclose(journal);
-        } else if (access(in_folder("a.h5"), F_OK) == 0) {
-            break; /* it was too fast for us */
-        }
+    while (parts_count(in_folder("a.h5.runs")) < 2 && access(in_folder("a.h5"), F_OK) != 0)
         (void)nanosleep(&nap, NULL);
-    }
     assert_int_equal(kill(pid, SIGINT), 0);
     int status = sweep_wait(pid);
     assert_true(status == 1 || status == 0);
     if (status == 1)
         assert_true(was_said("interrupted"));
+    nothing_unfinished();
     struct results *results = results_load(in_folder("a.h5"), &error);
     assert_non_null(results);
     assert_in_range(results->run_count, 1, 18);
     results_free(results);
     assert_int_equal(run(&options), 0);
     assert_tables(in_folder("a.h5"), &expected);
+    assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
     free(expected.bytes);
 }
 
-/* Runs the sweep with room for files of that many bytes, so that the journal has none after some
- * runs, on machines of any speed. */
+/* Runs the sweep with room for files of that many bytes, so that some of its runs have none, on
+ * machines of any speed. */
 static int run_with_room(const struct campaign_options *options, rlim_t room)
 {
     struct rlimit old, small;
@@ -417,7 +474,7 @@ static size_t runs_in(const char *name)
     return count;
 }
 
-enum { RECORDED_RUNS = 8, ROOM_FOR_SOME = 700000, ROOM_FOR_MORE = 1100000 };
+enum { RECORDED_RUNS = 5, ROOM_FOR_SOME = 450000, ROOM_FOR_MORE = 1400000 };
 
 static void a_sweep_that_fails_leaves_the_older_whole_results(void **state)
 {
@@ -445,7 +502,7 @@ static void a_sweep_that_fails_leaves_the_older_whole_results(void **state)
     assert_int_equal(run(&options), 0);
     assert_true(was_said("going on: "));
     assert_tables(in_folder("a.h5"), &expected);
-    assert_int_equal(access(in_folder("a.h5.journal"), F_OK), -1);
+    assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
     free(expected.bytes);
 }
 
@@ -457,7 +514,7 @@ static void incomplete_results_are_replaced_by_those_of_no_fewer_runs(void **sta
     assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
     const size_t some = runs_in("a.h5");
     assert_in_range(some, 1, RECORDED_RUNS - 2);
-    assert_true(was_said("a.h5.journal and "));
+    assert_true(was_said("a.h5.runs and "));
     options.restart = true;
     assert_int_equal(run_with_room(&options, ROOM_FOR_MORE), 1);
     const size_t more = runs_in("a.h5");
@@ -485,36 +542,53 @@ static void a_second_sweep_is_refused_while_the_first_holds_the_results(void **s
         options.restart = !options.resume;
         assert_int_equal(run(&options), 1);
         assert_true(was_said(wanted));
-        assert_int_equal(access(in_folder("a.h5.journal"), F_OK), -1);
+        assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
     }
     assert_false(atomic_file_end(&file, false, &error));
     assert_int_equal(run(&options), 0);
 }
 
-static void damage_in_the_journal_is_told_and_costs_the_runs_it_hits(void **state)
+/* Changes a byte in the middle of a file, or cuts the file there. */
+static void damage(const char *path, bool cut)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    if (cut) {
+        assert_int_equal(truncate(path, status.st_size / 2), 0);
+        return;
+    }
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, status.st_size / 2, SEEK_SET), 0);
+    const int byte = fgetc(file);
+    assert_int_equal(fseek(file, status.st_size / 2, SEEK_SET), 0);
+    assert_int_not_equal(fputc(byte ^ 1, file), EOF);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void damage_in_a_part_is_told_and_costs_the_runs_in_it(void **state)
 {
     (void)state;
     sweep_write(in_folder("sweep.json"), recorded);
     struct campaign_options options = options_of("all.h5", 1);
     assert_int_equal(run(&options), 0);
     struct table_bytes expected = tables_read(in_folder("all.h5"));
-    options = options_of("a.h5", 1);
-    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
-    const size_t some = runs_in("a.h5");
-    FILE *journal = fopen(in_folder("a.h5.journal"), "r+");
-    assert_non_null(journal);
-    assert_int_equal(fseek(journal, 200, SEEK_SET), 0); /* in the first record */
-    const int byte = fgetc(journal);
-    assert_int_equal(fseek(journal, 200, SEEK_SET), 0);
-    assert_int_not_equal(fputc(byte ^ 1, journal), EOF);
-    assert_int_equal(fclose(journal), 0);
-    options.resume = true;
-    assert_int_equal(run(&options), 0);
-    char wanted[64];
-    (void)snprintf(wanted, sizeof wanted, "going on: %zu runs had finished", some - 1);
-    assert_true(was_said(wanted));
-    assert_true(was_said("bytes are damaged or cut short; the runs in them are done again"));
-    assert_tables(in_folder("a.h5"), &expected);
+    for (int cut = 0; cut <= 1; cut++) {
+        options = options_of("a.h5", 1);
+        options.restart = true;
+        assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+        const size_t some = runs_in("a.h5");
+        damage(in_folder("a.h5.runs/part-0.h5"), cut != 0);
+        options.restart = false;
+        options.resume = true;
+        assert_int_equal(run(&options), 0);
+        char wanted[64];
+        (void)snprintf(wanted, sizeof wanted, "going on: %zu runs had finished", some - 1);
+        assert_true(was_said(wanted));
+        assert_true(was_said("files that are damaged or cut short: 1; their runs are done again"));
+        assert_tables(in_folder("a.h5"), &expected);
+        assert_int_equal(unlink(in_folder("a.h5")), 0);
+    }
     free(expected.bytes);
 }
 
@@ -528,14 +602,16 @@ int main(void)
         TEST(shards_that_overlap_are_missing_or_foreign_are_refused),
         TEST(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused),
         TEST(one_run_is_a_sweep_and_a_shard_without_runs_is_refused),
-        TEST(through_a_link_the_journal_lies_beside_the_results),
+        TEST(through_a_link_the_runs_lie_beside_the_results),
+        TEST(the_journal_of_an_earlier_version_is_told_and_discarded_by_restart_alone),
+        TEST(a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing),
         TEST(no_seeds_and_senseless_precisions_are_refused),
         TEST(a_full_disk_keeps_what_had_finished_and_resuming_completes_it),
         TEST(an_interrupted_sweep_leaves_a_readable_file_and_goes_on),
         TEST(a_sweep_that_fails_leaves_the_older_whole_results),
         TEST(incomplete_results_are_replaced_by_those_of_no_fewer_runs),
         TEST(a_second_sweep_is_refused_while_the_first_holds_the_results),
-        TEST(damage_in_the_journal_is_told_and_costs_the_runs_it_hits),
+        TEST(damage_in_a_part_is_told_and_costs_the_runs_in_it),
     };
     return cmocka_run_group_tests_name("campaign", tests, make_folder, remove_folder);
 }

@@ -2,12 +2,14 @@
  * never lost nor done again, and in the end the tables are those of the sweep left alone. */
 #include "tests/fixture_sweep.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "results/journal.h"
+#include "results/hdf5_table.h"
+#include "results/seal.h"
+#include "results/store.h"
+#include "sim/farm.h"
 #include "sim/random.h"
 
 enum { KILLS = 200, RUNS = 8 };
@@ -17,7 +19,7 @@ static const char matrix[] = "\"matrix\": {\"arrivals.rate_per_s\": [100, 300], 
                              " [\"fifo\", \"edf\"]}, \"seeds\": 2";
 
 struct scene {
-    char folder[64], sweep[96], alone[96], out[96], journal[104];
+    char folder[64], sweep[96], alone[96], out[96], runs[104];
     struct campaign_options options;
     struct table_bytes expected;
     double seconds; /* the sweep left alone */
@@ -57,7 +59,7 @@ static void scene_open(struct scene *scene)
     (void)snprintf(scene->sweep, sizeof scene->sweep, "%s/sweep.json", scene->folder);
     (void)snprintf(scene->alone, sizeof scene->alone, "%s/alone.h5", scene->folder);
     (void)snprintf(scene->out, sizeof scene->out, "%s/out.h5", scene->folder);
-    (void)snprintf(scene->journal, sizeof scene->journal, "%s.journal", scene->out);
+    (void)snprintf(scene->runs, sizeof scene->runs, "%s.runs", scene->out);
     sweep_write(scene->sweep, matrix);
     scene->options = (struct campaign_options){
         .out = scene->alone, .jobs = 2, .shard = 1, .shards = 1, .resume = true};
@@ -81,7 +83,7 @@ static void scene_close(struct scene *scene)
     assert_int_equal(rmdir(scene->folder), 0);
 }
 
-/* Half of the moments by the clock, half by how far the journal has grown: whatever the machine's
+/* Half of the moments by the clock, half by how many runs have finished: whatever the machine's
  * speed, kills fall into every part of the sweep. */
 static void wait_for_moment(struct scene *scene, pid_t pid)
 {
@@ -89,11 +91,10 @@ static void wait_for_moment(struct scene *scene, pid_t pid)
         nap(gsl_rng_uniform(scene->random) * 1.2 * scene->seconds);
         return;
     }
-    off_t wanted = (off_t)gsl_rng_uniform_int(scene->random, 60000);
-    struct stat status;
+    const size_t wanted = (size_t)gsl_rng_uniform_int(scene->random, RUNS);
     siginfo_t info = {0};
-    /* Until it is that long, or the sweep has ended by itself. */
-    while ((stat(scene->journal, &status) != 0 || status.st_size < wanted) &&
+    /* Until there are so many, or the sweep has ended by itself. */
+    while (parts_count(scene->runs) < wanted &&
            waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
         nap(2e-5);
 }
@@ -120,55 +121,63 @@ static pid_t worker_of(pid_t pid, size_t choice)
     return count == 0 ? 0 : (pid_t)children[choice % count];
 }
 
-/* What the journal holds: checks that it is what was there before, and more. */
-struct record_bytes {
-    struct blob runs[RUNS];
+/* When each run was done, by the wall-clock time that it took; 0: it is not there. */
+struct records {
+    double wall_s[RUNS];
+    long parts[RUNS]; /* that hold them: of several with the same run the first counts */
     size_t count;
 };
 
-static void records_forget(struct record_bytes *records)
-{
-    for (size_t run = 0; run < RUNS; run++)
-        blob_clear(&records->runs[run]);
-    records->count = 0;
-}
-
-static void records_check(const struct scene *scene, struct record_bytes *records,
-                          const char identity[JOURNAL_IDENTITY + 1])
+/* Adds the runs of one part. */
+static void part_read(const char *path, long part, struct records *records)
 {
     struct error error = {0};
-    struct journal *journal = journal_open(scene->journal, identity, RUNS, JOURNAL_RESUME, &error);
-    assert_non_null(journal);
-    for (size_t run = 0; run < RUNS; run++) {
-        struct blob now = {0};
-        if (!journal_has(journal, run)) {
-            assert_int_equal(records->runs[run].size, 0); /* not lost */
-            continue;
+    assert_true(seal_is_whole(path));
+    struct run_source *source = run_source_open(path, &error);
+    assert_non_null(source);
+    const struct results *results = run_source_results(source);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    assert_true(file >= 0);
+    for (size_t row = 0; row < results->run_count; row++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "runs/%s", results->runs[row].hash);
+        const hid_t group = H5Gopen2(file, name, H5P_DEFAULT);
+        const size_t run = (size_t)run_source_position(source, row);
+        double wall_s = 0;
+        assert_true(hdf5_get_f64(group, "wall_s", &wall_s));
+        if (records->wall_s[run] == 0 || part < records->parts[run]) {
+            records->count += records->wall_s[run] == 0;
+            records->wall_s[run] = wall_s;
+            records->parts[run] = part;
         }
-        assert_true(journal_read(journal, run, &now, &error));
-        if (records->runs[run].size > 0) {
-            /* Not done again: its wall-clock time, among others, would be another. */
-            assert_int_equal(now.size, records->runs[run].size);
-            assert_memory_equal(now.bytes, records->runs[run].bytes, now.size);
-        } else {
-            records->count++;
-        }
-        blob_clear(&records->runs[run]);
-        records->runs[run] = now;
+        (void)H5Gclose(group);
     }
-    assert_true(journal_close(journal, false, &error));
+    (void)H5Fclose(file);
+    run_source_close(source);
 }
 
-/* The identity that the sweep gave its journal, if it came so far. */
-static bool identity_read(const struct scene *scene, char identity[JOURNAL_IDENTITY + 1])
+/* Checks that the folder holds what it held before, and more. */
+static void records_check(const struct scene *scene, struct records *before)
 {
-    FILE *file = fopen(scene->journal, "r");
-    if (file == NULL)
-        return false;
-    bool there = fseek(file, 16, SEEK_SET) == 0 &&
-                 fread(identity, 1, JOURNAL_IDENTITY, file) == JOURNAL_IDENTITY;
-    (void)fclose(file);
-    return there;
+    struct records now = {.count = 0};
+    DIR *listing = opendir(scene->runs);
+    for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;) {
+        char path[512];
+        const char *end = strrchr(file->d_name, '.');
+        (void)snprintf(path, sizeof path, "%s/%s", scene->runs, file->d_name);
+        if (file->d_name[0] != '.' && end != NULL && strcmp(end, ".h5") == 0)
+            part_read(path, strtol(file->d_name + strlen("part-"), NULL, 10), &now);
+    }
+    if (listing != NULL)
+        (void)closedir(listing);
+    /* Not lost, and not done again: that would take another time. */
+    for (size_t run = 0; run < RUNS; run++)
+        if (before->wall_s[run] != 0 && before->wall_s[run] != now.wall_s[run])
+            print_message("run %zu: part %ld %g, now part %ld %g\n", run, before->parts[run],
+                          before->wall_s[run], now.parts[run], now.wall_s[run]);
+    for (size_t run = 0; run < RUNS; run++)
+        assert_true(before->wall_s[run] == 0 || before->wall_s[run] == now.wall_s[run]);
+    *before = now;
 }
 
 /* Start or go on, and kill the parent or a worker at some moment. True: it had come to its end. */
@@ -176,6 +185,8 @@ static bool sweep_disturb(struct scene *scene)
 {
     bool parent = gsl_rng_uniform(scene->random) < 0.4;
     size_t choice = gsl_rng_get(scene->random);
+    /* Parts of one run each, or of several. */
+    scene->options.hold_ms = gsl_rng_uniform(scene->random) < 0.7 ? 0 : FARM_HOLD_MS / 100;
     pid_t pid = sweep_start(scene->sweep, &scene->options, NULL);
     wait_for_moment(scene, pid);
     pid_t worker = 0;
@@ -201,20 +212,18 @@ static void after_200_kills_nothing_is_lost_or_done_again_and_the_tables_are_the
     struct scene scene;
     scene_open(&scene);
     while (scene.kills < KILLS) {
-        struct record_bytes records = {.count = 0};
-        char identity[JOURNAL_IDENTITY + 1] = "";
+        struct records records = {.count = 0};
         (void)unlink(scene.out);
-        (void)unlink(scene.journal);
         /* One kill, or two, or three in a row, before it is left to end. */
         size_t row = 1 + gsl_rng_uniform_int(scene.random, 3);
         bool ended = false;
         for (size_t i = 0; i < row && !ended; i++) {
             ended = sweep_disturb(&scene);
-            if (!ended && identity_read(&scene, identity))
-                records_check(&scene, &records, identity);
+            /* Where the results are whole, the folder goes. */
+            if (!ended && access(scene.out, F_OK) != 0)
+                records_check(&scene, &records);
         }
         scene.during_runs += records.count > 0 && records.count < RUNS;
-        records_forget(&records);
         assert_int_equal(sweep_run(scene.sweep, &scene.options, NULL), 0);
         assert_tables(scene.out, &scene.expected);
         assert_int_equal(files_count(scene.folder), 3); /* the sweep and two results files */

@@ -14,6 +14,7 @@
 #include "sim/backend.h"
 #include "sim/cli/runner.h"
 #include "tests/fixture_replay.h"
+#include "tests/fixture_rows.h"
 #include "tests/worlds.h"
 
 enum { WORLDS = 12 };
@@ -42,8 +43,8 @@ static void outcome_clear(struct outcome *outcome)
 
 static const struct batch_row *batches(const struct outcome *outcome, size_t *count)
 {
-    *count = outcome->rows.batches.size / sizeof(struct batch_row);
-    return (const struct batch_row *)(const void *)outcome->rows.batches.bytes;
+    *count = outcome->rows.batch.size / sizeof(struct batch_row);
+    return (const struct batch_row *)(const void *)outcome->rows.batch.bytes;
 }
 
 /* The experiment under its own policy, on `backend`; NULL: simulated. */
@@ -55,7 +56,7 @@ static struct outcome play(const struct experiment *experiment, const struct bac
     const struct policy *policy = runner_policy(experiment, &values, &outcome.error);
     if (policy == NULL)
         fail_msg("%s", outcome.error.message);
-    const struct recorder recorder = run_rows_recorder(&outcome.rows, RECORD_ALL);
+    const struct recorder recorder = run_rows_recorder(&outcome.rows);
     outcome.good = backend != NULL ? runner_replay(experiment, policy, values, backend, &recorder,
                                                    progress, &outcome.result, &outcome.error)
                                    : runner_execute(experiment, policy, values, &recorder, progress,
@@ -89,7 +90,7 @@ static struct outcome rehearse(const struct experiment *experiment, double facto
 }
 
 /* Padding aside, the same bytes: as a results file would hold them. */
-static void assert_rows_equal(const struct blob *a, const struct blob *b,
+static void assert_rows_equal(const struct kept *a, const struct kept *b,
                               const struct layout *layout)
 {
     static const size_t bytes[] = {
@@ -110,11 +111,11 @@ static void assert_rows_equal(const struct blob *a, const struct blob *b,
 
 static void assert_outcomes_equal(const struct outcome *a, const struct outcome *b)
 {
-    assert_rows_equal(&a->rows.requests, &b->rows.requests, &layout_requests);
-    assert_rows_equal(&a->rows.batches, &b->rows.batches, &layout_batches);
-    assert_rows_equal(&a->rows.jobs, &b->rows.jobs, &layout_jobs);
-    assert_rows_equal(&a->rows.containers, &b->rows.containers, &layout_containers);
-    assert_rows_equal(&a->rows.decisions, &b->rows.decisions, &layout_decisions);
+    assert_rows_equal(&a->rows.request, &b->rows.request, &layout_requests);
+    assert_rows_equal(&a->rows.batch, &b->rows.batch, &layout_batches);
+    assert_rows_equal(&a->rows.job, &b->rows.job, &layout_jobs);
+    assert_rows_equal(&a->rows.container, &b->rows.container, &layout_containers);
+    assert_rows_equal(&a->rows.decision, &b->rows.decision, &layout_decisions);
     assert_rows_equal(&a->rows.timeline, &b->rows.timeline, &layout_timeline);
     assert_memory_equal(&a->result.overall, &b->result.overall, sizeof a->result.overall);
     assert_memory_equal(&a->result.run, &b->result.run, sizeof a->result.run);
@@ -414,8 +415,8 @@ static void an_end_goes_before_an_arrival_of_the_same_instant(void **state)
     struct outcome simulated = play_well(experiment, NULL);
     (void)state;
     assert_true(replayed.result.overall.latency_ms_max == 100);
-    assert_rows_equal(&replayed.rows.requests, &simulated.rows.requests, &layout_requests);
-    assert_rows_equal(&replayed.rows.batches, &simulated.rows.batches, &layout_batches);
+    assert_rows_equal(&replayed.rows.request, &simulated.rows.request, &layout_requests);
+    assert_rows_equal(&replayed.rows.batch, &simulated.rows.batch, &layout_batches);
     outcome_clear(&replayed);
     outcome_clear(&simulated);
     experiment_free(experiment);
@@ -488,7 +489,7 @@ static void a_replay_is_stopped_within_a_step(void **state)
     (void)state;
     assert_false(outcome.good);
     assert_string_equal(outcome.error.message, "lone: interrupted");
-    assert_int_equal(outcome.rows.requests.size / sizeof(struct request_row), 10);
+    assert_int_equal(outcome.rows.request.size / sizeof(struct request_row), 10);
     assert_true(calls > 10);
     outcome_clear(&outcome);
     experiment_free(experiment);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "results/seal.h"
 #include "sim/version.h"
 #include "tests/fixture_results.h"
 
@@ -73,6 +74,28 @@ static void file_write_all(const char *path)
 {
     const struct fixture *const runs[] = {&run_all, &run_requests, &run_summary};
     file_write(path, runs, 3, ROWS);
+}
+
+static unsigned char *file_bytes(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *bytes = malloc(*size);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    (void)fclose(file);
+    return bytes;
+}
+
+static void bytes_write(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
 }
 
 /* The rows of a dataset as they are stored. The caller frees. */
@@ -208,7 +231,6 @@ static void a_run_tells_what_it_depended_on(void **state)
     (void)H5Fclose(file);
 }
 
-/* One file through the recorder, one through packed blobs, a third again. */
 static void assert_same_tables(const char *first, const char *second)
 {
     static const char *const tables[] = {"requests", "batches", "decisions", "timeline"};
@@ -227,41 +249,70 @@ static void assert_same_tables(const char *first, const char *second)
     }
 }
 
-static void packed_run_add(struct store *store, const struct fixture *fixture)
-{
-    struct error error = {0};
-    struct fixture_texts texts = {{0}};
-    struct measures applications[FIXTURE_APPLICATIONS];
-    struct run_facts facts = fixture_facts(fixture, &texts);
-    struct simulation_result result = fixture_result(fixture, applications);
-    struct run_rows rows = {0};
-    struct recorder recorder = run_rows_recorder(&rows, fixture->record);
-    struct blob blob = {0};
-    assert_true(fixture_record(&recorder, ROWS, &error));
-    assert_true(run_pack(&blob, &facts, &result, &rows, &error));
-    assert_true(store_add_packed(store, blob.bytes, blob.size, &error));
-    /* Cut anywhere, it is refused; every length would take long. */
-    for (size_t size = 0; size < blob.size; size += 1 + size / 3)
-        assert_false(store_add_packed(store, blob.bytes, size, &error));
-    run_rows_clear(&rows);
-    blob_clear(&blob);
-}
-
+/* Through a part, as a sweep's worker writes one. */
 static void tables_hold_the_same_bytes_by_either_way_and_again(void **state)
 {
+    static const struct sweep_facts facts = {.identity = "i", .shard = 1, .shards = 1, .runs = 3};
+    const struct fixture *const runs[] = {&run_all, &run_requests, &run_summary};
     char a[512];
     char b[512];
+    char part[512];
     struct error error = {0};
     file_write_all(path_in(state, "a.h5", a));
-    struct store *store = store_create(path_in(state, "b.h5", b), &error);
+    struct store *store = store_create_part(path_in(state, "part.h5", part), &error);
     assert_non_null(store);
-    packed_run_add(store, &run_all);
-    packed_run_add(store, &run_requests);
-    packed_run_add(store, &run_summary);
+    assert_true(store_set_sweep(store, &facts, &error));
+    for (size_t i = 0; i < 3; i++)
+        assert_true(fixture_store(store, runs[i], ROWS, &error));
+    assert_true(store_finish(store, &error));
+    assert_true(seal_is_whole(part));
+    struct run_source *source = run_source_open(part, &error);
+    assert_non_null(source);
+    store = store_create(path_in(state, "b.h5", b), &error);
+    assert_non_null(store);
+    assert_true(store_reserve(store, part, &error));
+    for (size_t i = 0; i < 3; i++)
+        assert_true(store_copy_run(store, source, i, &error));
+    run_source_close(source);
     assert_true(store_finish(store, &error));
     assert_same_tables(a, b);
+    assert_int_equal(unlink(part), 0);
     file_write_all(b);
     assert_same_tables(a, b);
+}
+
+/* Any one flipped bit, a byte more or less. */
+static void a_seal_tells_every_change(void **state)
+{
+    enum { SIZE = 300 };
+    unsigned char bytes[SIZE + 64];
+    char path[512];
+    struct error error = {0};
+    for (size_t i = 0; i < SIZE; i++)
+        bytes[i] = (unsigned char)(i * 31 + 7);
+    bytes_write(path_in(state, "bad.h5", path), bytes, SIZE);
+    assert_false(seal_is_whole(path));
+    assert_true(seal_put(path, &error));
+    assert_true(seal_is_whole(path));
+    size_t size = 0;
+    unsigned char *sealed = file_bytes(path, &size);
+    assert_in_range(size, SIZE + 1, sizeof bytes);
+    memcpy(bytes, sealed, size);
+    free(sealed);
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        bytes[bit / 8] ^= (unsigned char)(1U << bit % 8);
+        bytes_write(path, bytes, size);
+        assert_false(seal_is_whole(path));
+        bytes[bit / 8] ^= (unsigned char)(1U << bit % 8);
+    }
+    for (size_t cut = 0; cut < size; cut++) {
+        bytes_write(path, bytes, cut);
+        assert_false(seal_is_whole(path));
+    }
+    bytes_write(path, bytes, size + 1);
+    assert_false(seal_is_whole(path));
+    assert_int_equal(unlink(path), 0);
+    assert_false(seal_is_whole(path));
 }
 
 static void a_run_is_stored_once(void **state)
@@ -347,18 +398,15 @@ static void a_run_keeps_what_it_assumes(void **state)
     struct measures applications[FIXTURE_APPLICATIONS];
     struct run_facts facts = fixture_facts(&run_summary, &texts);
     struct simulation_result result = fixture_result(&run_summary, applications);
-    struct run_rows rows = {0};
-    struct blob blob = {0};
     result.notices = (char *)"warning: one thing: and its reason\nnote: another";
     facts.policy_label = (char *)"ESG, spread";
     facts.setting_label = (char *)"light";
     facts.policy_sha256 = (char *)"0123456789abcdef";
-    assert_true(run_pack(&blob, &facts, &result, &rows, &error));
     struct store *store = store_create(path_in(state, "a.h5", path), &error);
-    assert_true(store_add_packed(store, blob.bytes, blob.size, &error));
+    assert_true(store_begin_run(store, &facts, &error));
+    assert_true(store_end_run(store, &result, &error));
     assert_true(fixture_store(store, &run_all, 0, &error));
     assert_true(store_finish(store, &error));
-    blob_clear(&blob);
     struct results *results = results_load(path, &error);
     assert_non_null(results);
     assert_string_equal(results->runs[0].policy_label, "ESG, spread");
@@ -484,28 +532,6 @@ static void long_names_are_cut_and_stay_distinct(void **state)
 }
 
 /* ---- Damaged and foreign files ------------------------------------------------------------- */
-
-static unsigned char *file_bytes(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    *size = (size_t)ftell(file);
-    rewind(file);
-    unsigned char *bytes = malloc(*size);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, *size, file), *size);
-    (void)fclose(file);
-    return bytes;
-}
-
-static void bytes_write(const char *path, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
 
 static void assert_refused(const char *path, const char *says)
 {
@@ -735,6 +761,7 @@ int main(void)
         WITH_FOLDER(only_what_was_asked_for_is_recorded),
         WITH_FOLDER(a_run_tells_what_it_depended_on),
         WITH_FOLDER(tables_hold_the_same_bytes_by_either_way_and_again),
+        WITH_FOLDER(a_seal_tells_every_change),
         WITH_FOLDER(a_run_is_stored_once),
         WITH_FOLDER(an_interrupted_write_leaves_the_earlier_file_alone),
         WITH_FOLDER(a_run_without_an_end_is_left_out),

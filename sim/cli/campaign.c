@@ -7,24 +7,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/journal.h"
+#include "results/run_folder.h"
 #include "results/statistics.h"
 #include "results/store.h"
 #include "sim/cli/guard.h"
+#include "sim/cli/campaign_plan.h"
 #include "sim/cli/meter.h"
 #include "sim/cli/modules.h"
 #include "sim/cli/runner.h"
 #include "sim/farm.h"
-#include "sim/version.h"
 #include "traces/atomic_file.h"
-#include "workloads/loading.h"
 
 struct campaign {
     const struct sweep *sweep;
     const struct campaign_options *options;
-    char identity[JOURNAL_IDENTITY + 1]; /* of the sweep */
-    struct journal *journal;
-    struct store *store;
+    struct sweep_facts facts;
+    struct run_folder *folder;
+    struct store *store; /* the results file; in a worker untouched */
+    struct store *part;  /* in a worker: where its runs go; NULL: none is begun */
+    size_t part_run;     /* the first run in it */
     size_t combinations;
     size_t *wanted;  /* per combination: seeds to run, as far as known */
     bool *decided;   /* per combination: no more than that */
@@ -42,32 +43,6 @@ struct campaign {
 
 /* ---- One run ------------------------------------------------------------------------------- */
 
-struct plan {
-    struct experiment *experiment;
-    const struct policy *policy;
-    double *values;
-};
-
-static void plan_clear(struct plan *plan)
-{
-    free(plan->values);
-    experiment_free(plan->experiment);
-}
-
-static bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct error *error)
-{
-    *plan = (struct plan){.experiment = sweep_experiment(sweep, run, error)};
-    if (plan->experiment == NULL)
-        return false;
-    struct error fault = {0};
-    plan->policy = runner_policy(plan->experiment, &plan->values, &fault);
-    if (plan->policy != NULL)
-        return true;
-    plan_clear(plan);
-    (void)sweep_fault(sweep, run, &fault, error);
-    return false;
-}
-
 static bool label_run(const struct sweep *sweep, const struct plan *plan, struct run_facts *facts,
                       struct error *error)
 {
@@ -78,52 +53,77 @@ static bool label_run(const struct sweep *sweep, const struct plan *plan, struct
     return facts->policy_label != NULL || error_run(error, "out of memory for a run's label");
 }
 
-/* In the worker process. */
-static bool work(void *context, size_t job, struct blob *blob, struct error *error)
+/* The run into the part that is begun. */
+static enum farm_outcome run_record(struct campaign *campaign, size_t run, const struct plan *plan,
+                                    struct error *error)
 {
-    const struct campaign *campaign = context;
+    struct store *part = campaign->part;
+    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
+                                               campaign->sweep->runs[run].label, error);
+    struct simulation_result result;
+    bool good = facts != NULL && label_run(campaign->sweep, plan, facts, error);
+    if (good) {
+        facts->position = run;
+        good = store_begin_run(part, facts, error);
+    }
+    run_facts_free(facts);
+    if (good) {
+        const struct recorder recorder = store_recorder(part);
+        good = runner_execute(plan->experiment, plan->policy, plan->values, &recorder, NULL,
+                              &result, error);
+    }
+    if (good) {
+        good = store_end_run(part, &result, error);
+        simulation_result_clear(&result);
+    }
+    if (good)
+        return FARM_HELD;
+    return !store_is_broken(part) && store_drop_run(part, error) ? FARM_FAILED : FARM_BROKEN;
+}
+
+/* In the worker process. A part is named after a run that is in it, so it ends with its only run
+ * where that fails. */
+static enum farm_outcome work(void *context, size_t job, uint64_t *place, struct error *error)
+{
+    struct campaign *campaign = context;
     const size_t run = campaign->pending[job];
     struct plan plan;
     guard_enter_worker(farm_fail);
     guard_watch_callbacks(campaign->options->decision_timeout);
     if (!plan_load(campaign->sweep, run, &plan, error))
-        return false;
-    struct run_rows rows = {0};
-    struct recorder recorder = run_rows_recorder(&rows, plan.experiment->record);
-    struct simulation_result result;
-    struct run_facts *facts = run_facts_create(plan.experiment, plan.policy, plan.values,
-                                               campaign->sweep->runs[run].label, error);
-    bool good =
-        facts != NULL && label_run(campaign->sweep, &plan, facts, error) &&
-        runner_execute(plan.experiment, plan.policy, plan.values, &recorder, NULL, &result, error);
-    if (good) {
-        facts->position = run;
-        good = run_pack(blob, facts, &result, &rows, error);
-        simulation_result_clear(&result);
+        return FARM_FAILED;
+    if (campaign->part == NULL) {
+        campaign->part_run = run;
+        campaign->part = run_folder_begin(campaign->folder, run, error);
     }
-    run_facts_free(facts);
-    run_rows_clear(&rows);
+    const enum farm_outcome outcome =
+        campaign->part == NULL ? FARM_BROKEN : run_record(campaign, run, &plan, error);
     plan_clear(&plan);
-    return good;
+    if (outcome == FARM_BROKEN ||
+        (outcome == FARM_FAILED && store_run_count(campaign->part) == 0)) {
+        store_abandon(campaign->part);
+        campaign->part = NULL;
+    }
+    *place = campaign->part_run;
+    return outcome;
 }
 
-/* ---- From the journal into the results file ------------------------------------------------- */
+/* In the worker process. */
+static bool publish(void *context, struct error *error)
+{
+    struct campaign *campaign = context;
+    struct store *part = campaign->part;
+    campaign->part = NULL;
+    return store_finish(part, error);
+}
+
+/* ---- From the parts into the results file ---------------------------------------------------- */
 
 static bool is_ours(const struct campaign *campaign, size_t run)
 {
     const struct sweep *sweep = campaign->sweep;
     const size_t unit = sweep->precision.given ? run / sweep->seeds : run;
     return unit % campaign->options->shards == campaign->options->shard - 1;
-}
-
-static bool store_from_journal(struct campaign *campaign, size_t run, struct error *error)
-{
-    struct blob blob = {0};
-    bool good = journal_read(campaign->journal, run, &blob, error) &&
-                store_add_packed(campaign->store, blob.bytes, blob.size, error);
-    blob_clear(&blob);
-    campaign->store_broken = !good;
-    return good;
 }
 
 /* Writes on, in the order of the sweep, up to the first run that may still come; at the end
@@ -136,8 +136,10 @@ static bool assemble(struct campaign *campaign, bool last, struct error *error)
         const size_t combination = run / sweep->seeds;
         if (!is_ours(campaign, run))
             continue;
-        if (journal_has(campaign->journal, run)) {
-            if (!store_from_journal(campaign, run, error))
+        if (run_folder_has(campaign->folder, run)) {
+            campaign->store_broken =
+                !run_folder_copy(campaign->folder, run, campaign->store, error);
+            if (campaign->store_broken)
                 return false;
         } else {
             bool wanted = run % sweep->seeds < campaign->wanted[combination];
@@ -149,32 +151,28 @@ static bool assemble(struct campaign *campaign, bool last, struct error *error)
     return true;
 }
 
-static bool value_note(struct campaign *campaign, size_t run, const void *bytes, size_t size,
-                       struct error *error)
+/* The figure that must become precise. */
+static bool value_note(struct campaign *campaign, size_t run, struct error *error)
 {
-    struct run_facts *facts = NULL;
-    struct simulation_result result;
-    struct run_rows rows;
-    if (!run_unpack(bytes, size, &facts, &result, &rows, error))
+    const struct summary_row *row = run_folder_figures(campaign->folder, run, error);
+    if (row == NULL)
         return false;
     const struct metric *metric = metric_find(campaign->sweep->precision.metric);
     if (metric != NULL)
-        campaign->values[run] = metric_value(metric, &result.overall, &result.run);
-    run_facts_free(facts);
-    run_rows_clear(&rows);
-    simulation_result_clear(&result);
+        campaign->values[run] = metric_value(metric, &row->measures, &row->run);
     return true;
 }
 
-static bool collect(void *context, size_t job, const void *bytes, size_t size,
-                    const struct error *failure, struct error *error)
+static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
+                    struct error *error)
 {
     struct campaign *campaign = context;
     const size_t run = campaign->pending[job];
-    if (failure == NULL)
-        return journal_append(campaign->journal, run, bytes, size, error) &&
-               (campaign->values == NULL || value_note(campaign, run, bytes, size, error)) &&
+    if (failure == NULL) {
+        run_folder_note(campaign->folder, run, (size_t)place);
+        return (campaign->values == NULL || value_note(campaign, run, error)) &&
                assemble(campaign, false, error);
+    }
     campaign->failed[run] = true;
     if (campaign->failures++ == 0)
         campaign->first_failure = *failure;
@@ -189,8 +187,6 @@ static bool collect(void *context, size_t job, const void *bytes, size_t size,
 static void progress(void *context, size_t ended, size_t jobs)
 {
     struct campaign *campaign = context;
-    /* A sync that fails here fails again with the next run, which tells it. */
-    (void)journal_sync(campaign->journal, NULL);
     meter_update(&campaign->meter, campaign->ended_before + ended, campaign->ended_before + jobs);
 }
 
@@ -202,7 +198,7 @@ static void round_plan(struct campaign *campaign)
     campaign->pending_count = 0;
     for (size_t run = 0; run < sweep->run_count; run++)
         if (is_ours(campaign, run) && run % sweep->seeds < campaign->wanted[run / sweep->seeds] &&
-            !campaign->failed[run] && !journal_has(campaign->journal, run))
+            !campaign->failed[run] && !run_folder_has(campaign->folder, run))
             campaign->pending[campaign->pending_count++] = run;
 }
 
@@ -235,11 +231,11 @@ static bool round_next(struct campaign *campaign)
     return more;
 }
 
-static bool rounds_run(struct campaign *campaign, const char *journal_path, struct error *error)
+static bool rounds_run(struct campaign *campaign, const char *runs_path, struct error *error)
 {
     char late[PATH_MAX + 128];
     (void)snprintf(late, sizeof late, "interrupted; finished runs are in %s; go on with --resume",
-                   journal_path);
+                   runs_path);
     const int stop = guard_defer_stop(late);
     do {
         round_plan(campaign);
@@ -248,14 +244,17 @@ static bool rounds_run(struct campaign *campaign, const char *journal_path, stru
             campaign->options->jobs < jobs ? (size_t)campaign->options->jobs : jobs;
         struct farm farm = {.jobs = jobs,
                             .workers = workers > 0 ? workers : 1,
-                            .unordered = true,
+                            .hold_ms = campaign->options->hold_ms,
                             .stops = stop >= 0,
                             .stop = stop,
                             .context = campaign,
                             .work = work,
+                            .publish = publish,
                             .collect = collect,
                             .progress = progress};
-        if (!farm_run(&farm, error))
+        const bool good = farm_run(&farm, error);
+        run_folder_tidy(campaign->folder);
+        if (!good)
             return false;
         campaign->ended_before += jobs;
     } while (round_next(campaign));
@@ -263,100 +262,6 @@ static bool rounds_run(struct campaign *campaign, const char *journal_path, stru
 }
 
 /* ---- Before and after ------------------------------------------------------------------------ */
-
-struct row {
-    char hash[TEXT_HASH + 1];
-    size_t run;
-};
-
-static int compare_rows(const void *a, const void *b)
-{
-    const struct row *left = a;
-    const struct row *right = b;
-    int order = strcmp(left->hash, right->hash);
-    return order != 0 ? order : (left->run > right->run) - (left->run < right->run);
-}
-
-static bool rows_check(const struct sweep *sweep, struct row *rows, size_t count,
-                       struct error *error)
-{
-    qsort(rows, count, sizeof *rows, compare_rows);
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(rows[i - 1].hash, rows[i].hash) == 0)
-            return error_input(error,
-                               "%s: the matrix gives one configuration twice: \"%s\" and \"%s\"; "
-                               "take one out",
-                               sweep->base_path, sweep->runs[rows[i - 1].run].label,
-                               sweep->runs[rows[i].run].label);
-    return true;
-}
-
-/* All that decides the tables but the runs' own configurations. */
-static bool identity_begin(const struct sweep *sweep, struct blob *text)
-{
-    bool good = blob_put_text(text, version_number()) && blob_put_text(text, version_commit()) &&
-                blob_put_u64(text, sweep->run_count) && blob_put_u64(text, sweep->seeds) &&
-                blob_put_text(text, sweep->precision.metric) &&
-                blob_put(text, &sweep->precision.half_width, sizeof(double)) &&
-                blob_put_u64(text, sweep->precision.first_seeds);
-    for (size_t seed = 0; good && seed < sweep->seeds && seed < sweep->run_count; seed++)
-        good = blob_put_u64(text, sweep->runs[seed].seed);
-    return good;
-}
-
-/* What the run is displayed as belongs to the sweep's identity: merged shards are labelled alike.
- */
-static bool plan_name(const struct sweep *sweep, const struct plan *plan, struct modules *modules,
-                      struct blob *text, struct error *error)
-{
-    char label[POLICY_LABEL];
-    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
-    if (!modules_note(modules, plan->experiment, plan->policy, plan->values, label, error))
-        return false;
-    return (blob_put_text(text, label) && blob_put_text(text, plan->experiment->setting_label)) ||
-           error_run(error, "out of memory for the sweep");
-}
-
-/* Loads one run of each combination, so that a mistake in the last one is told at once and not
- * after the others have run; and no two may be the same, or the results would hold one run twice.
- */
-static bool sweep_check(struct campaign *campaign, struct error *error)
-{
-    const struct sweep *sweep = campaign->sweep;
-    struct row *rows = calloc(campaign->combinations + 1, sizeof *rows);
-    struct modules *modules = modules_create(sweep, error);
-    struct blob text = {0};
-    if (rows == NULL || modules == NULL) {
-        free(rows);
-        modules_free(modules);
-        (void)error_run(error, "out of memory for the sweep");
-        return false;
-    }
-    bool good = identity_begin(sweep, &text) || error_run(error, "out of memory for the sweep");
-    for (size_t c = 0; good && c < campaign->combinations; c++) {
-        struct plan plan;
-        const size_t run = c * sweep->seeds;
-        good = plan_load(sweep, run, &plan, error);
-        if (!good)
-            break;
-        memcpy(rows[c].hash, plan.experiment->hash, sizeof rows[c].hash);
-        rows[c].run = run;
-        good =
-            (blob_put_text(&text, rows[c].hash) && blob_put_text(&text, sweep->runs[run].label) &&
-             blob_put_text(&text, sweep->runs[run].setting_name)) ||
-            error_run(error, "out of memory for the sweep");
-        good = good && plan_name(sweep, &plan, modules, &text, error);
-        plan_clear(&plan);
-    }
-    good = good && modules_check_labels(modules, error);
-    modules_free(modules);
-    good = good && rows_check(sweep, rows, campaign->combinations, error);
-    if (good)
-        hash_bytes((const char *)text.bytes, text.size, campaign->identity);
-    blob_clear(&text);
-    free(rows);
-    return good;
-}
 
 static bool campaign_prepare(struct campaign *campaign, struct error *error)
 {
@@ -379,41 +284,29 @@ static bool campaign_prepare(struct campaign *campaign, struct error *error)
     return true;
 }
 
-/* The shard is part of the journal's identity. */
-static struct journal *shard_journal(const struct campaign *campaign, const char *path,
-                                     struct error *error)
+static struct run_folder *folder_open(const struct campaign *campaign, const char *path,
+                                      struct error *error)
 {
     const struct campaign_options *options = campaign->options;
-    char text[JOURNAL_IDENTITY + 64];
-    char identity[JOURNAL_IDENTITY + 1];
-    int length = snprintf(text, sizeof text, "%s %" PRIu64 "/%" PRIu64, campaign->identity,
-                          options->shard, options->shards);
-    hash_bytes(text, (size_t)length, identity);
-    struct journal *journal = journal_open(path, identity, campaign->sweep->run_count,
-                                           options->resume    ? JOURNAL_RESUME
-                                           : options->restart ? JOURNAL_RESTART
-                                                              : JOURNAL_NEW,
-                                           error);
-    if (journal != NULL && journal_discarded(journal) > 0)
+    struct run_folder *folder = run_folder_open(path, &campaign->facts,
+                                                options->resume    ? RUNS_RESUME
+                                                : options->restart ? RUNS_RESTART
+                                                                   : RUNS_NEW,
+                                                error);
+    if (folder != NULL && run_folder_damaged(folder) > 0)
         (void)fprintf(stderr,
-                      "%s: %zu bytes are damaged or cut short; the runs in them are done again\n",
-                      path, journal_discarded(journal));
-    return journal;
+                      "%s: files that are damaged or cut short: %zu; their runs are done again\n",
+                      path, run_folder_damaged(folder));
+    return folder;
 }
 
-/* What the journal holds of the figure that must become precise. */
+/* What earlier calls found of the figure that must become precise. */
 static bool values_recall(struct campaign *campaign, struct error *error)
 {
     bool good = true;
     for (size_t run = 0; good && campaign->values != NULL && run < campaign->sweep->run_count;
-         run++) {
-        struct blob blob = {0};
-        if (!journal_has(campaign->journal, run))
-            continue;
-        good = journal_read(campaign->journal, run, &blob, error) &&
-               value_note(campaign, run, blob.bytes, blob.size, error);
-        blob_clear(&blob);
-    }
+         run++)
+        good = !run_folder_has(campaign->folder, run) || value_note(campaign, run, error);
     return good;
 }
 
@@ -426,21 +319,11 @@ static size_t runs_expected(const struct campaign *campaign)
     return expected;
 }
 
-static bool sweep_note(struct campaign *campaign, size_t missing, struct error *error)
-{
-    struct sweep_facts facts = {.shard = campaign->options->shard,
-                                .shards = campaign->options->shards,
-                                .runs = campaign->sweep->run_count,
-                                .missing = missing};
-    memcpy(facts.identity, campaign->identity, sizeof facts.identity);
-    return store_set_sweep(campaign->store, &facts, error);
-}
-
 /* Whether the results file is of this sweep and shard. */
 static bool is_of_sweep(const struct campaign *campaign, const struct sweep_facts *facts)
 {
-    return strcmp(facts->identity, campaign->identity) == 0 &&
-           facts->shard == campaign->options->shard && facts->shards == campaign->options->shards;
+    return strcmp(facts->identity, campaign->facts.identity) == 0 &&
+           facts->shard == campaign->facts.shard && facts->shards == campaign->facts.shards;
 }
 
 /* Whether results that lack `missing` runs may have the name. */
@@ -457,11 +340,11 @@ static bool may_replace(const struct campaign *campaign, size_t missing)
 }
 
 /* Adds to the error where the finished runs are. */
-static void error_complete(const struct campaign *campaign, const char *journal_path, bool written,
+static void error_complete(const struct campaign *campaign, const char *runs_path, bool written,
                            struct error *error)
 {
     const struct error first = *error;
-    const size_t finished = journal_count(campaign->journal);
+    const size_t finished = run_folder_count(campaign->folder);
     const char *out = campaign->options->out;
     char note[PATH_MAX + 64] = "";
     if (written)
@@ -470,7 +353,7 @@ static void error_complete(const struct campaign *campaign, const char *journal_
         (void)snprintf(note, sizeof note, ", and %s is as it was", out);
     if (finished > 0)
         (void)error_run(error, "%s; %zu finished runs are in %s%s; go on with --resume",
-                        first.message, finished, journal_path, note);
+                        first.message, finished, runs_path, note);
 }
 
 /* How a sweep ended that ran to its end but is not whole. */
@@ -480,7 +363,7 @@ static bool failures_tell(const struct campaign *campaign, size_t expected, stru
         return error_input(error, "%s: no run falls to shard %" PRIu64 "/%" PRIu64,
                            campaign->sweep->path, campaign->options->shard,
                            campaign->options->shards);
-    if (journal_count(campaign->journal) == 0)
+    if (run_folder_count(campaign->folder) == 0)
         return error_run(error, "all %zu runs failed; the first: %s", campaign->failures,
                          campaign->first_failure.message);
     return error_run(error, "%zu of %zu runs failed; the first: %s", campaign->failures, expected,
@@ -501,8 +384,10 @@ static bool campaign_finish(struct campaign *campaign, bool farmed, bool *writte
     if (missing == 0 && !farmed)
         missing = 1;
     const bool writes = good && kept > 0 && may_replace(campaign, missing);
-    if (writes)
-        good = sweep_note(campaign, missing, fault);
+    if (writes) {
+        campaign->facts.missing = missing;
+        good = store_set_sweep(campaign->store, &campaign->facts, fault);
+    }
     if (writes && good) {
         *written = good = store_finish(campaign->store, fault);
         campaign->store = NULL;
@@ -515,11 +400,11 @@ static bool campaign_finish(struct campaign *campaign, bool farmed, bool *writte
 }
 
 /* Whether an earlier call wrote everything: 1; 0: not; -1: an error. */
-static int results_there(const struct campaign *campaign, const char *journal_path,
-                         struct error *error)
+static int results_there(const struct campaign *campaign, struct error *error)
 {
     const struct campaign_options *options = campaign->options;
-    if (access(journal_path, F_OK) == 0 || access(options->out, F_OK) != 0)
+    if (!options->resume || run_folder_count(campaign->folder) > 0 ||
+        access(options->out, F_OK) != 0)
         return 0;
     struct results *results = results_load(options->out, error);
     if (results == NULL)
@@ -541,54 +426,96 @@ static int results_there(const struct campaign *campaign, const char *journal_pa
     return 1;
 }
 
-/* With the journal open. */
-static bool campaign_farm(struct campaign *campaign, const char *journal_path, struct error *error)
+/* With the folder open. */
+static bool campaign_farm(struct campaign *campaign, const char *runs_path, struct error *error)
 {
-    const size_t before = journal_count(campaign->journal);
+    const size_t before = run_folder_count(campaign->folder);
     bool written = false;
     if (before > 0 && !campaign->options->quiet)
         (void)fprintf(stderr, "going on: %zu runs had finished\n", before);
     bool farmed = values_recall(campaign, error) && assemble(campaign, false, error);
     meter_start(&campaign->meter, "runs", campaign->options->quiet);
-    farmed = farmed && rounds_run(campaign, journal_path, error);
+    farmed = farmed && rounds_run(campaign, runs_path, error);
     meter_end(&campaign->meter);
     const bool whole = campaign_finish(campaign, farmed, &written, error);
     if (!whole && error != NULL)
-        error_complete(campaign, journal_path, written, error);
-    const bool closed = journal_close(
-        campaign->journal, whole || journal_count(campaign->journal) == 0, whole ? error : NULL);
-    return whole && closed;
+        error_complete(campaign, runs_path, written, error);
+    return whole;
 }
 
-/* The results file is locked all the while, and its journal with it. */
-static bool campaign_work(struct campaign *campaign, const char *journal_path, struct error *error)
+/* The results file is locked all the while, and the folder with it. */
+static bool campaign_work(struct campaign *campaign, const char *runs_path, struct error *error)
 {
+    bool whole = false;
     campaign->store = store_create(campaign->options->out, error);
-    if (campaign->store == NULL)
-        return false;
-    const int there = campaign->options->resume ? results_there(campaign, journal_path, error) : 0;
-    bool good = there > 0;
-    if (there == 0) {
-        campaign->journal = shard_journal(campaign, journal_path, error);
-        good = campaign->journal != NULL && campaign_farm(campaign, journal_path, error);
+    if (campaign->store != NULL)
+        campaign->folder = folder_open(campaign, runs_path, error);
+    if (campaign->folder != NULL) {
+        const int there = results_there(campaign, error);
+        whole = there > 0 || (there == 0 && campaign_farm(campaign, runs_path, error));
+        run_folder_close(campaign->folder, whole || run_folder_count(campaign->folder) == 0);
     }
     store_abandon(campaign->store);
+    return whole;
+}
+
+/* Versions before this one kept finished runs in a file. */
+static bool journal_check(const struct campaign_options *options, const char *target,
+                          struct error *error)
+{
+    static const char magic[] = "esgsim journal";
+    char *path = NULL, head[sizeof magic] = "";
+    if (asprintf(&path, "%s.journal", target) < 0)
+        return error_run(error, "out of memory for the sweep");
+    FILE *file = fopen(path, "r");
+    const bool there =
+        file != NULL && fgets(head, sizeof head, file) != NULL && strcmp(head, magic) == 0;
+    if (file != NULL)
+        (void)fclose(file);
+    bool good = true;
+    if (there && options->restart)
+        (void)unlink(path);
+    else if (there)
+        good = error_input(error,
+                           "%s: holds finished runs in the format of an earlier version of esgsim; "
+                           "finish the sweep with that version, or discard them with --restart",
+                           path);
+    free(path);
     return good;
+}
+
+/* What would be run; with a precision, at least. */
+static bool runs_print(const struct campaign *campaign)
+{
+    const struct sweep *sweep = campaign->sweep;
+    for (size_t run = 0; run < sweep->run_count; run++)
+        if (is_ours(campaign, run) && run % sweep->seeds < campaign->wanted[run / sweep->seeds])
+            (void)printf("run %zu: %s seed=%" PRIu64 "\n", run, sweep->runs[run].label,
+                         sweep->runs[run].seed);
+    (void)printf("%zu runs of %zu combinations%s\n", runs_expected(campaign),
+                 campaign->combinations,
+                 sweep->precision.given ? ", and more until each interval is narrow enough" : "");
+    return true;
 }
 
 bool campaign_run(const struct sweep *sweep, const struct campaign_options *options,
                   struct error *error)
 {
-    struct campaign campaign = {.sweep = sweep, .options = options};
-    char *target = atomic_file_target(options->out, error), *journal_path = NULL;
-    if (target != NULL && asprintf(&journal_path, "%s.journal", target) < 0) {
-        journal_path = NULL;
-        (void)error_run(error, "out of memory for the sweep");
+    struct campaign campaign = {
+        .sweep = sweep,
+        .options = options,
+        .facts = {.shard = options->shard, .shards = options->shards, .runs = sweep->run_count}};
+    char *target = atomic_file_target(options->out, error), *runs_path = NULL;
+    bool good = target != NULL && (options->dry_run || journal_check(options, target, error));
+    if (good && asprintf(&runs_path, "%s.runs", target) < 0) {
+        runs_path = NULL;
+        good = error_run(error, "out of memory for the sweep");
     }
+    good = good && campaign_prepare(&campaign, error) &&
+           plans_check(sweep, campaign.facts.identity, error) &&
+           (options->dry_run ? runs_print(&campaign) : campaign_work(&campaign, runs_path, error));
     free(target);
-    bool good = journal_path != NULL && campaign_prepare(&campaign, error) &&
-                sweep_check(&campaign, error) && campaign_work(&campaign, journal_path, error);
-    free(journal_path);
+    free(runs_path);
     free(campaign.wanted);
     free(campaign.decided);
     free(campaign.failed);

@@ -1,13 +1,13 @@
-/* A sweep as it is carried out: worker processes, a journal of what has finished, one results file.
+/* A sweep as it is carried out: worker processes, a folder of finished runs, one results file.
  *
- * A run that ends goes into the journal (results/journal.h) before anything else is made of it, and
- * from there, in the order of the sweep, into the results file. So the tables depend neither on the
- * number of workers nor on how often the sweep was interrupted, and whatever kills the program,
- * what had finished is not done again.
+ * Workers write runs into the folder (results/run_folder.h), and the parent process copies them, in
+ * the order of the sweep, into the results file. So the tables depend neither on the number of
+ * workers nor on how often the sweep was interrupted. Whatever kills the program, a run in the
+ * folder is not done again, and at most `hold_ms` of each worker's finished work is lost.
  *
  * An older results file is replaced by a whole one. What has finished of a sweep that fails or is
  * interrupted is written where no file is, or an incomplete one of the same sweep with no more
- * runs. Otherwise it is in the journal alone, and the older file stays.
+ * runs. Otherwise it is in the folder alone, and the older file stays.
  */
 #ifndef ESGSIM_SIM_CLI_CAMPAIGN_H
 #define ESGSIM_SIM_CLI_CAMPAIGN_H
@@ -19,18 +19,20 @@
 #include "workloads/experiment.h"
 
 struct campaign_options {
-    const char *out; /* the results file, or a link to it; OUT.journal is beside it until all is
-                        done */
-    uint64_t jobs;   /* worker processes at a time */
+    const char
+        *out;      /* the results file, or a link to it; OUT.runs is beside it until all is done */
+    uint64_t jobs; /* worker processes at a time */
     uint64_t shard, shards; /* shard of shards, from 1 */
-    bool resume;            /* go on with what OUT.journal holds */
+    bool resume;            /* go on with what OUT.runs holds */
     bool restart;           /* discard it; not with `resume` */
+    bool dry_run;           /* print the runs instead, and write nothing */
     bool quiet;
+    uint64_t hold_ms; /* for so long a worker collects runs before it writes them out together */
     double decision_timeout; /* seconds that one callback of a policy may take; 0: no limit */
 };
 
 /* Run the sweep, or its shard: run r belongs to shard r % shards + 1; with a precision whole
- * combinations do. False: ERROR_INPUT for bad input, or where OUT.journal holds runs and neither
+ * combinations do. False: ERROR_INPUT for bad input, or where OUT.runs holds runs and neither
  * `resume` nor `restart` is set; ERROR_RUN where runs failed, the sweep was interrupted or could
  * not be written, or another process writes to OUT. What has finished is kept in every case. */
 bool campaign_run(const struct sweep *sweep, const struct campaign_options *options,

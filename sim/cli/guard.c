@@ -85,9 +85,9 @@ static void text_add_ms(struct text *text, uint64_t ns)
 static _Noreturn void end_process(const char *message)
 {
     struct text line = {.length = 0};
+    unfinished_remove_all();
     if (report != NULL)
         report(message);
-    unfinished_remove_all();
     text_add(&line, "esgsim: ");
     text_add(&line, message);
     text_add(&line, "\n");

@@ -4,6 +4,7 @@
 #include "sim/cli/campaign.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
+#include "sim/farm.h"
 #include "workloads/experiment.h"
 
 struct options {
@@ -58,9 +59,13 @@ static const struct cli_option sweep_table[] = {
      .kind = OPTION_FLAG,
      .place = offsetof(struct options, campaign.resume)},
     {.name = "--restart",
-     .help = "begin anew, and discard the finished runs that F.h5.journal holds",
+     .help = "begin anew, and discard the finished runs that F.h5.runs holds",
      .kind = OPTION_FLAG,
      .place = offsetof(struct options, campaign.restart)},
+    {.name = "--dry-run",
+     .help = "check everything, list the runs and count them, and run nothing; F.h5 is not written",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, campaign.dry_run)},
     GUARD_OPTION(struct options, campaign.decision_timeout),
     {.name = "--set",
      .value = "KEY=VALUE",
@@ -77,6 +82,7 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
     struct options options = {.campaign = {.jobs = cores < 1 ? 1 : (uint64_t)cores,
                                            .shard = 1,
                                            .shards = 1,
+                                           .hold_ms = FARM_HOLD_MS,
                                            .decision_timeout = GUARD_TIMEOUT_DEFAULT,
                                            .quiet = quiet}};
     if (!cli_parse(&command_sweep, &argc, argv, &options, error) ||
@@ -99,11 +105,9 @@ const struct command command_sweep = {
         "The tables are the same, byte for byte, for any number of jobs, shards and interruptions. "
         "A\n"
         "run that fails is told and left out, and --resume runs it again; Ctrl-C keeps what is\n"
-        "finished. Until all is done, F.h5.journal holds the finished runs; a sweep that finds "
-        "some\n"
-        "there wants --resume or --restart. An older F.h5 is replaced by whole results alone, or "
-        "by\n"
-        "more runs of the same sweep.\n"
+        "finished. Until all is done, the folder F.h5.runs holds the finished runs; a sweep that\n"
+        "finds some there wants --resume or --restart. An older F.h5 is replaced by whole results\n"
+        "alone, or by more runs of the same sweep.\n"
         "\n"
         "With \"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 0.01, \"max_seeds\": "
         "50} "

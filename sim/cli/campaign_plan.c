@@ -1,0 +1,128 @@
+#include "sim/cli/campaign_plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/columns.h"
+#include "sim/cli/modules.h"
+#include "sim/cli/runner.h"
+#include "sim/version.h"
+#include "workloads/loading.h"
+
+void plan_clear(struct plan *plan)
+{
+    free(plan->values);
+    experiment_free(plan->experiment);
+}
+
+bool plan_load(const struct sweep *sweep, size_t run, struct plan *plan, struct error *error)
+{
+    *plan = (struct plan){.experiment = sweep_experiment(sweep, run, error)};
+    if (plan->experiment == NULL)
+        return false;
+    struct error fault = {0};
+    plan->policy = runner_policy(plan->experiment, &plan->values, &fault);
+    if (plan->policy != NULL)
+        return true;
+    plan_clear(plan);
+    (void)sweep_fault(sweep, run, &fault, error);
+    return false;
+}
+
+struct row {
+    char hash[TEXT_HASH + 1];
+    size_t run;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *left = a;
+    const struct row *right = b;
+    int order = strcmp(left->hash, right->hash);
+    return order != 0 ? order : (left->run > right->run) - (left->run < right->run);
+}
+
+static bool rows_check(const struct sweep *sweep, struct row *rows, size_t count,
+                       struct error *error)
+{
+    qsort(rows, count, sizeof *rows, compare_rows);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(rows[i - 1].hash, rows[i].hash) == 0)
+            return error_input(error,
+                               "%s: the matrix gives one configuration twice: \"%s\" and \"%s\"; "
+                               "take one out",
+                               sweep->base_path, sweep->runs[rows[i - 1].run].label,
+                               sweep->runs[rows[i].run].label);
+    return true;
+}
+
+/* A text of the identity, behind its length: no two lists of texts are written alike. */
+static void identity_add(FILE *identity, const char *text)
+{
+    (void)fprintf(identity, "%zu:%s\n", text == NULL ? 0 : strlen(text), text == NULL ? "" : text);
+}
+
+/* All that decides the tables but the runs' own configurations. */
+static void identity_begin(const struct sweep *sweep, FILE *identity)
+{
+    identity_add(identity, version_number());
+    identity_add(identity, version_commit());
+    identity_add(identity, sweep->precision.metric);
+    (void)fprintf(identity, "%zu %" PRIu64 " %a %" PRIu64 "\n", sweep->run_count,
+                  (uint64_t)sweep->seeds, sweep->precision.half_width,
+                  (uint64_t)sweep->precision.first_seeds);
+    for (size_t seed = 0; seed < sweep->seeds && seed < sweep->run_count; seed++)
+        (void)fprintf(identity, "%" PRIu64 "\n", sweep->runs[seed].seed);
+}
+
+/* One combination, by its first run. What the run is displayed as belongs to the sweep's identity:
+ * merged shards are labelled alike. */
+static bool combination_add(const struct sweep *sweep, size_t run, struct row *row,
+                            struct modules *modules, FILE *identity, struct error *error)
+{
+    struct plan plan;
+    char label[POLICY_LABEL];
+    if (!plan_load(sweep, run, &plan, error))
+        return false;
+    memcpy(row->hash, plan.experiment->hash, sizeof row->hash);
+    row->run = run;
+    identity_add(identity, row->hash);
+    identity_add(identity, sweep->runs[run].label);
+    identity_add(identity, sweep->runs[run].setting_name);
+    modules_label(sweep, plan.experiment, plan.policy, plan.values, label);
+    identity_add(identity, label);
+    identity_add(identity, plan.experiment->setting_label);
+    const bool good =
+        modules_note(modules, plan.experiment, plan.policy, plan.values, label, error);
+    plan_clear(&plan);
+    return good;
+}
+
+bool plans_check(const struct sweep *sweep, char identity_hash[65], struct error *error)
+{
+    const size_t combinations = sweep->run_count / sweep->seeds;
+    char *text = NULL;
+    size_t size = 0;
+    struct row *rows = calloc(combinations + 1, sizeof *rows);
+    FILE *identity = open_memstream(&text, &size);
+    struct modules *modules = modules_create(sweep, error);
+    bool good = modules != NULL && rows != NULL && identity != NULL;
+    if (modules != NULL && !good)
+        (void)error_run(error, "out of memory for the sweep");
+    if (good)
+        identity_begin(sweep, identity);
+    for (size_t c = 0; good && c < combinations; c++)
+        good = combination_add(sweep, c * sweep->seeds, &rows[c], modules, identity, error);
+    good = good && modules_check_labels(modules, error) &&
+           rows_check(sweep, rows, combinations, error);
+    if (identity != NULL && fclose(identity) != 0 && good)
+        good = error_run(error, "out of memory for the sweep");
+    if (good)
+        hash_bytes(text, size, identity_hash);
+    modules_free(modules);
+    free(text);
+    free(rows);
+    return good;
+}
