@@ -54,29 +54,33 @@ SAN_FLAGS := BUILD=$(SAN_BUILD) OPT='-O1 -fno-omit-frame-pointer' \
 
 # ---- Sources ---------------------------------------------------------------------------------
 
-LIB_SRC  := $(filter-out sim/main.c,$(wildcard sim/*.c sched/*.c sched/*/*.c workloads/*.c traces/*.c \
-            traces/capture/graph*.c))
-CLI_SRC  := $(wildcard sim/cli/*.c results/*.c plots/*.c)
-DERIVE_SRC := $(wildcard traces/derive/*.c)
+# The rooms of the library. A user's program and a policy see the headers of all of them.
+ROOMS    := sim $(addprefix sim/,engine cluster platform backend) sched $(patsubst %/,%,$(wildcard sched/*/)) \
+            workloads $(addprefix traces/,readers profile calibrate json networks)
+LIB_SRC  := $(filter-out sim/main.c,$(foreach room,$(ROOMS),$(wildcard $(room)/*.c)))
+CLI_SRC  := $(wildcard sim/cli/*.c results/*/*.c plots/*.c)
+DERIVE_SRC := $(wildcard traces/calibrate/derive/*.c)
 TEST_SRC := $(wildcard tests/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-HEADERS  := $(wildcard sim/*.h sched/*.h sched/*/*.h workloads/*.h traces/*.h \
-            traces/capture/graph*.h)
+HEADERS  := $(foreach room,$(ROOMS),$(wildcard $(room)/*.h))
 # Of the capture tool, what needs CUDA's headers is looked at where they are.
 CUDA     ?= /usr/local/cuda
-CUDA_PART := device lane probe executor executor_steps executor_weights executor_memory executor_convolution \
-             executor_run executor_graph stopwatch measure_device measure_group measure_worker self_test replay_device
+CUDA_PART := executor/device executor/lane executor/probe executor/executor \
+             executor/executor_steps executor/executor_weights executor/executor_memory \
+             executor/executor_convolution executor/executor_run executor/executor_graph \
+             executor/stopwatch measure/measure_device measure/measure_group \
+             measure/measure_worker executor/self_test replay/replay_device
 CUDA_SRC := $(CUDA_PART:%=traces/capture/%.c)
-CAPTURE_SRC := $(filter-out $(LIB_SRC) $(CUDA_SRC),$(wildcard traces/capture/*.c)) \
+CAPTURE_SRC := $(filter-out $(CUDA_SRC),$(wildcard traces/capture/*.c traces/capture/*/*.c)) \
                $(if $(wildcard $(CUDA)/include/cudnn.h),$(CUDA_SRC) $(wildcard tests/cuda/*.c))
 ALL_SRC  := $(LIB_SRC) $(CLI_SRC) $(wildcard sim/main.c) $(DERIVE_SRC) $(TEST_SRC) tests/digest.c \
             $(wildcard tests/fuzz/*.c tests/mutants/*.c tests/plugins/*.c sim/examples/*.c) $(CAPTURE_SRC)
-ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*.h plots/*.h traces/derive/*.h tests/*.h \
-            tests/fuzz/*.h tests/cuda/*.h) $(filter-out $(HEADERS),$(wildcard traces/capture/*.h))
+ALL_HDR  := $(HEADERS) $(wildcard sim/cli/*.h results/*/*.h plots/*.h traces/calibrate/derive/*.h tests/*.h \
+            tests/fuzz/*.h tests/cuda/*.h) $(wildcard traces/capture/*.h traces/capture/*/*.h)
 
 # What plays and writes a replay, for a program that is not esgsim.
-REPLAY_OBJ := $(patsubst %,$(BUILD)/%.o,results/replay results/store_write results/seal results/hdf5_table \
-              results/columns results/record sim/cli/runner sim/cli/notices)
+REPLAY_OBJ := $(patsubst %,$(BUILD)/%.o,results/compare/replay results/store/store_write results/store/seal results/store/hdf5_table \
+              results/store/columns results/store/record sim/cli/run_once sim/cli/notices)
 
 PLUGINS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -188,30 +192,31 @@ BIN2C    ?= $(or $(wildcard $(CUDA)/bin/bin2c),bin2c)
 GPUS     ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
             -gencode arch=compute_75,code=compute_75
 # Without CUDA: these are tested.
-CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,slices plan capture_file measure measure_rehearsal \
-                  clocks weights processor self_test_networks \
-                  replay_pool replay_setup replay_backend replay_rows)
-CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture session replay kernels $(CUDA_PART))
+CAPTURE_CORE := $(patsubst %,$(BUILD)/traces/capture/%.o,executor/slices measure/plan measure/capture_file measure/measure \
+             measure/measure_rehearsal measure/clocks executor/weights executor/processor \
+             executor/self_test_networks replay/replay_pool replay/replay_setup \
+             replay/replay_backend replay/replay_rows)
+CAPTURE_OBJ  := $(patsubst %,$(BUILD)/traces/capture/%.o,capture measure/session replay/replay executor/kernels $(CUDA_PART))
 JPEG     := $(if $(wildcard /usr/include/jpeglib.h),-DHAVE_JPEG)
 JPEG_LIB := $(if $(JPEG),$(or $(wildcard /usr/lib/$(shell $(CC) -dumpmachine 2>/dev/null)/libjpeg.a),-ljpeg))
 
 $(CAPTURE_CORE) $(CAPTURE_OBJ): DEFINES := -isystem $(CUDA)/include -pthread
-$(BUILD)/traces/capture/session.o: DEFINES += -DESGSIM_VERSION='"$(VERSION)"' \
+$(BUILD)/traces/capture/measure/session.o: DEFINES += -DESGSIM_VERSION='"$(VERSION)"' \
                                    -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"'
-$(BUILD)/traces/capture/session.o: $(BUILD)/identity
+$(BUILD)/traces/capture/measure/session.o: $(BUILD)/identity
 CAPTURE_TESTS := $(BUILD)/tests/test_capture $(BUILD)/tests/test_capture_replay
 $(CAPTURE_TESTS): $(CAPTURE_CORE)
 $(CAPTURE_TESTS): LDLIBS += -pthread
 
-$(BUILD)/traces/capture/kernels.c: traces/capture/kernels.cu traces/capture/kernels.h \
-                                   traces/capture/kernels_body.h traces/capture/kernels_global.h
+$(BUILD)/traces/capture/executor/kernels.c: traces/capture/executor/kernels.cu traces/capture/executor/kernels.h \
+                                   traces/capture/executor/kernels_body.h traces/capture/executor/kernels_global.h
 	@mkdir -p $(@D)
 	$(SAY) nvcc $@
 	$(Q)$(NVCC) -std=c++17 -O2 -I. -Werror all-warnings -Xcompiler -Wall $(GPUS) -fatbin \
 	  -o $(@:.c=.fatbin) $<
 	$(Q)$(BIN2C) --const --name capture_kernels $(@:.c=.fatbin) >$@
 
-$(BUILD)/traces/capture/kernels.o: $(BUILD)/traces/capture/kernels.c
+$(BUILD)/traces/capture/executor/kernels.o: $(BUILD)/traces/capture/executor/kernels.c
 	$(SAY) compile $@
 	$(Q)$(CC) -std=c11 -O1 -c $< -o $@
 
@@ -222,8 +227,8 @@ $(BUILD)/capture: $(CAPTURE_OBJ) $(CAPTURE_CORE) $(REPLAY_OBJ) $(BUILD)/libesgsi
 	$(Q)sh traces/capture/bundle.sh $@ $(BUILD)/capture-libraries
 
 # Pre- and post-processing on the host: needs no GPU, no toolkit and none of our library.
-$(BUILD)/traces/capture/measure_cpu.o: DEFINES := $(JPEG) -pthread
-$(BUILD)/measure-cpu: $(BUILD)/traces/capture/measure_cpu.o
+$(BUILD)/traces/capture/measure/measure_cpu.o: DEFINES := $(JPEG) -pthread
+$(BUILD)/measure-cpu: $(BUILD)/traces/capture/measure/measure_cpu.o
 	$(SAY) link $@
 	$(Q)$(LINK) -pthread -o $@ $< $(JPEG_LIB) -lm
 
@@ -245,7 +250,7 @@ STAND_IN_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/cuda/*.c)) $(BUILD)
 $(STAND_IN_OBJ): DEFINES := -isystem $(CUDA)/include -fPIC -fvisibility=hidden -pthread
 
 $(BUILD)/tests/cuda/arithmetic.o: tests/cuda/arithmetic.cc tests/cuda/stand_in.h \
-                                  $(wildcard traces/capture/kernels*)
+                                  $(wildcard traces/capture/executor/kernels*)
 	@mkdir -p $(@D)
 	$(SAY) compile $@
 	$(Q)$(CXX) -std=c++17 -D_GNU_SOURCE -ffp-contract=off -Wall -Wextra -Werror -O1 $(SANITIZE) $(CFLAGS) \
@@ -417,7 +422,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 
 DATA := $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.h5' -o -name LICENSE \) 2>/dev/null) \
-        $(wildcard plots/*.gp results/*.json results/paper/*.json)
+        $(wildcard plots/*.gp results/report/*.json results/paper/*.json)
 DOCS := $(wildcard *.md */*.md LICENSE CITATION.cff sim/examples/*.c results/paper/*.svg)
 
 # Without the intermediate code, which only this very compiler could link.
@@ -432,7 +437,7 @@ install: all man ## install program, manual, completion, library, headers, data 
 	install -D -m 644 $(BUILD)/esgsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/esgsim.1
 	install -D -m 644 sim/cli/completion.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/esgsim
-	@for file in $(filter-out sim/state.h,$(HEADERS)) $(wildcard sim/*.def); do \
+	@for file in $(filter-out sim/platform/state.h,$(HEADERS)) $(wildcard sim/*/*.def); do \
 	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/include/esgsim/$$file || exit 1; done
 	@for file in $(DATA); do \
 	  install -D -m 644 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done

@@ -148,9 +148,9 @@ static bool size_counts(const struct source *source, const struct report_contend
         const char *hash = source->report->results->runs[contender->runs[i]].hash;
         struct batch_row *rows = NULL;
         size_t count = 0;
-        if (!details_has(source->details, hash, "batches"))
+        if (!run_details_has(source->details, hash, "batches"))
             continue;
-        if (!details_batches(source->details, hash, &rows, &count, error))
+        if (!run_details_batches(source->details, hash, &rows, &count, error))
             return false;
         for (size_t b = 0; b < count; b++) {
             size_t s = 0;
@@ -199,9 +199,9 @@ static bool recorded(const struct source *source, const struct report_scenario *
 {
     for (size_t c = 0; c < scenario->contender_count; c++)
         for (size_t i = 0; i < scenario->contenders[c].run_count; i++)
-            if (details_has(source->details,
-                            source->report->results->runs[scenario->contenders[c].runs[i]].hash,
-                            "batches"))
+            if (run_details_has(source->details,
+                                source->report->results->runs[scenario->contenders[c].runs[i]].hash,
+                                "batches"))
                 return true;
     return false;
 }

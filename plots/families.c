@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/columns.h"
+#include "results/store/columns.h"
 
 struct look source_look(const struct report_scenario *scenario, size_t contender)
 {
@@ -46,7 +46,7 @@ char *source_basis(const struct source *source, const struct report_scenario *sc
     const struct summary_row *runs = source->report->results->runs;
     const char *constants = source->report->constants;
     char *stored =
-        details_text(source->details, runs[scenario->contenders[0].runs[0]].hash, "evidence");
+        run_details_text(source->details, runs[scenario->contenders[0].runs[0]].hash, "evidence");
     const char *grade = stored != NULL && stored[0] != '\0' ? stored
                         : scenario->evidence[0] != '\0'     ? scenario->evidence
                                                             : "none";

@@ -5,15 +5,15 @@
 
 #include "plots/figure.h"
 #include "plots/palette.h"
-#include "results/details.h"
-#include "results/report.h"
+#include "results/store/run_details.h"
+#include "results/report/report.h"
 
 enum { LABEL_LIMIT = 60 }; /* most characters of a contender's name in a figure */
 
 /* Input of the figures of a results file. */
 struct source {
     const struct report *report;
-    const struct details *details;
+    const struct run_details *details;
 };
 
 bool families_summary(const struct source *source, struct figure_list *list, struct error *error);

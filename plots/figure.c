@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/csv.h"
-#include "results/utf8.h"
+#include "results/report/csv.h"
+#include "results/store/hdf5_utf8.h"
 
 enum { NAME_LENGTH = 80 };
 

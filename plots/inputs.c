@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "plots/families.h"
-#include "traces/arrival_trace.h"
-#include "traces/profile.h"
+#include "traces/readers/arrival_trace.h"
+#include "traces/profile/profile.h"
 
 static bool no_memory(struct error *error)
 {

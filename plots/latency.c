@@ -43,14 +43,14 @@ static struct sample sample_of(const struct detail_request *request)
 }
 
 /* Appends the run's measured requests. */
-static bool samples_add(struct samples *samples, const struct details *details, const char *hash,
-                        struct error *error)
+static bool samples_add(struct samples *samples, const struct run_details *details,
+                        const char *hash, struct error *error)
 {
     struct detail_request *requests = NULL;
     size_t count = 0;
-    if (!details_has(details, hash, "requests"))
+    if (!run_details_has(details, hash, "requests"))
         return true;
-    if (!details_requests(details, hash, &requests, &count, error))
+    if (!run_details_requests(details, hash, &requests, &count, error))
         return false;
     struct sample *grown = realloc(samples->rows, (samples->count + count + 1) * sizeof *grown);
     if (grown == NULL) {
@@ -267,9 +267,9 @@ static bool scenario_recorded(const struct source *source, const struct report_s
 {
     for (size_t c = 0; c < scenario->contender_count; c++)
         for (size_t i = 0; i < scenario->contenders[c].run_count; i++)
-            if (details_has(source->details,
-                            source->report->results->runs[scenario->contenders[c].runs[i]].hash,
-                            table))
+            if (run_details_has(source->details,
+                                source->report->results->runs[scenario->contenders[c].runs[i]].hash,
+                                table))
                 return true;
     return false;
 }
@@ -365,7 +365,7 @@ static bool contender_timeline(const struct source *source, const struct report_
             basis) < 0)
         caption = NULL;
     bool good = title != NULL && caption != NULL ? true : no_memory(error);
-    good = good && details_timeline(source->details, run->hash, &rows, &count, error) &&
+    good = good && run_details_timeline(source->details, run->hash, &rows, &count, error) &&
            sheet_begin(&sheet, list, "timeline", title, caption,
                        "time_s,gpu,vcpu,gpu_memory,stranded,waiting,running,idle,starting", error);
     if (good && sheet.out != NULL)
@@ -384,7 +384,7 @@ static const struct summary_row *timeline_run(const struct source *source,
 {
     for (size_t i = 0; i < contender->run_count; i++) {
         const struct summary_row *run = &source->report->results->runs[contender->runs[i]];
-        if (details_has(source->details, run->hash, "timeline"))
+        if (run_details_has(source->details, run->hash, "timeline"))
             return run;
     }
     return NULL;

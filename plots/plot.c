@@ -7,7 +7,7 @@
 
 #include "plots/families.h"
 #include "plots/gnuplot.h"
-#include "workloads/document.h"
+#include "workloads/json_include.h"
 
 const char *const plot_scripts[] = {"hit-rate",
                                     "cost",
@@ -29,7 +29,7 @@ const char *const plot_scripts[] = {"hit-rate",
 
 bool plot_results(const struct report *report, struct figure_list *list, struct error *error)
 {
-    struct details *details = details_open(report->results->path, error);
+    struct run_details *details = run_details_open(report->results->path, error);
     if (details == NULL)
         return false;
     const struct source source = {report, details};
@@ -37,7 +37,7 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
                 families_breakdown(&source, list, error) &&
                 families_sensitivity(&source, list, error) &&
                 families_timeline(&source, list, error);
-    details_close(details);
+    run_details_close(details);
     return good;
 }
 
@@ -84,12 +84,12 @@ static char *script_find(const char *name, struct error *error)
 {
     char local[64];
     (void)snprintf(local, sizeof local, "plots/%s.gp", name);
-    char *path = document_find_operand(local);
+    char *path = json_include_find_operand(local);
     if (path == NULL)
         (void)error_run(error,
                         "%s: the figure's script is missing, here and in %s; ESGSIM_DATA "
                         "names the folder that has it",
-                        local, document_data_directory());
+                        local, json_include_data_directory());
     return path;
 }
 

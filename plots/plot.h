@@ -19,7 +19,7 @@
  * - profile, of a profile or a calibration's points: latency over batch and GPU share.
  * - arrivals, of a trace: rate over time, and interarrival times compared with Poisson's.
  * - calibration, of a calibration's points: fitted and measured latency, residuals.
- * - simulated-against-real, of a simulation and a replay: see plots/against.h.
+ * - simulated-against-real, of a simulation and a replay: see plots/compare.h.
  *
  * latency-* need runs that record requests; timeline and batch-sizes need runs that record all. If
  * there are none, the list's notes report it.
@@ -31,13 +31,13 @@
 #include <stddef.h>
 
 #include "plots/figure.h"
-#include "results/report.h"
+#include "results/report/report.h"
 
 /* The scripts named above, NULL-terminated. */
 extern const char *const plot_scripts[];
 
 /* Writes the CSVs of the figures of a file of any of the four kinds. `trace_format`: the file is a
- * trace of that format (traces/arrival_trace.h); NULL: recognise the kind by the content.
+ * trace of that format (traces/readers/arrival_trace.h); NULL: recognise the kind by the content.
  * ERROR_INPUT if it is none of the four or damaged. On failure the list still has the figures
  * already written. */
 bool plot_file(const char *path, const char *trace_format, struct figure_list *list,

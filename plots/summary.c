@@ -265,8 +265,8 @@ static bool same_but(const struct variant *a, const struct variant *b, const cha
 
 /* If the variant is the first of its series, returns the number of distinct values in the series;
  * else 0. */
-static size_t series_values(const struct variant *variants, size_t count, size_t at,
-                            const char *name)
+static size_t batch_means_values(const struct variant *variants, size_t count, size_t at,
+                                 const char *name)
 {
     size_t distinct = 0;
     if (isnan(parameter_of(&variants[at], name)))
@@ -302,14 +302,14 @@ static void series_title(const struct variant *variant, const char *name, char *
     }
 }
 
-struct series {
+struct batch_means {
     const struct source *source;
     const struct variant *variants;
     size_t count;
     const char *parameter;
 };
 
-static void series_rows(const struct series *series, size_t first, size_t number,
+static void series_rows(const struct batch_means *series, size_t first, size_t number,
                         struct sheet *sheet)
 {
     static const struct {
@@ -344,13 +344,13 @@ static void series_rows(const struct series *series, size_t first, size_t number
         }
 }
 
-static bool draw_parameter(const struct series *series, struct figure_list *list,
+static bool draw_parameter(const struct batch_means *series, struct figure_list *list,
                            struct error *error)
 {
     struct sheet sheet;
     size_t first = 0;
-    while (first < series->count &&
-           series_values(series->variants, series->count, first, series->parameter) < LEAST_VALUES)
+    while (first < series->count && batch_means_values(series->variants, series->count, first,
+                                                       series->parameter) < LEAST_VALUES)
         first++;
     if (first == series->count)
         return true;
@@ -365,7 +365,7 @@ static bool draw_parameter(const struct series *series, struct figure_list *list
     free(caption);
     size_t number = 0;
     for (; good && first < series->count; first++)
-        if (series_values(series->variants, series->count, first, series->parameter) >=
+        if (batch_means_values(series->variants, series->count, first, series->parameter) >=
             LEAST_VALUES)
             series_rows(series, first, ++number, &sheet);
     return sheet_end(&sheet, good, error);
@@ -384,7 +384,7 @@ static bool draw_parameters(const struct source *source, const struct variant *v
                 earlier++;
             if (earlier < i || !cJSON_IsNumber(value))
                 continue;
-            const struct series series = {source, variants, count, value->string};
+            const struct batch_means series = {source, variants, count, value->string};
             if (!draw_parameter(&series, list, error))
                 return false;
         }
@@ -406,8 +406,8 @@ bool families_sensitivity(const struct source *source, struct figure_list *list,
         for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
             char *text =
-                details_text(source->details, report->results->runs[contender->runs[0]].hash,
-                             "policy_parameters");
+                run_details_text(source->details, report->results->runs[contender->runs[0]].hash,
+                                 "policy_parameters");
             variants[count++] = (struct variant){&report->scenarios[s], contender,
                                                  text == NULL ? NULL : cJSON_Parse(text)};
             free(text);

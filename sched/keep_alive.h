@@ -52,7 +52,7 @@ struct keep_windows {
 };
 
 /* A container that is idle or about to be. */
-struct kept_container {
+struct idle_container {
     uint32_t function, invoker;
     sim_time_t idle_since;
     double stamp; /* from its last on_idle; 0 before the first */
@@ -62,7 +62,7 @@ struct keep_alive {
     const char *name;    /* the paper's name in lower case with dashes */
     const char *summary; /* one line */
     const struct parameter *parameters;
-    size_t parameter_count; /* at most KEEPER_VALUES */
+    size_t parameter_count; /* at most KEEP_ALIVE_VALUES */
     size_t state_bytes;     /* zeroed before init */
 
     /* `values[i]` belongs to parameters[i]. May allocate; false ends the run with `error`. */
@@ -71,17 +71,17 @@ struct keep_alive {
     /* A container of `function` on `invoker` is taken for work at `now`. May be NULL. */
     void (*on_use)(void *state, uint32_t function, uint32_t invoker, sim_time_t now);
     /* `container` became idle at `now`, after a use (`used`) or for the first time. Never NULL. */
-    struct keep_windows (*on_idle)(void *state, const struct kept_container *container, bool used,
+    struct keep_windows (*on_idle)(void *state, const struct idle_container *container, bool used,
                                    sim_time_t now);
     /* Its keep-alive time has elapsed. Returns how much longer to keep it; <= 0 evicts it. NULL: it
      * is evicted. */
-    sim_time_t (*on_expiry)(void *state, const struct kept_container *container, sim_time_t now);
+    sim_time_t (*on_expiry)(void *state, const struct idle_container *container, sim_time_t now);
     /* When memory is short, the idle container with the lowest priority is evicted first; ties go
      * to the least recently used. NULL: the least recently used, found without a search. */
-    double (*priority)(void *state, const struct kept_container *container);
+    double (*priority)(void *state, const struct idle_container *container);
     /* An idle container is evicted; `pressed`: because memory is short. `left` is the number of
      * containers of its function that remain on its invoker, in any state. May be NULL. */
-    void (*on_evict)(void *state, const struct kept_container *container, bool pressed,
+    void (*on_evict)(void *state, const struct idle_container *container, bool pressed,
                      uint32_t left);
     /* Frees what init allocated. Also called after an init that failed. May be NULL. */
     void (*finish)(void *state);

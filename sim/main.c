@@ -11,7 +11,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
 #include "sim/version.h"
-#include "traces/unfinished.h"
+#include "traces/json/unfinished.h"
 
 static const struct command *const commands[] = {
     &command_run,    &command_sweep,     &command_merge,    &command_report, &command_plot,

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/record.h"
-#include "results/store.h"
+#include "results/store/record.h"
+#include "results/store/store.h"
 
 enum { FIXTURE_APPLICATIONS = 2 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/simulation.h"
+#include "sim/platform/simulation.h"
 
 /* Rows of one kind, as they are in memory. */
 struct kept {

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "sim/cli/runner.h"
-#include "sim/simulation.h"
+#include "sim/cli/run_once.h"
+#include "sim/platform/simulation.h"
 
 enum { ROWS_MAX = 20000 };
 

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/cli/campaign.h"
+#include "sim/cli/sweep_runner.h"
 #include "sim/cli/guard.h"
 
 static const char fixture_base[] =
@@ -42,7 +42,7 @@ static inline void sweep_write(const char *path, const char *rest)
 
 /* Exit status of the child: 0 done, 1 or 2 by the kind of error; its messages go to `messages`, or
  * nowhere. */
-static inline pid_t sweep_start(const char *sweep_path, const struct campaign_options *options,
+static inline pid_t sweep_start(const char *sweep_path, const struct sweep_runner_options *options,
                                 const char *messages)
 {
     (void)fflush(NULL);
@@ -56,7 +56,7 @@ static inline pid_t sweep_start(const char *sweep_path, const struct campaign_op
         _exit(99);
     guard_install();
     struct sweep *sweep = sweep_load(sweep_path, NULL, 0, &error);
-    bool good = sweep != NULL && campaign_run(sweep, options, &error);
+    bool good = sweep != NULL && sweep_runner_run(sweep, options, &error);
     if (!good)
         (void)fprintf(stderr, "%s\n", error.message);
     (void)fflush(NULL);
@@ -70,7 +70,7 @@ static inline int sweep_wait(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static inline int sweep_run(const char *sweep_path, const struct campaign_options *options,
+static inline int sweep_run(const char *sweep_path, const struct sweep_runner_options *options,
                             const char *messages)
 {
     return sweep_wait(sweep_start(sweep_path, options, messages));

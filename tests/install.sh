@@ -17,7 +17,7 @@ installed=$folder/moved
 PKG_CONFIG_PATH=$installed/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
 
-for file in bin/esgsim lib/libesgsim.a include/esgsim/sched/policy.h include/esgsim/sim/simulation.h \
+for file in bin/esgsim lib/libesgsim.a include/esgsim/sched/policy.h include/esgsim/sim/platform/simulation.h \
     share/man/man1/esgsim.1 share/doc/esgsim/README.md share/doc/esgsim/LICENSE \
     share/doc/esgsim/sched/WRITING.md share/doc/esgsim/sim/examples/compare.c \
     share/esgsim/workloads/experiments/paper.json share/esgsim/results/slurm/sweep.sh; do
@@ -51,8 +51,8 @@ if [ -z "$missing" ] && echo "$links" | grep -q 'settings\.svg$'; then
 else
     fail "what the documents link to is installed, their pictures too" "missing: $missing" "of: $links"
 fi
-if [ -e "$installed/include/esgsim/sim/state.h" ]; then
-    fail "the simulator's own state is not a public header" "sim/state.h is installed"
+if [ -e "$installed/include/esgsim/sim/platform/state.h" ]; then
+    fail "the simulator's own state is not a public header" "sim/platform/state.h is installed"
 else
     pass "the simulator's own state is not a public header"
 fi

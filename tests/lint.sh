@@ -25,7 +25,7 @@ findings() {
 # What includes CUDA's headers is looked at where they are.
 sources=$(find sim sched workloads traces results plots tests -name '*.c' | while read -r source; do
     tidy=$LINT_DIR/${source%.c}.tidy
-    if [ -e "$tidy" ] || ! grep -q '"\(traces/capture/\(device\|executor[a-z_]*\|lane\|stopwatch\)\|tests/cuda/stand_in\)\.h"' "$source"; then
+    if [ -e "$tidy" ] || ! grep -q '"\(traces/capture/executor/\(device\|executor[a-z_]*\|lane\|stopwatch\)\|tests/cuda/stand_in\)\.h"' "$source"; then
         echo "$tidy"
     fi
 done)

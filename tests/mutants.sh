@@ -120,8 +120,7 @@ mkdir -p "$BUILD/results" "$BUILD/killed" "$BUILD/scratch" "$BUILD/known" "$BUIL
 # ---- The set ---------------------------------------------------------------------------------
 
 # What only the command line and the benchmark reach is left out.
-for file in sim/*.c sched/esg/*.c sched/common/*.c; do
-    case $file in sim/main.c) continue ;; esac
+for file in sim/engine/*.c sim/cluster/*.c sim/platform/*.c sim/backend/*.c sched/esg/*.c sched/common/*.c; do
     echo "$file"
 done | xargs "$BUILD/mutate" list | sort | head -n "$count" >"$BUILD/set"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "sim/random.h"
+#include "sim/engine/random.h"
 #include "workloads/application_draw.h"
 #include "workloads/workload.h"
 

@@ -17,7 +17,7 @@
 
 #include "sched/aquatope/tune.h"
 #include "sched/registry.h"
-#include "sim/random.h"
+#include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
 
 enum { POINTS = 14, DIMENSIONS = 3, STAGES = 2 };

@@ -15,8 +15,8 @@
 #include <zlib.h>
 
 #include "sim/cli/cli.h"
-#include "sim/random.h"
-#include "traces/arrival_trace.h"
+#include "sim/engine/random.h"
+#include "traces/readers/arrival_trace.h"
 #include "workloads/application_draw.h"
 #include "workloads/arrivals.h"
 #include "workloads/workload.h"

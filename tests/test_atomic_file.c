@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "traces/atomic_file.h"
-#include "traces/unfinished.h"
+#include "traces/json/atomic_file.h"
+#include "traces/json/unfinished.h"
 
 enum { PATH_SIZE = 128, TEXT_SIZE = 64 };
 

@@ -9,7 +9,7 @@
 
 #include "sched/common/backlog.h"
 #include "sched/policy_instances.h"
-#include "sched/common/turns.h"
+#include "sched/common/unique_fifo.h"
 #include "tests/worlds.h"
 
 enum { QUEUES_MAX = 16, INSTANCES_MAX = 6, FUNCTIONS = 2, BUFFER_MAX = 5, WORLDS = 40 };
@@ -339,12 +339,12 @@ static void turns_come_in_the_order_of_asking_and_once(void **state)
 {
     (void)state;
     enum { ROOM = 7, STEPS = 5000 };
-    struct turns turns;
+    struct unique_fifo turns;
     struct random_stream stream;
     uint32_t line[ROOM];
     uint32_t length = 0;
     random_stream_open(&stream, 3, RANDOM_TEST, 0, 0);
-    assert_true(turns_init(&turns, ROOM));
+    assert_true(unique_fifo_init(&turns, ROOM));
     for (uint32_t step = 0; step < STEPS; step++) {
         if (gsl_rng_uniform_int(&stream.rng, 2) == 0) {
             const uint32_t number = (uint32_t)gsl_rng_uniform_int(&stream.rng, ROOM);
@@ -353,14 +353,14 @@ static void turns_come_in_the_order_of_asking_and_once(void **state)
                 at++;
             line[at] = number;
             length += at == length;
-            turns_add(&turns, number);
+            unique_fifo_add(&turns, number);
         } else {
-            assert_int_equal(turns_next(&turns), length > 0 ? line[0] : SIM_NONE);
+            assert_int_equal(unique_fifo_next(&turns), length > 0 ? line[0] : SIM_NONE);
             length -= length > 0;
             memmove(line, line + 1, length * sizeof *line);
         }
     }
-    turns_clear(&turns);
+    unique_fifo_clear(&turns);
 }
 
 int main(void)

@@ -13,14 +13,14 @@
 
 #include <hdf5.h>
 
-#include "results/capture.h"
-#include "traces/capture/capture_file.h"
-#include "traces/capture/clocks.h"
-#include "traces/capture/measure.h"
-#include "traces/capture/plan.h"
-#include "traces/capture/processor.h"
-#include "traces/capture/self_test.h"
-#include "traces/capture/weights.h"
+#include "results/store/capture.h"
+#include "traces/capture/measure/capture_file.h"
+#include "traces/capture/measure/clocks.h"
+#include "traces/capture/measure/measure.h"
+#include "traces/capture/measure/plan.h"
+#include "traces/capture/executor/processor.h"
+#include "traces/capture/executor/self_test.h"
+#include "traces/capture/executor/weights.h"
 
 static struct graph *parse(const char *text)
 {
@@ -216,7 +216,7 @@ static struct plan *make_plan(int largest_batch)
 {
     static const char *const names[] = {"resnet50", "mobilenetv2"};
     const struct plan_options options = {
-        .folder = "traces/capture/networks",
+        .folder = "traces/networks",
         .names = names,
         .name_count = 2,
         .fp16 = true,
@@ -361,7 +361,7 @@ static void keys_name_each_point_once(void **state)
 static void the_full_plan_takes_at_most_seven_minutes(void **state)
 {
     (void)state;
-    const struct plan_options options = {.folder = "traces/capture/networks", .cold_starts = 1};
+    const struct plan_options options = {.folder = "traces/networks", .cold_starts = 1};
     struct error error = {0};
     struct plan *plan = plan_create(&options, &error);
     double total = 0;

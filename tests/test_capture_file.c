@@ -13,14 +13,14 @@
 
 #include <hdf5.h>
 
-#include "results/capture.h"
-#include "results/hdf5_table.h"
-#include "traces/atomic_file.h"
-#include "traces/calibrate.h"
-#include "traces/calibrate_launches.h"
+#include "results/store/capture.h"
+#include "results/store/hdf5_table.h"
+#include "traces/json/atomic_file.h"
+#include "traces/calibrate/calibrate.h"
+#include "traces/calibrate/calibrate_launches.h"
 
-/* Captures as the capture tool lays them out (traces/capture/layout.h), written here by hand: texts
- * of 32 bytes, NUL-padded, and columns beyond those that are read. */
+/* Captures as the capture tool lays them out (traces/capture/measure/layout.h), written here by
+ * hand: texts of 32 bytes, NUL-padded, and columns beyond those that are read. */
 enum { TEXT = 32, OTHERS = 8 * TEXT };
 
 struct latency {
@@ -385,9 +385,9 @@ static void all_precisions_are_told_apart_by_name(void **state)
     (void)state;
     write_good_file(1, 0);
     assert_true(capture_read(&set, path, &all, &error));
-    assert_int_equal(labels_find(&set.functions, "resnet50"), LABELS_NONE);
-    assert_true(labels_find(&set.functions, "resnet50-fp32") >= 0);
-    assert_true(labels_find(&set.functions, "resnet50-fp16") >= 0);
+    assert_int_equal(string_index_find(&set.functions, "resnet50"), STRING_INDEX_NONE);
+    assert_true(string_index_find(&set.functions, "resnet50-fp32") >= 0);
+    assert_true(string_index_find(&set.functions, "resnet50-fp16") >= 0);
     samples_clear(&set);
 }
 

@@ -16,15 +16,15 @@
 
 #include <hdf5.h>
 
-#include "results/replay.h"
-#include "sim/cli/runner.h"
-#include "traces/capture/processor.h"
-#include "traces/capture/replay.h"
-#include "traces/capture/replay_pool.h"
-#include "traces/capture/replay_rows.h"
-#include "traces/capture/replay_setup.h"
-#include "traces/capture/self_test.h"
-#include "traces/capture/slices.h"
+#include "results/compare/replay.h"
+#include "sim/cli/run_once.h"
+#include "traces/capture/executor/processor.h"
+#include "traces/capture/replay/replay.h"
+#include "traces/capture/replay/replay_pool.h"
+#include "traces/capture/replay/replay_rows.h"
+#include "traces/capture/replay/replay_setup.h"
+#include "traces/capture/executor/self_test.h"
+#include "traces/capture/executor/slices.h"
 
 /* splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
 static uint64_t draw(uint64_t *state, uint64_t below)
@@ -558,7 +558,7 @@ static void networks_compute_side_by_side_what_they_compute_alone(void **state)
 /* ---- The setup ------------------------------------------------------------------------------- */
 
 static const char proof[] = "workloads/experiments/proof-light.json";
-static const char networks[] = "traces/capture/networks";
+static const char networks[] = "traces/networks";
 
 static struct experiment *load(const char *path, const struct override *overrides, size_t count)
 {

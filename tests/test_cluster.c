@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "sim/cluster.h"
-#include "sim/random.h"
+#include "sim/cluster/cluster.h"
+#include "sim/engine/random.h"
 
 enum { FUNCTIONS = 4, INVOKERS = 23, STEPS = 20000 };
 

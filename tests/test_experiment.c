@@ -16,9 +16,9 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
-#include "traces/interference.h"
-#include "traces/json.h"
-#include "traces/profile.h"
+#include "traces/profile/interference.h"
+#include "traces/json/json.h"
+#include "traces/profile/profile.h"
 #include "workloads/experiment.h"
 #include "workloads/gpu_sharing.h"
 

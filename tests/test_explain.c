@@ -8,9 +8,9 @@
 
 #include <cjson/cJSON.h>
 
-#include "results/explain.h"
+#include "results/inspect/explain.h"
 #include "sched/policy_bookkeeping.h"
-#include "results/store.h"
+#include "results/store/store.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"
 

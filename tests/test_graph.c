@@ -13,11 +13,11 @@
 
 #include <gsl/gsl_rng.h>
 
-#include "traces/capture/graph.h"
-#include "traces/json.h"
+#include "traces/networks/graph.h"
+#include "traces/json/json.h"
 #include "workloads/experiment.h"
 
-static const char folder[] = "traces/capture/networks";
+static const char folder[] = "traces/networks";
 
 static struct graph *load(const char *name)
 {
@@ -435,7 +435,7 @@ static void a_size_that_does_not_fit_leaves_the_graph_as_it_was(void **state)
     const int64_t macs = graph->macs;
     assert_false(graph_resize(graph, 3, 16, 16, &error)); /* five halvings leave nothing */
     assert_int_equal(error.kind, ERROR_INPUT);
-    assert_non_null(strstr(error.message, "traces/capture/networks/vgg19.json: layers["));
+    assert_non_null(strstr(error.message, "traces/networks/vgg19.json: layers["));
     assert_int_equal(graph->batch, 1);
     assert_int_equal(graph->macs, macs);
     assert_shape(&graph->nodes[0], "3x224x224");

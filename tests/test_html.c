@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/assumptions.h"
-#include "results/html.h"
-#include "results/report_html.h"
-#include "results/utf8.h"
+#include "results/report/assumptions.h"
+#include "results/report/html.h"
+#include "results/report/report_html.h"
+#include "results/store/hdf5_utf8.h"
 #include "tests/fixture_results.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -165,7 +165,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     struct report *report = report_build(results, &error);
     struct reference *reference =
         paper ? reference_load("results/paper/esg-hpdc24.json", &error) : NULL;
-    struct assumptions *assumptions = assumptions_load("results/assumptions.json", &error);
+    struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
     const struct page_figure figures[] = {
         {report->scenario_count > 0 ? report->scenarios[0].title : "", "of <it> & \"that\"",
@@ -377,7 +377,8 @@ static void utf8_is_told_from_what_is_none(void **state)
         assert_int_equal(utf8_sequence(vectors[i].text), vectors[i].length);
 }
 
-/* One list, two places: whoever changes the README's table changes results/assumptions.json. */
+/* One list, two places: whoever changes the README's table changes results/report/assumptions.json.
+ */
 static void the_readme_has_the_same_assumptions(void **state)
 {
     (void)state;
@@ -388,7 +389,7 @@ static void the_readme_has_the_same_assumptions(void **state)
     assert_non_null(file);
     assert_true(fread(readme, 1, (1 << 20) - 1, file) > 0);
     assert_int_equal(fclose(file), 0);
-    struct assumptions *assumptions = assumptions_load("results/assumptions.json", &error);
+    struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
     const char *table = strstr(readme, "| fact | value | grade |\n|---|---|---|\n");
     assert_non_null(table);
@@ -399,7 +400,7 @@ static void the_readme_has_the_same_assumptions(void **state)
         assert_true(asprintf(&row, "| %s | %s | %s |\n", entry->fact, entry->value, entry->grade) >
                     0);
         if (strncmp(table, row, strlen(row)) != 0)
-            fail_msg("README.md and results/assumptions.json differ at: %s", row);
+            fail_msg("README.md and results/report/assumptions.json differ at: %s", row);
         table += strlen(row);
         free(row);
     }

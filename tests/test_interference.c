@@ -18,9 +18,9 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
-#include "traces/calibrate_interference.h"
-#include "traces/calibrate_unmet.h"
-#include "traces/samples.h"
+#include "traces/calibrate/calibrate_interference.h"
+#include "traces/calibrate/calibrate_unseen_pairs.h"
+#include "traces/calibrate/samples.h"
 
 enum { MOST = 8, INSTANCES = 400 };
 
@@ -51,13 +51,13 @@ static void add_pair(struct sample_set *set, size_t a, size_t b, double of_a, do
     add_side(set, group, b, of_b);
 }
 
-static struct unmet_pairs measure(const struct sample_set *set)
+static struct unseen_pairs measure(const struct sample_set *set)
 {
-    struct unmet_pairs unmet;
+    struct unseen_pairs unseen;
     struct error error = {0};
-    if (!unmet_pairs_measure(set, &unmet, &error))
+    if (!unseen_pairs_measure(set, &unseen, &error))
         fail_msg("%s", error.message);
-    return unmet;
+    return unseen;
 }
 
 static void levels_that_are_sums_over_functions_are_explained_and_predicted(void **state)
@@ -70,15 +70,15 @@ static void levels_that_are_sums_over_functions_are_explained_and_predicted(void
         for (size_t j = i + 1; j < 5; j++)
             add_pair(&set, i, j, 1.1 + sensitivity[i] + demand[j],
                      1.1 + sensitivity[j] + demand[i]);
-    struct unmet_pairs unmet = measure(&set);
-    assert_int_equal(unmet.pairs, 10);
-    assert_int_equal(unmet.functions, 5);
-    assert_true(fabs(unmet.explained - 1) < 1e-9);
-    assert_true(unmet.probability < 1e-9);
-    assert_true(unmet.left_out[UNMET_FUNCTIONS] < 1e-6);
-    assert_true(unmet.left_out[UNMET_SHRUNK] < 1e-6);
-    assert_true(unmet.seen[UNMET_ONE] > 0.01);
-    assert_true(unmet.left_out[UNMET_ONE] > unmet.seen[UNMET_ONE]);
+    struct unseen_pairs unseen = measure(&set);
+    assert_int_equal(unseen.pairs, 10);
+    assert_int_equal(unseen.functions, 5);
+    assert_true(fabs(unseen.explained - 1) < 1e-9);
+    assert_true(unseen.probability < 1e-9);
+    assert_true(unseen.left_out[UNSEEN_FUNCTIONS] < 1e-6);
+    assert_true(unseen.left_out[UNSEEN_SHRUNK] < 1e-6);
+    assert_true(unseen.seen[UNSEEN_ONE] > 0.01);
+    assert_true(unseen.left_out[UNSEEN_ONE] > unseen.seen[UNSEEN_ONE]);
     samples_clear(&set);
 }
 
@@ -108,12 +108,12 @@ static void the_analysis_of_all_pairs_is_what_the_closed_form_gives(void **state
                 total += gsl_pow_2(excess[i][j] - mean);
                 rest += gsl_pow_2(excess[i][j] - mean - effect[i] - effect[j]);
             }
-        struct unmet_pairs unmet = measure(&set);
-        assert_int_equal(unmet.freedom[0], k - 1);
-        assert_int_equal(unmet.freedom[1], k * (k - 1) / 2 - k);
-        assert_true(fabs(unmet.excess - mean) < 1e-12);
-        assert_true(fabs(unmet.spread - sqrt(total / (pairs - 1))) < 1e-12);
-        assert_true(fabs(unmet.explained - (1 - rest / total)) < 1e-9);
+        struct unseen_pairs unseen = measure(&set);
+        assert_int_equal(unseen.freedom[0], k - 1);
+        assert_int_equal(unseen.freedom[1], k * (k - 1) / 2 - k);
+        assert_true(fabs(unseen.excess - mean) < 1e-12);
+        assert_true(fabs(unseen.spread - sqrt(total / (pairs - 1))) < 1e-12);
+        assert_true(fabs(unseen.explained - (1 - rest / total)) < 1e-9);
         samples_clear(&set);
     }
     gsl_rng_free(rng);
@@ -133,9 +133,9 @@ static void where_functions_explain_nothing_the_probability_is_uniform(void **st
                 double slowdown = 1.3 + gsl_ran_gaussian(rng, 0.05);
                 add_pair(&set, i, j, slowdown, slowdown);
             }
-        struct unmet_pairs unmet = measure(&set);
-        mean += unmet.probability / INSTANCES;
-        below += unmet.probability < 0.1;
+        struct unseen_pairs unseen = measure(&set);
+        mean += unseen.probability / INSTANCES;
+        below += unseen.probability < 0.1;
         samples_clear(&set);
     }
     assert_true(fabs(mean - 0.5) < 4 * sqrt(1.0 / 12 / INSTANCES));
@@ -172,12 +172,12 @@ static void what_is_no_pair_of_two_functions_takes_no_part(void **state)
     add_pair(&set, 1, 2, 1.2, 1.2);
     add_pair(&set, 2, 3, 1.4, 1.2);
     add_pair(&set, 3, 0, 1.3, 1.4);
-    struct unmet_pairs alone = measure(&set);
+    struct unseen_pairs alone = measure(&set);
     add_pair(&set, 0, 0, 2, 2);
     add_pair(&set, 0, 2, 2, NAN);
     for (size_t i = 0; i < 3; i++)
         add_side(&set, 1000, i + 3, 3);
-    struct unmet_pairs with_others = measure(&set);
+    struct unseen_pairs with_others = measure(&set);
     assert_memory_equal(&alone, &with_others, sizeof alone);
     samples_clear(&set);
 }
@@ -241,13 +241,13 @@ no_one_level_reaches_the_target_on_igniters_pairs_and_functions_do_not_help(void
     struct sample_set set = {0};
     (void)state;
     read_pairs(&set);
-    struct unmet_pairs unmet = measure(&set);
-    assert_int_equal(unmet.pairs, 6);
-    assert_true(unmet.seen[UNMET_ONE] > 0.025);
-    assert_true(unmet.explained < 0.1 && unmet.probability > 0.9);
-    assert_true(unmet.seen[UNMET_FUNCTIONS] < 0.02);
-    assert_true(unmet.left_out[UNMET_FUNCTIONS] > unmet.left_out[UNMET_ONE]);
-    assert_true(unmet.left_out[UNMET_SHRUNK] > unmet.left_out[UNMET_ONE]);
+    struct unseen_pairs unseen = measure(&set);
+    assert_int_equal(unseen.pairs, 6);
+    assert_true(unseen.seen[UNSEEN_ONE] > 0.025);
+    assert_true(unseen.explained < 0.1 && unseen.probability > 0.9);
+    assert_true(unseen.seen[UNSEEN_FUNCTIONS] < 0.02);
+    assert_true(unseen.left_out[UNSEEN_FUNCTIONS] > unseen.left_out[UNSEEN_ONE]);
+    assert_true(unseen.left_out[UNSEEN_SHRUNK] > unseen.left_out[UNSEEN_ONE]);
     samples_clear(&set);
 }
 

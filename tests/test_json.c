@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "traces/json.h"
+#include "traces/json/json.h"
 
 static void assert_refused(const char *text, const char *fragment)
 {

@@ -20,7 +20,7 @@ struct bench {
     const struct keep_alive *policy;
     struct experiment *experiment;
     void *state;
-    struct kept_container container;
+    struct idle_container container;
 };
 
 static double *value_of(const struct keep_alive *policy, double *values, const char *key)
@@ -36,7 +36,7 @@ static double *value_of(const struct keep_alive *policy, double *values, const c
 static struct bench bench_open(const char *name, const char *const *keys, const double *numbers)
 {
     struct bench bench = {.policy = keep_alive_find(name), .experiment = load(diamond)};
-    double values[KEEPER_VALUES] = {0};
+    double values[KEEP_ALIVE_VALUES] = {0};
     struct error error = {0};
     assert_non_null(bench.policy);
     for (size_t i = 0; i < bench.policy->parameter_count; i++)
@@ -62,7 +62,7 @@ static void bench_close(struct bench *bench)
 static struct keep_windows bench_use(struct bench *bench, double from_s, double to_s)
 {
     const sim_time_t from = sim_from_s(from_s), to = sim_from_s(to_s);
-    bench->container = (struct kept_container){.idle_since = to};
+    bench->container = (struct idle_container){.idle_since = to};
     if (bench->policy->on_use != NULL)
         bench->policy->on_use(bench->state, 0, 0, from);
     return bench->policy->on_idle(bench->state, &bench->container, true, to);
@@ -178,7 +178,7 @@ static void a_function_in_use_keeps_all_its_containers(void **state)
     (void)state;
     struct bench bench = bench_open("hybrid-histogram", NULL, NULL);
     const struct keep_alive *policy = bench.policy;
-    const struct kept_container container = {0};
+    const struct idle_container container = {0};
     for (size_t i = 0; i < 100; i++)
         bench_use(&bench, 10.5 * (double)i, 10.5 * (double)i);
     policy->on_use(bench.state, 0, 0, sim_from_s(1050));
@@ -476,7 +476,7 @@ static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window
     free(log);
 }
 
-static struct keep_windows back_for_ever(void *state, const struct kept_container *container,
+static struct keep_windows back_for_ever(void *state, const struct idle_container *container,
                                          bool used, sim_time_t now)
 {
     (void)state;
@@ -490,14 +490,15 @@ static struct keep_windows back_for_ever(void *state, const struct kept_containe
 static void a_container_may_come_back_for_ever(void **state)
 {
     (void)state;
-    static const struct keep_alive keeper = {.name = "back-for-ever", .on_idle = back_for_ever};
+    static const struct keep_alive keep_alive_policy = {.name = "back-for-ever",
+                                                        .on_idle = back_for_ever};
     char json[WORLD_BYTES];
     struct simulation_result result;
     struct error error = {0};
     single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":100000,\"high_ms\":100000}",
                  3);
     struct experiment *experiment = load_kept(json, "infinite");
-    experiment->platform.keeper = &keeper;
+    experiment->platform.keep_alive_policy = &keep_alive_policy;
     const struct policy *fifo = policy_find("fifo", NULL);
     double *values = policy_values(fifo, NULL, 0);
     if (!simulation_run(experiment, fifo, values, NULL, NULL, &result, &error))
@@ -939,7 +940,7 @@ static void every_module_is_found_and_its_table_is_sound(void **state)
         assert_ptr_equal(keep_alive_find(policy->name), policy);
         assert_non_null(policy->on_idle);
         assert_non_null(policy->summary);
-        assert_true(policy->parameter_count <= KEEPER_VALUES);
+        assert_true(policy->parameter_count <= KEEP_ALIVE_VALUES);
         for (size_t i = 0; i < policy->parameter_count; i++) {
             const struct parameter *parameter = &policy->parameters[i];
             assert_true(parameter->fallback >= parameter->low);
@@ -960,7 +961,7 @@ static void a_sweep_over_keep_alives_names_them_in_its_labels(void **state)
     assert_string_equal(sweep->runs[0].label, "platform.keep_alive=none policy.name=esg");
     struct experiment *experiment = sweep_experiment(sweep, sweep->run_count - 1, &error);
     assert_non_null(experiment);
-    assert_string_equal(experiment->platform.keeper->name, "greedy-dual");
+    assert_string_equal(experiment->platform.keep_alive_policy->name, "greedy-dual");
     experiment_free(experiment);
     sweep_free(sweep);
 }

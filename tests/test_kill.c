@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "results/hdf5_table.h"
-#include "results/seal.h"
-#include "results/store.h"
-#include "sim/farm.h"
-#include "sim/random.h"
+#include "results/store/hdf5_table.h"
+#include "results/store/seal.h"
+#include "results/store/store.h"
+#include "sim/cli/worker_pool.h"
+#include "sim/engine/random.h"
 
 enum { KILLS = 200, RUNS = 8 };
 
@@ -20,7 +20,7 @@ static const char matrix[] = "\"matrix\": {\"arrivals.rate_per_s\": [100, 300], 
 
 struct scene {
     char folder[64], sweep[96], alone[96], out[96], runs[104];
-    struct campaign_options options;
+    struct sweep_runner_options options;
     struct table_bytes expected;
     double seconds; /* the sweep left alone */
     gsl_rng *random;
@@ -61,7 +61,7 @@ static void scene_open(struct scene *scene)
     (void)snprintf(scene->out, sizeof scene->out, "%s/out.h5", scene->folder);
     (void)snprintf(scene->runs, sizeof scene->runs, "%s.runs", scene->out);
     sweep_write(scene->sweep, matrix);
-    scene->options = (struct campaign_options){
+    scene->options = (struct sweep_runner_options){
         .out = scene->alone, .jobs = 2, .shard = 1, .shards = 1, .resume = true};
     double start = now_s();
     assert_int_equal(sweep_run(scene->sweep, &scene->options, NULL), 0);
@@ -186,7 +186,7 @@ static bool sweep_disturb(struct scene *scene)
     bool parent = gsl_rng_uniform(scene->random) < 0.4;
     size_t choice = gsl_rng_get(scene->random);
     /* Parts of one run each, or of several. */
-    scene->options.hold_ms = gsl_rng_uniform(scene->random) < 0.7 ? 0 : FARM_HOLD_MS / 100;
+    scene->options.hold_ms = gsl_rng_uniform(scene->random) < 0.7 ? 0 : WORKER_POOL_HOLD_MS / 100;
     pid_t pid = sweep_start(scene->sweep, &scene->options, NULL);
     wait_for_moment(scene, pid);
     pid_t worker = 0;

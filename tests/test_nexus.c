@@ -26,7 +26,7 @@ static uint32_t configurations[STEPS] = {0, 1, 2, 3};
 
 struct instance {
     sim_time_t times[SESSIONS][STEPS];
-    struct ladder ladders[SESSIONS];
+    struct batch_latency ladders[SESSIONS];
     struct squishy_session sessions[SESSIONS];
     size_t count;
 };
@@ -36,7 +36,8 @@ static void session_set(struct instance *instance, size_t s, const double *ms, d
 {
     for (size_t i = 0; i < STEPS; i++)
         instance->times[s][i] = sim_from_ms(ms[i]);
-    instance->ladders[s] = (struct ladder){STEPS, batches, configurations, instance->times[s]};
+    instance->ladders[s] =
+        (struct batch_latency){STEPS, batches, configurations, instance->times[s]};
     instance->sessions[s] = (struct squishy_session){
         .ladder = &instance->ladders[s], .rate = rate, .slo = sim_from_ms(slo_ms)};
 }

@@ -18,7 +18,7 @@
 #include "sched/orion/orion.h"
 #include "sched/orion/requests.h"
 #include "sched/registry.h"
-#include "sim/random.h"
+#include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
 #include "tests/random_dag.h"
 

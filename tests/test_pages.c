@@ -14,10 +14,10 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
-#include "results/assumptions.h"
-#include "results/columns.h"
-#include "traces/arrival_trace.h"
-#include "traces/json.h"
+#include "results/report/assumptions.h"
+#include "results/store/columns.h"
+#include "traces/readers/arrival_trace.h"
+#include "traces/json/json.h"
 #include "workloads/experiment.h"
 
 static const char model_page[] = "sim/README.md";
@@ -40,7 +40,7 @@ static void the_model_page_has_every_assumption_with_its_grade(void **state)
 {
     (void)state;
     struct error error = {0};
-    struct assumptions *assumptions = assumptions_load("results/assumptions.json", &error);
+    struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
     assert_non_null(assumptions);
     char *page = page_read(model_page);
     const char *at = page;

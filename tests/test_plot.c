@@ -18,9 +18,9 @@
 #include "plots/plot.h"
 #include "sched/registry.h"
 #include "tests/fixture_results.h"
-#include "traces/atomic_file.h"
-#include "traces/calibrate.h"
-#include "traces/samples.h"
+#include "traces/json/atomic_file.h"
+#include "traces/calibrate/calibrate.h"
+#include "traces/calibrate/samples.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

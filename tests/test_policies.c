@@ -14,8 +14,8 @@
 #include "sched/common/planner.h"
 #include "sched/common/queue_order.h"
 #include "sched/registry.h"
-#include "sim/random.h"
-#include "sim/simulation.h"
+#include "sim/engine/random.h"
+#include "sim/platform/simulation.h"
 #include "tests/worlds.h"
 
 /* The policies of tests/plugins/, here under names of their own: included whole, on purpose. */

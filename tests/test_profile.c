@@ -17,8 +17,8 @@
 
 #include <gsl/gsl_rng.h>
 
-#include "traces/interference.h"
-#include "traces/profile.h"
+#include "traces/profile/interference.h"
+#include "traces/profile/profile.h"
 
 static const char folder[] = "traces/profiles";
 static const char *const shipped[] = {"a100-mig-parvagpu.json", "esg-reconstructed-cpu0.json",

@@ -11,8 +11,8 @@
 #include <gsl/gsl_statistics_double.h>
 #include <stdlib.h>
 
-#include "sim/quantile.h"
-#include "sim/random.h"
+#include "sim/engine/quantile.h"
+#include "sim/engine/random.h"
 
 static const double levels[] = {0, 0.001, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1};
 enum { LEVELS = sizeof levels / sizeof *levels };

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/random.h"
+#include "sim/engine/random.h"
 
 /* Chance of a sound generator failing one statistical test; seeds are fixed, so it is met once. */
 static const double alarm = 1e-4;

@@ -8,11 +8,11 @@
 
 #include <time.h>
 
-#include "results/details.h"
-#include "results/replay.h"
+#include "results/store/run_details.h"
+#include "results/compare/replay.h"
 #include "sched/registry.h"
-#include "sim/backend.h"
-#include "sim/cli/runner.h"
+#include "sim/backend/backend.h"
+#include "sim/cli/run_once.h"
 #include "tests/fixture_replay.h"
 #include "tests/fixture_rows.h"
 #include "tests/worlds.h"
@@ -74,18 +74,18 @@ static struct outcome play_well(const struct experiment *experiment, const struc
 }
 
 static struct outcome rehearse(const struct experiment *experiment, double factor, double jitter_cv,
-                               double speedup, struct rehearsal_figures *figures)
+                               double speedup, struct emulated_figures *figures)
 {
-    const struct rehearsal_options options = {
+    const struct emulated_options options = {
         .speedup = speedup, .factor = factor, .jitter_cv = jitter_cv, .seed = 9};
     struct error error = {0};
-    struct rehearsal *rehearsal = rehearsal_create(&options, &error);
+    struct emulated *rehearsal = emulated_create(&options, &error);
     assert_non_null(rehearsal);
-    const struct backend backend = rehearsal_backend(rehearsal);
+    const struct backend backend = emulated_backend(rehearsal);
     struct outcome outcome = play_well(experiment, &backend);
     if (figures != NULL)
-        *figures = rehearsal_figures(rehearsal);
-    rehearsal_destroy(rehearsal);
+        *figures = emulated_figures(rehearsal);
+    emulated_destroy(rehearsal);
     return outcome;
 }
 
@@ -187,7 +187,7 @@ static void interference_is_the_backend_s_own(void **state)
 static void a_factor_on_reality_is_the_slowdown_of_every_batch(void **state)
 {
     struct experiment *experiment = lone(NULL, NULL, NULL);
-    struct rehearsal_figures figures;
+    struct emulated_figures figures;
     struct outcome outcome = rehearse(experiment, 1.25, 0, 0, &figures);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
@@ -244,7 +244,7 @@ static void jitter_has_the_mean_and_spread_asked_for(void **state)
 static void in_real_time_nothing_ends_before_its_time(void **state)
 {
     struct experiment *experiment = lone(NULL, "requests", "100");
-    struct rehearsal_figures figures;
+    struct emulated_figures figures;
     struct timespec start, end;
     (void)state;
     clock_gettime(CLOCK_MONOTONIC, &start);
@@ -535,13 +535,13 @@ static void parts_of_the_time_and_shares_that_change_are_refused(void **state)
         override_add(&overrides, "slo.factor", "10");
         world_random(json, 2, true);
         struct experiment *experiment = parse(json, &overrides);
-        const struct rehearsal_options options = {0};
+        const struct emulated_options options = {0};
         struct error error = {0};
-        struct rehearsal *rehearsal = rehearsal_create(&options, &error);
+        struct emulated *rehearsal = emulated_create(&options, &error);
         assert_non_null(rehearsal);
-        const struct backend backend = rehearsal_backend(rehearsal);
+        const struct backend backend = emulated_backend(rehearsal);
         refused(experiment, &backend, cases[c].says);
-        rehearsal_destroy(rehearsal);
+        emulated_destroy(rehearsal);
         experiment_free(experiment);
     }
 }
@@ -569,10 +569,10 @@ static void containers_are_numbered_as_the_experiment_lists_them(void **state)
 
 /* ---- The results file ------------------------------------------------------------------------ */
 
-static void attribute_is(const struct details *details, const char *hash, const char *name,
+static void attribute_is(const struct run_details *details, const char *hash, const char *name,
                          const char *value)
 {
-    char *text = details_text(details, hash, name);
+    char *text = run_details_text(details, hash, name);
     assert_non_null(text);
     assert_string_equal(text, value);
     free(text);
@@ -586,8 +586,8 @@ static void a_replay_s_file_says_that_no_gpu_took_part(void **state)
                       *cold = lone(NULL, "platform.initial", "cold");
     double *values = NULL;
     const struct policy *policy = runner_policy(good, &values, &error);
-    const struct rehearsal_options options = {.factor = 1.5};
-    struct rehearsal *rehearsal = rehearsal_create(&options, &error);
+    const struct emulated_options options = {.factor = 1.5};
+    struct emulated *rehearsal = emulated_create(&options, &error);
     const struct replay_target target = replay_rehearsal(rehearsal);
     struct simulation_result result;
     const int file = mkstemp(path);
@@ -606,16 +606,16 @@ static void a_replay_s_file_says_that_no_gpu_took_part(void **state)
     assert_non_null(results);
     assert_int_equal(results->run_count, 1);
     assert_true(fabs(results->runs[0].run.slowdown_mean - 1.5) < 1e-12);
-    struct details *details = details_open(path, &error);
+    struct run_details *details = run_details_open(path, &error);
     attribute_is(details, good->hash, "replay_backend", "rehearsal");
     attribute_is(details, good->hash, "replay_device", "none");
     attribute_is(details, good->hash, "replay_driver", "none");
     attribute_is(details, good->hash, "replay_details", "{}");
-    assert_true(details_has(details, good->hash, "batches"));
-    details_close(details);
+    assert_true(run_details_has(details, good->hash, "batches"));
+    run_details_close(details);
     results_free(results);
     unlink(path);
-    rehearsal_destroy(rehearsal);
+    emulated_destroy(rehearsal);
     free(values);
     experiment_free(good);
     experiment_free(cold);

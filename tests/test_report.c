@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/csv.h"
-#include "results/report.h"
-#include "results/table.h"
+#include "results/report/csv.h"
+#include "results/report/report.h"
+#include "results/report/table.h"
 #include "tests/fixture_results.h"
 
 /* FIFO's runs come in another order of seeds. */
@@ -382,7 +382,7 @@ static void without_esg_the_first_policy_is_compared_with_the_others(void **stat
     /* A published figure of ESG is not one of whoever stands first. */
     const char *against[] = {"fifo"};
     const struct reference_figure figure = {
-        .metric = REPORT_SAVING, .policy = "esg", .against = (char **)against, .against_count = 1};
+        .metric = REPORT_SAVING, .policy = "esg", .against = (char **)against, .compare_count = 1};
     assert_int_equal(report_published(opened.report, scenario, 1, &figure).n, 0);
     report_close(&opened);
 }

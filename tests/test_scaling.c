@@ -176,14 +176,15 @@ static void twice_the_times_give_twice_the_results_under_every_keep_alive(void *
     (void)state;
     static const char *const fifo[] = {"{\"name\":\"fifo\"}", "{\"name\":\"fifo\"}"};
     for (size_t i = 0; keep_alive_at(i) != NULL; i++) {
-        const struct keep_alive *keeper = keep_alive_at(i);
+        const struct keep_alive *keep_alive_policy = keep_alive_at(i);
         char params[2][1024], platform[2][4096];
         for (int k = 0; k < 2; k++) {
-            params_write(params[k], sizeof params[k], keeper->name, keeper->parameters,
-                         keeper->parameter_count, k + 1);
+            params_write(params[k], sizeof params[k], keep_alive_policy->name,
+                         keep_alive_policy->parameters, keep_alive_policy->parameter_count, k + 1);
             (void)snprintf(platform[k], sizeof platform[k], ",\"keep_alive\":%s", params[k]);
         }
-        assert_scales(keeper->name, fifo, (const char *const[]){platform[0], platform[1]});
+        assert_scales(keep_alive_policy->name, fifo,
+                      (const char *const[]){platform[0], platform[1]});
     }
 }
 

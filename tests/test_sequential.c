@@ -10,7 +10,7 @@
 #include <gsl/gsl_rng.h>
 #include <math.h>
 
-#include "results/statistics.h"
+#include "results/report/statistics.h"
 
 enum { FIRST = 10, LIMIT = 200, TRIALS = 10000 };
 

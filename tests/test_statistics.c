@@ -9,7 +9,7 @@
 #include <gsl/gsl_rng.h>
 #include <math.h>
 
-#include "results/statistics.h"
+#include "results/report/statistics.h"
 
 /* NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2, column 0.975. */
 static void quantiles_agree_with_the_published_t_table(void **state)

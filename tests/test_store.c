@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "results/seal.h"
+#include "results/store/seal.h"
 #include "sim/version.h"
 #include "tests/fixture_results.h"
 

@@ -8,8 +8,8 @@
 #include <cjson/cJSON.h>
 #include <sys/stat.h>
 
-#include "results/record.h"
-#include "results/timeline.h"
+#include "results/store/record.h"
+#include "results/inspect/timeline.h"
 #include "sched/registry.h"
 #include "tests/worlds.h"
 

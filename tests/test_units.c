@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "sim/random.h"
+#include "sim/engine/random.h"
 #include "sim/units.h"
 
 static void assert_rounds(double value)

@@ -110,8 +110,8 @@ static uint32_t tokens_load(const struct tokens *tokens)
 
 /* What the order of granting looks at. */
 struct claim {
-    bool below;   /* its request is not met */
-    double unmet; /* fraction of it */
+    bool below;    /* its request is not met */
+    double unseen; /* fraction of it */
     sim_time_t used;
     sim_time_t since; /* it has been without a token */
 };
@@ -120,16 +120,16 @@ static struct claim claim_of(const struct tokens *tokens, size_t pod)
 {
     const double due = tokens->holders[pod].pod.request * (double)tokens->window;
     const sim_time_t used = tokens_used(tokens, pod);
-    const double unmet = (due - (double)used) / due;
-    return (struct claim){unmet > 0, unmet, used, tokens->holders[pod].until};
+    const double unseen = (due - (double)used) / due;
+    return (struct claim){unseen > 0, unseen, used, tokens->holders[pod].until};
 }
 
 static bool goes_before(struct claim a, struct claim b)
 {
     if (a.below != b.below)
         return a.below;
-    if (a.below && (a.unmet > b.unmet || a.unmet < b.unmet))
-        return a.unmet > b.unmet;
+    if (a.below && (a.unseen > b.unseen || a.unseen < b.unseen))
+        return a.unseen > b.unseen;
     if (!a.below && a.used != b.used)
         return a.used < b.used;
     return a.since < b.since;

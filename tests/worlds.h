@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/random.h"
+#include "sim/engine/random.h"
 #include "tests/fixture_simulation.h"
 
 #define PROFILE                                                                                    \

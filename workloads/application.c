@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 
 static const char *const application_keys[] = {"name",     "stages", "weight", "note",
                                                "evidence", "source", NULL};

@@ -1,6 +1,6 @@
 #include "workloads/application_draw.h"
 
-#include "sim/random.h"
+#include "sim/engine/random.h"
 #include "workloads/workload.h"
 
 uint32_t application_draw_walk(const struct workload *workload, double uniform)

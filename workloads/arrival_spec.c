@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 
 enum { STATES_LIMIT = 1024, MAPPINGS_LIMIT = 65536 };
 
@@ -98,7 +98,7 @@ static bool load_mappings(const struct json_value *value, const struct workload 
     return good;
 }
 
-static bool load_trace(const struct document *document, const struct json_value *value,
+static bool load_trace(const struct json_include *document, const struct json_value *value,
                        const struct workload *workload, struct arrival_spec *arrivals,
                        struct error *error)
 {
@@ -106,7 +106,7 @@ static bool load_trace(const struct document *document, const struct json_value 
     int format = -1;
     if (!json_require(value, "file", &child, error))
         return false;
-    arrivals->trace_path = document_find_file(document, &child, error);
+    arrivals->trace_path = json_include_find_file(document, &child, error);
     if (arrivals->trace_path == NULL || !json_choice(value, "format", formats, &format, error) ||
         !json_number(value, "scale_rate", 1e-6, 1e6, &arrivals->scale_rate, error) ||
         !json_number(value, "start_s", 0, LIMIT_S, &arrivals->start_s, error) ||
@@ -134,7 +134,7 @@ static bool load_closed(const struct json_value *value, struct arrival_spec *arr
     return true;
 }
 
-bool arrivals_load(const struct document *document, const struct json_value *value,
+bool arrivals_load(const struct json_include *document, const struct json_value *value,
                    const struct workload *workload, struct arrival_spec *arrivals,
                    struct error *error)
 {

@@ -6,9 +6,9 @@
 
 #include <gsl/gsl_randist.h>
 
-#include "sim/random.h"
-#include "traces/arrival_trace.h"
-#include "traces/labels.h"
+#include "sim/engine/random.h"
+#include "traces/readers/arrival_trace.h"
+#include "traces/profile/string_index.h"
 #include "workloads/application_draw.h"
 #include "workloads/workload.h"
 
@@ -29,9 +29,9 @@ struct arrival_stream {
     size_t label_count;
     uint32_t other; /* application of "*"; SIM_NONE: drawn */
 
-    const char *source;   /* the last record's own label */
-    struct labels strays; /* labels that name no application */
-    uint64_t drawn;       /* number of requests whose application was drawn */
+    const char *source;         /* the last record's own label */
+    struct string_index strays; /* labels that name no application */
+    uint64_t drawn;             /* number of requests whose application was drawn */
 };
 
 /* What the next request draws the interval before it from. */
@@ -110,7 +110,7 @@ static uint32_t draw_stray(struct arrival_stream *stream)
 {
     stream->drawn++;
     if (stream->source != NULL && stream->source[0] != '\0')
-        (void)labels_add(&stream->strays, stream->source);
+        (void)string_index_add(&stream->strays, stream->source);
     return application_draw(stream->workload, stream->seed, stream->request);
 }
 
@@ -271,7 +271,7 @@ static void take_label(void *context, const char *label, uint64_t requests)
         if (strcmp(stream->labels[i], label) == 0)
             return;
     if (label[0] != '\0')
-        (void)labels_add(&stream->strays, label);
+        (void)string_index_add(&stream->strays, label);
 }
 
 struct arrival_tally arrival_stream_tally(const struct arrival_stream *stream)
@@ -335,7 +335,7 @@ void arrival_stream_close(struct arrival_stream *stream)
     if (stream == NULL)
         return;
     trace_close(stream->trace);
-    labels_clear(&stream->strays);
+    string_index_clear(&stream->strays);
     free(stream->labels);
     free(stream->applications);
     free(stream);

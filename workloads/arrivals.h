@@ -1,7 +1,7 @@
 /* Arrival processes: when requests arrive, and for which application.
  *
  * A stream yields (time, application) in order of time, one request at a time. A trace of any
- * length therefore needs constant memory, and arrivals are not stored in the event calendar. The
+ * length therefore needs constant memory, and arrivals are not stored in the event event queue. The
  * draws of request n depend only on (seed, n), so that every policy gets the same arrivals for one
  * seed.
  */
@@ -19,7 +19,7 @@ enum arrival_process {
     ARRIVAL_UNIFORM, /* interval uniform in [low, high] */
     ARRIVAL_POISSON, /* exponential intervals */
     ARRIVAL_MMPP,    /* Markov-modulated Poisson: states with rate and mean sojourn */
-    ARRIVAL_TRACE,   /* read from a file, see traces/arrival_trace.h */
+    ARRIVAL_TRACE,   /* read from a file, see traces/readers/arrival_trace.h */
     ARRIVAL_CLOSED   /* users that think, send a request and wait for its result; driven by the
                       * simulator */
 };

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "sched/keep_alive.h"
-#include "traces/profile.h"
+#include "traces/profile/profile.h"
 #include "workloads/gpu_sharing.h"
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 
 /* cJSON's adders accept NULL parents and report a failure by NULL. One flag collects all failures.
  */
@@ -255,22 +255,22 @@ static void write_initial(struct writer *writer, cJSON *object, const struct exp
 static void write_keep_alive(struct writer *writer, cJSON *object,
                              const struct platform_spec *platform)
 {
-    if (platform->keeper == NULL) {
+    if (platform->keep_alive_policy == NULL) {
         if (platform->keep_alive == SIM_FOREVER)
             put_text(writer, object, "keep_alive_s", "infinite");
         else
             put_number(writer, object, "keep_alive_s", sim_to_s(platform->keep_alive));
         return;
     }
-    cJSON *keeper = put_object(writer, object, "keep_alive");
-    put_text(writer, keeper, "name", platform->keeper->name);
-    cJSON *params = put_object(writer, keeper, "params");
-    for (size_t i = 0; i < platform->keeper->parameter_count; i++) {
-        const struct parameter *parameter = &platform->keeper->parameters[i];
+    cJSON *keep_alive_policy = put_object(writer, object, "keep_alive");
+    put_text(writer, keep_alive_policy, "name", platform->keep_alive_policy->name);
+    cJSON *params = put_object(writer, keep_alive_policy, "params");
+    for (size_t i = 0; i < platform->keep_alive_policy->parameter_count; i++) {
+        const struct parameter *parameter = &platform->keep_alive_policy->parameters[i];
         size_t length = 0;
-        const char *word = parameter_word(parameter, platform->keeper_values[i], &length);
+        const char *word = parameter_word(parameter, platform->keep_alive_values[i], &length);
         if (word == NULL) {
-            put_number(writer, params, parameter->name, platform->keeper_values[i]);
+            put_number(writer, params, parameter->name, platform->keep_alive_values[i]);
             continue;
         }
         char *text = strndup(word, length);

@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "traces/arrival_trace.h"
-#include "traces/capture/graph.h"
-#include "traces/profile.h"
-#include "workloads/loading.h"
+#include "traces/readers/arrival_trace.h"
+#include "traces/networks/graph.h"
+#include "traces/profile/profile.h"
+#include "workloads/loader_internal.h"
 
 /* Reads the whole trace record by record. */
 static bool check_trace(const char *path, struct error *error)
@@ -53,36 +53,36 @@ static bool check_sweep(const char *path, struct error *error)
 
 static bool check_cluster(const char *path, struct error *error)
 {
-    struct document document;
+    struct json_include document;
     struct cluster_spec cluster = {0};
-    if (!document_open(&document, path, error))
+    if (!json_include_open(&document, path, error))
         return false;
-    struct json_value root = document_root(&document);
+    struct json_value root = json_include_root(&document);
     bool good = cluster_load(&root, &cluster, error);
     cluster_spec_clear(&cluster);
-    document_close(&document);
+    json_include_close(&document);
     return good;
 }
 
 static bool check_functions(const char *path, struct error *error)
 {
-    struct document document;
+    struct json_include document;
     struct function_entries functions = {0};
-    if (!document_open(&document, path, error))
+    if (!json_include_open(&document, path, error))
         return false;
-    struct json_value root = document_root(&document);
+    struct json_value root = json_include_root(&document);
     bool good = function_entries_load(&root, &functions, error);
     function_entries_clear(&functions);
-    document_close(&document);
+    json_include_close(&document);
     return good;
 }
 
 static bool check_application(const char *path, struct error *error)
 {
-    struct document document;
-    if (!document_open(&document, path, error))
+    struct json_include document;
+    if (!json_include_open(&document, path, error))
         return false;
-    struct json_value root = document_root(&document);
+    struct json_value root = json_include_root(&document);
     struct workload workload = {0};
     workload.applications = load_array(1, sizeof *workload.applications, error);
     workload.application_count = 1;
@@ -91,7 +91,7 @@ static bool check_application(const char *path, struct error *error)
     if (workload.applications == NULL)
         workload.application_count = 0;
     workload_clear(&workload);
-    document_close(&document);
+    json_include_close(&document);
     return good;
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "workloads/gpu_sharing.h"
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 
 enum { GROUPS_LIMIT = 4096, GPUS_LIMIT = 64, INVOKERS_LIMIT = 1000000, SHARINGS_MOST = 16 };
 

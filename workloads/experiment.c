@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "sim/utf8.h"
-#include "traces/profile.h"
+#include "traces/profile/profile.h"
 #include "workloads/inputs.h"
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 
 enum { APPLICATIONS_LIMIT = 1024 };
 
@@ -22,7 +22,7 @@ static const char *const record_names[] = {"summary", "requests", "all", NULL};
 
 /* Data needed only while an experiment is read. */
 struct reading {
-    struct document *document;
+    struct json_include *document;
     struct json_value root;
     struct experiment *experiment;
     struct function_entries entries;
@@ -66,7 +66,7 @@ static bool load_profile(struct reading *reading, struct error *error)
     if (!json_child(&reading->root, "profile", &value))
         return true;
     if (cJSON_IsObject(value.node)) {
-        if (!document_member(reading->document, &reading->root, "profile", &value, error))
+        if (!json_include_member(reading->document, &reading->root, "profile", &value, error))
             return false;
         char *text = json_print_sorted((cJSON *)(uintptr_t)value.node);
         if (text == NULL)
@@ -77,7 +77,7 @@ static bool load_profile(struct reading *reading, struct error *error)
         return done;
     }
     size_t size = 0;
-    char *path = document_find_file(reading->document, &value, error);
+    char *path = json_include_find_file(reading->document, &value, error);
     char *text = path == NULL ? NULL : inputs_text(reading->document->inputs, path, &size, error);
     if (text != NULL)
         hash_bytes(text, size, experiment->profile_sha256);
@@ -90,7 +90,7 @@ static bool load_profile(struct reading *reading, struct error *error)
 static bool load_functions(struct reading *reading, struct error *error)
 {
     struct json_value value;
-    if (!document_member(reading->document, &reading->root, "functions", &value, error))
+    if (!json_include_member(reading->document, &reading->root, "functions", &value, error))
         return false;
     return value.node == NULL || function_entries_load(&value, &reading->entries, error);
 }
@@ -103,13 +103,13 @@ static bool load_application(struct reading *reading, const struct json_value *a
     struct json_value target;
     struct json_value reference;
     double weight = -1;
-    if (!document_entry(reading->document, array, index, &value, error))
+    if (!json_include_entry(reading->document, array, index, &value, error))
         return false;
     target = value;
     if (json_child(&value, "ref", &reference)) {
         if (!json_is_object(&value, reference_keys, error) ||
             !json_number(&value, "weight", 1e-9, 1e9, &weight, error) ||
-            !document_member(reading->document, &value, "ref", &target, error))
+            !json_include_member(reading->document, &value, "ref", &target, error))
             return false;
     }
     struct application *application = &workload->applications[workload->application_count++];
@@ -155,7 +155,7 @@ static bool load_applications(struct reading *reading, struct error *error)
 static bool load_workload(struct reading *reading, struct error *error)
 {
     struct json_value cluster;
-    if (!document_member(reading->document, &reading->root, "cluster", &cluster, error))
+    if (!json_include_member(reading->document, &reading->root, "cluster", &cluster, error))
         return false;
     if (cluster.node == NULL)
         return json_fault(&reading->root, error,
@@ -190,7 +190,7 @@ static bool load_counters(const struct json_value *root, struct experiment *expe
 static bool load_part(struct reading *reading, const char *key, struct json_value *value,
                       struct error *error)
 {
-    return document_member(reading->document, &reading->root, key, value, error);
+    return json_include_member(reading->document, &reading->root, key, value, error);
 }
 
 /* If the platform sets a noise, it overrides every function's own. */
@@ -250,7 +250,7 @@ static bool load_names(struct reading *reading, struct error *error)
     const char *file = reading->root.file;
     const char *slash = strrchr(file, '/');
     experiment->path = strdup(file);
-    experiment->directory = strdup(document_directory(reading->document, &reading->root));
+    experiment->directory = strdup(json_include_directory(reading->document, &reading->root));
     experiment->name = strdup(slash == NULL ? file : slash + 1);
     if (experiment->path == NULL || experiment->directory == NULL || experiment->name == NULL)
         return error_input(error, "out of memory");
@@ -266,9 +266,9 @@ static bool load_names(struct reading *reading, struct error *error)
     return load_name(&reading->root, "name", &experiment->name, error);
 }
 
-struct experiment *experiment_resolve(struct document *document, struct error *error)
+struct experiment *experiment_resolve(struct json_include *document, struct error *error)
 {
-    struct reading reading = {.document = document, .root = document_root(document)};
+    struct reading reading = {.document = document, .root = json_include_root(document)};
     reading.experiment = load_array(1, sizeof *reading.experiment, error);
     bool done = reading.experiment != NULL &&
                 json_is_object(&reading.root, experiment_keys, error) &&
@@ -283,10 +283,10 @@ struct experiment *experiment_resolve(struct document *document, struct error *e
 
 /* The file's parameters belong to the file's policy. If an override names another policy they are
  * dropped, except those that are overridden themselves. */
-static bool drop_parameters(struct document *document, const struct override *overrides,
+static bool drop_parameters(struct json_include *document, const struct override *overrides,
                             size_t count, struct error *error)
 {
-    struct json_value root = document_root(document);
+    struct json_value root = json_include_root(document);
     struct json_value policy;
     const char *wanted = NULL;
     for (size_t i = 0; i < count; i++)
@@ -294,7 +294,7 @@ static bool drop_parameters(struct document *document, const struct override *ov
             wanted = overrides[i].value;
     if (wanted == NULL || !cJSON_IsObject(document->root))
         return true;
-    if (!document_member(document, &root, "policy", &policy, error))
+    if (!json_include_member(document, &root, "policy", &policy, error))
         return false;
     cJSON *object = cJSON_GetObjectItemCaseSensitive(document->root, "policy");
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(object, "name");
@@ -306,15 +306,15 @@ static bool drop_parameters(struct document *document, const struct override *ov
     return true;
 }
 
-static struct experiment *resolve_overridden(struct document *document,
+static struct experiment *resolve_overridden(struct json_include *document,
                                              const struct override *overrides, size_t count,
                                              struct error *error)
 {
     bool good = drop_parameters(document, overrides, count, error);
     for (size_t i = 0; i < count && good; i++)
-        good = document_override(document, overrides[i].key, overrides[i].value, error);
+        good = json_include_override(document, overrides[i].key, overrides[i].value, error);
     struct experiment *experiment = good ? experiment_resolve(document, error) : NULL;
-    document_close(document);
+    json_include_close(document);
     return experiment;
 }
 
@@ -328,14 +328,14 @@ struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
                                         const struct override *overrides, size_t override_count,
                                         struct error *error)
 {
-    struct document document;
-    if (!document_open_with(&document, inputs, path, error))
+    struct json_include document;
+    if (!json_include_open_with(&document, inputs, path, error))
         return NULL;
-    const struct json_value root = document_root(&document);
+    const struct json_value root = json_include_root(&document);
     struct json_value base;
     if (json_child(&root, "base", &base) || json_child(&root, "matrix", &base)) {
         error_input(error, "%s: is a sweep, not an experiment; run it with `esgsim sweep`", path);
-        document_close(&document);
+        json_include_close(&document);
         return NULL;
     }
     return resolve_overridden(&document, overrides, override_count, error);
@@ -352,8 +352,8 @@ struct experiment *experiment_parse_with(struct inputs *inputs, const char *text
                                          const char *directory, const struct override *overrides,
                                          size_t override_count, struct error *error)
 {
-    struct document document;
-    if (!document_parse(&document, text, name, directory, error))
+    struct json_include document;
+    if (!json_include_parse(&document, text, name, directory, error))
         return NULL;
     document.inputs = inputs;
     return resolve_overridden(&document, overrides, override_count, error);

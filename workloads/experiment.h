@@ -19,7 +19,7 @@
 #include "workloads/workload.h"
 
 struct inputs;     /* workloads/inputs.h */
-struct profile;    /* traces/profile.h */
+struct profile;    /* traces/profile/profile.h */
 struct keep_alive; /* sched/keep_alive.h */
 
 enum initial_state { INITIAL_COLD, INITIAL_WARM, INITIAL_COUNTS };
@@ -27,7 +27,7 @@ enum reuse_order { REUSE_MRU, REUSE_LRU, REUSE_NEWEST };
 enum prewarm_kind { PREWARM_NONE, PREWARM_EWMA };
 enum decision_cost_kind { DECISION_ZERO, DECISION_FIXED, DECISION_MODELLED, DECISION_MEASURED };
 /* Most parameters of a keep-alive policy. */
-enum { KEEPER_VALUES = 16 };
+enum { KEEP_ALIVE_VALUES = 16 };
 /* SUMMARY records totals. REQUESTS adds one row per request. ALL adds batches, decisions and the
  * timeline. */
 enum record_level { RECORD_SUMMARY, RECORD_REQUESTS, RECORD_ALL };
@@ -37,10 +37,11 @@ struct platform_spec {
     uint32_t *initial_counts; /* INITIAL_COUNTS: idle containers per function in the whole
                                * cluster; a run is refused if its memory cannot hold them */
     enum reuse_order reuse;
-    sim_time_t keep_alive; /* SIM_FOREVER: never evicted for age; 0: never kept. Used if `keeper`
-                            * is NULL and the policy has no keep_alive function */
-    const struct keep_alive *keeper;     /* keep-alive policy named by the experiment; NULL: none */
-    double keeper_values[KEEPER_VALUES]; /* values of its parameters */
+    sim_time_t keep_alive; /* SIM_FOREVER: never evicted for age; 0: never kept. Used if `keep-alive
+                            * policy` is NULL and the policy has no keep_alive function */
+    const struct keep_alive
+        *keep_alive_policy; /* keep-alive policy named by the experiment; NULL: none */
+    double keep_alive_values[KEEP_ALIVE_VALUES]; /* values of its parameters */
     enum prewarm_kind prewarm;
     double ewma_alpha;
     enum decision_cost_kind decision_cost;
@@ -128,7 +129,7 @@ struct sweep_run {
 /* Run more seeds of each combination until the 95 % interval of a metric is narrow enough. */
 struct sweep_precision {
     bool given;
-    char metric[64];    /* a name of sim/metrics.def */
+    char metric[64];    /* a name of sim/platform/metrics.def */
     double half_width;  /* > 0, in the metric's unit */
     size_t first_seeds; /* number of seeds to begin with; at least 2 */
 };

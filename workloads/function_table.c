@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/profile.h"
-#include "workloads/loading.h"
+#include "traces/profile/profile.h"
+#include "workloads/loader_internal.h"
 
 /* Default if neither file sets it: a serving process of a deep-learning framework on the host. */
 static const double DEFAULT_HOST_MEMORY_MB = 2048;

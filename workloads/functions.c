@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/profile.h"
-#include "workloads/loading.h"
+#include "traces/profile/profile.h"
+#include "workloads/loader_internal.h"
 
 enum { FUNCTIONS_LIMIT = 4096, SAMPLES_LIMIT = 1000000 };
 

@@ -10,7 +10,7 @@
 
 #include <nettle/sha2.h>
 
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 
 struct input {
     char *path;

@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "sched/keep_alive.h"
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 
 static const char *const platform_keys[] = {
     "initial",  "reuse",          "keep_alive_s",      "prewarm",    "ewma_alpha",
     "transfer", "decision_cost",  "interference",      "noise",      "note",
     "evidence", "queue_capacity", "sample_interval_s", "keep_alive", NULL};
-static const char *const keeper_keys[] = {"name", "params", "note", "evidence", NULL};
+static const char *const keep_alive_keys[] = {"name", "params", "note", "evidence", NULL};
 const char *const initial_names[] = {"cold", "warm", NULL};
 const char *const reuse_names[] = {"mru", "lru", "newest", NULL};
 const char *const prewarm_names[] = {"none", "ewma", NULL};
@@ -20,7 +20,7 @@ static const char *const transfer_keys[] = {"latency_ms", "bandwidth_gbps", "not
 static const char *const noise_keys[] = {"cv", "note", "evidence", NULL};
 static const char *const slo_keys[] = {"factor", "ms", "note", "evidence", NULL};
 
-/* The limit of the event calendar, because each idle container may have one event. */
+/* The limit of the event event queue, because each idle container may have one event. */
 enum { INITIAL_LIMIT = 1 << 24 };
 
 static bool load_counts(const struct json_value *value, const struct workload *workload,
@@ -85,63 +85,64 @@ static bool load_keep_alive(const struct json_value *value, struct platform_spec
     return true;
 }
 
-enum { KEEPERS_MAX = 64, WHERE_LENGTH = 4096 + JSON_PATH_LENGTH };
+enum { KEEP_ALIVES_MAX = 64, WHERE_LENGTH = 4096 + JSON_PATH_LENGTH };
 
-static bool load_keeper_name(const struct json_value *value, const char *name,
-                             struct platform_spec *platform, struct error *error)
+static bool load_keep_alive_name(const struct json_value *value, const char *name,
+                                 struct platform_spec *platform, struct error *error)
 {
-    const char *names[KEEPERS_MAX];
+    const char *names[KEEP_ALIVES_MAX];
     int count = 0;
-    platform->keeper = keep_alive_find(name);
-    if (platform->keeper != NULL)
+    platform->keep_alive_policy = keep_alive_find(name);
+    if (platform->keep_alive_policy != NULL)
         return true;
     for (const struct keep_alive *each = NULL;
-         count < KEEPERS_MAX && (each = keep_alive_at((size_t)count)) != NULL;)
+         count < KEEP_ALIVES_MAX && (each = keep_alive_at((size_t)count)) != NULL;)
         names[count++] = each->name;
     return load_unknown_name(value, "keep-alive policy", name, names, count, error);
 }
 
 /* Fills the values of the keep-alive's parameters. `params` has no node if the experiment has none.
  */
-static bool configure_keeper(const struct json_value *params, struct platform_spec *platform,
-                             struct error *error)
+static bool configure_keep_alive(const struct json_value *params, struct platform_spec *platform,
+                                 struct error *error)
 {
-    const struct keep_alive *keeper = platform->keeper;
+    const struct keep_alive *keep_alive_policy = platform->keep_alive_policy;
     struct setting *settings = NULL;
     size_t count = 0;
     char where[WHERE_LENGTH];
     char owner[96];
     (void)snprintf(where, sizeof where, "%s: %s", params->file, params->path);
-    (void)snprintf(owner, sizeof owner, "keep-alive policy \"%s\"", keeper->name);
-    const bool good = (params->node == NULL || settings_load(params, &settings, &count, error)) &&
-                      parameters_configure(keeper->parameters, keeper->parameter_count, settings,
-                                           count, where, owner, platform->keeper_values, error);
+    (void)snprintf(owner, sizeof owner, "keep-alive policy \"%s\"", keep_alive_policy->name);
+    const bool good =
+        (params->node == NULL || settings_load(params, &settings, &count, error)) &&
+        parameters_configure(keep_alive_policy->parameters, keep_alive_policy->parameter_count,
+                             settings, count, where, owner, platform->keep_alive_values, error);
     /* ttl_s is the only parameter of "fixed". */
-    if (good && count == 0 && strcmp(keeper->name, "fixed") == 0)
-        platform->keeper_values[0] = fmin(sim_to_s(platform->keep_alive), LIMIT_S);
+    if (good && count == 0 && strcmp(keep_alive_policy->name, "fixed") == 0)
+        platform->keep_alive_values[0] = fmin(sim_to_s(platform->keep_alive), LIMIT_S);
     settings_free(settings, count);
     return good;
 }
 
 /* Loads "NAME" or {"name": "NAME", "params": {…}}. For "fixed" the default time is keep_alive_s;
  * the others ignore that key. */
-static bool load_keeper(const struct json_value *value, struct platform_spec *platform,
-                        struct error *error)
+static bool load_keep_alive_policy(const struct json_value *value, struct platform_spec *platform,
+                                   struct error *error)
 {
     struct json_value child;
     struct json_value place = *value;
     if (!json_child(value, "keep_alive", &place))
         return true;
     struct json_value name = place;
-    if (!cJSON_IsString(place.node) && (!json_is_object(&place, keeper_keys, error) ||
+    if (!cJSON_IsString(place.node) && (!json_is_object(&place, keep_alive_keys, error) ||
                                         !json_require(&place, "name", &name, error)))
         return false;
     const char *text = json_as_string(&name, error);
-    if (text == NULL || !load_keeper_name(&name, text, platform, error))
+    if (text == NULL || !load_keep_alive_name(&name, text, platform, error))
         return false;
     if (!cJSON_IsObject(place.node) || !json_child(&place, "params", &child))
         child = (struct json_value){.file = value->file, .node = NULL};
-    return configure_keeper(&child, platform, error);
+    return configure_keep_alive(&child, platform, error);
 }
 
 static bool load_decision_cost(const struct json_value *value, struct platform_spec *platform,
@@ -201,7 +202,8 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
     if (!json_is_object(value, platform_keys, error) ||
         !load_initial(value, workload, platform, error) ||
         !json_choice(value, "reuse", reuse_names, &reuse, error) ||
-        !load_keep_alive(value, platform, error) || !load_keeper(value, platform, error) ||
+        !load_keep_alive(value, platform, error) ||
+        !load_keep_alive_policy(value, platform, error) ||
         !json_choice(value, "prewarm", prewarm_names, &prewarm, error) ||
         !json_number(value, "ewma_alpha", 1e-6, 1, &platform->ewma_alpha, error) ||
         !json_bool(value, "interference", &platform->interference, error) ||

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 
 enum { SETTINGS_LIMIT = 256 };
 

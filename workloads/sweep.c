@@ -6,7 +6,7 @@
 
 #include "sim/utf8.h"
 #include "workloads/inputs.h"
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 #include "workloads/sweep_matrix.h"
 
 /* With fewer seeds an interval is unreliable, and the stopping rule could end by chance. */
@@ -21,7 +21,7 @@ static const char *const precision_keys[] = {"metric", "half_width", "max_seeds"
 static const char *const metric_names[] = {
 #define MEASURE(type, name, unit, column, help) #name,
 #define RUN_MEASURE(type, name, unit, column, help) #name,
-#include "sim/metrics.def"
+#include "sim/platform/metrics.def"
 };
 /* Keys whose string values are files. */
 static const char *const file_keys[] = {"cluster", "functions", "profile", "applications", "file",
@@ -123,7 +123,7 @@ static bool load_precision(const struct json_value *root, int64_t base_seed,
 static void rebase_paths(cJSON *node, const char *directory, bool is_file)
 {
     if (cJSON_IsString(node) && is_file) {
-        char *path = document_join(directory, node->valuestring);
+        char *path = json_include_join(directory, node->valuestring);
         if (path != NULL && node->valuestring[0] != '\0' && access(path, F_OK) == 0)
             (void)cJSON_SetValuestring(node, path);
         free(path);
@@ -389,14 +389,14 @@ static bool make_runs(struct sweep *sweep, const struct json_value *root,
 
 /* ---- Base ------------------------------------------------------------------------------------ */
 
-static bool load_base(const struct document *document, const struct json_value *root,
+static bool load_base(const struct json_include *document, const struct json_value *root,
                       struct sweep *sweep, struct error *error)
 {
     struct json_value base;
     if (!json_require(root, "base", &base, error))
         return false;
     sweep->path = strdup(root->file);
-    sweep->directory = strdup(document_directory(document, root));
+    sweep->directory = strdup(json_include_directory(document, root));
     if (sweep->path == NULL || sweep->directory == NULL)
         return error_input(error, "out of memory");
     if (cJSON_IsObject(base.node)) {
@@ -405,30 +405,31 @@ static bool load_base(const struct document *document, const struct json_value *
         return (sweep->base_path != NULL && sweep->base_text != NULL) ||
                error_input(error, "out of memory");
     }
-    sweep->base_path = document_find_file(document, &base, error);
+    sweep->base_path = json_include_find_file(document, &base, error);
     return sweep->base_path != NULL;
 }
 
-static bool open_base(const struct sweep *sweep, struct document *base, struct error *error)
+static bool open_base(const struct sweep *sweep, struct json_include *base, struct error *error)
 {
     if (sweep->base_text != NULL)
-        return document_parse(base, sweep->base_text, sweep->base_path, sweep->directory, error);
-    return document_open_with(base, sweep->inputs, sweep->base_path, error);
+        return json_include_parse(base, sweep->base_text, sweep->base_path, sweep->directory,
+                                  error);
+    return json_include_open_with(base, sweep->inputs, sweep->base_path, error);
 }
 
 /* Reads the base's seed after applying the overrides, which must all be valid. */
 static bool read_base_seed(const struct sweep *sweep, const struct override *overrides,
                            size_t override_count, int64_t *seed, struct error *error)
 {
-    struct document base;
+    struct json_include base;
     if (!open_base(sweep, &base, error))
         return false;
-    struct json_value root = document_root(&base);
+    struct json_value root = json_include_root(&base);
     bool good = json_is_object(&root, experiment_keys, error);
     for (size_t i = 0; good && i < override_count; i++)
-        good = document_override(&base, overrides[i].key, overrides[i].value, error);
+        good = json_include_override(&base, overrides[i].key, overrides[i].value, error);
     good = good && json_integer(&root, "seed", 0, SEED_MOST, seed, error);
-    document_close(&base);
+    json_include_close(&base);
     return good;
 }
 
@@ -479,17 +480,17 @@ static bool check_conflicts(const struct sweep_plan *plan, const struct override
     return true;
 }
 
-static bool load_sweep(struct sweep *sweep, struct document *document, struct sweep_plan *plan,
+static bool load_sweep(struct sweep *sweep, struct json_include *document, struct sweep_plan *plan,
                        const struct override *overrides, size_t override_count, struct error *error)
 {
-    struct json_value root = document_root(document);
+    struct json_value root = json_include_root(document);
     struct override *own = load_array(override_count, sizeof *own, error);
     size_t own_count = 0;
     int64_t seed = 1;
     bool good = own != NULL;
     for (size_t i = 0; good && i < override_count; i++) {
         if (is_sweep_key(overrides[i].key))
-            good = document_override(document, overrides[i].key, overrides[i].value, error);
+            good = json_include_override(document, overrides[i].key, overrides[i].value, error);
         else
             own[own_count++] = overrides[i];
     }
@@ -510,8 +511,8 @@ static bool load_sweep(struct sweep *sweep, struct document *document, struct sw
 struct sweep *sweep_load(const char *path, const struct override *overrides, size_t override_count,
                          struct error *error)
 {
-    struct document document;
-    if (!document_open(&document, path, error))
+    struct json_include document;
+    if (!json_include_open(&document, path, error))
         return NULL;
     struct sweep_plan *plan = load_array(1, sizeof *plan, error);
     struct sweep *sweep = load_array(1, sizeof *sweep, error);
@@ -520,7 +521,7 @@ struct sweep *sweep_load(const char *path, const struct override *overrides, siz
     if (plan != NULL)
         free(plan->seeds);
     free(plan);
-    document_close(&document);
+    json_include_close(&document);
     if (good)
         return sweep;
     sweep_free(sweep);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 
 bool sweep_names(const char *name, size_t length, const char *const *names)
 {

@@ -120,7 +120,7 @@ struct cluster_spec {
     double vgpu_hour_usd; /* per slicing unit */
 };
 
-/* How batches slow one another on the same GPU under MPS; see traces/interference.h. */
+/* How batches slow one another on the same GPU under MPS; see traces/profile/interference.h. */
 struct interference;
 
 struct workload {

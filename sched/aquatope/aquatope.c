@@ -29,7 +29,7 @@
  *   constraint is on a percentile of the sampled latencies, because a QoS target is one. An
  *   evaluation has 100 executions, so that the 95th percentile is more than the worst of a few.
  *   This favours Aquatope: tuning costs no simulated time, and 70 evaluations [code] of 100
- *   executions are a long campaign.
+ *   executions are a long sweep.
  * - One plan per workflow, used for every request. If fewer jobs wait than the plan's batch, they
  *   run at once: in the plan's container with their actual batch ("shrink"), or in the plan's own
  *   configuration at its full price ("pad").
@@ -44,7 +44,7 @@
 #include <string.h>
 
 #include "sched/aquatope/tune.h"
-#include "sched/common/arrival_plan.h"
+#include "sched/common/static_plan.h"
 
 /* IDLE_INTERVALS: after this many idle intervals the prediction is practically zero. */
 enum { IDLE_INTERVALS = 64, POOL_TIMER = 0 };
@@ -226,7 +226,7 @@ static bool aquatope_init(void *state, struct platform *platform, const double *
     const double dispatch[DISPATCHER_PARAMETER_COUNT] = {UINT16_MAX, values[PARAMETER_PLACEMENT], 0,
                                                          values[PARAMETER_HEAD_OF_LINE]};
     if (!dispatcher_init(&aquatope->dispatcher, platform,
-                         (struct dispatch_rule){arrival_plan_rank, aquatope_configure}, dispatch,
+                         (struct dispatch_rule){static_plan_rank, aquatope_configure}, dispatch,
                          PLANNER_PROPORTIONAL, error))
         return false;
     aquatope->dispatcher.planned = aquatope_planned;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sim/random.h"
+#include "sim/engine/random.h"
 
 enum { GP_MAX_DIMENSIONS = 48 };
 

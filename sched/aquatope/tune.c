@@ -7,7 +7,7 @@
 #include <gsl/gsl_statistics.h>
 
 #include "sched/esg/search.h"
-#include "traces/interference.h"
+#include "traces/profile/interference.h"
 #include "workloads/gpu_sharing.h"
 
 enum { FEATURES = 3, CO_RUNNERS = 16 };

@@ -50,7 +50,7 @@
 #include <string.h>
 
 #include "sched/common/backlog.h"
-#include "sched/common/turns.h"
+#include "sched/common/unique_fifo.h"
 #include "sched/dilu/scaler.h"
 
 #define TICK SIM_NONE
@@ -145,7 +145,7 @@ struct dilu {
     struct deployment *deployments;
     size_t deployment_count;
     struct backlog_slot *slots; /* by queue; the owner is a deployment */
-    struct turns turns;         /* deployments that decide has to serve */
+    struct unique_fifo turns;   /* deployments that decide has to serve */
     size_t sampling;            /* deployments left to sample in this second */
     uint32_t starving;          /* deployments with jobs, without an instance, and without room
                                  * for one */
@@ -170,7 +170,7 @@ static void dilu_finish(void *state)
     }
     free(self->deployments);
     free(self->slots);
-    turns_clear(&self->turns);
+    unique_fifo_clear(&self->turns);
     dilu_hosts_clear(&self->hosts);
     planner_destroy(self->planner);
     *self = (struct dilu){0};
@@ -233,7 +233,8 @@ static bool tables_init(struct dilu *self, struct error *error)
     const size_t queues = (size_t)self->workload->queue_count + 1;
     self->deployments = calloc(queues, sizeof *self->deployments);
     self->slots = calloc(queues, sizeof *self->slots);
-    return (self->deployments != NULL && self->slots != NULL && turns_init(&self->turns, queues)) ||
+    return (self->deployments != NULL && self->slots != NULL &&
+            unique_fifo_init(&self->turns, queues)) ||
            error_run(error, "policy dilu: out of memory");
 }
 
@@ -300,7 +301,7 @@ static void dilu_on_ready(void *state, struct platform *platform, uint32_t queue
     const uint32_t index = self->slots[queue].owner;
     self->deployments[index].arrivals++;
     refresh(self, platform, queue);
-    turns_add(&self->turns, index);
+    unique_fifo_add(&self->turns, index);
 }
 
 static void dilu_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
@@ -316,7 +317,7 @@ static void instance_idle(struct dilu *self, uint32_t id)
     struct deployment *deployment = &self->deployments[instance->deployment];
     deployment->reap = deployment->reap || instance->draining;
     self->freed = true;
-    turns_add(&self->turns, instance->deployment);
+    unique_fifo_add(&self->turns, instance->deployment);
 }
 
 static void dilu_on_finish(void *state, struct platform *platform,
@@ -382,7 +383,7 @@ static bool make(struct dilu *self, struct platform *platform, uint32_t index, b
     self->counters.created++;
     self->counters.makeshift += makeshift;
     self->moved = true;
-    turns_add(&self->turns, index);
+    unique_fifo_add(&self->turns, index);
     return true;
 }
 
@@ -410,7 +411,7 @@ static void end(struct dilu *self, struct platform *platform, uint32_t id)
     if (!dilu_hosts_kill(&self->hosts, platform, id))
         return;
     take_from_list(deployment, id);
-    turns_add(&self->turns, self->hosts.instances[id].deployment);
+    unique_fifo_add(&self->turns, self->hosts.instances[id].deployment);
     self->freed = true;
     self->moved = true;
 }
@@ -684,7 +685,7 @@ static void serve(struct dilu *self, struct platform *platform, uint32_t index)
     self->moved = false;
     serve_idle(self, platform, deployment);
     if (self->moved)
-        turns_add(&self->turns, index); /* more may be possible */
+        unique_fifo_add(&self->turns, index); /* more may be possible */
     self->moved = self->moved || before;
 }
 
@@ -697,7 +698,7 @@ static bool dilu_decide(void *state, struct platform *platform)
     if (!self->moved && self->starving > 0 && self->freed)
         relieve(self, platform);
     uint32_t index = SIM_NONE;
-    while (!self->moved && (index = turns_next(&self->turns)) != SIM_NONE)
+    while (!self->moved && (index = unique_fifo_next(&self->turns)) != SIM_NONE)
         serve(self, platform, index);
     dilu_hosts_grant(&self->hosts, platform);
     return self->moved;

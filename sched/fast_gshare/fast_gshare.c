@@ -51,7 +51,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/common/turns.h"
+#include "sched/common/unique_fifo.h"
 
 #define TICK SIM_NONE
 
@@ -124,7 +124,7 @@ struct fast_gshare {
     size_t deployment_count;
     struct backlog_slot *slots; /* by queue; the owner is a deployment */
     sim_time_t *budget;         /* stage budget, by queue */
-    struct turns turns;         /* deployments that decide has to serve */
+    struct unique_fifo turns;   /* deployments that decide has to serve */
     size_t look_count;          /* scaling steps per window */
     size_t looked;              /* scaling steps so far */
     size_t scaling;             /* remaining parts of the current scaling step: all scale-downs,
@@ -149,7 +149,7 @@ static void fast_gshare_finish(void *state)
     free(self->deployments);
     free(self->slots);
     free(self->budget);
-    turns_clear(&self->turns);
+    unique_fifo_clear(&self->turns);
     pods_clear(&self->pods);
     planner_destroy(self->planner);
     *self = (struct fast_gshare){0};
@@ -227,7 +227,7 @@ static bool tables_init(struct fast_gshare *self, struct error *error)
     self->budget = calloc(queues, sizeof *self->budget);
     self->pods.deployments = self->deployments;
     return (self->deployments != NULL && self->slots != NULL && self->budget != NULL &&
-            turns_init(&self->turns, queues)) ||
+            unique_fifo_init(&self->turns, queues)) ||
            error_run(error, "policy fast-gshare: out of memory");
 }
 
@@ -276,7 +276,7 @@ static void fast_gshare_on_ready(void *state, struct platform *platform, uint32_
     const uint32_t index = self->slots[queue].owner;
     self->deployments[index].arrivals++;
     refresh(self, platform, queue);
-    turns_add(&self->turns, index);
+    unique_fifo_add(&self->turns, index);
 }
 
 static void fast_gshare_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
@@ -294,9 +294,9 @@ static void pod_idle(struct fast_gshare *self, uint32_t id)
     if (pod->draining)
         self->deployments[pod->deployment].reap = true;
     pods_rank(&self->pods, id);
-    turns_add(&self->turns, pod->deployment);
+    unique_fifo_add(&self->turns, pod->deployment);
     if (self->pods.claims[pod->invoker] != SIM_NONE)
-        turns_add(&self->turns, self->pods.claims[pod->invoker]);
+        unique_fifo_add(&self->turns, self->pods.claims[pod->invoker]);
 }
 
 static void fast_gshare_on_finish(void *state, struct platform *platform,
@@ -324,7 +324,7 @@ static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_
     struct fast_gshare *self = state;
     if (id != TICK) {
         self->deployments[id].timer = SIM_FOREVER;
-        turns_add(&self->turns, id);
+        unique_fifo_add(&self->turns, id);
         return;
     }
     self->scaling = 2 * self->deployment_count;
@@ -415,7 +415,7 @@ static bool create(struct fast_gshare *self, struct platform *platform, uint32_t
     self->counters.created++;
     self->counters.makeshift += is_makeshift(&self->deployments[index], (uint32_t)point);
     self->moved = true;
-    turns_add(&self->turns, index);
+    unique_fifo_add(&self->turns, index);
     return true;
 }
 
@@ -485,7 +485,7 @@ static void scale_step(struct fast_gshare *self, struct platform *platform)
     }
     deployment->tried = UINT64_MAX;
     scale_up(self, platform, index);
-    turns_add(&self->turns, index);
+    unique_fifo_add(&self->turns, index);
 }
 
 /* ---- A function without a pod ---------------------------------------------------------------- */
@@ -606,7 +606,7 @@ static void claim_clear(struct fast_gshare *self, struct platform *platform, uin
         return;
     self->counters.cleared++;
     self->moved = true;
-    turns_add(&self->turns, self->pods.pods[best].deployment);
+    unique_fifo_add(&self->turns, self->pods.pods[best].deployment);
     pods_drain(&self->pods, platform, best);
 }
 
@@ -664,7 +664,7 @@ static void reap(struct fast_gshare *self, struct platform *platform, struct dep
             pods_kill(&self->pods, platform, id);
             self->moved = true;
             if (claim != SIM_NONE)
-                turns_add(&self->turns, claim);
+                unique_fifo_add(&self->turns, claim);
         }
     }
 }
@@ -726,7 +726,7 @@ static void serve(struct fast_gshare *self, struct platform *platform, uint32_t 
     if (deployment->claim != SIM_NONE && (!jobs || deployment->pod_count > 0))
         claim_release(self, deployment);
     if (deployment->pod_count > 0 && serve_one(self, platform, index))
-        turns_add(&self->turns, index);
+        unique_fifo_add(&self->turns, index);
 }
 
 static bool fast_gshare_decide(void *state, struct platform *platform)
@@ -736,7 +736,7 @@ static bool fast_gshare_decide(void *state, struct platform *platform)
     while (!self->moved && self->scaling > 0)
         scale_step(self, platform);
     uint32_t index = SIM_NONE;
-    while (!self->moved && (index = turns_next(&self->turns)) != SIM_NONE)
+    while (!self->moved && (index = unique_fifo_next(&self->turns)) != SIM_NONE)
         serve(self, platform, index);
     pods_lend(&self->pods, platform);
     return self->moved;

@@ -50,9 +50,9 @@
 
 #include <gsl/gsl_cdf.h>
 
-#include "sched/common/rounds.h"
+#include "sched/common/duty_cycle.h"
 #include "sched/gpulet/plan.h"
-#include "traces/interference.h"
+#include "traces/profile/interference.h"
 #include "workloads/gpu_sharing.h"
 
 enum { TIMER_PLAN, TIMER_RETRY };
@@ -107,16 +107,16 @@ struct gpulets {
     struct planner *planner;
     uint16_t parts[SIZES];
     size_t part_count;
-    struct ladder *ladders; /* by function × part */
-    sim_time_t *rest;       /* by queue: the fastest path through the later stages */
-    struct gpu *gpus;       /* ascending by invoker */
+    struct batch_latency *ladders; /* by function × part */
+    sim_time_t *rest;              /* by queue: the fastest path through the later stages */
+    struct gpu *gpus;              /* ascending by invoker */
     size_t gpu_count, planned_gpus;
     bool shared;               /* shared by MPS: gpu-lets slow one another */
     uint64_t *arrived;         /* by queue, since `since` */
     struct gpulet_task *tasks; /* by queue */
     double *rates;
     uint8_t *planned; /* by invoker × function */
-    struct rounds *rounds;
+    struct duty_cycle *rounds;
     sim_time_t since;
     sim_time_t interval; /* time until the next plan */
     bool scaled;         /* the plan is for scaled-down rates */
@@ -131,9 +131,9 @@ static void gpulet_finish(void *state)
     const size_t ladders =
         self->workload != NULL ? self->workload->function_count * self->part_count : 0;
     for (size_t i = 0; self->ladders != NULL && i < ladders; i++)
-        ladder_clear(&self->ladders[i]);
+        batch_latency_clear(&self->ladders[i]);
     planner_destroy(self->planner);
-    rounds_destroy(self->rounds);
+    duty_cycle_destroy(self->rounds);
     free(self->ladders);
     free(self->rest);
     free(self->gpus);
@@ -241,11 +241,11 @@ static bool ladders_fill(struct gpulets *self, struct error *error)
         for (size_t s = 0; s < application->stage_count; s++) {
             const uint32_t f = application->stages[s].function;
             for (size_t p = 0; p < self->part_count; p++) {
-                struct ladder *ladder = &self->ladders[f * self->part_count + p];
+                struct batch_latency *ladder = &self->ladders[f * self->part_count + p];
                 const int share = share_within(self, f, self->parts[p], p + 1 == self->part_count);
                 if (share >= 0 && ladder->batch == NULL &&
-                    !ladder_fill(ladder, workload, self->planner, f, (uint16_t)share, vcpus,
-                                 (uint32_t)self->values[PARAMETER_MAX_BATCH], error))
+                    !batch_latency_fill(ladder, workload, self->planner, f, (uint16_t)share, vcpus,
+                                        (uint32_t)self->values[PARAMETER_MAX_BATCH], error))
                     return false;
             }
         }
@@ -253,12 +253,12 @@ static bool ladders_fill(struct gpulets *self, struct error *error)
     return true;
 }
 
-static const struct ladder *ladders_of(const struct gpulets *self, uint32_t function)
+static const struct batch_latency *ladders_of(const struct gpulets *self, uint32_t function)
 {
     return &self->ladders[function * self->part_count];
 }
 
-static const struct ladder *whole_ladder(const struct gpulets *self, uint32_t function)
+static const struct batch_latency *whole_ladder(const struct gpulets *self, uint32_t function)
 {
     return ladders_of(self, function) + self->part_count - 1;
 }
@@ -269,7 +269,7 @@ static void queues_fill(struct gpulets *self, const struct application *applicat
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const uint32_t function = application->stages[s].function;
         const uint32_t queue = application->first_queue + s;
-        const struct ladder *whole = whole_ladder(self, function);
+        const struct batch_latency *whole = whole_ladder(self, function);
         alone[s] = whole->count > 0 ? whole->time[0] : 0;
         self->tasks[queue] =
             (struct gpulet_task){.slo = planner_budget(self->planner, queue, application->slo),
@@ -297,11 +297,11 @@ static bool allocate(struct gpulets *self, struct error *error)
 /* Serves a queue without a gpu-let on `size` units: on the largest part within them, else on the
  * smallest part. */
 static bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
-                          struct rounds_slot *slot)
+                          struct duty_cycle_slot *slot)
 {
     const struct gpulets *self = context;
     const struct gpulet_task *task = &self->tasks[queue];
-    const struct ladder *ladder = NULL;
+    const struct batch_latency *ladder = NULL;
     for (size_t p = 0; p < self->part_count; p++)
         if (task->ladders[p].count > 0 && (ladder == NULL || self->parts[p] <= size))
             ladder = &task->ladders[p];
@@ -310,7 +310,7 @@ static bool gpulet_orphan(const void *context, uint32_t queue, uint32_t invoker,
     uint32_t batch = 1;
     for (size_t i = 0; i < ladder->count && 2 * ladder->time[i] <= task->slo; i++)
         batch = ladder->batch[i];
-    *slot = (struct rounds_slot){.queue = queue, .batch = batch, .ladder = ladder};
+    *slot = (struct duty_cycle_slot){.queue = queue, .batch = batch, .ladder = ladder};
     const struct function *function =
         &self->workload->functions[(size_t)(task->ladders - self->ladders) / self->part_count];
     size_t low = 0;
@@ -337,16 +337,17 @@ static bool set_up(struct gpulets *self, struct error *error)
         return false;
     for (size_t a = 0; a < workload->application_count; a++)
         queues_fill(self, &workload->applications[a]);
-    const struct rounds_rule rule = {.orphan = gpulet_orphan,
-                                     .context = self,
-                                     .rest = self->values[PARAMETER_DROP] > 0 ? NULL : self->rest,
-                                     .retry_timer = TIMER_RETRY,
-                                     .retry = sim_from_s(self->values[PARAMETER_EPOCH]) / 200};
-    self->rounds = rounds_create(workload, rule, error);
+    const struct duty_cycle_rule rule = {.orphan = gpulet_orphan,
+                                         .context = self,
+                                         .rest =
+                                             self->values[PARAMETER_DROP] > 0 ? NULL : self->rest,
+                                         .retry_timer = TIMER_RETRY,
+                                         .retry = sim_from_s(self->values[PARAMETER_EPOCH]) / 200};
+    self->rounds = duty_cycle_create(workload, rule, error);
     if (self->rounds == NULL)
         return false;
     for (size_t g = 0; g < self->gpu_count; g++)
-        if (!rounds_add_server(self->rounds, self->gpus[g].invoker, self->gpus[g].units, error))
+        if (!duty_cycle_add_server(self->rounds, self->gpus[g].invoker, self->gpus[g].units, error))
             return false;
     return true;
 }
@@ -361,7 +362,7 @@ static bool gpulet_init(void *state, struct platform *platform, const double *va
     if (values[PARAMETER_MAX_BATCH] != floor(values[PARAMETER_MAX_BATCH]))
         return error_input(error, "policy.params.max_batch is %g; give a whole number",
                            values[PARAMETER_MAX_BATCH]);
-    if (set_up(self, error) && rounds_end(self->rounds, platform, error))
+    if (set_up(self, error) && duty_cycle_end(self->rounds, platform, error))
         return true;
     gpulet_finish(self);
     return false;
@@ -405,7 +406,7 @@ static void rates_take(struct gpulets *self, sim_time_t now)
     const double elapsed = sim_to_s(now - self->since);
     for (uint32_t q = 0; q < self->workload->queue_count; q++) {
         self->rates[q] = rate_planned(self, (double)self->arrived[q] / elapsed);
-        self->tasks[q].overhead = rounds_overhead(self->rounds, q);
+        self->tasks[q].overhead = duty_cycle_overhead(self->rounds, q);
         self->arrived[q] = 0;
     }
     self->since = now;
@@ -463,23 +464,23 @@ static bool let_install(struct gpulets *self, struct platform *platform, const s
 {
     if (let->units == 0)
         return true;
-    if (!rounds_add_server(self->rounds, gpu->invoker, let->units, error))
+    if (!duty_cycle_add_server(self->rounds, gpu->invoker, let->units, error))
         return false;
     for (uint32_t q = 0; self->scaled && let->count == 0 && q < self->workload->queue_count; q++) {
-        struct rounds_slot slot;
+        struct duty_cycle_slot slot;
         if (!gpulet_orphan(self, q, gpu->invoker, let->units, &slot))
             continue;
         slot.overflow = plan->served[q] > 0;
-        if (!rounds_add_slot(self->rounds, slot, error))
+        if (!duty_cycle_add_slot(self->rounds, slot, error))
             return false;
     }
     for (size_t s = 0; s < let->count; s++) {
         const struct gpulet_share *share = &let->shares[s];
         const size_t part = gpulet_part(world, let->units);
-        const struct rounds_slot slot = {.queue = share->task,
-                                         .batch = share->batch,
-                                         .ladder = &self->tasks[share->task].ladders[part]};
-        if (!rounds_add_slot(self->rounds, slot, error))
+        const struct duty_cycle_slot slot = {.queue = share->task,
+                                             .batch = share->batch,
+                                             .ladder = &self->tasks[share->task].ladders[part]};
+        if (!duty_cycle_add_slot(self->rounds, slot, error))
             return false;
         share_load(self, platform, gpu->invoker, share->task);
     }
@@ -492,7 +493,7 @@ static bool plan_install(struct gpulets *self, struct platform *platform,
     const size_t cells = self->workload->cluster.invoker_count * self->workload->function_count;
     const struct gpulet_world world = {.parts = self->parts, .part_count = self->part_count};
     size_t next = 0;
-    rounds_begin(self->rounds);
+    duty_cycle_begin(self->rounds);
     for (size_t i = 0; i < cells; i++)
         self->planned[i] = (uint8_t)(self->planned[i] << 1 & 2);
     for (size_t g = 0; g < self->gpu_count; g++) {
@@ -505,7 +506,7 @@ static bool plan_install(struct gpulets *self, struct platform *platform,
     }
     for (size_t i = 0; i < cells; i++)
         self->planned[i] &= 1;
-    return rounds_end(self->rounds, platform, error);
+    return duty_cycle_end(self->rounds, platform, error);
 }
 
 static void replan(struct gpulets *self, struct platform *platform)
@@ -538,7 +539,7 @@ static void gpulet_on_ready(void *state, struct platform *platform, uint32_t que
         platform_set_timer(platform, self->since + self->interval, TIMER_PLAN);
     }
     self->arrived[queue]++;
-    rounds_on_ready(self->rounds, queue);
+    duty_cycle_on_ready(self->rounds, queue);
 }
 
 static void gpulet_on_finish(void *state, struct platform *platform,
@@ -546,7 +547,7 @@ static void gpulet_on_finish(void *state, struct platform *platform,
 {
     struct gpulets *self = state;
     (void)platform;
-    rounds_on_finish(self->rounds, batch);
+    duty_cycle_on_finish(self->rounds, batch);
 }
 
 static void gpulet_on_timer(void *state, struct platform *platform, uint32_t id)
@@ -556,7 +557,7 @@ static void gpulet_on_timer(void *state, struct platform *platform, uint32_t id)
     if (id == TIMER_PLAN)
         self->due = true;
     else
-        rounds_wake(self->rounds);
+        duty_cycle_wake(self->rounds);
 }
 
 static bool gpulet_decide(void *state, struct platform *platform)
@@ -564,7 +565,7 @@ static bool gpulet_decide(void *state, struct platform *platform)
     struct gpulets *self = state;
     if (self->due)
         replan(self, platform);
-    return rounds_decide(self->rounds, platform);
+    return duty_cycle_decide(self->rounds, platform);
 }
 
 static sim_time_t gpulet_keep_alive(void *state, struct platform *platform, uint32_t function,

@@ -40,7 +40,7 @@ static double latency(const struct gpulet_world *world, uint32_t task, size_t pa
     if (part == world->part_count)
         return (double)INFINITY;
     const struct gpulet_task *spec = &world->tasks[task];
-    const sim_time_t time = ladder_time(&spec->ladders[part], batch);
+    const sim_time_t time = batch_latency_time(&spec->ladders[part], batch);
     if (time >= SIM_FOREVER)
         return (double)INFINITY;
     return ((double)time * slowdown + (double)spec->overhead) * world->margin;
@@ -72,7 +72,7 @@ static uint32_t most_batch(const struct gpulet_world *world, uint32_t task, size
     if (part == world->part_count)
         return 0;
     const struct gpulet_task *spec = &world->tasks[task];
-    const struct ladder *ladder = &spec->ladders[part];
+    const struct batch_latency *ladder = &spec->ladders[part];
     for (size_t i = 0; i < ladder->count; i++) {
         const double time = latency(world, task, part, ladder->batch[i], slowdown);
         const double wait = saturated ? time : ladder->batch[i] / rate * (double)SIM_S;
@@ -201,7 +201,7 @@ static double work_of(const struct gpulet_world *world, const struct gpulet_gpu 
 static uint32_t batch_below(const struct gpulet_world *world, uint32_t task, size_t part,
                             uint32_t batch)
 {
-    const struct ladder *ladder = &world->tasks[task].ladders[part];
+    const struct batch_latency *ladder = &world->tasks[task].ladders[part];
     uint32_t below = 0;
     for (size_t i = 0; i < ladder->count && ladder->batch[i] < batch; i++)
         below = ladder->batch[i];
@@ -533,9 +533,9 @@ static bool others_follow(const struct gpulet_world *world, struct gpulet *let, 
     const size_t part = gpulet_part(world, let->units);
     for (size_t i = 0; i < let->count; i++) {
         struct gpulet_share *share = &let->shares[i];
-        const struct ladder *ladder = &world->tasks[share->task].ladders[part];
+        const struct batch_latency *ladder = &world->tasks[share->task].ladders[part];
         const double jobs = ceil(share->rate * duty / (double)SIM_S - 1e-6);
-        const size_t step = ladder_step(ladder, jobs > 1 ? (uint32_t)jobs : 1);
+        const size_t step = batch_latency_step(ladder, jobs > 1 ? (uint32_t)jobs : 1);
         if (step == ladder->count)
             return false;
         share->batch = ladder->batch[step];
@@ -581,7 +581,8 @@ static bool share_time(const struct gpulet_world *world, struct gpulet_gpu *gpu,
                        uint32_t task, double rate)
 {
     const struct gpulet *let = &gpu->lets[which];
-    const struct ladder *ladder = &world->tasks[task].ladders[gpulet_part(world, let->units)];
+    const struct batch_latency *ladder =
+        &world->tasks[task].ladders[gpulet_part(world, let->units)];
     for (size_t step = ladder->count; step-- > 0;) {
         const uint32_t batch = ladder->batch[step];
         const double gather = batch / rate * (double)SIM_S;

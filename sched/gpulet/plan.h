@@ -22,15 +22,15 @@
 #ifndef ESGSIM_SCHED_GPULET_PLAN_H
 #define ESGSIM_SCHED_GPULET_PLAN_H
 
-#include "sched/common/ladder.h"
+#include "sched/common/batch_latency.h"
 
 enum { GPULETS_PER_GPU = 2, GPULET_TASKS = 3 };
 
 struct gpulet_task {
     double rate; /* jobs per second; 0: not scheduled */
     sim_time_t slo;
-    sim_time_t overhead;          /* time of a batch in addition to the ladder's */
-    const struct ladder *ladders; /* one per part; count 0: the task cannot run on it */
+    sim_time_t overhead;                 /* time of a batch in addition to the ladder's */
+    const struct batch_latency *ladders; /* one per part; count 0: the task cannot run on it */
 };
 
 /* Input of the planner. L(b, p) is (the ladder's time × slowdown + overhead) × margin. */

@@ -136,7 +136,7 @@ static void infless_finish(void *state)
     free(self->slots);
     free(self->candidates);
     free(self->instances);
-    turns_clear(&self->turns);
+    unique_fifo_clear(&self->turns);
     free(self->shares);
     free(self->share_ids);
     free(self->lsth);
@@ -196,7 +196,7 @@ static bool pools_allocate(struct infless *self, bool by_function, size_t *candi
     self->function_count = calloc(workload->function_count + 1, sizeof *self->function_count);
     self->vcpus = calloc((size_t)workload->cluster.invoker_count + 1, sizeof *self->vcpus);
     self->units = calloc((size_t)workload->cluster.invoker_count + 1, sizeof *self->units);
-    return self->pools != NULL && turns_init(&self->turns, most) && self->slots != NULL &&
+    return self->pools != NULL && unique_fifo_init(&self->turns, most) && self->slots != NULL &&
            self->candidates != NULL && self->lsth != NULL && self->function_count != NULL &&
            self->vcpus != NULL && self->units != NULL;
 }
@@ -436,7 +436,7 @@ static bool infless_decide(void *state, struct platform *platform)
     struct infless *self = state;
     if (self->starving > 0 && self->freed && infless_relieve(self, platform))
         return true;
-    for (uint32_t next; (next = turns_next(&self->turns)) != SIM_NONE;) {
+    for (uint32_t next; (next = unique_fifo_next(&self->turns)) != SIM_NONE;) {
         struct infless_pool *pool = &self->pools[next];
         if (pool_step(self, platform, pool)) {
             infless_touch(self, pool);

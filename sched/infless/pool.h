@@ -11,7 +11,7 @@
 
 #include "sched/common/backlog.h"
 #include "sched/common/planner.h"
-#include "sched/common/turns.h"
+#include "sched/common/unique_fifo.h"
 #include "sched/infless/estimator.h"
 #include "sched/infless/infless.h"
 #include "sched/infless/lsth.h"
@@ -75,10 +75,10 @@ struct infless {
     struct infless_candidate *candidates; /* of all pools, one after another */
     struct infless_instance *instances;
     uint32_t instance_room;
-    struct turns turns; /* pools that decide has to process */
-    uint32_t starving;  /* pools with waiting jobs, without an instance, and without room for one */
-    bool freed;         /* resources may have become free since the starving pools were last
-                         * processed */
+    struct unique_fifo turns; /* pools that decide has to process */
+    uint32_t starving; /* pools with waiting jobs, without an instance, and without room for one */
+    bool freed;        /* resources may have become free since the starving pools were last
+                        * processed */
     struct infless_share *shares; /* scratch, with room for all instances of a pool */
     uint32_t *share_ids;
     size_t share_room;

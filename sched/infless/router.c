@@ -6,7 +6,7 @@
 
 void infless_touch(struct infless *self, const struct infless_pool *pool)
 {
-    turns_add(&self->turns, infless_index(self, pool));
+    unique_fifo_add(&self->turns, infless_index(self, pool));
 }
 
 void infless_refresh(struct infless *self, const struct platform *platform, uint32_t queue)

@@ -17,7 +17,7 @@ static bool fixed_init(void *state, const struct workload *workload, const doubl
     return true;
 }
 
-static struct keep_windows fixed_on_idle(void *state, const struct kept_container *container,
+static struct keep_windows fixed_on_idle(void *state, const struct idle_container *container,
                                          bool used, sim_time_t now)
 {
     const struct fixed *self = state;

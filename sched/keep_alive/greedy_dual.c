@@ -75,7 +75,7 @@ static void greedy_dual_on_use(void *state, uint32_t function, uint32_t invoker,
     ++*frequency_of(state, function, invoker);
 }
 
-static struct keep_windows greedy_dual_on_idle(void *state, const struct kept_container *container,
+static struct keep_windows greedy_dual_on_idle(void *state, const struct idle_container *container,
                                                bool used, sim_time_t now)
 {
     const struct greedy_dual *self = state;
@@ -84,7 +84,7 @@ static struct keep_windows greedy_dual_on_idle(void *state, const struct kept_co
     return (struct keep_windows){.keep_for = self->ttl, .stamp = self->clock[container->invoker]};
 }
 
-static double greedy_dual_priority(void *state, const struct kept_container *container)
+static double greedy_dual_priority(void *state, const struct idle_container *container)
 {
     const struct greedy_dual *self = state;
     const double cost = self->cost_ms[container->function];
@@ -105,7 +105,7 @@ static double greedy_dual_priority(void *state, const struct kept_container *con
     return container->stamp + frequency * cost / size;
 }
 
-static void greedy_dual_on_evict(void *state, const struct kept_container *container, bool pressed,
+static void greedy_dual_on_evict(void *state, const struct idle_container *container, bool pressed,
                                  uint32_t left)
 {
     struct greedy_dual *self = state;

@@ -142,7 +142,7 @@ void idle_times_on_use(void *state, uint32_t function, uint32_t invoker, sim_tim
         self->rule->add(self, memory_of(self, function), running ? 0 : now - uses->last_end);
 }
 
-struct keep_windows idle_times_on_idle(void *state, const struct kept_container *container,
+struct keep_windows idle_times_on_idle(void *state, const struct idle_container *container,
                                        bool used, sim_time_t now)
 {
     const struct idle_times *self = state;
@@ -158,7 +158,7 @@ struct keep_windows idle_times_on_idle(void *state, const struct kept_container 
                                  .keep_for = (sim_time_t)llround(window.tail_ns)};
 }
 
-sim_time_t idle_times_on_expiry(void *state, const struct kept_container *container, sim_time_t now)
+sim_time_t idle_times_on_expiry(void *state, const struct idle_container *container, sim_time_t now)
 {
     const struct idle_times *self = state;
     const struct idle_uses *uses = &self->uses[container->function];

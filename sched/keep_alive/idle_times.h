@@ -80,9 +80,9 @@ struct idle_window idle_times_window(const struct idle_times *self,
 
 /* Callbacks of sched/keep_alive.h. */
 void idle_times_on_use(void *state, uint32_t function, uint32_t invoker, sim_time_t now);
-struct keep_windows idle_times_on_idle(void *state, const struct kept_container *container,
+struct keep_windows idle_times_on_idle(void *state, const struct idle_container *container,
                                        bool used, sim_time_t now);
-sim_time_t idle_times_on_expiry(void *state, const struct kept_container *container,
+sim_time_t idle_times_on_expiry(void *state, const struct idle_container *container,
                                 sim_time_t now);
 void idle_times_finish(void *state);
 

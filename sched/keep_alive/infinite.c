@@ -3,7 +3,7 @@
  */
 #include "sched/keep_alive.h"
 
-static struct keep_windows infinite_on_idle(void *state, const struct kept_container *container,
+static struct keep_windows infinite_on_idle(void *state, const struct idle_container *container,
                                             bool used, sim_time_t now)
 {
     (void)state;

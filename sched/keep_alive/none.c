@@ -1,7 +1,7 @@
 /* The lower extreme: a container is evicted after its use, so that every start is cold. */
 #include "sched/keep_alive.h"
 
-static struct keep_windows none_on_idle(void *state, const struct kept_container *container,
+static struct keep_windows none_on_idle(void *state, const struct idle_container *container,
                                         bool used, sim_time_t now)
 {
     (void)state;

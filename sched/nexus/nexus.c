@@ -47,7 +47,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sched/common/rounds.h"
+#include "sched/common/duty_cycle.h"
 #include "sched/nexus/split.h"
 #include "sched/nexus/squishy.h"
 
@@ -109,16 +109,16 @@ struct nexus {
     const struct workload *workload;
     double values[PARAMETER_COUNT];
     struct planner *planner;
-    struct ladder *ladders; /* by function */
-    sim_time_t *rest;       /* by queue: the fastest path through the later stages */
-    struct node *nodes;     /* ascending by invoker */
+    struct batch_latency *ladders; /* by function */
+    sim_time_t *rest;              /* by queue: the fastest path through the later stages */
+    struct node *nodes;            /* ascending by invoker */
     size_t node_count;
     uint64_t *arrived;                /* by queue, since `since` */
     double *served;                   /* by queue: planned rate in jobs per second */
     struct squishy_session *sessions; /* by queue */
     double *cost;                     /* scratch of the split */
     uint8_t *planned;                 /* by invoker × function */
-    struct rounds *rounds;
+    struct duty_cycle *rounds;
     sim_time_t since, planned_at;
     sim_time_t interval; /* time until the rates are measured next */
     bool due;
@@ -130,9 +130,9 @@ static void nexus_finish(void *state)
 {
     struct nexus *nexus = state;
     for (size_t f = 0; nexus->ladders != NULL && f < nexus->workload->function_count; f++)
-        ladder_clear(&nexus->ladders[f]);
+        batch_latency_clear(&nexus->ladders[f]);
     planner_destroy(nexus->planner);
-    rounds_destroy(nexus->rounds);
+    duty_cycle_destroy(nexus->rounds);
     free(nexus->ladders);
     free(nexus->rest);
     free(nexus->nodes);
@@ -207,8 +207,8 @@ static bool ladders_fill(struct nexus *nexus, uint32_t vgpu, struct error *error
             const uint32_t f = application->stages[s].function;
             const uint16_t share = share_of(nexus, f, vgpu > 0 ? vgpu : UINT16_MAX);
             if (nexus->ladders[f].count == 0 &&
-                !ladder_fill(&nexus->ladders[f], workload, nexus->planner, f, share, vcpus,
-                             (uint32_t)nexus->values[PARAMETER_MAX_BATCH], error))
+                !batch_latency_fill(&nexus->ladders[f], workload, nexus->planner, f, share, vcpus,
+                                    (uint32_t)nexus->values[PARAMETER_MAX_BATCH], error))
                 return false;
         }
     }
@@ -246,22 +246,22 @@ static bool allocate(struct nexus *nexus, uint32_t vgpu, struct error *error)
            error_run(error, "policy nexus: out of memory for %zu nodes", nodes);
 }
 
-static struct rounds_slot slot_of(const struct nexus *nexus, uint32_t queue, uint32_t batch)
+static struct duty_cycle_slot slot_of(const struct nexus *nexus, uint32_t queue, uint32_t batch)
 {
-    return (struct rounds_slot){
+    return (struct duty_cycle_slot){
         .queue = queue, .batch = batch, .ladder = nexus->sessions[queue].ladder};
 }
 
 static bool runs_on(const struct nexus *nexus, const struct invoker_group *group, uint32_t queue)
 {
-    const struct ladder *ladder = nexus->sessions[queue].ladder;
+    const struct batch_latency *ladder = nexus->sessions[queue].ladder;
     const struct function *function = &nexus->workload->functions[ladder - nexus->ladders];
     return planner_group_runs(group, function, &function->configurations[ladder->configuration[0]]);
 }
 
 /* Serves a queue without a node in batches of at most B, or of one job if there is no B. */
 static bool nexus_orphan(const void *context, uint32_t queue, uint32_t invoker, uint32_t size,
-                         struct rounds_slot *slot)
+                         struct duty_cycle_slot *slot)
 {
     const struct nexus *nexus = context;
     const struct squishy_session *session = &nexus->sessions[queue];
@@ -292,16 +292,17 @@ static bool set_up(struct nexus *nexus, struct error *error)
             nexus->sessions[queue].slo = planner_budget(nexus->planner, queue, application->slo);
         }
     }
-    const struct rounds_rule rule = {.orphan = nexus_orphan,
-                                     .context = nexus,
-                                     .rest = nexus->values[PARAMETER_DROP] > 0 ? NULL : nexus->rest,
-                                     .retry_timer = TIMER_RETRY,
-                                     .retry = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]) / 100};
-    nexus->rounds = rounds_create(workload, rule, error);
+    const struct duty_cycle_rule rule = {
+        .orphan = nexus_orphan,
+        .context = nexus,
+        .rest = nexus->values[PARAMETER_DROP] > 0 ? NULL : nexus->rest,
+        .retry_timer = TIMER_RETRY,
+        .retry = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]) / 100};
+    nexus->rounds = duty_cycle_create(workload, rule, error);
     if (nexus->rounds == NULL)
         return false;
     for (uint32_t n = 0; n < nexus->node_count; n++)
-        if (!rounds_add_server(nexus->rounds, nexus->nodes[n].invoker, n, error))
+        if (!duty_cycle_add_server(nexus->rounds, nexus->nodes[n].invoker, n, error))
             return false;
     return true;
 }
@@ -317,7 +318,7 @@ static bool nexus_init(void *state, struct platform *platform, const double *val
         if (values[i] != floor(values[i]))
             return error_input(error, "policy.params.%s is %g; give a whole number",
                                nexus_parameters[i].name, values[i]);
-    if (set_up(nexus, error) && rounds_end(nexus->rounds, platform, error))
+    if (set_up(nexus, error) && duty_cycle_end(nexus->rounds, platform, error))
         return true;
     nexus_finish(nexus);
     return false;
@@ -327,7 +328,7 @@ static bool nexus_init(void *state, struct platform *platform, const double *val
 
 static double best_throughput(const struct squishy_session *session)
 {
-    const struct ladder *ladder = session->ladder;
+    const struct batch_latency *ladder = session->ladder;
     double most = 0;
     for (size_t i = 0; i < ladder->count; i++) {
         const sim_time_t time = ladder->time[i] + session->overhead;
@@ -403,7 +404,7 @@ static bool rates_take(struct nexus *nexus, sim_time_t now)
         nexus->sessions[q].rate = rate > least_rate ? rate : least_rate;
         nexus->arrived[q] = 0;
         if (nexus->values[PARAMETER_OVERHEAD] == OVERHEAD_MEASURED)
-            nexus->sessions[q].overhead = rounds_overhead(nexus->rounds, q);
+            nexus->sessions[q].overhead = duty_cycle_overhead(nexus->rounds, q);
         left = left || nexus->sessions[q].rate < rate_low * nexus->served[q] ||
                nexus->sessions[q].rate > rate_high * nexus->served[q];
     }
@@ -509,25 +510,25 @@ static void plan_load(struct nexus *nexus, struct platform *platform,
 static bool plan_install(struct nexus *nexus, const struct platform *platform,
                          const struct squishy_plan *plan, struct error *error)
 {
-    rounds_begin(nexus->rounds);
+    duty_cycle_begin(nexus->rounds);
     for (uint32_t q = 0; q < nexus->workload->queue_count; q++)
         nexus->served[q] = 0;
     for (uint32_t n = 0; n < nexus->node_count; n++) {
         const struct node *node = &nexus->nodes[n];
-        if (!rounds_add_server(nexus->rounds, node->invoker, n, error))
+        if (!duty_cycle_add_server(nexus->rounds, node->invoker, n, error))
             return false;
         if (node->plan == SIM_NONE)
             continue;
         const struct squishy_node *planned = &plan->nodes[node->plan];
         for (uint32_t s = 0; s < planned->count; s++) {
             const struct squishy_share *share = &plan->shares[planned->first + s];
-            if (!rounds_add_slot(nexus->rounds, slot_of(nexus, share->session, share->batch),
-                                 error))
+            if (!duty_cycle_add_slot(nexus->rounds, slot_of(nexus, share->session, share->batch),
+                                     error))
                 return false;
             nexus->served[share->session] += share->batch / sim_to_s(planned->duty);
         }
     }
-    return rounds_end(nexus->rounds, platform, error);
+    return duty_cycle_end(nexus->rounds, platform, error);
 }
 
 static void replan(struct nexus *nexus, struct platform *platform)
@@ -569,7 +570,7 @@ static void nexus_on_ready(void *state, struct platform *platform, uint32_t queu
         platform_set_timer(platform, nexus->since + nexus->interval, TIMER_PLAN);
     }
     nexus->arrived[queue]++;
-    rounds_on_ready(nexus->rounds, queue);
+    duty_cycle_on_ready(nexus->rounds, queue);
 }
 
 static void nexus_on_finish(void *state, struct platform *platform,
@@ -577,7 +578,7 @@ static void nexus_on_finish(void *state, struct platform *platform,
 {
     struct nexus *nexus = state;
     (void)platform;
-    rounds_on_finish(nexus->rounds, batch);
+    duty_cycle_on_finish(nexus->rounds, batch);
 }
 
 static void nexus_on_timer(void *state, struct platform *platform, uint32_t id)
@@ -587,7 +588,7 @@ static void nexus_on_timer(void *state, struct platform *platform, uint32_t id)
     if (id == TIMER_PLAN)
         nexus->due = true;
     else
-        rounds_wake(nexus->rounds);
+        duty_cycle_wake(nexus->rounds);
 }
 
 static bool nexus_decide(void *state, struct platform *platform)
@@ -595,7 +596,7 @@ static bool nexus_decide(void *state, struct platform *platform)
     struct nexus *nexus = state;
     if (nexus->due)
         replan(nexus, platform);
-    return rounds_decide(nexus->rounds, platform);
+    return duty_cycle_decide(nexus->rounds, platform);
 }
 
 static sim_time_t nexus_keep_alive(void *state, struct platform *platform, uint32_t function,

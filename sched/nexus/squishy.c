@@ -29,13 +29,13 @@ struct packing {
 
 sim_time_t squishy_time(const struct squishy_session *session, uint32_t jobs)
 {
-    const sim_time_t time = ladder_time(session->ladder, jobs);
+    const sim_time_t time = batch_latency_time(session->ladder, jobs);
     return time < SIM_FOREVER ? time + session->overhead : SIM_FOREVER;
 }
 
 uint32_t squishy_saturating_batch(const struct squishy_session *session)
 {
-    const struct ladder *ladder = session->ladder;
+    const struct batch_latency *ladder = session->ladder;
     uint32_t batch = 0;
     for (size_t i = 0;
          i < ladder->count && 2 * (ladder->time[i] + session->overhead) <= session->slo; i++)
@@ -54,7 +54,7 @@ static sim_time_t residual_duty(uint32_t batch, sim_time_t time, double rate, si
 bool squishy_residual(const struct squishy_session *session, double rate, enum squishy_rule rule,
                       uint32_t *batch, sim_time_t *duty)
 {
-    const struct ladder *ladder = session->ladder;
+    const struct batch_latency *ladder = session->ladder;
     sim_time_t time = 0;
     *batch = 0;
     for (size_t i = 0; i < ladder->count; i++) {
@@ -77,7 +77,7 @@ static uint32_t squeezed(const struct squishy_session *session, double rate, sim
                          sim_time_t *time)
 {
     const double jobs = ceil(sim_to_s(duty) * rate - rounding);
-    const size_t step = ladder_step(session->ladder, jobs > 1 ? (uint32_t)jobs : 1);
+    const size_t step = batch_latency_step(session->ladder, jobs > 1 ? (uint32_t)jobs : 1);
     *time = step < session->ladder->count ? session->ladder->time[step] + session->overhead
                                           : SIM_FOREVER;
     return step < session->ladder->count ? session->ladder->batch[step] : 0;

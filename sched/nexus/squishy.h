@@ -11,7 +11,7 @@
 #ifndef ESGSIM_SCHED_NEXUS_SQUISHY_H
 #define ESGSIM_SCHED_NEXUS_SQUISHY_H
 
-#include "sched/common/ladder.h"
+#include "sched/common/batch_latency.h"
 
 /* Bound on a residual's batch. SQUISHY_PAPER: l(b) + b / r <= SLO [recall]. SQUISHY_CODE: l(b) + (b
  * - 1) / r <= SLO with d = min(SLO - l(b), b / r), as in the authors' scheduler [code]. If the rate
@@ -19,8 +19,8 @@
 enum squishy_rule { SQUISHY_PAPER, SQUISHY_CODE };
 
 struct squishy_session {
-    const struct ladder *ladder; /* for a whole GPU (or share) */
-    double rate;                 /* jobs per second, >= 0 */
+    const struct batch_latency *ladder; /* for a whole GPU (or share) */
+    double rate;                        /* jobs per second, >= 0 */
     sim_time_t slo;
     sim_time_t overhead; /* time per batch in addition to the ladder's, part of l(b) */
 };

@@ -9,7 +9,7 @@
 
 /* ---- Ladders --------------------------------------------------------------------------------- */
 
-static void ladder_clear(struct orion_ladder *ladder)
+static void batch_latency_clear(struct orion_ladder *ladder)
 {
     for (size_t i = 0; ladder->execution != NULL && i < ladder->count; i++)
         free(ladder->execution[i].mass);
@@ -21,8 +21,8 @@ static void ladder_clear(struct orion_ladder *ladder)
 }
 
 /* Entries of the table (ascending time) that cost less than all faster ones, last first. */
-static bool ladder_fill(struct orion_ladder *ladder, const struct search_table *table,
-                        uint32_t max_batch)
+static bool batch_latency_fill(struct orion_ladder *ladder, const struct search_table *table,
+                               uint32_t max_batch)
 {
     size_t *kept = malloc(table->count * sizeof *kept);
     size_t count = 0;
@@ -58,8 +58,8 @@ static bool distribution_keep(struct distribution *kept, const struct distributi
     return true;
 }
 
-static bool ladder_build(struct orion_model *model, const struct workload *workload, size_t stage,
-                         uint32_t max_batch, struct error *error)
+static bool batch_latency_build(struct orion_model *model, const struct workload *workload,
+                                size_t stage, uint32_t max_batch, struct error *error)
 {
     struct orion_ladder *ladder = &model->ladders[stage];
     const uint32_t index = model->application->stages[stage].function;
@@ -67,7 +67,7 @@ static bool ladder_build(struct orion_model *model, const struct workload *workl
     struct search_table *table = search_table_create_placeable(workload, index, error);
     if (table == NULL)
         return false;
-    bool done = ladder_fill(ladder, table, max_batch);
+    bool done = batch_latency_fill(ladder, table, max_batch);
     search_table_destroy(table);
     for (size_t i = 0; done && i < ladder->count; i++) {
         distribution_execution(function, ladder->time[i], model->bin, model->horizon,
@@ -146,7 +146,7 @@ struct orion_model *orion_model_create(const struct workload *workload, size_t a
     find_dominators(model);
     bool done = model_allocate(model) || error_run(error, "policy orion: out of memory");
     for (size_t s = 0; done && s < model->application->stage_count; s++)
-        done = ladder_build(model, workload, s, max_batch, error);
+        done = batch_latency_build(model, workload, s, max_batch, error);
     if (done)
         return model;
     orion_model_destroy(model);
@@ -158,7 +158,7 @@ void orion_model_destroy(struct orion_model *model)
     if (model == NULL)
         return;
     for (size_t s = 0; s < WORKLOAD_MAX_STAGES; s++)
-        ladder_clear(&model->ladders[s]);
+        batch_latency_clear(&model->ladders[s]);
     free(model->masses);
     free(model);
 }

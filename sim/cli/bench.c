@@ -13,9 +13,9 @@
 #include <cjson/cJSON.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "sim/calendar.h"
-#include "sim/random.h"
-#include "traces/unfinished.h"
+#include "sim/engine/event_queue.h"
+#include "sim/engine/random.h"
+#include "traces/json/unfinished.h"
 
 enum { REPEATS = 5, SIZES = 3, COUNT = 1000000 };
 #define ENTRIES(array) (sizeof(array) / sizeof *(array))
@@ -38,10 +38,10 @@ static sim_time_t draw(struct random_stream *stream, double mean_s)
     return (sim_time_t)(random_exponential(stream, mean_s * (double)SIM_S) + 0.5);
 }
 
-static bool queue_fault(struct calendar *calendar, const char *name, struct error *error)
+static bool queue_fault(struct event_queue *event_queue, const char *name, struct error *error)
 {
-    const char *fault = calendar_fault(calendar);
-    calendar_destroy(calendar);
+    const char *fault = event_queue_fault(event_queue);
+    event_queue_destroy(event_queue);
     return fault == NULL || error_run(error, "%s: %s", name, fault);
 }
 
@@ -52,8 +52,8 @@ static bool mm1_rate(double *rate, double *in_system, struct error *error)
     enum { ROOM = 1 << 12 }; /* more jobs than ever wait here: 0.9^4096 is below 1e-187 */
     static sim_time_t waiting[ROOM];
     struct random_stream arrivals, services;
-    struct calendar *calendar = calendar_create(1);
-    if (calendar == NULL)
+    struct event_queue *event_queue = event_queue_create(1);
+    if (event_queue == NULL)
         return error_run(error, "mm1_jobs_per_s: out of memory");
     random_stream_open(&arrivals, 1, RANDOM_ARRIVAL, 0, 0);
     random_stream_open(&services, 1, RANDOM_NOISE, 0, 0);
@@ -61,41 +61,41 @@ static bool mm1_rate(double *rate, double *in_system, struct error *error)
     double sum = 0;
     sim_time_t arrival = draw(&arrivals, 1 / 0.9);
     for (size_t arrived = 0, finished = 0; finished < COUNT;) {
-        const bool arrives = arrived < COUNT && arrival <= calendar_next_time(calendar);
+        const bool arrives = arrived < COUNT && arrival <= event_queue_next_time(event_queue);
         struct event event = {.time = arrival};
         if (arrives) {
             waiting[arrived++ % ROOM] = arrival;
             arrival += draw(&arrivals, 1 / 0.9);
         } else {
-            calendar_pop(calendar, &event);
+            event_queue_pop(event_queue, &event);
             sum += (double)(event.time - waiting[finished++ % ROOM]);
         }
         if (arrives ? arrived == finished + 1 : arrived > finished)
-            calendar_push(calendar, event.time + draw(&services, 1), 0, 0);
+            event_queue_push(event_queue, event.time + draw(&services, 1), 0, 0);
     }
     *rate = COUNT / (seconds_now() - start);
     *in_system = sum / COUNT / (double)SIM_S;
-    return queue_fault(calendar, "mm1_jobs_per_s", error);
+    return queue_fault(event_queue, "mm1_jobs_per_s", error);
 }
 
 /* `pending` timers, each of which sets itself again an exponential second later. */
 static bool hold_rate(uint32_t pending, double *rate, struct error *error)
 {
     struct random_stream delays;
-    struct calendar *calendar = calendar_create(pending);
-    if (calendar == NULL)
+    struct event_queue *event_queue = event_queue_create(pending);
+    if (event_queue == NULL)
         return error_run(error, "hold_events_per_s: out of memory");
     random_stream_open(&delays, 1, RANDOM_TEST, pending, 0);
     for (uint32_t i = 0; i < pending; i++)
-        calendar_push(calendar, draw(&delays, 1), 0, i);
+        event_queue_push(event_queue, draw(&delays, 1), 0, i);
     const double start = seconds_now();
     for (uint32_t i = 0; i < COUNT; i++) {
         struct event event;
-        calendar_pop(calendar, &event);
-        calendar_push(calendar, event.time + draw(&delays, 1), event.kind, event.subject);
+        event_queue_pop(event_queue, &event);
+        event_queue_push(event_queue, event.time + draw(&delays, 1), event.kind, event.subject);
     }
     *rate = COUNT / (seconds_now() - start);
-    return queue_fault(calendar, "hold_events_per_s", error);
+    return queue_fault(event_queue, "hold_events_per_s", error);
 }
 
 static bool bench_hold(const char *benchmark, cJSON *result, struct error *error)

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/capture.h"
+#include "results/store/capture.h"
 #include "sim/cli/calibrate_report.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/meter.h"
-#include "traces/calibrate.h"
-#include "traces/atomic_file.h"
+#include "sim/cli/progress_bar.h"
+#include "traces/calibrate/calibrate.h"
+#include "traces/json/atomic_file.h"
 
 #ifndef ESGSIM_DATADIR
 #define ESGSIM_DATADIR "."
@@ -157,16 +157,16 @@ static bool read_files(const struct request *request, const char *const *files, 
 static void show_progress(void *context, const char *what, size_t done, size_t total)
 {
     (void)what;
-    meter_update(context, done, total);
+    progress_bar_update(context, done, total);
 }
 
 static bool calibrate(const struct request *request, const struct sample_set *set,
                       struct calibration *calibration, struct error *error)
 {
-    struct meter meter;
-    meter_start(&meter, "fits", request->quiet);
-    bool fine = calibration_run(set, show_progress, &meter, calibration, error);
-    meter_end(&meter);
+    struct progress_bar progress_bar;
+    progress_bar_start(&progress_bar, "fits", request->quiet);
+    bool fine = calibration_run(set, show_progress, &progress_bar, calibration, error);
+    progress_bar_end(&progress_bar);
     return fine;
 }
 

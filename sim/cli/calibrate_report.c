@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "results/table.h"
-#include "traces/calibrate_launches.h"
+#include "results/report/table.h"
+#include "traces/calibrate/calibrate_launches.h"
 
 enum { PERCENT = 100 };
 
@@ -144,15 +144,15 @@ static bool interference_text(FILE *out, const struct interference_fit *fit)
 }
 
 /* Prints the errors of pair levels and the analysis of variance. */
-static bool unmet_text(FILE *out, const struct unmet_pairs *unmet)
+static bool unseen_text(FILE *out, const struct unseen_pairs *unseen)
 {
     static const char *const headers[] = {"level of a pair, all else known", "seen", "left out"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
-    for (int i = 0; i < UNMET_LEVELS; i++) {
+    for (int i = 0; i < UNSEEN_LEVELS; i++) {
         text_table_row(table);
-        text_table_cell(table, 0, "%s", unmet_level_names[i]);
-        cell_percent(table, 1, unmet->seen[i]);
-        cell_percent(table, 2, unmet->left_out[i]);
+        text_table_cell(table, 0, "%s", unseen_level_names[i]);
+        cell_percent(table, 1, unseen->seen[i]);
+        cell_percent(table, 2, unseen->left_out[i]);
     }
     bool fine = text_table_print(table, 2, out);
     text_table_free(table);
@@ -160,9 +160,9 @@ static bool unmet_text(FILE *out, const struct unmet_pairs *unmet)
                   "  %zu pairs of %zu functions, excess %.2f %% on average, %.2f between pairs: "
                   "%.0f %% of that variance\n"
                   "  belongs to the functions, F(%zu, %zu) = %.2f, p = %.2f\n",
-                  unmet->pairs, unmet->functions, PERCENT * unmet->excess, PERCENT * unmet->spread,
-                  PERCENT * unmet->explained, unmet->freedom[0], unmet->freedom[1], unmet->f,
-                  unmet->probability);
+                  unseen->pairs, unseen->functions, PERCENT * unseen->excess,
+                  PERCENT * unseen->spread, PERCENT * unseen->explained, unseen->freedom[0],
+                  unseen->freedom[1], unseen->f, unseen->probability);
     return fine;
 }
 
@@ -177,8 +177,8 @@ bool calibrate_report_text(FILE *out, const char *name, const struct calibration
     fine = fine && launches_text(out, calibration);
     if (fine && calibration->has_interference)
         fine = interference_text(out, &calibration->interference);
-    if (fine && calibration->unmet.pairs > 0)
-        fine = unmet_text(out, &calibration->unmet);
+    if (fine && calibration->unseen.pairs > 0)
+        fine = unseen_text(out, &calibration->unseen);
     (void)fputc('\n', out);
     return fine || error_run(error, "out of memory for the report");
 }
@@ -246,20 +246,20 @@ static void put_interference(cJSON *object, const struct interference_fit *fit)
     }
 }
 
-static void put_unmet(cJSON *object, const struct unmet_pairs *unmet)
+static void put_unseen(cJSON *object, const struct unseen_pairs *unseen)
 {
     cJSON *entry = cJSON_AddObjectToObject(object, "unmet");
-    (void)cJSON_AddNumberToObject(entry, "pairs", (double)unmet->pairs);
-    (void)cJSON_AddNumberToObject(entry, "functions", (double)unmet->functions);
-    put_percent(entry, "excess", unmet->excess);
-    put_percent(entry, "spread", unmet->spread);
-    put_percent(entry, "explained", unmet->explained);
-    (void)cJSON_AddNumberToObject(entry, "f", unmet->f);
-    (void)cJSON_AddNumberToObject(entry, "probability", unmet->probability);
-    for (int i = 0; i < UNMET_LEVELS; i++) {
-        cJSON *level = cJSON_AddObjectToObject(entry, unmet_level_names[i]);
-        put_percent(level, "seen", unmet->seen[i]);
-        put_percent(level, "left_out", unmet->left_out[i]);
+    (void)cJSON_AddNumberToObject(entry, "pairs", (double)unseen->pairs);
+    (void)cJSON_AddNumberToObject(entry, "functions", (double)unseen->functions);
+    put_percent(entry, "excess", unseen->excess);
+    put_percent(entry, "spread", unseen->spread);
+    put_percent(entry, "explained", unseen->explained);
+    (void)cJSON_AddNumberToObject(entry, "f", unseen->f);
+    (void)cJSON_AddNumberToObject(entry, "probability", unseen->probability);
+    for (int i = 0; i < UNSEEN_LEVELS; i++) {
+        cJSON *level = cJSON_AddObjectToObject(entry, unseen_level_names[i]);
+        put_percent(level, "seen", unseen->seen[i]);
+        put_percent(level, "left_out", unseen->left_out[i]);
     }
 }
 
@@ -300,8 +300,8 @@ cJSON *calibrate_report_json(const char *name, const struct calibration *calibra
     put_launches(object, calibration->set);
     if (calibration->has_interference)
         put_interference(object, &calibration->interference);
-    if (calibration->unmet.pairs > 0)
-        put_unmet(object, &calibration->unmet);
+    if (calibration->unseen.pairs > 0)
+        put_unseen(object, &calibration->unseen);
     if (calibration->set->left_out != NULL)
         (void)cJSON_AddStringToObject(object, "left_out", calibration->set->left_out);
     return object;

@@ -8,7 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "sim/error.h"
-#include "traces/calibrate.h"
+#include "traces/calibrate/calibrate.h"
 
 /* Prints tables in percent, under the heading `name`. */
 bool calibrate_report_text(FILE *out, const char *name, const struct calibration *calibration,

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/columns.h"
+#include "results/store/columns.h"
 #include "sim/cli/modules.h"
-#include "sim/cli/runner.h"
+#include "sim/cli/run_once.h"
 #include "sim/version.h"
-#include "workloads/loading.h"
+#include "workloads/loader_internal.h"
 
 void plan_clear(struct plan *plan)
 {

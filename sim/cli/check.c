@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/reference.h"
-#include "results/utf8.h"
+#include "results/report/reference.h"
+#include "results/store/hdf5_utf8.h"
 #include "sim/cli/cli.h"
-#include "traces/json.h"
+#include "traces/json/json.h"
 #include "workloads/experiment.h"
 
 struct options {

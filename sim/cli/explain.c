@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "results/explain.h"
-#include "results/store.h"
+#include "results/inspect/explain.h"
+#include "results/store/store.h"
 #include "sim/cli/cli.h"
 
 /* Larger than any seed: selects runs of all seeds. */

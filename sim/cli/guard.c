@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/simulation.h"
-#include "traces/unfinished.h"
+#include "sim/platform/simulation.h"
+#include "traces/json/unfinished.h"
 
 static const struct {
     int number;

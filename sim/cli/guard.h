@@ -2,10 +2,10 @@
  *
  * A policy is user code: it may crash, call exit(), or never return. A reader, a generator or a
  * search may take minutes. Loops therefore do not poll a flag. A signal ends the process
- * immediately, after removing its unfinished files (traces/unfinished.h), with a one-line message
- * that gives the reason. If a policy is the cause, the message names the rule, the callback, the
- * simulated time, the policy and the seed, and the exit status is 1. Only a sweep defers the first
- * interruption, because it has finished runs to keep.
+ * immediately, after removing its unfinished files (traces/json/unfinished.h), with a one-line
+ * message that gives the reason. If a policy is the cause, the message names the rule, the
+ * callback, the simulated time, the policy and the seed, and the exit status is 1. Only a sweep
+ * defers the first interruption, because it has finished runs to keep.
  *
  * Signal handlers belong to the whole process, so this module is part of the program and not of the
  * library.
@@ -45,9 +45,9 @@ void guard_watch_callbacks(double seconds);
 int guard_divert_output(void);
 void guard_restore_output(int kept);
 
-/* For a worker process: faults of a policy are passed to `tell`, which does not return (farm_fail).
- * SIGINT, which a terminal sends to all processes, and SIGTERM from outside are left to the parent.
- * Output of a policy goes to standard error. */
+/* For a worker process: faults of a policy are passed to `tell`, which does not return
+ * (worker_pool_fail). SIGINT, which a terminal sends to all processes, and SIGTERM from outside are
+ * left to the parent. Output of a policy goes to standard error. */
 void guard_enter_worker(void (*tell)(const char *message));
 
 #endif

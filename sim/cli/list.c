@@ -9,11 +9,11 @@
 #include "sched/keep_alive.h"
 #include "sched/registry.h"
 #include "sim/cli/cli.h"
-#include "traces/arrival_trace.h"
-#include "traces/capture/graph.h"
-#include "traces/json.h"
-#include "traces/profile.h"
-#include "workloads/document.h"
+#include "traces/readers/arrival_trace.h"
+#include "traces/networks/graph.h"
+#include "traces/json/json.h"
+#include "traces/profile/profile.h"
+#include "workloads/json_include.h"
 
 struct options {
     bool json;
@@ -293,8 +293,9 @@ static int select_data(const struct dirent *entry)
 static bool list_folder(struct listing *listing, const char *folder, list_file *each,
                         struct error *error)
 {
-    char *path = access(folder, R_OK) == 0 ? strdup(folder)
-                                           : document_join(document_data_directory(), folder);
+    char *path = access(folder, R_OK) == 0
+                     ? strdup(folder)
+                     : json_include_join(json_include_data_directory(), folder);
     struct dirent **entries = NULL;
     int count = path == NULL ? -1 : scandir(path, &entries, select_data, alphasort);
     bool good = count >= 0;
@@ -302,7 +303,7 @@ static bool list_folder(struct listing *listing, const char *folder, list_file *
         error_input(error, "list: %s is not a folder; set ESGSIM_DATA to the folder that has %s",
                     path == NULL ? folder : path, folder);
     for (int i = 0; i < count; i++) {
-        char *file = document_join(path, entries[i]->d_name);
+        char *file = json_include_join(path, entries[i]->d_name);
         good = good && file != NULL && each(listing, file, entries[i]->d_name, error);
         free(file);
         free(entries[i]);
@@ -349,7 +350,7 @@ static const struct {
     {"applications", "workloads/applications", list_applications},
     {"functions", "workloads/functions", list_functions},
     {"profiles", "traces/profiles", list_profiles},
-    {"networks", "traces/capture/networks", list_networks},
+    {"networks", "traces/networks", list_networks},
     {"traces", "traces/arrivals", list_traces},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "results/store.h"
+#include "results/store/store.h"
 #include "sim/cli/cli.h"
 
 struct options {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/profile.h"
+#include "traces/profile/profile.h"
 #include "workloads/gpu_sharing.h"
 
 __attribute__((format(printf, 2, 3))) static void add(FILE *text, const char *format, ...)

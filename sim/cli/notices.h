@@ -2,7 +2,7 @@
 #ifndef ESGSIM_SIM_CLI_NOTICES_H
 #define ESGSIM_SIM_CLI_NOTICES_H
 
-#include "sim/simulation.h"
+#include "sim/platform/simulation.h"
 
 /* Returns the notices, one per line. "warning: ..." means that figures may not mean what they seem
  * to. "note: ..." is about something the experiment asked for that a reader should know. "" if

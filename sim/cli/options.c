@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/atomic_file.h"
+#include "traces/json/atomic_file.h"
 
 enum { OPTIONS_MAX = 64, WORDS_MAX = 16, COLUMNS = 90, NAMES_COLUMN_MAX = 24 };
 

@@ -7,10 +7,10 @@
 #include <cjson/cJSON.h>
 
 #include "sched/keep_alive.h"
-#include "results/record.h"
+#include "results/store/record.h"
 #include "sched/registry.h"
 #include "sim/version.h"
-#include "traces/json.h"
+#include "traces/json/json.h"
 
 /* One metric of metrics.def, read from its struct. */
 struct figure {
@@ -49,7 +49,7 @@ static void json_add_measures(cJSON *object, const struct measures *measures)
 {
     const struct figure figures[] = {
 #define MEASURE(type, name, unit, column, help) {#name, unit, (double)measures->name},
-#include "sim/metrics.def"
+#include "sim/platform/metrics.def"
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         json_add_figure(object, &figures[i]);
@@ -59,7 +59,7 @@ static void json_add_run_measures(cJSON *object, const struct run_measures *run)
 {
     const struct figure figures[] = {
 #define RUN_MEASURE(type, name, unit, column, help) {#name, unit, (double)run->name},
-#include "sim/metrics.def"
+#include "sim/platform/metrics.def"
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         json_add_figure(object, &figures[i]);
@@ -95,8 +95,8 @@ static long peak_memory_kb(void)
 /* Name of the keep-alive policy in effect: see sched/keep_alive.h. */
 static const char *keep_alive_in_force(const struct experiment *experiment)
 {
-    if (experiment->platform.keeper != NULL)
-        return experiment->platform.keeper->name;
+    if (experiment->platform.keep_alive_policy != NULL)
+        return experiment->platform.keep_alive_policy->name;
     const struct policy *policy = policy_find(experiment->policy_name, NULL);
     return policy != NULL && policy->keep_alive != NULL ? policy->name : "fixed";
 }
@@ -194,7 +194,7 @@ void output_run_text(FILE *stream, const struct experiment *experiment,
     const struct run_measures *run = &result->run;
 #define RUN_MEASURE(type, name, unit, column, help)                                                \
     text_line(stream, #name, (double)run->name, unit, help);
-#include "sim/metrics.def"
+#include "sim/platform/metrics.def"
     fprintf(stream, "  %-26s %.3g s (%.4g events/s, %.4g requests/s)\n", "wall time",
             result->wall_s, (double)run->events / result->wall_s,
             (double)(result->overall.requests + experiment->warmup_requests) / result->wall_s);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "sim/simulation.h"
+#include "sim/platform/simulation.h"
 
 /* Prints one JSON object with the keys listed in README, "esgsim run --json". False: memory
  * exhausted. */

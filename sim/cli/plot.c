@@ -4,12 +4,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "plots/against.h"
+#include "plots/compare.h"
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
 #include "sim/cli/cli.h"
-#include "traces/atomic_file.h"
-#include "workloads/document.h"
+#include "traces/json/atomic_file.h"
+#include "workloads/json_include.h"
 
 enum { ONLY_MOST = 64 };
 
@@ -101,12 +101,12 @@ static bool figures_write(const struct options *options, struct figure_list *lis
                           struct error *error)
 {
     if (options->against != NULL) {
-        struct against *against = against_load(options->file, options->against, error);
-        const bool good = against != NULL && plot_against(against, list, error);
-        against_free(against);
+        struct comparison *against = compare_load(options->file, options->against, error);
+        const bool good = against != NULL && plot_compare(against, list, error);
+        compare_free(against);
         return good;
     }
-    char *found = document_find_operand(options->file);
+    char *found = json_include_find_operand(options->file);
     const bool good =
         plot_file(found != NULL ? found : options->file, options->trace_format, list, error);
     free(found);

@@ -3,15 +3,15 @@
 
 #include "plots/embed.h"
 #include "plots/gnuplot.h"
-#include "results/against.h"
-#include "results/assumptions.h"
-#include "results/reference.h"
-#include "results/report.h"
-#include "results/report_html.h"
-#include "results/store.h"
+#include "results/compare/compare.h"
+#include "results/report/assumptions.h"
+#include "results/report/reference.h"
+#include "results/report/report.h"
+#include "results/report/report_html.h"
+#include "results/store/store.h"
 #include "sim/cli/cli.h"
-#include "traces/atomic_file.h"
-#include "workloads/document.h"
+#include "traces/json/atomic_file.h"
+#include "workloads/json_include.h"
 
 struct options {
     const char *file;
@@ -59,8 +59,8 @@ static const struct cli_option report_table[] = {
 
 static struct assumptions *assumptions_find(struct error *error)
 {
-    static const char local[] = "results/assumptions.json";
-    char *path = document_find_operand(local);
+    static const char local[] = "results/report/assumptions.json";
+    char *path = json_include_find_operand(local);
     struct assumptions *assumptions = assumptions_load(path != NULL ? path : local, error);
     free(path);
     return assumptions;
@@ -72,7 +72,7 @@ static bool print_html(const struct options *options, const struct report *repor
 {
     struct error without = {0};
     struct embedded embedded = {0};
-    struct details *details = details_open(options->file, error);
+    struct run_details *details = run_details_open(options->file, error);
     struct assumptions *assumptions = details == NULL ? NULL : assumptions_find(error);
     bool good = assumptions != NULL;
     if (good && !gnuplot_check(&without))
@@ -92,7 +92,7 @@ static bool print_html(const struct options *options, const struct report *repor
     good = good && report_html(&page, out, error);
     embedded_clear(&embedded);
     assumptions_free(assumptions);
-    details_close(details);
+    run_details_close(details);
     return good;
 }
 
@@ -100,14 +100,14 @@ static bool print_html(const struct options *options, const struct report *repor
 struct subject {
     const struct report *report;
     const struct reference *reference;
-    const struct against *against; /* NULL: print the report */
+    const struct comparison *against; /* NULL: print the report */
 };
 
 static bool print(const struct options *options, const struct subject *subject, FILE *out,
                   struct error *error)
 {
-    bool (*const compared[])(const struct against *, FILE *, struct error *) = {
-        against_text, against_csv, against_json, against_html};
+    bool (*const compared[])(const struct comparison *, FILE *, struct error *) = {
+        compare_text, compare_csv, compare_json, compare_html};
     bool (*const prints[])(const struct report *, const struct reference *, FILE *,
                            struct error *) = {report_text, report_csv, report_json};
     if (subject->against != NULL)
@@ -130,12 +130,12 @@ static bool print_to(const struct options *options, const struct subject *subjec
     return printed;
 }
 
-static bool run_against(const struct options *options, FILE *out, struct error *error)
+static bool run_compare(const struct options *options, FILE *out, struct error *error)
 {
-    struct against *against = against_load(options->file, options->against, error);
+    struct comparison *against = compare_load(options->file, options->against, error);
     const struct subject subject = {.against = against};
     const bool good = against != NULL && print_to(options, &subject, out, error);
-    against_free(against);
+    compare_free(against);
     return good;
 }
 
@@ -172,7 +172,7 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     if (options.out != NULL && !atomic_file_open(&file, options.out, error))
         return false;
     FILE *out = options.out != NULL ? file.stream : stdout;
-    const bool good = options.against != NULL ? run_against(&options, out, error)
+    const bool good = options.against != NULL ? run_compare(&options, out, error)
                                               : run_report(&options, out, error);
     return atomic_file_end(&file, good, error);
 }

@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/replay.h"
-#include "results/store.h"
-#include "results/timeline.h"
+#include "results/compare/replay.h"
+#include "results/store/store.h"
+#include "results/inspect/timeline.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
 #include "sim/cli/output.h"
-#include "sim/cli/runner.h"
+#include "sim/cli/run_once.h"
 
 /* A seed may be given in an experiment. JSON numbers are exact up to 2^53. */
 #define SEED_MAX (UINT64_C(1) << 53)
@@ -21,7 +21,7 @@ struct run_options {
     const char *timeline;
     bool json;
     bool rehearse;
-    struct rehearsal_options rehearsal;
+    struct emulated_options rehearsal;
     double decision_timeout;
     struct cli_settings settings;
 };
@@ -50,7 +50,7 @@ static bool take_policy(void *options, const char *name, char *value, struct err
 static bool take_rehearsal(void *options, const char *name, char *value, struct error *error)
 {
     struct run_options *run = options;
-    struct rehearsal_options *rehearsal = &run->rehearsal;
+    struct emulated_options *rehearsal = &run->rehearsal;
     const struct {
         const char *name;
         double low, high;
@@ -157,7 +157,7 @@ static bool report_progress(void *context, uint64_t finished, uint64_t total)
 struct sinks {
     struct store *store;
     struct timeline *timeline;
-    struct rehearsal *rehearsal;
+    struct emulated *rehearsal;
 };
 
 static bool run_execute(const struct experiment *experiment, const struct policy *policy,
@@ -229,7 +229,7 @@ static bool sinks_open(const struct run_options *options, const struct experimen
     if (options->out != NULL && (sinks->store = store_create(options->out, error)) == NULL)
         return false;
     if (options->rehearse &&
-        (sinks->rehearsal = rehearsal_create(&options->rehearsal, error)) == NULL)
+        (sinks->rehearsal = emulated_create(&options->rehearsal, error)) == NULL)
         return false;
     if (options->timeline == NULL)
         return true;
@@ -240,7 +240,7 @@ static bool sinks_open(const struct run_options *options, const struct experimen
 /* Closes both files; a failed run leaves neither. */
 static bool sinks_close(struct sinks *sinks, bool good, struct error *error)
 {
-    rehearsal_destroy(sinks->rehearsal);
+    emulated_destroy(sinks->rehearsal);
     if (sinks->store != NULL && good)
         good = store_finish(sinks->store, error);
     else

@@ -11,7 +11,7 @@
 #include "sched/esg/search.h"
 #include "sched/registry.h"
 #include "sim/cli/find.h"
-#include "sim/cli/runner.h"
+#include "sim/cli/run_once.h"
 #include "workloads/experiment.h"
 
 struct request {

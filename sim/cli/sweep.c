@@ -1,14 +1,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/cli/campaign.h"
+#include "sim/cli/sweep_runner.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
-#include "sim/farm.h"
+#include "sim/cli/worker_pool.h"
 #include "workloads/experiment.h"
 
 struct options {
-    struct campaign_options campaign;
+    struct sweep_runner_options sweep_runner;
     struct cli_settings settings;
 };
 
@@ -24,14 +24,15 @@ static bool take_set(void *options, const char *name, char *value, struct error 
 static bool take_shard(void *options, const char *name, char *value, struct error *error)
 {
     enum { SHARDS_LIMIT = 100000 };
-    struct campaign_options *campaign = &((struct options *)options)->campaign;
+    struct sweep_runner_options *sweep_runner = &((struct options *)options)->sweep_runner;
     char *slash = strchr(value, '/');
     (void)name;
     if (slash == NULL)
         return error_input(error, "--shard: wants I/N, such as 2/8, not '%.80s'", value);
     *slash = '\0';
-    return cli_parse_u64("--shard I/N", slash + 1, 1, SHARDS_LIMIT, &campaign->shards, error) &&
-           cli_parse_u64("--shard I/N", value, 1, campaign->shards, &campaign->shard, error);
+    return cli_parse_u64("--shard I/N", slash + 1, 1, SHARDS_LIMIT, &sweep_runner->shards, error) &&
+           cli_parse_u64("--shard I/N", value, 1, sweep_runner->shards, &sweep_runner->shard,
+                         error);
 }
 
 static const struct cli_option sweep_table[] = {
@@ -40,12 +41,12 @@ static const struct cli_option sweep_table[] = {
      .help = "where the results go; written beside, named when finished",
      .kind = OPTION_TEXT,
      .required = true,
-     .place = offsetof(struct options, campaign.out)},
+     .place = offsetof(struct options, sweep_runner.out)},
     {.name = "--jobs",
      .value = "N",
      .help = "worker processes at a time (default: the machine's cores)",
      .kind = OPTION_WHOLE,
-     .place = offsetof(struct options, campaign.jobs),
+     .place = offsetof(struct options, sweep_runner.jobs),
      .least = 1,
      .most = 1024},
     {.name = "--shard",
@@ -57,16 +58,16 @@ static const struct cli_option sweep_table[] = {
      .help = "go on after an interruption of any kind: runs that had finished are not run "
              "again; without any, begins",
      .kind = OPTION_FLAG,
-     .place = offsetof(struct options, campaign.resume)},
+     .place = offsetof(struct options, sweep_runner.resume)},
     {.name = "--restart",
      .help = "begin anew, and discard the finished runs that F.h5.runs holds",
      .kind = OPTION_FLAG,
-     .place = offsetof(struct options, campaign.restart)},
+     .place = offsetof(struct options, sweep_runner.restart)},
     {.name = "--dry-run",
      .help = "check everything, list the runs and count them, and run nothing; F.h5 is not written",
      .kind = OPTION_FLAG,
-     .place = offsetof(struct options, campaign.dry_run)},
-    GUARD_OPTION(struct options, campaign.decision_timeout),
+     .place = offsetof(struct options, sweep_runner.dry_run)},
+    GUARD_OPTION(struct options, sweep_runner.decision_timeout),
     {.name = "--set",
      .value = "KEY=VALUE",
      .help = "change a key of the base experiment, e.g. requests=1000",
@@ -79,20 +80,20 @@ static const struct cli_option sweep_table[] = {
 static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct options options = {.campaign = {.jobs = cores < 1 ? 1 : (uint64_t)cores,
-                                           .shard = 1,
-                                           .shards = 1,
-                                           .hold_ms = FARM_HOLD_MS,
-                                           .decision_timeout = GUARD_TIMEOUT_DEFAULT,
-                                           .quiet = quiet}};
+    struct options options = {.sweep_runner = {.jobs = cores < 1 ? 1 : (uint64_t)cores,
+                                               .shard = 1,
+                                               .shards = 1,
+                                               .hold_ms = WORKER_POOL_HOLD_MS,
+                                               .decision_timeout = GUARD_TIMEOUT_DEFAULT,
+                                               .quiet = quiet}};
     if (!cli_parse(&command_sweep, &argc, argv, &options, error) ||
-        !cli_check_output("--out", options.campaign.out, "the sweep", argv[1], error))
+        !cli_check_output("--out", options.sweep_runner.out, "the sweep", argv[1], error))
         return false;
-    if (options.campaign.resume && options.campaign.restart)
+    if (options.sweep_runner.resume && options.sweep_runner.restart)
         return cli_usage_error(&command_sweep, "--resume keeps what --restart discards; give one",
                                error);
     struct sweep *sweep = sweep_load(argv[1], options.settings.list, options.settings.count, error);
-    const bool good = sweep != NULL && campaign_run(sweep, &options.campaign, error);
+    const bool good = sweep != NULL && sweep_runner_run(sweep, &options.sweep_runner, error);
     if (sweep != NULL)
         sweep_free(sweep);
     return good;

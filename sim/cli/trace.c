@@ -9,12 +9,12 @@
 #include <gsl/gsl_rstat.h>
 #include <zlib.h>
 
-#include "results/utf8.h"
+#include "results/store/hdf5_utf8.h"
 #include "sim/cli/cli.h"
-#include "traces/arrival_trace.h"
-#include "traces/labels.h"
-#include "traces/atomic_file.h"
-#include "workloads/document.h"
+#include "traces/readers/arrival_trace.h"
+#include "traces/profile/string_index.h"
+#include "traces/json/atomic_file.h"
+#include "workloads/json_include.h"
 
 struct trace_options {
     const char *file;
@@ -117,7 +117,7 @@ struct window {
 };
 
 struct source_tally {
-    struct labels labels;
+    struct string_index labels;
     uint64_t *requests;
     size_t capacity;
     bool full;
@@ -135,8 +135,8 @@ struct statistics {
 static void tally_source(void *context, const char *label, uint64_t requests)
 {
     struct source_tally *tally = context;
-    int32_t number = labels_add(&tally->labels, label);
-    if (number != LABELS_NONE && (size_t)number >= tally->capacity) {
+    int32_t number = string_index_add(&tally->labels, label);
+    if (number != STRING_INDEX_NONE && (size_t)number >= tally->capacity) {
         size_t capacity = tally->capacity == 0 ? 256 : 2 * tally->capacity;
         uint64_t *grown = realloc(tally->requests, capacity * sizeof *grown);
         if (grown != NULL) {
@@ -145,7 +145,7 @@ static void tally_source(void *context, const char *label, uint64_t requests)
             tally->capacity = capacity;
         }
     }
-    if (number == LABELS_NONE || (size_t)number >= tally->capacity)
+    if (number == STRING_INDEX_NONE || (size_t)number >= tally->capacity)
         tally->full = true;
     else
         tally->requests[number] += requests;
@@ -221,7 +221,7 @@ static bool statistics_read(struct statistics *statistics, const struct trace_op
     }
     if (statistics->sources.full)
         return error_input(error, "%s: more sources than can be told apart (%d); split the trace",
-                           options->file, (int)LABELS_MOST);
+                           options->file, (int)STRING_INDEX_MOST);
     return true;
 }
 
@@ -343,7 +343,7 @@ static bool trace_stats(const struct trace_options *options, struct error *error
     else if (good)
         print_text(&statistics, options->file);
     gsl_rstat_free(statistics.intervals);
-    labels_clear(&statistics.sources.labels);
+    string_index_clear(&statistics.sources.labels);
     free(statistics.sources.requests);
     return good;
 }
@@ -461,7 +461,7 @@ static bool trace_run(int argc, char **argv, bool quiet, struct error *error)
     options.file = argv[2];
     if (!check_options(&options, convert, error))
         return false;
-    char *found = document_find_operand(options.file);
+    char *found = json_include_find_operand(options.file);
     if (found != NULL)
         options.file = found;
     bool done = cli_check_output("--out", options.out, "the trace", options.file, error);

@@ -1,9 +1,9 @@
 /* esgsim validate: compares the simulator with queueing theory.
  *
  * Each check runs one of workloads/experiments/theory/ with R different seeds. It compares the mean
- * of the R figures with a closed form (sim/theory.h), evaluated on the experiment as loaded. The R
- * figures are independent, and each is an average over very many requests. So their mean has a
- * Student t interval.
+ * of the R figures with a closed form (sim/engine/queueing_theory.h), evaluated on the experiment
+ * as loaded. The R figures are independent, and each is an average over very many requests. So
+ * their mean has a Student t interval.
  *
  * For a correct simulator about one in twenty of the 95 % intervals misses the theoretical value.
  * The command fails in two cases. In the first, so many intervals miss it that a binomial count
@@ -23,9 +23,9 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "sim/cli/cli.h"
-#include "sim/cli/runner.h"
-#include "sim/simulation.h"
-#include "sim/theory.h"
+#include "sim/cli/run_once.h"
+#include "sim/platform/simulation.h"
+#include "sim/engine/queueing_theory.h"
 #include "workloads/experiment.h"
 
 enum { SEEDS_DEFAULT = 10, SEEDS_MAX = 1000, SEED_STRIDE = 1000, OVERRIDES_MAX = 4 };
@@ -52,19 +52,20 @@ static uint32_t servers(const struct experiment *experiment, size_t function)
 
 static double expect_mmc_wait(const struct experiment *experiment)
 {
-    return theory_mmc_wait(rate_per_ms(experiment), mean_ms(experiment, 0), servers(experiment, 0));
+    return queueing_mmc_wait(rate_per_ms(experiment), mean_ms(experiment, 0),
+                             servers(experiment, 0));
 }
 
 static double expect_mm1_p95(const struct experiment *experiment)
 {
-    return theory_mm1_sojourn_quantile(rate_per_ms(experiment), mean_ms(experiment, 0), 0.95);
+    return queueing_mm1_sojourn_quantile(rate_per_ms(experiment), mean_ms(experiment, 0), 0.95);
 }
 
 static double expect_mg1_wait(const struct experiment *experiment)
 {
     const struct function *function = &experiment->workload.functions[0];
     const double cv = function->service == SERVICE_CONSTANT ? 0 : function->service_cv;
-    return theory_mg1_wait(rate_per_ms(experiment), mean_ms(experiment, 0), cv);
+    return queueing_mg1_wait(rate_per_ms(experiment), mean_ms(experiment, 0), cv);
 }
 
 static uint32_t places(const struct experiment *experiment)
@@ -74,21 +75,21 @@ static uint32_t places(const struct experiment *experiment)
 
 static double expect_mmck_loss(const struct experiment *experiment)
 {
-    return theory_mmck_loss(rate_per_ms(experiment), mean_ms(experiment, 0), servers(experiment, 0),
-                            places(experiment));
+    return queueing_mmck_loss(rate_per_ms(experiment), mean_ms(experiment, 0),
+                              servers(experiment, 0), places(experiment));
 }
 
 static double expect_mmck_latency(const struct experiment *experiment)
 {
-    return theory_mmck_wait(rate_per_ms(experiment), mean_ms(experiment, 0), servers(experiment, 0),
-                            places(experiment)) +
+    return queueing_mmck_wait(rate_per_ms(experiment), mean_ms(experiment, 0),
+                              servers(experiment, 0), places(experiment)) +
            mean_ms(experiment, 0);
 }
 
 static double expect_pool_cold(const struct experiment *experiment)
 {
-    return theory_pool_cold_probability(rate_per_ms(experiment), mean_ms(experiment, 0),
-                                        sim_to_ms(experiment->platform.keep_alive));
+    return queueing_pool_cold_probability(rate_per_ms(experiment), mean_ms(experiment, 0),
+                                          sim_to_ms(experiment->platform.keep_alive));
 }
 
 /* Jackson's theorem: in a tandem of such queues each behaves as if it were alone. */
@@ -96,16 +97,16 @@ static double expect_tandem_latency(const struct experiment *experiment)
 {
     double latency = 0;
     for (size_t f = 0; f < experiment->workload.function_count; f++)
-        latency += theory_mmc_wait(rate_per_ms(experiment), mean_ms(experiment, f),
-                                   servers(experiment, f)) +
+        latency += queueing_mmc_wait(rate_per_ms(experiment), mean_ms(experiment, f),
+                                     servers(experiment, f)) +
                    mean_ms(experiment, f);
     return latency;
 }
 
 static double expect_closed_latency(const struct experiment *experiment)
 {
-    return theory_closed_response(experiment->arrivals.users, experiment->arrivals.think_mean_ms,
-                                  mean_ms(experiment, 0), servers(experiment, 0));
+    return queueing_closed_response(experiment->arrivals.users, experiment->arrivals.think_mean_ms,
+                                    mean_ms(experiment, 0), servers(experiment, 0));
 }
 
 /* ---- Simulated values ------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
 
 #include "sched/policy.h"
 #include "sched/registry.h"
-#include "sim/simulation.h"
+#include "sim/platform/simulation.h"
 #include "workloads/experiment.h"
 
 /* The next queue with a job, its function's fastest configuration, the first invoker with room. */

@@ -11,7 +11,7 @@
 
 #include <cuda_fp16.h>
 
-#include "traces/capture/kernels.h"
+#include "traces/capture/executor/kernels.h"
 
 /* ---- A block's threads ----------------------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ inline unsigned long long now_ns()
 #undef __shared__
 #define __shared__ static
 #define KERNEL_THREADS FIBERS
-#include "traces/capture/kernels.cu"
+#include "traces/capture/executor/kernels.cu"
 
 /* ---- The kernels ----------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tests/cuda/stand_in.h"
-#include "traces/capture/kernels.h"
+#include "traces/capture/executor/kernels.h"
 
 enum { MACHINE_CODE = 2, INTERMEDIATE = 1, ARCHITECTURE = 90 };
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/input.h"
-#include "traces/arrival_trace.h"
+#include "traces/readers/arrival_trace.h"
 
 enum { MOST_RECORDS = 20000 };
 

@@ -7,8 +7,8 @@
 
 #include <hdf5.h>
 
-#include "results/capture.h"
-#include "results/hdf5_table.h"
+#include "results/store/capture.h"
+#include "results/store/hdf5_table.h"
 #include "tests/fuzz/input.h"
 
 enum { ROWS_MOST = 8, TEXT_SIZE = 32, OTHERS_SIZE = 128, CHANGES_MOST = 200 };

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "tests/fuzz/input.h"
-#include "traces/capture/graph.h"
+#include "traces/networks/graph.h"
 
 static void exercise(struct graph *graph)
 {

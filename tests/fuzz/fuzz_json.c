@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "tests/fuzz/input.h"
-#include "traces/json.h"
+#include "traces/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

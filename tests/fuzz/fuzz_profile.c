@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "tests/fuzz/input.h"
-#include "traces/profile.h"
+#include "traces/profile/profile.h"
 
 static void look_up(const struct profile *profile)
 {

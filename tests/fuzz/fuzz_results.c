@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/hdf5_table.h"
-#include "results/report.h"
+#include "results/store/hdf5_table.h"
+#include "results/report/report.h"
 #include "tests/fuzz/input.h"
 
 enum { RUNS_MOST = 6, TEXT_MOST = 31, CHANGES_MOST = 200 };

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/input.h"
-#include "traces/samples.h"
+#include "traces/calibrate/samples.h"
 
 /* What the readers promise of every sample. */
 static void check_samples(const struct sample_set *set)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/capture/measure.h"
-#include "traces/capture/replay.h"
-#include "traces/capture/self_test.h"
-#include "traces/capture/session.h"
+#include "traces/capture/measure/measure.h"
+#include "traces/capture/replay/replay.h"
+#include "traces/capture/executor/self_test.h"
+#include "traces/capture/measure/session.h"
 
 enum { NAMES = 64 };
 
@@ -23,7 +23,7 @@ static const char usage[] =
     "  --out FILE        the file (capture.h5)\n"
     "  --budget-s S      stop after S seconds (420); spent where the model is most uncertain\n"
     "  --networks A,B    of the folder's (all)\n"
-    "  --folder DIR      of network files (traces/capture/networks)\n"
+    "  --folder DIR      of network files (traces/networks)\n"
     "  --precision P     fp16, fp32 or both (fp16)\n"
     "  --batch N         largest batch (16)\n"
     "  --shares S        sevenths, or all: tens of per cent too (sevenths)\n"
@@ -148,7 +148,7 @@ static bool read_options(int argc, char **argv, struct options *o, struct error 
     };
     *o = (struct options){
         .session = {.out = "capture.h5", .budget_s = BUDGET_S},
-        .plan = {.folder = "traces/capture/networks", .cold_starts = 1},
+        .plan = {.folder = "traces/networks", .cold_starts = 1},
     };
     opterr = 0;
     for (int c = getopt_long(argc, argv, "", known, NULL); c != -1;

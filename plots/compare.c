@@ -1,0 +1,243 @@
+#include "plots/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "plots/palette.h"
+#include "results/store/run_details.h"
+
+enum { STEPS = 200, TAIL_STEPS = 9, TITLE_SIZE = 80 };
+
+static const char script_name[] = "simulated-against-real";
+static const char columns[] = "panel,row,contender,side,x,y,colour,point";
+
+static bool no_memory(struct error *error)
+{
+    return error_run(error, "out of memory for the figures");
+}
+
+static const char *setting_of(const struct compare_run *run)
+{
+    return run->real->setting[0] != '\0' ? run->real->setting : run->real->name;
+}
+
+/* Returns whether two runs differ only in the seed. They then share a line of the legend. */
+static bool contender_same(const struct compare_run *a, const struct compare_run *b)
+{
+    return strcmp(setting_of(a), setting_of(b)) == 0 &&
+           strcmp(a->real->policy, b->real->policy) == 0 &&
+           strcmp(a->real->label, b->real->label) == 0;
+}
+
+/* Returns whether the run is the first of its contender, which represents it. */
+static bool contender_first(const struct comparison *against, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (contender_same(&against->runs[i], &against->runs[index]))
+            return false;
+    return true;
+}
+
+/* Number of earlier contenders with the same setting and policy. */
+static size_t contender_variant(const struct comparison *against, size_t index)
+{
+    size_t variant = 0;
+    for (size_t i = 0; i < index; i++)
+        variant += contender_first(against, i) &&
+                   strcmp(setting_of(&against->runs[i]), setting_of(&against->runs[index])) == 0 &&
+                   strcmp(against->runs[i].real->policy, against->runs[index].real->policy) == 0;
+    return variant;
+}
+
+static void contender_title(const struct comparison *against, size_t index, char title[TITLE_SIZE])
+{
+    const struct compare_run *run = &against->runs[index];
+    const size_t variant = contender_variant(against, index);
+    if (variant == 0)
+        (void)snprintf(title, TITLE_SIZE, "%.60s", run->real->policy);
+    else
+        (void)snprintf(title, TITLE_SIZE, "%.60s (%zu)", run->real->policy, variant + 1);
+}
+
+/* ---- Distributions --------------------------------------------------------------------------- */
+
+struct latencies {
+    double *ms;
+    size_t count;
+};
+
+static bool latencies_add(struct latencies *latencies, const struct run_details *details,
+                          const char *hash, struct error *error)
+{
+    struct detail_request *requests = NULL;
+    size_t count = 0;
+    if (!run_details_requests(details, hash, &requests, &count, error))
+        return false;
+    double *grown = realloc(latencies->ms, (latencies->count + count + 1) * sizeof *grown);
+    if (grown != NULL)
+        latencies->ms = grown;
+    for (size_t i = 0; grown != NULL && i < count; i++)
+        if (requests[i].measured != 0 && requests[i].dropped == 0)
+            grown[latencies->count++] = sim_to_ms(requests[i].finish_ns - requests[i].arrival_ns);
+    free(requests);
+    return grown != NULL || no_memory(error);
+}
+
+struct line {
+    const char *title;
+    size_t row;
+    struct look look;
+};
+
+static void cells_write(struct sheet *sheet, size_t panel, const struct line *line, size_t side,
+                        double x, double y)
+{
+    sheet_count(sheet, panel);
+    sheet_count(sheet, line->row);
+    sheet_text(sheet, line->title);
+    sheet_count(sheet, side);
+    sheet_number(sheet, x);
+    sheet_number(sheet, y);
+    sheet_colour(sheet, line->look.colour);
+    sheet_number(sheet, line->look.point);
+    sheet_row_end(sheet);
+}
+
+/* Steps of 0.5 %, and smaller ones in the tail. */
+static double step_share(size_t step)
+{
+    return step < STEPS ? (double)step / STEPS : 0.995 + 0.0005 * (double)(step - STEPS + 1);
+}
+
+static void distribution_write(struct latencies *latencies, const struct line *line, size_t side,
+                               struct sheet *sheet)
+{
+    gsl_sort(latencies->ms, 1, latencies->count);
+    for (size_t step = 0; latencies->count > 0 && step < STEPS + TAIL_STEPS; step++) {
+        const double share = step_share(step);
+        cells_write(sheet, 1, line, side,
+                    gsl_stats_quantile_from_sorted_data(latencies->ms, 1, latencies->count, share),
+                    100 * share);
+    }
+}
+
+/* Writes both distributions over all seeds of the contender: simulated (side 0) and real (1). */
+static bool distributions(const struct comparison *against, size_t index, const struct line *line,
+                          struct run_details *const details[2], struct sheet *sheet,
+                          struct error *error)
+{
+    bool good = true;
+    for (size_t side = 0; good && side < 2; side++) {
+        struct latencies latencies = {0};
+        for (size_t i = index; good && i < against->run_count; i++) {
+            const struct compare_run *run = &against->runs[i];
+            if (contender_same(run, &against->runs[index]))
+                good = latencies_add(&latencies, details[side],
+                                     side == 0 ? run->simulated->hash : run->real->hash, error);
+        }
+        if (good)
+            distribution_write(&latencies, line, side, sheet);
+        free(latencies.ms);
+    }
+    return good;
+}
+
+/* Writes one point per seed and kind of batch that both sides have. */
+static void batch_times(const struct comparison *against, size_t index, const struct line *line,
+                        struct sheet *sheet)
+{
+    for (size_t i = index; i < against->run_count; i++) {
+        const struct compare_run *run = &against->runs[i];
+        for (size_t k = 0; contender_same(run, &against->runs[index]) && k < run->batch_kinds; k++)
+            if (run->batches[k].count[0] > 0 && run->batches[k].count[1] > 0)
+                cells_write(sheet, 2, line, 0, run->batches[k].execution_ms[1],
+                            run->batches[k].execution_ms[0]);
+    }
+}
+
+/* ---- Figures --------------------------------------------------------------------------------- */
+
+/* The caller frees it; NULL: memory exhausted. */
+static char *caption_write(const struct comparison *against, const char *setting)
+{
+    const struct compare_run *first = NULL;
+    bool gpu = true;
+    char *caption = NULL;
+    for (size_t i = 0; i < against->run_count; i++)
+        if (strcmp(setting_of(&against->runs[i]), setting) == 0) {
+            first = first == NULL ? &against->runs[i] : first;
+            gpu = gpu && against->runs[i].gpu;
+        }
+    const char *real = gpu ? "Executed on "
+                           : "Rehearsal: no GPU took part; real is the model "
+                             "with an added error and noise";
+    if (first == NULL ||
+        asprintf(&caption,
+                 "%s%s%s%s. Solid: simulated; dashed: real. Left: measured requests of all seeds. "
+                 "Right: mean times of the batches of one function in one configuration, if both "
+                 "have some; dashed: equal times.",
+                 real, gpu ? first->device : "", gpu ? " through " : "",
+                 gpu ? first->backend : "") < 0)
+        return NULL;
+    return caption;
+}
+
+static bool setting_rows(const struct comparison *against, const char *setting,
+                         struct run_details *const details[2], struct sheet *sheet,
+                         struct error *error)
+{
+    size_t row = 0;
+    bool good = true;
+    for (size_t i = 0; good && i < against->run_count; i++) {
+        char title[TITLE_SIZE];
+        if (strcmp(setting_of(&against->runs[i]), setting) != 0 || !contender_first(against, i))
+            continue;
+        contender_title(against, i, title);
+        row++;
+        const struct line line = {
+            .title = title,
+            .row = row,
+            .look = palette_policy(against->runs[i].real->policy, contender_variant(against, i))};
+        good = distributions(against, i, &line, details, sheet, error);
+        if (good)
+            batch_times(against, i, &line, sheet);
+    }
+    return good;
+}
+
+static bool setting_figure(const struct comparison *against, const char *setting,
+                           struct run_details *const details[2], struct figure_list *list,
+                           struct error *error)
+{
+    struct sheet sheet = {0};
+    char *caption = caption_write(against, setting);
+    bool good = caption != NULL
+                    ? sheet_begin(&sheet, list, script_name, setting, caption, columns, error)
+                    : no_memory(error);
+    free(caption);
+    good = good && setting_rows(against, setting, details, &sheet, error);
+    return sheet_end(&sheet, good, error);
+}
+
+bool plot_compare(const struct comparison *against, struct figure_list *list, struct error *error)
+{
+    struct run_details *details[2] = {run_details_open(against->simulated->path, error), NULL};
+    if (details[0] != NULL)
+        details[1] = run_details_open(against->real->path, error);
+    bool good = details[1] != NULL;
+    for (size_t i = 0; good && i < against->run_count; i++) {
+        const char *setting = setting_of(&against->runs[i]);
+        size_t earlier = 0;
+        while (earlier < i && strcmp(setting_of(&against->runs[earlier]), setting) != 0)
+            earlier++;
+        if (earlier == i)
+            good = setting_figure(against, setting, details, list, error);
+    }
+    run_details_close(details[0]);
+    run_details_close(details[1]);
+    return good;
+}

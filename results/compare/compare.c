@@ -1,0 +1,462 @@
+#include "results/compare/compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "results/compare/compare_run.h"
+#include "results/store/run_details.h"
+
+/* The limits are the project's requirements on the simulator's accuracy. */
+const struct compare_metric_facts compare_metrics[COMPARE_METRICS] = {
+    [COMPARE_MEAN] = {"latency_ms_mean", "ms", false, 5},
+    [COMPARE_P50] = {"latency_ms_p50", "ms", false, NAN},
+    [COMPARE_P90] = {"latency_ms_p90", "ms", false, NAN},
+    [COMPARE_P95] = {"latency_ms_p95", "ms", false, 5},
+    [COMPARE_P99] = {"latency_ms_p99", "ms", false, NAN},
+    [COMPARE_P999] = {"latency_ms_p999", "ms", false, NAN},
+    [COMPARE_QUEUE] = {"queue_ms_mean", "ms", false, NAN},
+    [COMPARE_TRANSFER] = {"transfer_ms_mean", "ms", false, NAN},
+    [COMPARE_EXECUTION] = {"exec_ms_mean", "ms", false, NAN},
+    [COMPARE_HIT] = {"slo_hit_rate", "1", true, 2},
+    [COMPARE_COST] = {"cost_per_request_usd", "$", false, 3},
+};
+
+enum compare_standing compare_stands(const struct compare_run *run, enum compare_metric metric,
+                                     double *by)
+{
+    const struct compare_figure *figure = &run->parts[run->part_count - 1].figures[metric];
+    const double limit = compare_metrics[metric].limit;
+    if (isnan(limit) || isnan(figure->error))
+        return COMPARE_UNTOLD;
+    const double above = fabs(figure->error) - limit;
+    if (by != NULL)
+        *by = above > 0 ? above : 0;
+    return above > 0 ? COMPARE_MISSED : COMPARE_MET;
+}
+
+/* ---- Comparison of configurations ------------------------------------------------------------ */
+
+enum { KEY_SIZE = 256 };
+
+/* A replay may differ in these keys, because it does not use the models of interference and
+ * decisions. */
+static bool key_is_replay_s(const char *key)
+{
+    static const char *const keys[] = {"platform.interference", "platform.decision_cost"};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        if (strcmp(key, keys[k]) == 0)
+            return true;
+    return false;
+}
+
+static bool key_join(char *to, const char *key, const char *child)
+{
+    return snprintf(to, KEY_SIZE, "%s%s%s", key, key[0] != '\0' ? "." : "", child) < KEY_SIZE;
+}
+
+static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which);
+
+/* Returns whether some member of one object is missing or different in the other. */
+static bool members_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
+{
+    for (const cJSON *child = a->child; child != NULL; child = child->next) {
+        char path[KEY_SIZE];
+        if (!key_join(path, key, child->string) || key_is_replay_s(path))
+            continue;
+        if (values_differ(child, cJSON_GetObjectItemCaseSensitive(b, child->string), path, which))
+            return true;
+    }
+    return false;
+}
+
+static bool items_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
+{
+    const cJSON *other = b->child;
+    size_t index = 0;
+    for (const cJSON *item = a->child; item != NULL; item = item->next) {
+        char path[KEY_SIZE], number[24];
+        (void)snprintf(number, sizeof number, "%zu", index++);
+        if (!key_join(path, key, number))
+            continue;
+        if (values_differ(item, other, path, which))
+            return true;
+        other = other->next;
+    }
+    if (other == NULL)
+        return false;
+    (void)snprintf(which, KEY_SIZE, "%s", key);
+    return true;
+}
+
+/* If they differ, `which` becomes the first key that does. */
+static bool values_differ(const cJSON *a, const cJSON *b, const char *key, char *which)
+{
+    if (a != NULL && b != NULL && cJSON_IsObject(a) && cJSON_IsObject(b))
+        return members_differ(a, b, key, which) || members_differ(b, a, key, which);
+    if (a != NULL && b != NULL && cJSON_IsArray(a) && cJSON_IsArray(b))
+        return items_differ(a, b, key, which);
+    if (a != NULL && b != NULL && cJSON_Compare(a, b, true))
+        return false;
+    (void)snprintf(which, KEY_SIZE, "%s", key);
+    return true;
+}
+
+/* Returns whether the resolved configurations differ in more than what a replay changes. */
+static bool configurations_differ(const char *a, const char *b, char *which)
+{
+    cJSON *left = cJSON_Parse(a), *right = cJSON_Parse(b);
+    const bool differ = left == NULL || right == NULL || values_differ(left, right, "", which);
+    if (left == NULL || right == NULL)
+        (void)snprintf(which, KEY_SIZE, "configuration");
+    cJSON_Delete(left);
+    cJSON_Delete(right);
+    return differ;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static char *name_copy(const cJSON *object)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "name"));
+    return text != NULL ? strdup(text) : NULL;
+}
+
+/* Copies the names of an array of objects. NULL if one of them has no name. */
+static char **names_copy(const cJSON *array, size_t *count)
+{
+    const size_t all = (size_t)cJSON_GetArraySize(array);
+    char **names = calloc(all + 1, sizeof *names);
+    bool good = names != NULL && all > 0;
+    *count = 0;
+    for (const cJSON *item = array != NULL ? array->child : NULL; good && item != NULL;
+         item = item->next)
+        good = (names[(*count)++] = name_copy(item)) != NULL;
+    if (good)
+        return names;
+    for (size_t i = 0; names != NULL && i < *count; i++)
+        free(names[i]);
+    free(names);
+    *count = 0;
+    return NULL;
+}
+
+static void names_clear(struct compare_names *names)
+{
+    for (size_t i = 0; i < names->function_count; i++)
+        free(names->functions[i]);
+    for (size_t i = 0; i < names->application_count; i++)
+        free(names->applications[i]);
+    free(names->functions);
+    free(names->applications);
+    free(names->stage_function);
+}
+
+static bool stages_read(const cJSON *application, struct compare_names *names, uint32_t *functions)
+{
+    const cJSON *stages = cJSON_GetObjectItemCaseSensitive(application, "stages");
+    size_t s = 0;
+    for (const cJSON *stage = stages != NULL ? stages->child : NULL;
+         stage != NULL && s < RECORD_MAX_STAGES; stage = stage->next) {
+        const char *name =
+            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(stage, "function"));
+        size_t f = 0;
+        while (name != NULL && f < names->function_count && strcmp(names->functions[f], name) != 0)
+            f++;
+        if (name == NULL || f == names->function_count)
+            return false;
+        functions[s++] = (uint32_t)f;
+    }
+    return s > 0;
+}
+
+static bool names_read(const char *configuration, struct compare_names *names)
+{
+    cJSON *root = cJSON_Parse(configuration);
+    const cJSON *functions = cJSON_GetObjectItemCaseSensitive(root, "functions");
+    const cJSON *applications = cJSON_GetObjectItemCaseSensitive(root, "applications");
+    const cJSON *process = cJSON_GetObjectItemCaseSensitive(
+        cJSON_GetObjectItemCaseSensitive(root, "arrivals"), "process");
+    const char *word = cJSON_GetStringValue(process);
+    names->closed = word != NULL && strcmp(word, "closed") == 0;
+    names->functions = names_copy(cJSON_GetObjectItemCaseSensitive(functions, "functions"),
+                                  &names->function_count);
+    names->applications = names_copy(applications, &names->application_count);
+    names->stage_function =
+        calloc((names->application_count + 1) * RECORD_MAX_STAGES, sizeof *names->stage_function);
+    bool good =
+        names->functions != NULL && names->applications != NULL && names->stage_function != NULL;
+    uint32_t *stage = names->stage_function;
+    for (const cJSON *item = good ? applications->child : NULL; good && item != NULL;
+         item = item->next, stage += RECORD_MAX_STAGES)
+        good = stages_read(item, names, stage);
+    cJSON_Delete(root);
+    return good;
+}
+
+/* ---- A pair ---------------------------------------------------------------------------------- */
+
+static const char *setting_of(const struct summary_row *row)
+{
+    return row->setting[0] != '\0' ? row->setting : row->name;
+}
+
+static char *run_title(const struct summary_row *row)
+{
+    char *title = NULL;
+    if (asprintf(&title, "%s, %s, seed %" PRIu64, setting_of(row), row->policy, row->seed) < 0)
+        return NULL;
+    return title;
+}
+
+static bool execution_read(const struct run_details *details, const char *hash,
+                           struct compare_run *run)
+{
+    run->backend = run_details_text(details, hash, "replay_backend");
+    run->device = run_details_text(details, hash, "replay_device");
+    run->driver = run_details_text(details, hash, "replay_driver");
+    run->gpu = run_details_number(details, hash, "replay_gpu") == 1;
+    run->late_us_mean = run_details_number(details, hash, "late_us_mean");
+    run->late_us_p99 = run_details_number(details, hash, "late_us_p99");
+    run->late_us_max = run_details_number(details, hash, "late_us_max");
+    return run->backend != NULL && run->device != NULL && run->driver != NULL;
+}
+
+static void run_clear(struct compare_run *run)
+{
+    free(run->title);
+    free(run->backend);
+    free(run->device);
+    free(run->driver);
+    free(run->parts);
+    free(run->batches);
+    free(run->company);
+    if (run->names != NULL)
+        names_clear(run->names);
+    free(run->names);
+}
+
+static bool run_compare(struct compare_run *run, const struct run_record *const sides[2],
+                        struct error *error)
+{
+    run->names = calloc(1, sizeof *run->names);
+    if (run->names == NULL)
+        return error_run(error, "out of memory for the comparison");
+    if (!names_read(sides[1]->configuration, run->names))
+        return error_input(error,
+                           "%s: the configuration names no applications and functions; replay it "
+                           "again",
+                           run->title);
+    return compare_fill_parts(run, run->names, sides, error) &&
+           compare_fill_batches(run, run->names, sides, error);
+}
+
+/* Copies the mean batch sizes from the tables of each run. */
+static void mean_batches_fill(const struct comparison *against, struct compare_run *run)
+{
+    const struct results *const files[] = {against->simulated, against->real};
+    const struct summary_row *const rows[] = {run->simulated, run->real};
+    for (size_t s = 0; s < 2; s++)
+        for (size_t p = 0; p < run->part_count; p++) {
+            struct compare_part *part = &run->parts[p];
+            part->mean_batch[s] = part->application == NULL ? rows[s]->measures.mean_batch : NAN;
+            for (size_t a = 0; part->application != NULL && a < files[s]->application_count; a++) {
+                const struct application_row *row = &files[s]->applications[a];
+                if (strcmp(row->hash, rows[s]->hash) == 0 &&
+                    strcmp(row->application, part->application) == 0)
+                    part->mean_batch[s] = row->measures.mean_batch;
+            }
+        }
+}
+
+/* ---- Pairing --------------------------------------------------------------------------------- */
+
+/* Both files, open for reading. */
+struct files {
+    const char *paths[2];
+    struct run_details *details[2];
+};
+
+static bool replayed(const struct run_details *details, const char *hash)
+{
+    char *backend = run_details_text(details, hash, "replay_backend");
+    free(backend);
+    return backend != NULL;
+}
+
+static bool kinds_check(const struct files *files, const struct comparison *against,
+                        struct error *error)
+{
+    for (size_t i = 0; i < against->real->run_count; i++)
+        if (!replayed(files->details[1], against->real->runs[i].hash))
+            return error_input(error,
+                               "%s: run %s was simulated, not replayed; --against wants the file "
+                               "that `capture replay` or `esgsim run --rehearse` wrote",
+                               files->paths[1], against->real->runs[i].hash);
+    for (size_t i = 0; i < against->simulated->run_count; i++)
+        if (replayed(files->details[0], against->simulated->runs[i].hash))
+            return error_input(error,
+                               "%s: run %s is itself a replay; give the simulation first and the "
+                               "replay by --against",
+                               files->paths[0], against->simulated->runs[i].hash);
+    return true;
+}
+
+/* Finds the first simulated run with the same policy and seed and an equivalent configuration; else
+ * SIZE_MAX. `near` becomes a run of the same setting that differs, and `which` the key. */
+static size_t partner_find(const struct files *files, const struct comparison *against,
+                           const struct summary_row *real, size_t *near, char *which)
+{
+    char *ours = run_details_text(files->details[1], real->hash, "configuration");
+    size_t found = SIZE_MAX;
+    *near = SIZE_MAX;
+    for (size_t i = 0; ours != NULL && found == SIZE_MAX && i < against->simulated->run_count;
+         i++) {
+        const struct summary_row *run = &against->simulated->runs[i];
+        char differs[KEY_SIZE];
+        if (run->seed != real->seed || strcmp(run->policy, real->policy) != 0)
+            continue;
+        char *theirs = run_details_text(files->details[0], run->hash, "configuration");
+        if (theirs != NULL && !configurations_differ(theirs, ours, differs)) {
+            found = i;
+        } else if (theirs != NULL && *near == SIZE_MAX &&
+                   strcmp(setting_of(run), setting_of(real)) == 0) {
+            *near = i;
+            memcpy(which, differs, KEY_SIZE);
+        }
+        free(theirs);
+    }
+    free(ours);
+    return found;
+}
+
+static bool alone_add(struct comparison *against, const struct summary_row *row, const char *what,
+                      struct error *error)
+{
+    char *title = run_title(row);
+    char **grown = realloc(against->alone, (against->alone_count + 1) * sizeof *grown);
+    char *line = NULL;
+    if (grown != NULL)
+        against->alone = grown;
+    const bool good = title != NULL && grown != NULL && asprintf(&line, "%s: %s", title, what) >= 0;
+    free(title);
+    if (!good)
+        return error_run(error, "out of memory for the comparison");
+    against->alone[against->alone_count++] = line;
+    return true;
+}
+
+static bool pair_add(const struct files *files, struct comparison *against, size_t simulated,
+                     size_t real, struct error *error)
+{
+    struct compare_run *run = &against->runs[against->run_count++];
+    run->simulated = &against->simulated->runs[simulated];
+    run->real = &against->real->runs[real];
+    run->title = run_title(run->real);
+    if (run->title == NULL || !execution_read(files->details[1], run->real->hash, run))
+        return error_run(error, "out of memory for the comparison");
+    struct run_record *records[2] = {run_record_load(files->paths[0], run->simulated->hash, error),
+                                     NULL};
+    if (records[0] != NULL)
+        records[1] = run_record_load(files->paths[1], run->real->hash, error);
+    const bool good =
+        records[1] != NULL &&
+        run_compare(run, (const struct run_record *const[2]){records[0], records[1]}, error);
+    run_record_free(records[0]);
+    run_record_free(records[1]);
+    if (good)
+        mean_batches_fill(against, run);
+    return good;
+}
+
+static bool pairs_find(const struct files *files, struct comparison *against, struct error *error)
+{
+    const size_t count = against->real->run_count;
+    bool *taken = calloc(against->simulated->run_count + 1, sizeof *taken);
+    against->runs = calloc(count + 1, sizeof *against->runs);
+    bool good = taken != NULL && against->runs != NULL;
+    if (!good)
+        error_run(error, "out of memory for the comparison");
+    for (size_t i = 0; good && i < count; i++) {
+        const struct summary_row *real = &against->real->runs[i];
+        char which[KEY_SIZE];
+        size_t near;
+        const size_t partner = partner_find(files, against, real, &near, which);
+        if (partner != SIZE_MAX) {
+            taken[partner] = true;
+            good = pair_add(files, against, partner, i, error);
+        } else if (near != SIZE_MAX) {
+            good = error_input(error,
+                               "%s: %s under policy %s, seed %" PRIu64
+                               ", is not the experiment of %s: %s differs; replay and simulate the "
+                               "same",
+                               files->paths[1], setting_of(real), real->policy, real->seed,
+                               files->paths[0], which);
+        } else {
+            good = alone_add(against, real, "replayed, not simulated", error);
+        }
+    }
+    for (size_t i = 0; good && i < against->simulated->run_count; i++)
+        if (!taken[i])
+            good =
+                alone_add(against, &against->simulated->runs[i], "simulated, not replayed", error);
+    free(taken);
+    return good;
+}
+
+static bool compare_fill(const struct files *files, struct comparison *against, struct error *error)
+{
+    if (!kinds_check(files, against, error) || !pairs_find(files, against, error))
+        return false;
+    against->gpu = true;
+    for (size_t i = 0; i < against->run_count; i++)
+        against->gpu = against->gpu && against->runs[i].gpu;
+    return against->run_count > 0 ||
+           error_input(
+               error,
+               "%s has no run of the policy, setting and seed of any in %s; replay what was "
+               "simulated",
+               files->paths[1], files->paths[0]);
+}
+
+struct comparison *compare_load(const char *simulated, const char *real, struct error *error)
+{
+    struct files files = {.paths = {simulated, real}};
+    struct comparison *against = calloc(1, sizeof *against);
+    if (against == NULL) {
+        error_run(error, "out of memory for the comparison");
+        return NULL;
+    }
+    against->simulated = results_load(simulated, error);
+    if (against->simulated != NULL)
+        against->real = results_load(real, error);
+    if (against->real != NULL)
+        files.details[0] = run_details_open(simulated, error);
+    if (files.details[0] != NULL)
+        files.details[1] = run_details_open(real, error);
+    const bool good = files.details[1] != NULL && compare_fill(&files, against, error);
+    run_details_close(files.details[0]);
+    run_details_close(files.details[1]);
+    if (good)
+        return against;
+    compare_free(against);
+    return NULL;
+}
+
+void compare_free(struct comparison *against)
+{
+    if (against == NULL)
+        return;
+    for (size_t i = 0; i < against->run_count; i++)
+        run_clear(&against->runs[i]);
+    for (size_t i = 0; i < against->alone_count; i++)
+        free(against->alone[i]);
+    free(against->runs);
+    free(against->alone);
+    results_free(against->simulated);
+    results_free(against->real);
+    free(against);
+}

@@ -1,0 +1,280 @@
+/* Comparison of the batches of a pair of runs: their execution times, and the number of other
+ * batches on the same GPU. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/compare/compare_run.h"
+
+/* Batches with the same function, configuration and number of jobs; matched between the two sides.
+ */
+struct kind {
+    uint32_t function, batch, vcpu, vgpu, jobs;
+};
+
+struct kept {
+    struct kind kind;
+    uint32_t side;
+    double execution_ms, modelled_ms, ratio;
+};
+
+static int order(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int kept_compare(const void *left, const void *right)
+{
+    const struct kept *a = left, *b = right;
+    const uint32_t keys[][2] = {
+        {a->kind.function, b->kind.function}, {a->kind.batch, b->kind.batch},
+        {a->kind.vcpu, b->kind.vcpu},         {a->kind.vgpu, b->kind.vgpu},
+        {a->kind.jobs, b->kind.jobs},         {a->side, b->side}};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        if (keys[k][0] != keys[k][1])
+            return order(keys[k][0], keys[k][1]);
+    return (a->execution_ms > b->execution_ms) - (a->execution_ms < b->execution_ms);
+}
+
+static bool kind_configured_alike(const struct kind *a, const struct kind *b)
+{
+    return a->function == b->function && a->batch == b->batch && a->vcpu == b->vcpu &&
+           a->vgpu == b->vgpu;
+}
+
+static bool kind_alike(const struct kind *a, const struct kind *b)
+{
+    return kind_configured_alike(a, b) && a->jobs == b->jobs;
+}
+
+/* ---- By configuration ------------------------------------------------------------------------ */
+
+static void batches_sum(const struct kept *kept, size_t count, struct compare_batches *batches)
+{
+    double squares[2] = {0}, ratios[2] = {0};
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t s = kept[i].side;
+        batches->count[s]++;
+        batches->jobs[s] += kept[i].kind.jobs;
+        batches->execution_ms[s] += kept[i].execution_ms;
+        batches->modelled_ms[s] += kept[i].modelled_ms;
+        ratios[s] += kept[i].ratio;
+    }
+    for (size_t s = 0; s < 2; s++) {
+        const double n = (double)batches->count[s];
+        batches->execution_ms[s] = n > 0 ? batches->execution_ms[s] / n : NAN;
+        batches->modelled_ms[s] = n > 0 ? batches->modelled_ms[s] / n : NAN;
+        ratios[s] = n > 0 ? ratios[s] / n : NAN;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const double off = kept[i].ratio - ratios[kept[i].side];
+        squares[kept[i].side] += off * off;
+    }
+    for (size_t s = 0; s < 2; s++)
+        batches->ratio_sd[s] =
+            batches->count[s] > 1 ? sqrt(squares[s] / (double)(batches->count[s] - 1)) : NAN;
+}
+
+static double real_time(const struct compare_batches *batches)
+{
+    return batches->count[1] > 0 ? (double)batches->count[1] * batches->execution_ms[1] : 0;
+}
+
+/* By real time, longest first, then in the order of configurations. */
+static int batches_compare(const void *left, const void *right)
+{
+    const struct compare_batches *a = left, *b = right;
+    const double times[] = {real_time(a), real_time(b)};
+    if (times[0] != times[1])
+        return times[0] > times[1] ? -1 : 1;
+    const int named = strcmp(a->function, b->function);
+    if (named != 0)
+        return named;
+    const uint32_t keys[][2] = {{a->batch, b->batch}, {a->vcpu, b->vcpu}, {a->vgpu, b->vgpu}};
+    for (size_t k = 0; k < 3; k++)
+        if (keys[k][0] != keys[k][1])
+            return order(keys[k][0], keys[k][1]);
+    return 0;
+}
+
+static bool batches_group(struct compare_run *run, const struct compare_names *names,
+                          const struct kept *kept, size_t count)
+{
+    run->batches = calloc(count + 1, sizeof *run->batches);
+    if (run->batches == NULL)
+        return false;
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && kind_configured_alike(&kept[from].kind, &kept[to].kind);)
+            to++;
+        const struct kind *kind = &kept[from].kind;
+        struct compare_batches *batches = &run->batches[run->batch_kinds++];
+        *batches = (struct compare_batches){.function = names->functions[kind->function],
+                                            .batch = kind->batch,
+                                            .vcpu = kind->vcpu,
+                                            .vgpu = kind->vgpu};
+        batches_sum(kept + from, to - from, batches);
+    }
+    qsort(run->batches, run->batch_kinds, sizeof *run->batches, batches_compare);
+    return true;
+}
+
+/* Difference in mean execution per job that is due to the times of batches of the same kind. Kinds
+ * are weighted by their real frequency. Only kinds present on both sides count. */
+static void difference_fill(struct compare_run *run, const struct kept *kept, size_t count)
+{
+    double jobs[2] = {0}, time = 0;
+    for (size_t i = 0; i < count; i++) {
+        jobs[kept[i].side] += kept[i].kind.jobs;
+        run->execution_ms[kept[i].side] += kept[i].kind.jobs * kept[i].execution_ms;
+    }
+    for (size_t from = 0, to; from < count; from = to) {
+        double sums[2] = {0}, counts[2] = {0};
+        for (to = from; to < count && kind_alike(&kept[from].kind, &kept[to].kind); to++) {
+            counts[kept[to].side]++;
+            sums[kept[to].side] += kept[to].execution_ms;
+        }
+        if (counts[0] > 0 && counts[1] > 0)
+            time += counts[1] * kept[from].kind.jobs * (sums[0] / counts[0] - sums[1] / counts[1]);
+    }
+    for (size_t s = 0; s < 2; s++)
+        run->execution_ms[s] = jobs[s] > 0 ? run->execution_ms[s] / jobs[s] : NAN;
+    run->time_difference_ms = jobs[1] > 0 ? time / jobs[1] : NAN;
+}
+
+/* ---- By number of co-runners ----------------------------------------------------------------- */
+
+/* A batch starts or ends on its GPU. */
+struct edge {
+    sim_time_t time;
+    uint32_t gpu;
+    uint32_t batch; /* index of its row */
+    bool comes;
+};
+
+static int edge_compare(const void *left, const void *right)
+{
+    const struct edge *a = left, *b = right;
+    if (a->gpu != b->gpu)
+        return order(a->gpu, b->gpu);
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    if (a->comes != b->comes)
+        return a->comes ? 1 : -1;
+    return order(a->batch, b->batch);
+}
+
+/* shared[i] is the integral over time of the number of other batches on batch i's GPU during its
+ * execution. It is the difference, between end and start, of the integral of all batches on that
+ * GPU, minus the batch itself. */
+static double *company_integrate(const struct batch_row *rows, size_t count)
+{
+    double *shared = calloc(count + 1, sizeof *shared);
+    struct edge *edges = malloc((2 * count + 1) * sizeof *edges);
+    size_t used = 0;
+    for (size_t i = 0; shared != NULL && edges != NULL && i < count; i++)
+        if (rows[i].gpu != SIM_NONE) {
+            edges[used++] = (struct edge){rows[i].started_ns, rows[i].gpu, (uint32_t)i, true};
+            edges[used++] = (struct edge){rows[i].finished_ns, rows[i].gpu, (uint32_t)i, false};
+        }
+    if (shared == NULL || edges == NULL) {
+        free(shared);
+        free(edges);
+        return NULL;
+    }
+    qsort(edges, used, sizeof *edges, edge_compare);
+    double area = 0, executing = 0;
+    for (size_t e = 0; e < used; e++) {
+        if (e > 0 && edges[e].gpu != edges[e - 1].gpu)
+            area = executing = 0;
+        else if (e > 0)
+            area += executing * (double)(edges[e].time - edges[e - 1].time);
+        shared[edges[e].batch] += edges[e].comes ? -area : area;
+        executing += edges[e].comes ? 1 : -1;
+    }
+    free(edges);
+    return shared;
+}
+
+static uint32_t company_others(const struct batch_row *row, double shared)
+{
+    const double time = (double)(row->finished_ns - row->started_ns);
+    return time > 0 ? (uint32_t)lround(fmax(shared / time - 1, 0)) : 0;
+}
+
+enum { COMPANY_MOST = 100 };
+
+static bool company_fill(struct compare_run *run, const struct run_record *const sides[2])
+{
+    struct compare_company all[COMPANY_MOST] = {{0}};
+    for (size_t s = 0; s < 2; s++) {
+        const struct batch_row *rows = sides[s]->batches;
+        double *shared = company_integrate(rows, sides[s]->batch_count);
+        if (shared == NULL)
+            return false;
+        for (size_t i = 0; i < sides[s]->batch_count; i++) {
+            if (rows[i].gpu == SIM_NONE)
+                continue;
+            uint32_t others = company_others(&rows[i], shared[i]);
+            others = others < COMPANY_MOST ? others : COMPANY_MOST - 1;
+            all[others].count[s]++;
+            all[others].slowdown[s] += rows[i].slowdown;
+        }
+        free(shared);
+    }
+    run->company = malloc(COMPANY_MOST * sizeof *run->company);
+    if (run->company == NULL)
+        return false;
+    for (uint32_t others = 0; others < COMPANY_MOST; others++) {
+        struct compare_company *company = &all[others];
+        if (company->count[0] + company->count[1] == 0)
+            continue;
+        company->others = others;
+        for (size_t s = 0; s < 2; s++)
+            company->slowdown[s] =
+                company->count[s] > 0 ? company->slowdown[s] / (double)company->count[s] : NAN;
+        run->company[run->company_count++] = *company;
+    }
+    return true;
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
+/* Collects the batches of both sides, sorted by kind and side. */
+static struct kept *kept_collect(const struct compare_names *names,
+                                 const struct run_record *const sides[2], size_t *count)
+{
+    const size_t all = sides[0]->batch_count + sides[1]->batch_count;
+    struct kept *kept = malloc((all + 1) * sizeof *kept);
+    *count = 0;
+    for (uint32_t s = 0; kept != NULL && s < 2; s++)
+        for (size_t i = 0; i < sides[s]->batch_count; i++) {
+            const struct batch_row *row = &sides[s]->batches[i];
+            if (row->application >= names->application_count || row->stage >= RECORD_MAX_STAGES)
+                continue;
+            const double ms = sim_to_ms(row->finished_ns - row->started_ns);
+            kept[(*count)++] = (struct kept){
+                .kind = {names->stage_function[row->application * RECORD_MAX_STAGES + row->stage],
+                         row->configured_batch, row->vcpu, row->vgpu, row->jobs},
+                .side = s,
+                .execution_ms = ms,
+                .modelled_ms = row->slowdown > 0 ? ms / row->slowdown : 0,
+                .ratio = row->slowdown};
+        }
+    if (kept != NULL)
+        qsort(kept, *count, sizeof *kept, kept_compare);
+    return kept;
+}
+
+bool compare_fill_batches(struct compare_run *run, const struct compare_names *names,
+                          const struct run_record *const sides[2], struct error *error)
+{
+    size_t count = 0;
+    struct kept *kept = kept_collect(names, sides, &count);
+    bool good = kept != NULL && batches_group(run, names, kept, count) && company_fill(run, sides);
+    if (good)
+        difference_fill(run, kept, count);
+    else
+        error_run(error, "out of memory for the comparison of %zu batches", count);
+    free(kept);
+    return good;
+}

@@ -1,0 +1,254 @@
+/* The comparison in machine-readable form: CSV (RFC 4180), one line per figure, and one JSON
+ * object. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "results/compare/compare.h"
+#include "results/report/csv.h"
+#include "traces/json/json.h"
+
+static const char *standing_name(enum compare_standing standing)
+{
+    static const char *const names[] = {"met", "missed", ""};
+    return names[standing];
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+static void cell_text(FILE *out, const char *text)
+{
+    csv_text(out, text);
+    (void)fputc(',', out);
+}
+
+static void cell_number(FILE *out, double value)
+{
+    csv_number(out, value);
+    (void)fputc(',', out);
+}
+
+/* Writes the fields with which every line begins. */
+static void csv_lead(FILE *out, const struct compare_run *run)
+{
+    cell_text(out, run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
+    cell_text(out, run->real->policy);
+    (void)fprintf(out, "%" PRIu64 ",%d,", run->real->seed, run->gpu);
+}
+
+static void csv_parts(FILE *out, const struct compare_run *run)
+{
+    for (size_t p = 0; p < run->part_count; p++)
+        for (size_t m = 0; m < COMPARE_METRICS; m++) {
+            const struct compare_part *part = &run->parts[p];
+            const struct compare_figure *figure = &part->figures[m];
+            const enum compare_standing standing =
+                part->application == NULL ? compare_stands(run, (enum compare_metric)m, NULL)
+                                          : COMPARE_UNTOLD;
+            csv_lead(out, run);
+            cell_text(out, part->application == NULL ? "" : part->application);
+            cell_text(out, compare_metrics[m].name);
+            cell_text(out, compare_metrics[m].unit);
+            cell_number(out, figure->simulated);
+            cell_number(out, figure->real);
+            cell_number(out, figure->error);
+            cell_text(out, compare_metrics[m].points ? "points" : "%");
+            cell_number(out, figure->low);
+            cell_number(out, figure->high);
+            cell_number(out, part->application == NULL ? compare_metrics[m].limit : NAN);
+            (void)fprintf(out, "%s\r\n", standing_name(standing));
+        }
+}
+
+/* Writes a figure without interval and limit. */
+static void csv_plain(FILE *out, const struct compare_run *run, const char *of, const char *metric,
+                      const char *unit, double simulated, double real)
+{
+    csv_lead(out, run);
+    cell_text(out, of);
+    cell_text(out, metric);
+    cell_text(out, unit);
+    cell_number(out, simulated);
+    cell_number(out, real);
+    cell_number(out, real > 0 ? 100 * (simulated - real) / real : NAN);
+    (void)fputs("%,,,,\r\n", out);
+}
+
+static void csv_batches(FILE *out, const struct compare_run *run)
+{
+    for (size_t k = 0; k < run->batch_kinds; k++) {
+        const struct compare_batches *kind = &run->batches[k];
+        char of[256];
+        (void)snprintf(of, sizeof of, "%.180s batch=%u vcpu=%u vgpu=%u", kind->function,
+                       kind->batch, kind->vcpu, kind->vgpu);
+        csv_plain(out, run, of, "batches", "1", (double)kind->count[0], (double)kind->count[1]);
+        csv_plain(out, run, of, "batch_jobs", "1", kind->jobs[0], kind->jobs[1]);
+        csv_plain(out, run, of, "batch_execution_ms_mean", "ms", kind->execution_ms[0],
+                  kind->execution_ms[1]);
+        csv_plain(out, run, of, "batch_modelled_ms_mean", "ms", kind->modelled_ms[0],
+                  kind->modelled_ms[1]);
+        csv_plain(out, run, of, "batch_ratio_sd", "1", kind->ratio_sd[0], kind->ratio_sd[1]);
+    }
+    for (size_t c = 0; c < run->company_count; c++) {
+        const struct compare_company *company = &run->company[c];
+        char of[64];
+        (void)snprintf(of, sizeof of, "others=%" PRIu32, company->others);
+        csv_plain(out, run, of, "batches", "1", (double)company->count[0],
+                  (double)company->count[1]);
+        csv_plain(out, run, of, "slowdown_mean", "1", company->slowdown[0], company->slowdown[1]);
+    }
+}
+
+static void csv_whole(FILE *out, const struct compare_run *run)
+{
+    for (size_t p = 0; p < run->part_count; p++) {
+        const struct compare_part *part = &run->parts[p];
+        const char *of = part->application == NULL ? "" : part->application;
+        csv_plain(out, run, of, "requests", "1", (double)part->requests, (double)part->requests);
+        csv_plain(out, run, of, "dropped", "1", (double)part->dropped[0], (double)part->dropped[1]);
+        csv_plain(out, run, of, "mean_batch", "1", part->mean_batch[0], part->mean_batch[1]);
+        csv_plain(out, run, of, "latency_distance", "1", part->distance, NAN);
+    }
+    csv_plain(out, run, "", "job_execution_ms_mean", "ms", run->execution_ms[0],
+              run->execution_ms[1]);
+    csv_plain(out, run, "", "late_us_mean", "us", NAN, run->late_us_mean);
+    csv_plain(out, run, "", "late_us_p99", "us", NAN, run->late_us_p99);
+    csv_plain(out, run, "", "late_us_max", "us", NAN, run->late_us_max);
+}
+
+bool compare_csv(const struct comparison *against, FILE *out, struct error *error)
+{
+    (void)fputs("setting,policy,seed,gpu,of,metric,unit,simulated,real,error,error_unit,low_95,"
+                "high_95,limit,standing\r\n",
+                out);
+    for (size_t i = 0; i < against->run_count; i++) {
+        csv_parts(out, &against->runs[i]);
+        csv_whole(out, &against->runs[i]);
+        csv_batches(out, &against->runs[i]);
+    }
+    return !ferror(out) || error_run(error, "cannot write the comparison: %s", strerror(errno));
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* cJSON writes NAN as null, which here means that there is no value. */
+static void add_pair(cJSON *object, const char *key, double simulated, double real)
+{
+    cJSON *pair = cJSON_AddObjectToObject(object, key);
+    (void)cJSON_AddNumberToObject(pair, "simulated", simulated);
+    (void)cJSON_AddNumberToObject(pair, "real", real);
+}
+
+static void add_figure(cJSON *object, const struct compare_run *run,
+                       const struct compare_part *part, enum compare_metric metric)
+{
+    const struct compare_figure *figure = &part->figures[metric];
+    const struct compare_metric_facts *facts = &compare_metrics[metric];
+    cJSON *value = cJSON_AddObjectToObject(object, facts->name);
+    (void)cJSON_AddNumberToObject(value, "simulated", figure->simulated);
+    (void)cJSON_AddNumberToObject(value, "real", figure->real);
+    (void)cJSON_AddNumberToObject(value, "error", figure->error);
+    (void)cJSON_AddStringToObject(value, "error_unit", facts->points ? "points" : "%");
+    (void)cJSON_AddNumberToObject(value, "low_95", figure->low);
+    (void)cJSON_AddNumberToObject(value, "high_95", figure->high);
+    double by = 0;
+    const enum compare_standing standing = compare_stands(run, metric, &by);
+    if (part->application != NULL || standing == COMPARE_UNTOLD)
+        return;
+    (void)cJSON_AddNumberToObject(value, "limit", facts->limit);
+    (void)cJSON_AddStringToObject(value, "standing", standing_name(standing));
+    (void)cJSON_AddNumberToObject(value, "missed_by", by);
+}
+
+static void add_part(cJSON *parts, const struct compare_run *run, const struct compare_part *part)
+{
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddItemToArray(parts, object);
+    if (part->application != NULL)
+        (void)cJSON_AddStringToObject(object, "application", part->application);
+    (void)cJSON_AddNumberToObject(object, "requests", (double)part->requests);
+    add_pair(object, "dropped", (double)part->dropped[0], (double)part->dropped[1]);
+    add_pair(object, "mean_batch", part->mean_batch[0], part->mean_batch[1]);
+    (void)cJSON_AddNumberToObject(object, "latency_distance", part->distance);
+    for (size_t m = 0; m < COMPARE_METRICS; m++)
+        add_figure(object, run, part, (enum compare_metric)m);
+}
+
+static void add_batches(cJSON *array, const struct compare_batches *kind)
+{
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddItemToArray(array, object);
+    (void)cJSON_AddStringToObject(object, "function", kind->function);
+    (void)cJSON_AddNumberToObject(object, "batch", kind->batch);
+    (void)cJSON_AddNumberToObject(object, "vcpu", kind->vcpu);
+    (void)cJSON_AddNumberToObject(object, "vgpu", kind->vgpu);
+    add_pair(object, "batches", (double)kind->count[0], (double)kind->count[1]);
+    add_pair(object, "jobs", kind->jobs[0], kind->jobs[1]);
+    add_pair(object, "execution_ms_mean", kind->execution_ms[0], kind->execution_ms[1]);
+    add_pair(object, "modelled_ms_mean", kind->modelled_ms[0], kind->modelled_ms[1]);
+    add_pair(object, "ratio_sd", kind->ratio_sd[0], kind->ratio_sd[1]);
+}
+
+static void add_run(cJSON *runs, const struct compare_run *run)
+{
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddItemToArray(runs, object);
+    (void)cJSON_AddStringToObject(
+        object, "setting", run->real->setting[0] != '\0' ? run->real->setting : run->real->name);
+    (void)cJSON_AddStringToObject(object, "policy", run->real->policy);
+    (void)cJSON_AddItemToObject(object, "seed", json_whole(run->real->seed));
+    (void)cJSON_AddBoolToObject(object, "gpu", run->gpu);
+    (void)cJSON_AddStringToObject(object, "backend", run->backend);
+    (void)cJSON_AddStringToObject(object, "device", run->device);
+    (void)cJSON_AddStringToObject(object, "driver", run->driver);
+    (void)cJSON_AddNumberToObject(object, "late_us_mean", run->late_us_mean);
+    (void)cJSON_AddNumberToObject(object, "late_us_p99", run->late_us_p99);
+    (void)cJSON_AddNumberToObject(object, "late_us_max", run->late_us_max);
+    cJSON *parts = cJSON_AddArrayToObject(object, "applications");
+    for (size_t p = 0; p + 1 < run->part_count; p++)
+        add_part(parts, run, &run->parts[p]);
+    cJSON *all = cJSON_AddArrayToObject(object, "all");
+    add_part(all, run, &run->parts[run->part_count - 1]);
+    add_pair(object, "job_execution_ms_mean", run->execution_ms[0], run->execution_ms[1]);
+    (void)cJSON_AddNumberToObject(object, "job_execution_ms_of_same_batches",
+                                  run->time_difference_ms);
+    cJSON *batches = cJSON_AddArrayToObject(object, "batches");
+    for (size_t k = 0; k < run->batch_kinds; k++)
+        add_batches(batches, &run->batches[k]);
+    cJSON *company = cJSON_AddArrayToObject(object, "company");
+    for (size_t c = 0; c < run->company_count; c++) {
+        cJSON *beside = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(company, beside);
+        (void)cJSON_AddNumberToObject(beside, "others", run->company[c].others);
+        add_pair(beside, "batches", (double)run->company[c].count[0],
+                 (double)run->company[c].count[1]);
+        add_pair(beside, "slowdown_mean", run->company[c].slowdown[0], run->company[c].slowdown[1]);
+    }
+}
+
+bool compare_json(const struct comparison *against, FILE *out, struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(root, "simulated", against->simulated->path);
+    (void)cJSON_AddStringToObject(root, "real", against->real->path);
+    (void)cJSON_AddBoolToObject(root, "gpu", against->gpu);
+    if (!against->gpu)
+        (void)cJSON_AddStringToObject(root, "note", "rehearsal: no GPU took part");
+    cJSON *runs = cJSON_AddArrayToObject(root, "runs");
+    for (size_t i = 0; i < against->run_count; i++)
+        add_run(runs, &against->runs[i]);
+    cJSON *alone = cJSON_AddArrayToObject(root, "without_partner");
+    for (size_t i = 0; i < against->alone_count; i++)
+        (void)cJSON_AddItemToArray(alone, cJSON_CreateString(against->alone[i]));
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "out of memory for the comparison");
+    (void)fprintf(out, "%s\n", text);
+    free(text);
+    return !ferror(out) || error_run(error, "cannot write the comparison: %s", strerror(errno));
+}

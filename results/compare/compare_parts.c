@@ -1,0 +1,316 @@
+/* Comparison of the requests of a pair of runs: both distributions, their errors and confidence
+ * intervals. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "results/compare/compare_run.h"
+#include "sim/engine/random.h"
+
+enum { REPLICATES = 1000, BLOCKS_LEAST = 8 };
+
+static const double probabilities[] = {0.5, 0.9, 0.95, 0.99, 0.999};
+enum { PROBABILITIES = sizeof probabilities / sizeof *probabilities };
+
+/* A latency and the block of its request. */
+struct sample {
+    double ms;
+    uint32_t block;
+};
+
+/* Sums over a block of requests, from which means are computed. */
+struct sums {
+    double requests, served, hits, cost, latency, queue, transfer, execution;
+};
+
+/* One side's requests of one application, or of all. */
+struct side {
+    struct sample *samples; /* the requests that were served, ascending */
+    size_t count;
+    struct sums *blocks;
+};
+
+static int sample_compare(const void *left, const void *right)
+{
+    const struct sample *a = left, *b = right;
+    if (a->ms != b->ms)
+        return a->ms < b->ms ? -1 : 1;
+    return (a->block > b->block) - (a->block < b->block);
+}
+
+static void side_add(struct side *side, const struct request_row *row, uint32_t block)
+{
+    const double latency = sim_to_ms(row->finish_ns - row->arrival_ns);
+    struct sums *sums = &side->blocks[block];
+    sums->requests++;
+    sums->hits += row->hit;
+    sums->cost += row->cost_usd;
+    sums->queue += sim_to_ms(row->queue_ns);
+    sums->transfer += sim_to_ms(row->transfer_ns);
+    sums->execution += sim_to_ms(row->exec_ns);
+    if (row->dropped)
+        return;
+    sums->served++;
+    sums->latency += latency;
+    side->samples[side->count++] = (struct sample){latency, block};
+}
+
+/* ---- Figures --------------------------------------------------------------------------------- */
+
+/* Quantiles of the weighted samples; a sample's weight is the number of times its block was drawn.
+ * `served` is the sum of the weights. For the convention see sim/engine/quantile.h. */
+static void quantiles_weighed(const struct side *side, const double *drawn, double served,
+                              double values[PROBABILITIES])
+{
+    double before = 0;
+    size_t next = 0;
+    double last = NAN;
+    /* A position between two samples is interpolated linearly between them. */
+    for (size_t i = 0; i < side->count && next < PROBABILITIES; i++) {
+        const double weight = drawn[side->samples[i].block];
+        if (weight == 0)
+            continue;
+        const double ms = side->samples[i].ms;
+        const double after =
+            before + weight; /* this sample covers the positions before … after − 1 */
+        while (next < PROBABILITIES) {
+            const double position = (served - 1) * probabilities[next];
+            if (position > after - 1)
+                break;
+            values[next++] =
+                position >= before ? ms : last + (ms - last) * (position - (before - 1));
+        }
+        before = after;
+        last = ms;
+    }
+    while (next < PROBABILITIES)
+        values[next++] = last;
+}
+
+static void side_measure(const struct side *side, const double *drawn, size_t blocks,
+                         double values[COMPARE_METRICS])
+{
+    struct sums all = {0};
+    double quantiles[PROBABILITIES];
+    for (size_t b = 0; b < blocks; b++) {
+        const struct sums *sums = &side->blocks[b];
+        all.requests += drawn[b] * sums->requests;
+        all.served += drawn[b] * sums->served;
+        all.hits += drawn[b] * sums->hits;
+        all.cost += drawn[b] * sums->cost;
+        all.latency += drawn[b] * sums->latency;
+        all.queue += drawn[b] * sums->queue;
+        all.transfer += drawn[b] * sums->transfer;
+        all.execution += drawn[b] * sums->execution;
+    }
+    quantiles_weighed(side, drawn, all.served, quantiles);
+    values[COMPARE_MEAN] = all.latency / all.served;
+    for (size_t p = 0; p < PROBABILITIES; p++)
+        values[COMPARE_P50 + p] = quantiles[p];
+    values[COMPARE_QUEUE] = all.queue / all.requests;
+    values[COMPARE_TRANSFER] = all.transfer / all.requests;
+    values[COMPARE_EXECUTION] = all.execution / all.requests;
+    values[COMPARE_HIT] = all.hits / all.requests;
+    values[COMPARE_COST] = all.cost / all.requests;
+}
+
+static double metric_error(enum compare_metric metric, double simulated, double real)
+{
+    if (compare_metrics[metric].points)
+        return 100 * (simulated - real);
+    return real > 0 ? 100 * (simulated - real) / real : NAN;
+}
+
+/* ---- Intervals ------------------------------------------------------------------------------- */
+
+/* Draws as many blocks as there are, with replacement. drawn[b] is the number of times block b was
+ * drawn. */
+static void blocks_draw(uint64_t seed, uint64_t replicate, double *drawn, size_t blocks)
+{
+    struct random_stream stream;
+    random_stream_open(&stream, seed, RANDOM_BOOTSTRAP, replicate, 0);
+    memset(drawn, 0, blocks * sizeof *drawn);
+    for (size_t b = 0; b < blocks; b++)
+        drawn[gsl_rng_uniform_int(&stream.rng, blocks)]++;
+}
+
+/* The 2.5 % and 97.5 % quantiles of the errors over replicates. No interval if some replicate has
+ * no error. */
+static void interval_fill(double *errors, struct compare_figure *figure)
+{
+    for (size_t r = 0; r < REPLICATES; r++)
+        if (isnan(errors[r]))
+            return;
+    gsl_sort(errors, 1, REPLICATES);
+    figure->low = gsl_stats_quantile_from_sorted_data(errors, 1, REPLICATES, 0.025);
+    figure->high = gsl_stats_quantile_from_sorted_data(errors, 1, REPLICATES, 0.975);
+}
+
+static bool intervals_fill(const struct side sides[2], size_t blocks, uint64_t seed,
+                           struct compare_part *part, double *drawn, struct error *error)
+{
+    double *errors = malloc(COMPARE_METRICS * REPLICATES * sizeof *errors);
+    if (errors == NULL)
+        return error_run(error, "out of memory for the intervals of the comparison");
+    for (size_t r = 0; r < REPLICATES; r++) {
+        double values[2][COMPARE_METRICS];
+        blocks_draw(seed, r, drawn, blocks);
+        for (size_t s = 0; s < 2; s++)
+            side_measure(&sides[s], drawn, blocks, values[s]);
+        for (size_t m = 0; m < COMPARE_METRICS; m++)
+            errors[m * REPLICATES + r] =
+                metric_error((enum compare_metric)m, values[0][m], values[1][m]);
+    }
+    for (size_t m = 0; m < COMPARE_METRICS; m++)
+        interval_fill(errors + m * REPLICATES, &part->figures[m]);
+    free(errors);
+    return true;
+}
+
+/* Kolmogorov-Smirnov distance: the largest difference of the two empirical distributions. */
+static double distance(const struct side sides[2])
+{
+    size_t at[2] = {0, 0};
+    double most = 0;
+    while (at[0] < sides[0].count && at[1] < sides[1].count) {
+        const double ms = fmin(sides[0].samples[at[0]].ms, sides[1].samples[at[1]].ms);
+        for (size_t s = 0; s < 2; s++)
+            while (at[s] < sides[s].count && sides[s].samples[at[s]].ms <= ms)
+                at[s]++;
+        most = fmax(most, fabs((double)at[0] / (double)sides[0].count -
+                               (double)at[1] / (double)sides[1].count));
+    }
+    return most;
+}
+
+static bool part_figures(const struct side sides[2], size_t blocks, uint64_t seed,
+                         struct compare_part *part, struct error *error)
+{
+    double *drawn = malloc((blocks + 1) * sizeof *drawn);
+    double values[2][COMPARE_METRICS];
+    if (drawn == NULL)
+        return error_run(error, "out of memory for the comparison of %zu requests", part->requests);
+    for (size_t b = 0; b < blocks; b++)
+        drawn[b] = 1;
+    for (size_t s = 0; s < 2; s++)
+        side_measure(&sides[s], drawn, blocks, values[s]);
+    for (size_t m = 0; m < COMPARE_METRICS; m++)
+        part->figures[m] = (struct compare_figure){
+            .simulated = values[0][m],
+            .real = values[1][m],
+            .error = metric_error((enum compare_metric)m, values[0][m], values[1][m]),
+            .low = NAN,
+            .high = NAN};
+    part->distance = distance(sides);
+    const bool good =
+        blocks < BLOCKS_LEAST || intervals_fill(sides, blocks, seed, part, drawn, error);
+    free(drawn);
+    return good;
+}
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+/* Returns the rows in the order of their numbers; NULL if a number is missing. */
+static const struct request_row **requests_by_number(const struct run_record *record)
+{
+    const struct request_row **rows = calloc(record->request_count + 1, sizeof *rows);
+    for (size_t i = 0; rows != NULL && i < record->request_count; i++) {
+        const struct request_row *row = &record->requests[i];
+        if (row->request >= record->request_count || rows[row->request] != NULL) {
+            free(rows);
+            return NULL;
+        }
+        rows[row->request] = row;
+    }
+    return rows;
+}
+
+static bool requests_same(const struct request_row **const rows[2], size_t count, bool closed,
+                          const char *title, struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct request_row *a = rows[0][i], *b = rows[1][i];
+        if (a->application != b->application || a->measured != b->measured ||
+            a->slo_ns != b->slo_ns || (!closed && a->arrival_ns != b->arrival_ns))
+            return error_input(error,
+                               "%s: request %zu is not the same in both files; replay and simulate "
+                               "the same experiment with the same program",
+                               title, i);
+    }
+    return true;
+}
+
+/* `application`: SIZE_MAX for all. */
+static bool part_fill(const struct request_row **const rows[2], size_t count, size_t application,
+                      uint64_t seed, struct compare_part *part, struct error *error)
+{
+    struct side sides[2] = {{0}};
+    size_t first = 0;
+    while (first < count && !rows[0][first]->measured)
+        first++;
+    const size_t length = 1 + (size_t)sqrt((double)(count - first));
+    const size_t blocks = (count - first + length - 1) / length;
+    bool good = true;
+    for (size_t s = 0; s < 2; s++) {
+        sides[s].samples = malloc((count + 1) * sizeof *sides[s].samples);
+        sides[s].blocks = calloc(blocks + 1, sizeof *sides[s].blocks);
+        good = good && sides[s].samples != NULL && sides[s].blocks != NULL;
+        for (size_t i = first; good && i < count; i++)
+            if (application == SIZE_MAX || rows[s][i]->application == application)
+                side_add(&sides[s], rows[s][i], (uint32_t)((i - first) / length));
+        if (good)
+            qsort(sides[s].samples, sides[s].count, sizeof *sides[s].samples, sample_compare);
+    }
+    for (size_t b = 0; good && b < blocks; b++)
+        part->requests += (size_t)sides[0].blocks[b].requests;
+    for (size_t s = 0; good && s < 2; s++)
+        part->dropped[s] = part->requests - sides[s].count;
+    good = good ? part_figures(sides, blocks, seed, part, error)
+                : error_run(error, "out of memory for the comparison of %zu requests", count);
+    for (size_t s = 0; s < 2; s++) {
+        free(sides[s].samples);
+        free(sides[s].blocks);
+    }
+    return good;
+}
+
+static bool parts_fill(struct compare_run *run, const struct compare_names *names,
+                       const struct request_row **const rows[2], size_t count, struct error *error)
+{
+    const size_t parts = names->application_count == 1 ? 1 : names->application_count + 1;
+    if (!requests_same(rows, count, names->closed, run->title, error))
+        return false;
+    run->parts = calloc(parts, sizeof *run->parts);
+    if (run->parts == NULL)
+        return error_run(error, "out of memory for the comparison");
+    run->part_count = parts;
+    for (size_t p = 0; p < parts; p++) {
+        const bool all = p + 1 == parts;
+        run->parts[p].application = all ? NULL : names->applications[p];
+        if (!part_fill(rows, count, all ? SIZE_MAX : p, run->simulated->seed, &run->parts[p],
+                       error))
+            return false;
+    }
+    return true;
+}
+
+bool compare_fill_parts(struct compare_run *run, const struct compare_names *names,
+                        const struct run_record *const sides[2], struct error *error)
+{
+    const struct request_row **rows[2] = {requests_by_number(sides[0]),
+                                          requests_by_number(sides[1])};
+    const size_t count = sides[0]->request_count;
+    bool good = rows[0] != NULL && rows[1] != NULL && count == sides[1]->request_count && count > 0;
+    if (!good)
+        error_input(error,
+                    "%s: the files do not hold the same requests, %zu and %zu; run both anew",
+                    run->title, count, sides[1]->request_count);
+    else
+        good = parts_fill(run, names, (const struct request_row **const *)rows, count, error);
+    free(rows[0]);
+    free(rows[1]);
+    return good;
+}

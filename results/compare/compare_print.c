@@ -1,0 +1,495 @@
+/* Output of the comparison as text for a terminal, or as an HTML page. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/compare/compare.h"
+#include "results/report/html.h"
+#include "results/report/report_html.h"
+#include "results/report/table.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+enum { LINE_WIDTH = 100, CELL_SIZE = 160, COLUMNS_MAX = 12, KINDS_SHOWN = 12 };
+
+/* ---- Output: text or HTML -------------------------------------------------------------------- */
+
+struct sink {
+    FILE *out;
+    bool html, good;
+    struct text_table *table;
+    size_t columns;
+    char group[CELL_SIZE]; /* name of the current group; HTML tables have no group rows, so it is
+                              put in the first column */
+};
+
+static void sink_heading(struct sink *sink, const char *text)
+{
+    if (sink->html) {
+        html_element(sink->out, "h2", text);
+        (void)fputc('\n', sink->out);
+        return;
+    }
+    (void)fprintf(sink->out, "\n== %s ", text);
+    for (size_t i = strlen(text) + 4; i < LINE_WIDTH; i++)
+        (void)fputc('=', sink->out);
+    (void)fputc('\n', sink->out);
+}
+
+/* Writes text in lines of at most LINE_WIDTH, indented by `indent` blanks except the first. */
+static void lines_write(FILE *out, const char *text, int indent)
+{
+    size_t used = 0;
+    for (const char *word = text; *word != '\0';) {
+        const size_t length = strcspn(word, " ");
+        if (used > 0 && used + 1 + length > LINE_WIDTH) {
+            (void)fprintf(out, "\n%*s", indent, "");
+            used = (size_t)indent;
+        } else if (used > 0) {
+            (void)fputc(' ', out);
+            used++;
+        }
+        (void)fwrite(word, 1, length, out);
+        used += length;
+        word += length + strspn(word + length, " ");
+    }
+    (void)fputc('\n', out);
+}
+
+static void sink_paragraph(struct sink *sink, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void sink_paragraph(struct sink *sink, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (sink->html) {
+        html_element(sink->out, "p", text);
+        (void)fputc('\n', sink->out);
+        return;
+    }
+    (void)fputc('\n', sink->out);
+    lines_write(sink->out, text, 0);
+}
+
+static void sink_table(struct sink *sink, const char *const *headers, size_t columns)
+{
+    sink->columns = columns;
+    sink->group[0] = '\0';
+    if (sink->html) {
+        html_table_begin(sink->out, headers, NULL, columns, 1U);
+        return;
+    }
+    sink->table = text_table_create(headers, columns);
+}
+
+static void sink_group(struct sink *sink, const char *text)
+{
+    if (sink->html)
+        (void)snprintf(sink->group, sizeof sink->group, "%s: ", text);
+    else
+        text_table_group(sink->table, text);
+}
+
+static void sink_row(struct sink *sink, char cells[][CELL_SIZE])
+{
+    if (!sink->html) {
+        text_table_row(sink->table);
+        for (size_t c = 0; c < sink->columns; c++)
+            if (cells[c][0] != '\0')
+                text_table_cell(sink->table, c, "%s", cells[c]);
+        return;
+    }
+    html_row_begin(sink->out);
+    for (size_t c = 0; c < sink->columns; c++) {
+        char text[2 * CELL_SIZE];
+        (void)snprintf(text, sizeof text, "%s%s", c == 0 ? sink->group : "",
+                       c == 0 ? cells[c] + strspn(cells[c], " ") : cells[c]);
+        (void)fputs("<td>", sink->out);
+        html_text(sink->out, text);
+        (void)fputs("</td>", sink->out);
+    }
+    html_row_end(sink->out);
+}
+
+static void sink_table_end(struct sink *sink)
+{
+    if (sink->html) {
+        html_table_end(sink->out, false);
+        return;
+    }
+    (void)fputc('\n', sink->out);
+    sink->good = text_table_print(sink->table, 0, sink->out) && sink->good;
+    text_table_free(sink->table);
+    sink->table = NULL;
+}
+
+/* ---- Cells ----------------------------------------------------------------------------------- */
+
+static void cell_number(char cell[CELL_SIZE], double value, int decimals)
+{
+    if (isnan(value))
+        (void)snprintf(cell, CELL_SIZE, "-");
+    else
+        (void)snprintf(cell, CELL_SIZE, "%.*f", decimals, value == 0 ? 0.0 : value);
+}
+
+/* Formats with a sign, except if the value rounds to zero. */
+static void cell_signed(char cell[CELL_SIZE], double value, int decimals)
+{
+    const double half = 0.5 * pow(10, -decimals);
+    if (isnan(value))
+        (void)snprintf(cell, CELL_SIZE, "-");
+    else if (fabs(value) < half)
+        (void)snprintf(cell, CELL_SIZE, "%.*f", decimals, 0.0);
+    else
+        (void)snprintf(cell, CELL_SIZE, "%+.*f", decimals, value);
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* ---- All runs -------------------------------------------------------------------------------- */
+
+static const enum compare_metric judged[] = {COMPARE_MEAN, COMPARE_P95, COMPARE_HIT, COMPARE_COST};
+
+static bool run_met(const struct compare_run *run)
+{
+    for (size_t j = 0; j < COUNT(judged); j++)
+        if (compare_stands(run, judged[j], NULL) == COMPARE_MISSED)
+            return false;
+    return true;
+}
+
+static void verdict_cell(const struct compare_run *run, enum compare_metric metric,
+                         char cell[CELL_SIZE])
+{
+    const struct compare_figure *figure = &run->parts[run->part_count - 1].figures[metric];
+    char error[CELL_SIZE];
+    double by = 0;
+    const enum compare_standing standing = compare_stands(run, metric, &by);
+    cell_signed(error, figure->error, 2);
+    if (standing == COMPARE_MISSED)
+        (void)snprintf(cell, CELL_SIZE, "%.40s missed by %.2f", error, by);
+    else
+        (void)snprintf(cell, CELL_SIZE, "%.40s%s", error, standing == COMPARE_MET ? " met" : "");
+}
+
+static void verdicts_print(const struct comparison *against, struct sink *sink)
+{
+    static const char *const headers[] = {"error", "mean %", "p95 %", "SLO hit points", "cost %"};
+    char cells[COUNT(headers)][CELL_SIZE];
+    sink_table(sink, headers, COUNT(headers));
+    for (size_t i = 0; i < against->run_count; i++) {
+        (void)snprintf(cells[0], CELL_SIZE, "%.*s", CELL_SIZE - 1, against->runs[i].title);
+        for (size_t j = 0; j < COUNT(judged); j++)
+            verdict_cell(&against->runs[i], judged[j], cells[j + 1]);
+        sink_row(sink, cells);
+    }
+    (void)snprintf(cells[0], CELL_SIZE, "limit");
+    for (size_t j = 0; j < COUNT(judged); j++)
+        (void)snprintf(cells[j + 1], CELL_SIZE, "%g", compare_metrics[judged[j]].limit);
+    sink_row(sink, cells);
+    sink_table_end(sink);
+}
+
+static void reading_print(struct sink *sink)
+{
+    sink_paragraph(
+        sink,
+        "An error is simulated − real, in %% of the real value, or in points for a ratio. From … "
+        "to: the 95 %% interval of the error, by a bootstrap over blocks of consecutive "
+        "requests, the same blocks on both sides. It covers the variation due to other "
+        "requests of the same kind. Both sides received the same requests at the same "
+        "times. Components of a latency are summed over a request's jobs. Distance: the "
+        "largest difference between the two latency distributions (Kolmogorov-Smirnov).");
+}
+
+static void overview_print(const struct comparison *against, struct sink *sink)
+{
+    size_t met = 0, executed = 0;
+    for (size_t i = 0; i < against->run_count; i++) {
+        met += run_met(&against->runs[i]);
+        executed += against->runs[i].gpu;
+    }
+    if (executed == 0)
+        sink_paragraph(sink, "rehearsal: no GPU took part. Nothing here measures the simulator.");
+    else if (executed < against->run_count)
+        sink_paragraph(sink,
+                       "rehearsal: no GPU took part in %zu of the runs; each says which it is.",
+                       against->run_count - executed);
+    sink_paragraph(sink, "%zu run%s compared, %zu within all limits.", against->run_count,
+                   plural(against->run_count), met);
+    verdicts_print(against, sink);
+    for (size_t i = 0; i < against->alone_count; i++)
+        sink_paragraph(sink, "without a partner: %s", against->alone[i]);
+    reading_print(sink);
+}
+
+/* ---- Distributions --------------------------------------------------------------------------- */
+
+static const char *const sides[] = {"  simulated", "  real"};
+
+/* A column of a table of figures. digits: significant digits or, if negative, −1 − decimals. */
+struct figure_column {
+    const char *header;
+    double scale;
+    enum compare_metric metric;
+    int digits;
+};
+
+static int column_decimals(const struct compare_run *run, const struct figure_column *column)
+{
+    double largest = 0;
+    if (column->digits < 0)
+        return -1 - column->digits;
+    for (size_t p = 0; p < run->part_count; p++)
+        largest = fmax(largest, fabs(run->parts[p].figures[column->metric].real * column->scale));
+    return text_table_decimals(largest, column->digits);
+}
+
+/* Writes the rows of one application: both sides, the error and its interval. */
+static void part_rows(const struct compare_run *run, const struct compare_part *part,
+                      const struct figure_column *columns, size_t count, struct sink *sink)
+{
+    static const char *const errors[] = {"  error", "    from", "    to"};
+    char cells[COLUMNS_MAX][CELL_SIZE];
+    sink_group(sink, part->application == NULL ? "all applications" : part->application);
+    for (size_t s = 0; s < 2; s++) {
+        (void)snprintf(cells[0], CELL_SIZE, "%s", sides[s]);
+        for (size_t c = 0; c < count; c++) {
+            const struct compare_figure *figure = &part->figures[columns[c].metric];
+            cell_number(cells[c + 1],
+                        (s == 0 ? figure->simulated : figure->real) * columns[c].scale,
+                        column_decimals(run, &columns[c]));
+        }
+        sink_row(sink, cells);
+    }
+    for (size_t e = 0; e < 3; e++) {
+        (void)snprintf(cells[0], CELL_SIZE, "%s", errors[e]);
+        for (size_t c = 0; c < count; c++) {
+            const struct compare_figure *figure = &part->figures[columns[c].metric];
+            const double values[] = {figure->error, figure->low, figure->high};
+            cell_signed(cells[c + 1], values[e], 2);
+        }
+        sink_row(sink, cells);
+    }
+}
+
+static void figures_print(const struct compare_run *run, const char *title,
+                          const struct figure_column *columns, size_t count, struct sink *sink)
+{
+    const char *headers[COLUMNS_MAX] = {title};
+    for (size_t c = 0; c < count; c++)
+        headers[c + 1] = columns[c].header;
+    sink_table(sink, headers, count + 1);
+    for (size_t p = 0; p < run->part_count; p++)
+        part_rows(run, &run->parts[p], columns, count, sink);
+    sink_table_end(sink);
+}
+
+static void counts_print(const struct compare_run *run, struct sink *sink)
+{
+    static const char *const headers[] = {
+        "requests", "measured", "dropped: simulated", "real", "mean batch: simulated",
+        "real",     "distance"};
+    sink_table(sink, headers, COUNT(headers));
+    for (size_t p = 0; p < run->part_count; p++) {
+        const struct compare_part *part = &run->parts[p];
+        char cells[COUNT(headers)][CELL_SIZE];
+        (void)snprintf(cells[0], CELL_SIZE, "%.*s", CELL_SIZE - 1,
+                       part->application == NULL ? "all applications" : part->application);
+        (void)snprintf(cells[1], CELL_SIZE, "%zu", part->requests);
+        (void)snprintf(cells[2], CELL_SIZE, "%zu", part->dropped[0]);
+        (void)snprintf(cells[3], CELL_SIZE, "%zu", part->dropped[1]);
+        cell_number(cells[4], part->mean_batch[0], 3);
+        cell_number(cells[5], part->mean_batch[1], 3);
+        cell_number(cells[6], part->distance, 4);
+        sink_row(sink, cells);
+    }
+    sink_table_end(sink);
+}
+
+static void distributions_print(const struct compare_run *run, struct sink *sink)
+{
+    static const struct figure_column latency[] = {{"mean", 1, COMPARE_MEAN, 5},
+                                                   {"p50", 1, COMPARE_P50, 5},
+                                                   {"p90", 1, COMPARE_P90, 5},
+                                                   {"p95", 1, COMPARE_P95, 5},
+                                                   {"p99", 1, COMPARE_P99, 5},
+                                                   {"p99.9", 1, COMPARE_P999, 5},
+                                                   {"queue", 1, COMPARE_QUEUE, 4},
+                                                   {"transfer", 1, COMPARE_TRANSFER, 4},
+                                                   {"execution", 1, COMPARE_EXECUTION, 5}};
+    static const struct figure_column outcome[] = {{"SLO hit %", 100, COMPARE_HIT, -3},
+                                                   {"$/1,000 req", 1000, COMPARE_COST, 5}};
+    figures_print(run, "latency, ms; error, %", latency, COUNT(latency), sink);
+    figures_print(run, "error, points and %", outcome, COUNT(outcome), sink);
+    counts_print(run, sink);
+}
+
+/* ---- Causes of the error --------------------------------------------------------------------- */
+
+static void kind_row(const struct compare_batches *kind, struct sink *sink)
+{
+    char cells[8][CELL_SIZE];
+    const int decimals = text_table_decimals(fmax(kind->execution_ms[0], kind->execution_ms[1]), 4);
+    (void)snprintf(cells[0], CELL_SIZE, "%.80s, batch %u, %u vCPU, %u vGPU", kind->function,
+                   kind->batch, kind->vcpu, kind->vgpu);
+    (void)snprintf(cells[1], CELL_SIZE, "%zu", kind->count[0]);
+    (void)snprintf(cells[2], CELL_SIZE, "%zu", kind->count[1]);
+    cell_number(cells[3], kind->execution_ms[0], decimals);
+    cell_number(cells[4], kind->execution_ms[1], decimals);
+    cell_signed(cells[5],
+                100 * (kind->execution_ms[0] - kind->execution_ms[1]) / kind->execution_ms[1], 2);
+    cell_number(cells[6], kind->execution_ms[1] / kind->modelled_ms[1], 3);
+    cell_number(cells[7], kind->ratio_sd[1], 3);
+    sink_row(sink, cells);
+}
+
+static void kinds_print(const struct compare_run *run, struct sink *sink)
+{
+    static const char *const headers[] = {"batches by function and configuration",
+                                          "simulated",
+                                          "real",
+                                          "ms simulated",
+                                          "real",
+                                          "error %",
+                                          "real / model",
+                                          "sd"};
+    double rest = 0, all = 0;
+    sink_table(sink, headers, COUNT(headers));
+    for (size_t k = 0; k < run->batch_kinds; k++) {
+        const struct compare_batches *kind = &run->batches[k];
+        const double time = kind->count[1] > 0 ? (double)kind->count[1] * kind->execution_ms[1] : 0;
+        all += time;
+        if (k < KINDS_SHOWN)
+            kind_row(kind, sink);
+        else
+            rest += time;
+    }
+    sink_table_end(sink);
+    if (run->batch_kinds > KINDS_SHOWN)
+        sink_paragraph(sink, "%zu more kinds, %.1f %% of the real time: --format csv lists them.",
+                       run->batch_kinds - KINDS_SHOWN, all > 0 ? 100 * rest / all : 0);
+}
+
+static void company_print(const struct compare_run *run, struct sink *sink)
+{
+    static const char *const headers[] = {"others on the GPU meanwhile",
+                                          "batches simulated",
+                                          "real",
+                                          "slowdown simulated",
+                                          "real",
+                                          "error %"};
+    if (run->company_count == 0)
+        return;
+    sink_table(sink, headers, COUNT(headers));
+    for (size_t c = 0; c < run->company_count; c++) {
+        const struct compare_company *company = &run->company[c];
+        char cells[COUNT(headers)][CELL_SIZE];
+        (void)snprintf(cells[0], CELL_SIZE, "%" PRIu32, company->others);
+        (void)snprintf(cells[1], CELL_SIZE, "%zu", company->count[0]);
+        (void)snprintf(cells[2], CELL_SIZE, "%zu", company->count[1]);
+        cell_number(cells[3], company->slowdown[0], 4);
+        cell_number(cells[4], company->slowdown[1], 4);
+        cell_signed(cells[5],
+                    100 * (company->slowdown[0] - company->slowdown[1]) / company->slowdown[1], 2);
+        sink_row(sink, cells);
+    }
+    sink_table_end(sink);
+}
+
+static void causes_print(const struct compare_run *run, struct sink *sink)
+{
+    const struct compare_figure *figures = run->parts[run->part_count - 1].figures;
+    static const enum compare_metric metrics[] = {COMPARE_MEAN, COMPARE_QUEUE, COMPARE_TRANSFER,
+                                                  COMPARE_EXECUTION};
+    char parts[COUNT(metrics)][CELL_SIZE], all[CELL_SIZE], time[CELL_SIZE], other[CELL_SIZE];
+    for (size_t m = 0; m < COUNT(metrics); m++)
+        cell_signed(parts[m], figures[metrics[m]].simulated - figures[metrics[m]].real, 3);
+    const double difference = run->execution_ms[0] - run->execution_ms[1];
+    cell_signed(all, difference, 3);
+    cell_signed(time, run->time_difference_ms, 3);
+    cell_signed(other, difference - run->time_difference_ms, 3);
+    sink_paragraph(
+        sink,
+        "Causes: the mean latency is off by %s ms; queueing by %s, transfers by %s, "
+        "execution by %s (summed over a request's jobs). A job executes %.3f ms "
+        "simulated and %.3f ms real. The difference is %s ms: %s because batches of the same "
+        "function, configuration and jobs take a different time, %s because there were other "
+        "batches.",
+        parts[0], parts[1], parts[2], parts[3], run->execution_ms[0], run->execution_ms[1], all,
+        time, other);
+}
+
+static void executed_print(const struct compare_run *run, struct sink *sink)
+{
+    if (run->gpu)
+        sink_paragraph(sink, "Executed on %s (%s) through %s.", run->device, run->driver,
+                       run->backend);
+    else
+        sink_paragraph(sink, "rehearsal: no GPU took part (backend \"%s\").", run->backend);
+    sink_paragraph(sink,
+                   "Batches started late by %.1f us in the mean, %.1f us at p99, %.1f us at most; "
+                   "this is part of their execution time.",
+                   run->late_us_mean, run->late_us_p99, run->late_us_max);
+}
+
+static void run_print(const struct compare_run *run, struct sink *sink)
+{
+    sink_heading(sink, run->title);
+    executed_print(run, sink);
+    distributions_print(run, sink);
+    causes_print(run, sink);
+    kinds_print(run, sink);
+    company_print(run, sink);
+}
+
+/* ---- Whole ----------------------------------------------------------------------------------- */
+
+static bool body_print(const struct comparison *against, struct sink *sink, struct error *error)
+{
+    overview_print(against, sink);
+    for (size_t i = 0; i < against->run_count; i++)
+        run_print(&against->runs[i], sink);
+    if (!sink->good)
+        return error_run(error, "out of memory for the comparison");
+    return !ferror(sink->out) ||
+           error_run(error, "cannot write the comparison: %s", strerror(errno));
+}
+
+bool compare_text(const struct comparison *against, FILE *out, struct error *error)
+{
+    struct sink sink = {.out = out, .good = true};
+    (void)fprintf(out, "Simulated against real: %s against %s\n", against->simulated->path,
+                  against->real->path);
+    return body_print(against, &sink, error);
+}
+
+bool compare_html(const struct comparison *against, FILE *out, struct error *error)
+{
+    struct sink sink = {.out = out, .html = true, .good = true};
+    (void)fprintf(out,
+                  "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n"
+                  "<head>\n<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
+                  "content=\"width=device-width, initial-scale=1\"/>\n<link rel=\"icon\" "
+                  "href=\"data:,\"/>\n<title>esgsim: simulated against real</title>\n"
+                  "<style>%s</style>\n</head>\n<body>\n<h1>Simulated against real</h1>\n<p>",
+                  html_style);
+    html_element(out, "code", against->simulated->path);
+    (void)fputs(" against ", out);
+    html_element(out, "code", against->real->path);
+    (void)fputs("</p>\n", out);
+    if (!body_print(against, &sink, error))
+        return false;
+    (void)fprintf(out, "<script>%s</script>\n</body>\n</html>\n", html_script);
+    return !ferror(out) || error_run(error, "cannot write the comparison: %s", strerror(errno));
+}

@@ -1,0 +1,469 @@
+#include "results/inspect/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "traces/json/json.h"
+
+struct owned {
+    cJSON *configuration;
+    uint64_t *mates;
+};
+
+/* A run's rows and the cluster described in its configuration. */
+struct world {
+    const struct run_record *record;
+    const cJSON *configuration;
+    uint32_t invoker_count, gpu_count;
+    uint32_t *vcpus, *first_gpu; /* per invoker; first_gpu has one more entry */
+    uint32_t *units;             /* per GPU */
+};
+
+/* ---- The cluster, from the configuration ----------------------------------------------------- */
+
+static uint32_t whole(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNumber(item) && item->valuedouble > 0 && item->valuedouble < 1e7
+               ? (uint32_t)item->valuedouble
+               : 0;
+}
+
+static void world_count(struct world *world, const cJSON *groups)
+{
+    const cJSON *group;
+    cJSON_ArrayForEach(group, groups)
+    {
+        const uint32_t count = whole(group, "count");
+        const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(group, "gpus");
+        world->invoker_count += count;
+        world->gpu_count += count * (uint32_t)cJSON_GetArraySize(gpus);
+    }
+}
+
+static void world_fill(struct world *world, const cJSON *groups)
+{
+    uint32_t invoker = 0, gpu = 0;
+    const cJSON *group;
+    cJSON_ArrayForEach(group, groups)
+    {
+        const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(group, "gpus");
+        for (uint32_t i = whole(group, "count"); i > 0; i--) {
+            world->vcpus[invoker] = whole(group, "vcpus");
+            world->first_gpu[invoker++] = gpu;
+            const cJSON *one;
+            cJSON_ArrayForEach(one, gpus)
+            {
+                world->units[gpu++] = whole(one, "units");
+            }
+        }
+    }
+    world->first_gpu[invoker] = gpu;
+}
+
+static void world_clear(struct world *world)
+{
+    free(world->vcpus);
+    free(world->first_gpu);
+    free(world->units);
+}
+
+static bool world_init(struct world *world, struct error *error)
+{
+    const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(world->configuration, "cluster");
+    const cJSON *groups = cJSON_GetObjectItemCaseSensitive(cluster, "invokers");
+    world_count(world, groups);
+    world->vcpus = calloc(world->invoker_count + 1, sizeof *world->vcpus);
+    world->first_gpu = calloc(world->invoker_count + 1, sizeof *world->first_gpu);
+    world->units = calloc(world->gpu_count + 1, sizeof *world->units);
+    if (world->vcpus == NULL || world->first_gpu == NULL || world->units == NULL)
+        return error_run(error, "out of memory for %u invokers", world->invoker_count);
+    world_fill(world, groups);
+    return true;
+}
+
+/* ---- Why a job waited ------------------------------------------------------------------------ */
+
+/* Free resources of the cluster at one point in time. */
+struct load {
+    int64_t *vcpus, *units; /* free */
+};
+
+struct change {
+    sim_time_t time;
+    int sign; /* -1: a batch acquires its resources; 1: it releases them */
+    const struct batch_row *batch;
+};
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct change *left = a, *right = b;
+    if (left->time != right->time)
+        return left->time < right->time ? -1 : 1;
+    return right->sign - left->sign; /* releases precede acquisitions */
+}
+
+static void load_change(const struct world *world, struct load *load, const struct batch_row *batch,
+                        int sign)
+{
+    if (batch->invoker < world->invoker_count)
+        load->vcpus[batch->invoker] += sign * (int64_t)batch->vcpu;
+    if (batch->gpu < world->gpu_count)
+        load->units[batch->gpu] += sign * (int64_t)batch->vgpu;
+}
+
+static bool load_has_room(const struct world *world, const struct load *load,
+                          const struct batch_row *wanted)
+{
+    for (uint32_t i = 0; i < world->invoker_count; i++) {
+        if (load->vcpus[i] < wanted->vcpu)
+            continue;
+        if (wanted->vgpu == 0)
+            return true;
+        for (uint32_t g = world->first_gpu[i]; g < world->first_gpu[i + 1]; g++)
+            if (load->units[g] >= wanted->vgpu)
+                return true;
+    }
+    return false;
+}
+
+/* Computes the free resources at `from`, and lists the changes until the dispatch of `wanted` in
+ * order. */
+static size_t load_open(const struct world *world, struct load *load,
+                        const struct batch_row *wanted, sim_time_t from, struct change *changes)
+{
+    const sim_time_t until = wanted->dispatched_ns;
+    size_t count = 0;
+    for (uint32_t i = 0; i < world->invoker_count; i++)
+        load->vcpus[i] = world->vcpus[i];
+    for (uint32_t g = 0; g < world->gpu_count; g++)
+        load->units[g] = world->units[g];
+    for (size_t b = 0; b < world->record->batch_count; b++) {
+        const struct batch_row *batch = &world->record->batches[b];
+        if (batch == wanted || batch->dispatched_ns >= until || batch->finished_ns <= from)
+            continue;
+        if (batch->dispatched_ns <= from)
+            load_change(world, load, batch, -1);
+        else
+            changes[count++] = (struct change){batch->dispatched_ns, -1, batch};
+        if (batch->finished_ns < until)
+            changes[count++] = (struct change){batch->finished_ns, 1, batch};
+    }
+    qsort(changes, count, sizeof *changes, compare_changes);
+    return count;
+}
+
+/* Time between `from` and the dispatch of `wanted` in which no invoker had its resources free. -1:
+ * memory exhausted. */
+static sim_time_t no_room_time(const struct world *world, const struct batch_row *wanted,
+                               sim_time_t from)
+{
+    struct load load = {calloc(world->invoker_count + 1, sizeof *load.vcpus),
+                        calloc(world->gpu_count + 1, sizeof *load.units)};
+    struct change *changes = calloc(2 * world->record->batch_count + 1, sizeof *changes);
+    sim_time_t sum = -1;
+    if (load.vcpus != NULL && load.units != NULL && changes != NULL) {
+        const size_t count = load_open(world, &load, wanted, from, changes);
+        sum = 0;
+        for (size_t i = 0; i <= count; i++) {
+            const sim_time_t next = i < count ? changes[i].time : wanted->dispatched_ns;
+            if (next > from && !load_has_room(world, &load, wanted))
+                sum += next - from;
+            from = next > from ? next : from;
+            if (i < count)
+                load_change(world, &load, changes[i].batch, changes[i].sign);
+        }
+    }
+    free(load.vcpus);
+    free(load.units);
+    free(changes);
+    return sum;
+}
+
+static sim_time_t overlap(sim_time_t from, sim_time_t until, sim_time_t low, sim_time_t high)
+{
+    from = from > low ? from : low;
+    until = until < high ? until : high;
+    return until > from ? until - from : 0;
+}
+
+/* Time between `from` and `until` charged for decisions, which are sorted by time. */
+static sim_time_t deciding_time(const struct world *world, sim_time_t from, sim_time_t until)
+{
+    sim_time_t sum = 0, reached = from;
+    for (size_t d = 0; d < world->record->decision_count; d++) {
+        const struct decision_row *row = &world->record->decisions[d];
+        sum += overlap(row->time_ns, row->time_ns + row->charged_ns, reached, until);
+        if (row->time_ns + row->charged_ns > reached)
+            reached = row->time_ns + row->charged_ns;
+    }
+    return sum;
+}
+
+/* Time between `from` and `until` in which the batch's instance ran other batches. */
+static sim_time_t instance_time(const struct world *world, const struct batch_row *batch,
+                                sim_time_t from, sim_time_t until)
+{
+    sim_time_t sum = 0;
+    for (size_t b = 0; b < world->record->batch_count; b++) {
+        const struct batch_row *other = &world->record->batches[b];
+        if (other->instance == batch->instance && other->container == batch->container)
+            sum += overlap(other->dispatched_ns, other->finished_ns, from, until);
+    }
+    return sum;
+}
+
+/* Divides a stage's waiting time among the causes. Each cause only gets time that the causes before
+ * it have not taken. */
+static bool explain_waiting(const struct world *world, struct explained_stage *stage,
+                            struct error *error)
+{
+    const struct batch_row *batch = stage->batch;
+    const struct job_row *job = stage->job;
+    struct stage_time *time = &stage->time;
+    const sim_time_t own = batch->launched_ns - batch->dispatched_ns;
+    time->deciding = own < job->queue_ns ? own : job->queue_ns;
+    sim_time_t left = job->queue_ns - time->deciding;
+    const sim_time_t until = batch->dispatched_ns, from = until - left;
+    if (left == 0)
+        return true;
+    if (batch->instance != SIM_NONE) {
+        time->instance = instance_time(world, batch, from, until);
+    } else {
+        time->no_room = no_room_time(world, batch, from);
+        if (time->no_room < 0)
+            return error_run(error, "out of memory for %zu batches", world->record->batch_count);
+    }
+    left -= time->instance + time->no_room;
+    time->behind = deciding_time(world, from, until);
+    time->behind = time->behind < left ? time->behind : left;
+    time->held_back = left - time->behind;
+    return true;
+}
+
+/* ---- One stage ------------------------------------------------------------------------------- */
+
+static const struct batch_row *find_batch(const struct run_record *record, uint64_t number)
+{
+    for (size_t b = 0; b < record->batch_count; b++)
+        if (record->batches[b].batch == number)
+            return &record->batches[b];
+    return NULL;
+}
+
+static const struct decision_row *find_decision(const struct run_record *record, uint64_t batch)
+{
+    for (size_t d = 0; d < record->decision_count; d++)
+        if (record->decisions[d].batch == batch)
+            return &record->decisions[d];
+    return NULL;
+}
+
+static uint32_t count_co_runners(const struct run_record *record, const struct batch_row *batch)
+{
+    uint32_t count = 0;
+    for (size_t b = 0; batch->gpu != SIM_NONE && b < record->batch_count; b++) {
+        const struct batch_row *other = &record->batches[b];
+        count += other != batch && other->gpu == batch->gpu &&
+                 overlap(other->started_ns, other->finished_ns, batch->started_ns,
+                         batch->finished_ns) > 0;
+    }
+    return count;
+}
+
+static uint32_t collect_mates(const struct run_record *record, const struct job_row *job,
+                              uint64_t *mates)
+{
+    uint32_t count = 0;
+    for (size_t j = 0; j < record->job_count; j++)
+        if (record->jobs[j].batch == job->batch && &record->jobs[j] != job)
+            mates[count++] = record->jobs[j].request;
+    return count;
+}
+
+static bool explain_stage(const struct world *world, struct explained_stage *stage, uint64_t *mates,
+                          uint32_t *mate_count, struct error *error)
+{
+    const struct run_record *record = world->record;
+    stage->batch = find_batch(record, stage->job->batch);
+    if (stage->batch == NULL)
+        return error_input(error, "the record has no batch %llu, in which a job ran; run it again",
+                           (unsigned long long)stage->job->batch);
+    const struct batch_row *batch = stage->batch;
+    stage->decision = find_decision(record, batch->batch);
+    stage->mates = mates;
+    *mate_count = collect_mates(record, stage->job, mates);
+    stage->gpu = batch->gpu == SIM_NONE || batch->invoker >= world->invoker_count
+                     ? SIM_NONE
+                     : batch->gpu - world->first_gpu[batch->invoker];
+    stage->co_runners = count_co_runners(record, batch);
+    const sim_time_t execution = batch->finished_ns - batch->started_ns;
+    stage->time.transfer = batch->transfer_ns;
+    stage->time.cold = stage->job->cold_ns;
+    stage->time.alone =
+        batch->slowdown > 1 ? (sim_time_t)((double)execution / batch->slowdown + 0.5) : execution;
+    stage->time.slowed = execution - stage->time.alone;
+    return explain_waiting(world, stage, error);
+}
+
+static void time_add(struct stage_time *sum, const struct stage_time *time)
+{
+    sum->deciding += time->deciding;
+    sum->behind += time->behind;
+    sum->no_room += time->no_room;
+    sum->instance += time->instance;
+    sum->held_back += time->held_back;
+    sum->transfer += time->transfer;
+    sum->cold += time->cold;
+    sum->alone += time->alone;
+    sum->slowed += time->slowed;
+}
+
+/* Marks the longest path, from the stage that finished last back to the arrival. */
+static void mark_path(struct explanation *explanation)
+{
+    struct explained_stage *last = NULL;
+    for (uint32_t s = 0; s < explanation->stage_count; s++) {
+        struct explained_stage *stage = &explanation->stages[s];
+        if (stage->batch != NULL &&
+            (last == NULL || stage->batch->finished_ns > last->batch->finished_ns))
+            last = stage;
+    }
+    while (last != NULL) {
+        last->on_path = true;
+        time_add(&explanation->path, &last->time);
+        struct explained_stage *before = NULL;
+        for (uint32_t p = 0; p < last->predecessor_count; p++) {
+            struct explained_stage *stage = &explanation->stages[last->predecessors[p]];
+            if (stage->batch != NULL &&
+                (before == NULL || stage->batch->finished_ns > before->batch->finished_ns))
+                before = stage;
+        }
+        last = before;
+    }
+}
+
+/* ---- The request ----------------------------------------------------------------------------- */
+
+static const char *text_of(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsString(item) ? item->valuestring : "?";
+}
+
+static void stages_name(struct explanation *explanation, const cJSON *application)
+{
+    const cJSON *stage, *after;
+    cJSON_ArrayForEach(stage, cJSON_GetObjectItemCaseSensitive(application, "stages"))
+    {
+        if (explanation->stage_count == RECORD_MAX_STAGES)
+            return;
+        struct explained_stage *told = &explanation->stages[explanation->stage_count];
+        told->name = text_of(stage, "name");
+        told->function = text_of(stage, "function");
+        cJSON_ArrayForEach(
+            after, cJSON_GetObjectItemCaseSensitive(
+                       stage, "after")) for (uint32_t s = 0; s < explanation->stage_count;
+                                             s++) if (cJSON_IsString(after) &&
+                                                      strcmp(after->valuestring,
+                                                             explanation->stages[s].name) == 0)
+            told->predecessors[told->predecessor_count++] = s;
+        explanation->stage_count++;
+    }
+}
+
+static bool jobs_explain(struct explanation *explanation, const struct world *world,
+                         struct error *error)
+{
+    const struct run_record *record = world->record;
+    struct owned *owned = explanation->owned;
+    size_t taken = 0, room = 1;
+    for (size_t j = 0; j < record->job_count; j++) {
+        const struct job_row *job = &record->jobs[j];
+        if (job->request != explanation->request->request || job->stage >= explanation->stage_count)
+            continue;
+        explanation->stages[job->stage].job = job;
+        const struct batch_row *batch = find_batch(record, job->batch);
+        room += batch == NULL ? 0 : batch->jobs;
+    }
+    owned->mates = calloc(room, sizeof *owned->mates);
+    if (owned->mates == NULL)
+        return error_run(error, "out of memory for %zu jobs", room);
+    for (uint32_t s = 0; s < explanation->stage_count; s++) {
+        uint32_t count = 0;
+        if (explanation->stages[s].job != NULL &&
+            !explain_stage(world, &explanation->stages[s], owned->mates + taken, &count, error))
+            return false;
+        taken += count;
+    }
+    mark_path(explanation);
+    return true;
+}
+
+static const struct request_row *find_request(const struct summary_row *run,
+                                              const struct run_record *record, uint64_t number,
+                                              struct error *error)
+{
+    for (size_t r = 0; r < record->request_count; r++)
+        if (record->requests[r].request == number)
+            return &record->requests[r];
+    error_input(error, "run %s has no request %llu; its %zu requests are numbered from 0",
+                run->hash, (unsigned long long)number, record->request_count);
+    return NULL;
+}
+
+static bool explanation_fill(struct explanation *explanation, const struct run_record *record,
+                             struct error *error)
+{
+    struct owned *owned = explanation->owned;
+    owned->configuration = cJSON_Parse(record->configuration);
+    if (owned->configuration == NULL)
+        return error_input(error, "run %s: its configuration is damaged; run it again",
+                           explanation->run->hash);
+    const cJSON *applications =
+        cJSON_GetObjectItemCaseSensitive(owned->configuration, "applications");
+    const cJSON *application =
+        cJSON_GetArrayItem(applications, (int)explanation->request->application);
+    explanation->application = text_of(application, "name");
+    stages_name(explanation, application);
+    struct world world = {.record = record, .configuration = owned->configuration};
+    const bool good = world_init(&world, error) && jobs_explain(explanation, &world, error);
+    world_clear(&world);
+    return good;
+}
+
+struct explanation *explanation_build(const struct summary_row *run,
+                                      const struct run_record *record, uint64_t request,
+                                      struct error *error)
+{
+    const struct request_row *row = find_request(run, record, request, error);
+    if (row == NULL)
+        return NULL;
+    struct explanation *explanation = calloc(1, sizeof *explanation);
+    if (explanation != NULL)
+        explanation->owned = calloc(1, sizeof(struct owned));
+    if (explanation == NULL || explanation->owned == NULL) {
+        free(explanation);
+        error_run(error, "out of memory for an explanation");
+        return NULL;
+    }
+    explanation->run = run;
+    explanation->request = row;
+    if (explanation_fill(explanation, record, error))
+        return explanation;
+    explanation_free(explanation);
+    return NULL;
+}
+
+void explanation_free(struct explanation *explanation)
+{
+    if (explanation == NULL)
+        return;
+    struct owned *owned = explanation->owned;
+    cJSON_Delete(owned->configuration);
+    free(owned->mates);
+    free(owned);
+    free(explanation);
+}

@@ -1,0 +1,73 @@
+/* Explanation of one request from a results file recorded with "record": "all". For each stage it
+ * shows when it was ready, why it waited, the decision, where and with which co-runners it
+ * executed, and its time and cost.
+ *
+ * The explanation uses recorded rows only; nothing is simulated again. A stage's time from ready to
+ * finish is exactly the sum of its components. A request's latency is the sum over the stages of
+ * its longest path, from the request's arrival to the stage that finished last.
+ *
+ * Waiting is attributed to causes that the rows record: the job's own decision, other decisions of
+ * the controller, no invoker with enough free vCPUs and GPU units for the chosen configuration, and
+ * other batches of the same instance. The remaining wait is due to the policy, or to a lack of
+ * memory or of a MIG placement, which no row records.
+ */
+#ifndef ESGSIM_RESULTS_INSPECT_EXPLAIN_H
+#define ESGSIM_RESULTS_INSPECT_EXPLAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "results/store/store.h"
+#include "sim/error.h"
+
+/* Components of a stage's time, ns. They add up to its time from ready to finish. */
+struct stage_time {
+    sim_time_t deciding;  /* its own decision */
+    sim_time_t behind;    /* other decisions of the controller */
+    sim_time_t no_room;   /* no invoker had the resources of its configuration free */
+    sim_time_t instance;  /* its instance ran other batches */
+    sim_time_t held_back; /* none of these */
+    sim_time_t transfer;
+    sim_time_t cold;
+    sim_time_t alone;  /* execution time without co-runners */
+    sim_time_t slowed; /* additional execution time due to co-runners */
+};
+
+struct explained_stage {
+    const char *name, *function; /* from the configuration's JSON */
+    const struct job_row *job;   /* NULL: it never ran */
+    const struct batch_row *batch;
+    const struct decision_row *decision; /* NULL: not recorded */
+    const uint64_t *mates; /* requests of the other jobs in the batch; jobs - 1 entries */
+    uint32_t gpu;          /* of the invoker; SIM_NONE: none */
+    uint32_t co_runners;   /* number of batches that ran on the same GPU during its execution */
+    uint32_t predecessors[RECORD_MAX_STAGES], predecessor_count; /* indices of stages */
+    bool on_path;                                                /* part of the longest path */
+    struct stage_time time;
+};
+
+struct explanation {
+    const struct summary_row *run;
+    const struct request_row *request;
+    const char *application;
+    struct explained_stage stages[RECORD_MAX_STAGES]; /* as the application lists them */
+    uint32_t stage_count;
+    struct stage_time path; /* sum over the longest path, equal to the latency */
+    void *owned;            /* freed by explanation_free */
+};
+
+/* Builds the explanation. `run`, `record` and `results` must outlive it. NULL: ERROR_INPUT if the
+ * run has no such request or its rows are inconsistent, ERROR_RUN if memory is exhausted. O(rows).
+ */
+struct explanation *explanation_build(const struct summary_row *run,
+                                      const struct run_record *record, uint64_t request,
+                                      struct error *error);
+void explanation_free(struct explanation *explanation);
+
+/* Writes the explanation as text. */
+void explanation_text(const struct explanation *explanation, FILE *out);
+/* Writes it as one JSON object. False: ERROR_RUN, memory exhausted. */
+bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error);
+
+#endif

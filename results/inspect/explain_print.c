@@ -1,0 +1,327 @@
+/* An explanation in words and as JSON. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "results/inspect/explain.h"
+#include "traces/json/json.h"
+
+/* ---- In words -------------------------------------------------------------------------------- */
+
+static sim_time_t time_total(const struct stage_time *time)
+{
+    return time->deciding + time->behind + time->no_room + time->instance + time->held_back +
+           time->transfer + time->cold + time->alone + time->slowed;
+}
+
+static double share(sim_time_t part, sim_time_t all)
+{
+    return all > 0 ? 100.0 * (double)part / (double)all : 0;
+}
+
+/* Components of a time, in chronological order. */
+enum { PART_COUNT = 9 };
+static const struct part {
+    const char *key, *words;
+    size_t offset;
+} parts[PART_COUNT] = {
+    {"deciding", "for the decision", offsetof(struct stage_time, deciding)},
+    {"behind", "behind other decisions", offsetof(struct stage_time, behind)},
+    {"no_room", "for room in the cluster", offsetof(struct stage_time, no_room)},
+    {"instance", "for its busy instance", offsetof(struct stage_time, instance)},
+    {"held_back", "at the policy's will", offsetof(struct stage_time, held_back)},
+    {"transfer", "transfer", offsetof(struct stage_time, transfer)},
+    {"cold", "cold start", offsetof(struct stage_time, cold)},
+    {"alone", "execution", offsetof(struct stage_time, alone)},
+    {"slowed", "slowed by co-runners", offsetof(struct stage_time, slowed)},
+};
+enum { WAITING_PARTS = 5 };
+
+static sim_time_t part_of(const struct stage_time *time, size_t part)
+{
+    sim_time_t value;
+    memcpy(&value, (const char *)time + parts[part].offset, sizeof value);
+    return value;
+}
+
+static void print_waiting(const struct explained_stage *stage, FILE *out)
+{
+    fprintf(out, "  waited     %.3f ms", sim_to_ms(stage->job->queue_ns));
+    const char *before = ": ";
+    for (size_t p = 0; p < WAITING_PARTS; p++)
+        if (part_of(&stage->time, p) > 0) {
+            fprintf(out, "%s%.3f %s", before, sim_to_ms(part_of(&stage->time, p)), parts[p].words);
+            before = ", ";
+        }
+    fprintf(out, "\n");
+}
+
+static void print_decision(const struct explained_stage *stage, FILE *out)
+{
+    const struct batch_row *batch = stage->batch;
+    const struct decision_row *decision = stage->decision;
+    fprintf(out, "  decided    at %.3f ms: batch of up to %u, %u vCPU, %u vGPU",
+            sim_to_ms(batch->dispatched_ns), batch->configured_batch, batch->vcpu, batch->vgpu);
+    if (batch->quota != 100)
+        fprintf(out, " for %u %% of the time", batch->quota);
+    if (decision == NULL || decision->alternatives == 0)
+        fprintf(out, "; the policy gives no reasons\n");
+    else
+        fprintf(out, ", chosen among %u; its plan: %.3f ms and %.4g $ a request from here on\n",
+                decision->alternatives, sim_to_ms(decision->plan_time_ns), decision->plan_cost_usd);
+    if (decision != NULL)
+        fprintf(out, "             %u waited in that queue, %llu units of work\n",
+                decision->queue_length, (unsigned long long)decision->units);
+}
+
+static void print_place(const struct explained_stage *stage, FILE *out)
+{
+    enum { SHOWN = 6 };
+    const struct batch_row *batch = stage->batch;
+    fprintf(out, "  ran        in batch %llu", (unsigned long long)batch->batch);
+    if (batch->jobs == 1)
+        fprintf(out, ", alone");
+    for (uint32_t i = 0; i + 1 < batch->jobs && i < SHOWN; i++)
+        fprintf(out, "%s%llu",
+                i == 0 ? batch->jobs == 2 ? ", with request " : ", with requests " : ", ",
+                (unsigned long long)stage->mates[i]);
+    if (batch->jobs > SHOWN + 1)
+        fprintf(out, " and %u more", batch->jobs - 1 - SHOWN);
+    fprintf(out, "; invoker %u, ", batch->invoker);
+    if (stage->gpu != SIM_NONE)
+        fprintf(out, "GPU %u, ", stage->gpu);
+    fprintf(out, "container %llu%s", (unsigned long long)batch->container,
+            stage->time.cold > 0 ? " (cold)" : " (warm)");
+    if (batch->instance != SIM_NONE)
+        fprintf(out, " of instance %u", batch->instance);
+    fprintf(out, "\n");
+}
+
+static void print_execution(const struct explained_stage *stage, FILE *out)
+{
+    const struct stage_time *time = &stage->time;
+    fprintf(out, "  took       transfer %.3f ms, cold start %.3f ms, execution %.3f ms",
+            sim_to_ms(time->transfer), sim_to_ms(time->cold),
+            sim_to_ms(time->alone + time->slowed));
+    if (time->slowed > 0)
+        fprintf(out, ": %.3f alone, %.3f (%.1f %%) lost to %u co-runner%s", sim_to_ms(time->alone),
+                sim_to_ms(time->slowed), share(time->slowed, time->alone), stage->co_runners,
+                stage->co_runners == 1 ? "" : "s");
+    else if (stage->co_runners > 0)
+        fprintf(out, ", not slowed by %u co-runner%s", stage->co_runners,
+                stage->co_runners == 1 ? "" : "s");
+    fprintf(out, "; noise %.4g\n", stage->batch->noise);
+    fprintf(out, "  cost       %.4g $", stage->job->cost_usd);
+    if (stage->batch->jobs > 1)
+        fprintf(out, ", one of %u equal parts of %.4g $", stage->batch->jobs,
+                stage->batch->cost_usd);
+    fprintf(out, "\n");
+}
+
+static void print_stage(const struct explanation *explanation, uint32_t index, FILE *out)
+{
+    const struct explained_stage *stage = &explanation->stages[index];
+    fprintf(out, "\n%u. %s", index + 1, stage->name);
+    if (strcmp(stage->name, stage->function) != 0)
+        fprintf(out, " (function %s)", stage->function);
+    for (uint32_t p = 0; p < stage->predecessor_count; p++)
+        fprintf(out, "%s%s", p == 0 ? ", after " : " and ",
+                explanation->stages[stage->predecessors[p]].name);
+    if (stage->job == NULL) {
+        fprintf(out, ": never ran\n");
+        return;
+    }
+    fprintf(out, "\n  ready      at %.3f ms, %.3f ms after the request came\n",
+            sim_to_ms(stage->job->ready_ns),
+            sim_to_ms(stage->job->ready_ns - explanation->request->arrival_ns));
+    print_waiting(stage, out);
+    print_decision(stage, out);
+    print_place(stage, out);
+    print_execution(stage, out);
+    fprintf(out, "  finished   at %.3f ms, %.3f ms after it was ready\n",
+            sim_to_ms(stage->batch->finished_ns),
+            sim_to_ms(stage->batch->finished_ns - stage->job->ready_ns));
+}
+
+static void print_verdict(const struct request_row *request, FILE *out)
+{
+    const sim_time_t latency = request->finish_ns - request->arrival_ns;
+    const sim_time_t spare = request->slo_ns - latency;
+    if (request->dropped) {
+        fprintf(out, "\nGiven up: it left at %.3f ms, %.3f ms after it came; a miss.\n",
+                sim_to_ms(request->finish_ns), sim_to_ms(latency));
+        return;
+    }
+    fprintf(out, "\nFinished at %.3f ms, after %.3f ms: ", sim_to_ms(request->finish_ns),
+            sim_to_ms(latency));
+    if (spare >= 0)
+        fprintf(out, "SLO met with %.3f ms (%.1f %% of it) to spare.\n", sim_to_ms(spare),
+                share(spare, request->slo_ns));
+    else
+        fprintf(out, "SLO missed by %.3f ms (%.1f %% of it).\n", sim_to_ms(-spare),
+                share(-spare, request->slo_ns));
+}
+
+static void print_time(const struct explanation *explanation, FILE *out)
+{
+    const sim_time_t all = time_total(&explanation->path);
+    const struct explained_stage *most = NULL;
+    uint32_t on_path = 0;
+    for (uint32_t s = 0; s < explanation->stage_count; s++) {
+        const struct explained_stage *stage = &explanation->stages[s];
+        on_path += stage->on_path;
+        if (stage->on_path && (most == NULL || time_total(&stage->time) > time_total(&most->time)))
+            most = stage;
+    }
+    if (most == NULL)
+        return;
+    fprintf(out, "Its time");
+    if (on_path < explanation->stage_count) {
+        fprintf(out, " along the longest path (");
+        const char *before = "";
+        for (uint32_t s = 0; s < explanation->stage_count; s++)
+            if (explanation->stages[s].on_path) {
+                fprintf(out, "%s%s", before, explanation->stages[s].name);
+                before = ", ";
+            }
+        fprintf(out, ")");
+    }
+    const char *before = ": ";
+    for (size_t p = 0; p < PART_COUNT; p++)
+        if (part_of(&explanation->path, p) > 0) {
+            fprintf(out, "%s%s %.3f ms (%.1f %%)", before, parts[p].words,
+                    sim_to_ms(part_of(&explanation->path, p)),
+                    share(part_of(&explanation->path, p), all));
+            before = ", ";
+        }
+    fprintf(out, ".\nMost of it in %s: %.3f ms (%.1f %%).\n", most->name,
+            sim_to_ms(time_total(&most->time)), share(time_total(&most->time), all));
+}
+
+static void print_money(const struct explanation *explanation, FILE *out)
+{
+    const double all = explanation->request->cost_usd;
+    const struct explained_stage *most = NULL;
+    for (uint32_t s = 0; s < explanation->stage_count; s++) {
+        const struct explained_stage *stage = &explanation->stages[s];
+        if (stage->job != NULL && (most == NULL || stage->job->cost_usd > most->job->cost_usd))
+            most = stage;
+    }
+    fprintf(out, "Its money: %.4g $", all);
+    if (most != NULL && all > 0)
+        fprintf(out, ", most of it for %s: %.4g $ (%.1f %%)", most->name, most->job->cost_usd,
+                100 * most->job->cost_usd / all);
+    fprintf(out, ".\n");
+}
+
+void explanation_text(const struct explanation *explanation, FILE *out)
+{
+    const struct request_row *request = explanation->request;
+    const struct summary_row *run = explanation->run;
+    fprintf(out, "Request %llu of run %s: %s under %s, seed %llu\n",
+            (unsigned long long)request->request, run->hash,
+            run->setting[0] != '\0' ? run->setting : run->name, run->policy,
+            (unsigned long long)run->seed);
+    fprintf(out, "It came at %.3f ms for %s%s, SLO %.3f ms: due by %.3f ms.\n",
+            sim_to_ms(request->arrival_ns), explanation->application,
+            request->measured ? "" : " (warm-up, not measured)", sim_to_ms(request->slo_ns),
+            sim_to_ms(request->arrival_ns + request->slo_ns));
+    for (uint32_t s = 0; s < explanation->stage_count; s++)
+        print_stage(explanation, s, out);
+    print_verdict(request, out);
+    print_time(explanation, out);
+    print_money(explanation, out);
+}
+
+/* ---- As JSON --------------------------------------------------------------------------------- */
+
+static void json_time(cJSON *object, const char *name, const struct stage_time *time)
+{
+    cJSON *list = cJSON_AddObjectToObject(object, name);
+    for (size_t p = 0; p < PART_COUNT; p++) {
+        char key[32];
+        (void)snprintf(key, sizeof key, "%s_ms", parts[p].key);
+        cJSON_AddNumberToObject(list, key, sim_to_ms(part_of(time, p)));
+    }
+}
+
+static void json_decision(cJSON *item, const struct explained_stage *stage)
+{
+    const struct batch_row *batch = stage->batch;
+    cJSON *object = cJSON_AddObjectToObject(item, "decision");
+    cJSON_AddNumberToObject(object, "batch", batch->configured_batch);
+    cJSON_AddNumberToObject(object, "vcpu", batch->vcpu);
+    cJSON_AddNumberToObject(object, "vgpu", batch->vgpu);
+    cJSON_AddNumberToObject(object, "quota", batch->quota);
+    if (stage->decision == NULL)
+        return;
+    cJSON_AddNumberToObject(object, "alternatives", stage->decision->alternatives);
+    cJSON_AddNumberToObject(object, "plan_cost_usd", stage->decision->plan_cost_usd);
+    cJSON_AddNumberToObject(object, "plan_ms", sim_to_ms(stage->decision->plan_time_ns));
+    cJSON_AddNumberToObject(object, "queue_length", stage->decision->queue_length);
+    cJSON_AddNumberToObject(object, "units", (double)stage->decision->units);
+}
+
+static void json_stage(cJSON *list, const struct explained_stage *stage)
+{
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, item);
+    cJSON_AddStringToObject(item, "name", stage->name);
+    cJSON_AddStringToObject(item, "function", stage->function);
+    cJSON_AddBoolToObject(item, "ran", stage->job != NULL);
+    if (stage->job == NULL)
+        return;
+    const struct batch_row *batch = stage->batch;
+    cJSON_AddNumberToObject(item, "ready_ms", sim_to_ms(stage->job->ready_ns));
+    cJSON_AddNumberToObject(item, "dispatched_ms", sim_to_ms(batch->dispatched_ns));
+    cJSON_AddNumberToObject(item, "started_ms", sim_to_ms(batch->started_ns));
+    cJSON_AddNumberToObject(item, "finished_ms", sim_to_ms(batch->finished_ns));
+    json_decision(item, stage);
+    cJSON_AddNumberToObject(item, "batch", (double)batch->batch);
+    cJSON *mates = cJSON_AddArrayToObject(item, "mates");
+    for (uint32_t i = 0; i + 1 < batch->jobs; i++)
+        cJSON_AddItemToArray(mates, cJSON_CreateNumber((double)stage->mates[i]));
+    cJSON_AddNumberToObject(item, "invoker", batch->invoker);
+    if (stage->gpu != SIM_NONE)
+        cJSON_AddNumberToObject(item, "gpu", stage->gpu);
+    cJSON_AddNumberToObject(item, "container", (double)batch->container);
+    if (batch->instance != SIM_NONE)
+        cJSON_AddNumberToObject(item, "instance", batch->instance);
+    cJSON_AddNumberToObject(item, "co_runners", stage->co_runners);
+    cJSON_AddNumberToObject(item, "noise", batch->noise);
+    cJSON_AddNumberToObject(item, "slowdown", batch->slowdown);
+    cJSON_AddNumberToObject(item, "cost_usd", stage->job->cost_usd);
+    cJSON_AddBoolToObject(item, "on_longest_path", stage->on_path);
+    json_time(item, "time", &stage->time);
+}
+
+bool explanation_json(const struct explanation *explanation, FILE *out, struct error *error)
+{
+    const struct request_row *request = explanation->request;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddNumberToObject(root, "request", (double)request->request);
+    cJSON_AddStringToObject(root, "run", explanation->run->hash);
+    cJSON_AddStringToObject(root, "policy", explanation->run->policy);
+    cJSON_AddItemToObject(root, "seed", json_whole(explanation->run->seed));
+    cJSON_AddStringToObject(root, "application", explanation->application);
+    cJSON_AddNumberToObject(root, "arrival_ms", sim_to_ms(request->arrival_ns));
+    cJSON_AddNumberToObject(root, "finish_ms", sim_to_ms(request->finish_ns));
+    cJSON_AddNumberToObject(root, "slo_ms", sim_to_ms(request->slo_ns));
+    cJSON_AddBoolToObject(root, "hit", request->hit != 0);
+    cJSON_AddBoolToObject(root, "dropped", request->dropped != 0);
+    cJSON_AddNumberToObject(root, "cost_usd", request->cost_usd);
+    cJSON *stages = cJSON_AddArrayToObject(root, "stages");
+    for (uint32_t s = 0; s < explanation->stage_count; s++)
+        json_stage(stages, &explanation->stages[s]);
+    json_time(root, "time", &explanation->path);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "out of memory for the JSON output");
+    fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    return true;
+}

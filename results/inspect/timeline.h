@@ -1,0 +1,43 @@
+/* Writes a run as Chrome's trace-event JSON, to be viewed in Perfetto (ui.perfetto.dev) or
+ * chrome://tracing.
+ *
+ * - process cluster: counters, sampled as the experiment specifies; an instant event per dispatch
+ *   and per drop.
+ * - process requests: lanes per application; a slice per request, from arrival to finish.
+ * - process queues: a track per AFW queue; the wait of each job from ready to launch (asynchronous
+ *   events).
+ * - process invoker i: lanes per GPU, and for batches without a GPU; a slice per batch, from
+ *   dispatch to finish, that contains decision, transfer, cold start and execution; a track per
+ *   container.
+ *
+ * Slices of one lane never overlap, and a GPU has as many lanes as its maximum number of concurrent
+ * batches. Batches are assigned in order of their finish. Each takes, of the lanes that were free
+ * before it began, the one that became free last. A flow connects each request's arrival, the
+ * executions of its stages and its finish. Times are microseconds with three decimals, which is
+ * exact to the nanosecond.
+ *
+ * The file is written during the run and renamed at the end (traces/json/atomic_file.h). Memory is
+ * bounded by requests in flight and lanes, plus one bit per container created.
+ */
+#ifndef ESGSIM_RESULTS_INSPECT_TIMELINE_H
+#define ESGSIM_RESULTS_INSPECT_TIMELINE_H
+
+#include <stdbool.h>
+
+#include "sim/error.h"
+#include "sim/platform/simulation.h"
+#include "workloads/experiment.h"
+
+struct timeline;
+
+/* Locks and begins the file `path`. The experiment must outlive the timeline. NULL: ERROR_INPUT if
+ * the file cannot be written; ERROR_RUN if another process writes it or memory is exhausted. */
+struct timeline *timeline_create(const char *path, const struct experiment *experiment,
+                                 struct error *error);
+/* A recorder for all kinds of rows, valid until timeline_close. */
+struct recorder timeline_recorder(struct timeline *timeline);
+/* If `good`, writes the remaining events and renames the file; else removes it. Frees the timeline,
+ * which may be NULL. Returns `good`, or false with ERROR_RUN if writing failed. */
+bool timeline_close(struct timeline *timeline, bool good, struct error *error);
+
+#endif

@@ -1,0 +1,110 @@
+#include "results/inspect/trace_events.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 1 << 18, EVENT_BYTES = 1 << 14 };
+
+bool trace_events_begin(struct trace_events *events, const char *path, const char *about,
+                        struct error *error)
+{
+    *events = (struct trace_events){.path = strdup(path), .block = malloc(BLOCK_BYTES)};
+    if (events->path == NULL || events->block == NULL)
+        return error_run(error, "%s: out of memory for a file of events", path);
+    if (!atomic_file_open(&events->file, path, error))
+        return false;
+    const int length =
+        snprintf(events->block, EVENT_BYTES,
+                 "{\"displayTimeUnit\":\"ms\",\"otherData\":%s,\n\"traceEvents\":[\n", about);
+    events->used = length > 0 && length < EVENT_BYTES ? (size_t)length : 0;
+    return events->used > 0 || error_run(error, "%s: what it is about is too long", path);
+}
+
+static bool flush_block(struct trace_events *events, struct error *error)
+{
+    const bool good = fwrite(events->block, 1, events->used, events->file.stream) == events->used;
+    events->used = 0;
+    return good || error_run(error, "%s: cannot be written: %s", events->path, strerror(errno));
+}
+
+bool trace_events_write(struct trace_events *events, struct error *error, const char *format, ...)
+{
+    if (BLOCK_BYTES - events->used < EVENT_BYTES && !flush_block(events, error))
+        return false;
+    if (events->any) {
+        memcpy(events->block + events->used, ",\n", 2);
+        events->used += 2;
+    }
+    events->any = true;
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(events->block + events->used, EVENT_BYTES / 2, format, args);
+    va_end(args);
+    if (length < 0 || length >= EVENT_BYTES / 2)
+        return error_run(error, "%s: an event of %d bytes is too long; shorten the names in it",
+                         events->path, length);
+    events->used += (size_t)length;
+    return true;
+}
+
+bool trace_events_name_process(struct trace_events *events, uint32_t pid, const char *name,
+                               struct error *error)
+{
+    return trace_events_write(events, error,
+                              "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32
+                              ",\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"%s\"}}",
+                              pid, name) &&
+           trace_events_write(
+               events, error,
+               "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32
+               ",\"tid\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
+               pid, pid);
+}
+
+bool trace_events_name_thread(struct trace_events *events, uint32_t pid, uint32_t tid,
+                              uint32_t order, const char *name, struct error *error)
+{
+    return trace_events_write(events, error,
+                              "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
+                              ",\"name\":\"thread_name\",\"args\":{\"name\":%s}}",
+                              pid, tid, name) &&
+           trace_events_write(events, error,
+                              "{\"ph\":\"M\",\"ts\":0,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
+                              ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%" PRIu32
+                              "}}",
+                              pid, tid, order);
+}
+
+bool trace_events_end(struct trace_events *events, bool good, struct error *error)
+{
+    if (good) {
+        good = flush_block(events, error);
+        (void)fputs("\n]}\n", events->file.stream);
+    }
+    good = atomic_file_end(&events->file, good, error);
+    free(events->path);
+    free(events->block);
+    *events = (struct trace_events){.path = NULL};
+    return good;
+}
+
+struct trace_number trace_micros(sim_time_t time)
+{
+    struct trace_number out;
+    (void)snprintf(out.text, sizeof out.text, "%" PRId64 ".%03d", time / SIM_US,
+                   (int)(time % SIM_US));
+    return out;
+}
+
+struct trace_number trace_number(double value)
+{
+    struct trace_number out = {"null"};
+    if (isfinite(value))
+        (void)snprintf(out.text, sizeof out.text, "%.9g", value);
+    return out;
+}

@@ -1,0 +1,55 @@
+/* A file of events in Chrome's trace event format, written in blocks.
+ *
+ * The file appears when it is closed as good and not before (traces/json/atomic_file.h). Memory is
+ * one block, whatever the number of events.
+ */
+#ifndef ESGSIM_RESULTS_INSPECT_TRACE_EVENTS_H
+#define ESGSIM_RESULTS_INSPECT_TRACE_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "sim/units.h"
+#include "traces/json/atomic_file.h"
+
+struct trace_events {
+    char *path;
+    struct atomic_file file;
+    char *block;
+    size_t used; /* bytes of the block */
+    bool any;    /* at least one event has been written */
+};
+
+/* Opens the file and writes what precedes the list of events: `about` is a JSON object. Free with
+ * trace_events_end in every case. */
+bool trace_events_begin(struct trace_events *events, const char *path, const char *about,
+                        struct error *error);
+
+/* Writes one event, a JSON object, preceded by a separator. ERROR_RUN where the file cannot be
+ * written or the event is longer than 8 KiB. */
+bool trace_events_write(struct trace_events *events, struct error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Names a process; processes are shown in the order of their ids. */
+bool trace_events_name_process(struct trace_events *events, uint32_t pid, const char *name,
+                               struct error *error);
+/* Names a thread by a JSON string and gives its position `order` in its process. */
+bool trace_events_name_thread(struct trace_events *events, uint32_t pid, uint32_t tid,
+                              uint32_t order, const char *name, struct error *error);
+
+/* `good`: ends the list and publishes the file; else nothing remains of it. Returns false where
+ * `good` is false or the file cannot be written. Frees what it holds. */
+bool trace_events_end(struct trace_events *events, bool good, struct error *error);
+
+/* Numbers as JSON. */
+struct trace_number {
+    char text[32];
+};
+/* Microseconds with three decimals, exact to the nanosecond. */
+struct trace_number trace_micros(sim_time_t time);
+/* Nine digits; null where the value is not finite. */
+struct trace_number trace_number(double value);
+
+#endif

@@ -1,0 +1,39 @@
+/* The assumptions on which the results depend, each with its evidence grade:
+ * results/report/assumptions.json.
+ *
+ *   {"grades": {"published": "read in the abstract …", …},
+ *    "assumptions": [{"fact": …, "value": …, "grade": …}, …]}
+ *
+ * README.md contains the same table, and a test compares the two. Backquotes mark names.
+ */
+#ifndef ESGSIM_RESULTS_REPORT_ASSUMPTIONS_H
+#define ESGSIM_RESULTS_REPORT_ASSUMPTIONS_H
+
+#include <stddef.h>
+
+#include "sim/error.h"
+
+struct assumption {
+    char *fact;
+    char *value;
+    char *grade;
+};
+
+struct grade {
+    char *name;
+    char *meaning;
+};
+
+struct assumptions {
+    struct assumption *entries;
+    size_t count;
+    struct grade *grades;
+    size_t grade_count;
+};
+
+/* Returns NULL with ERROR_INPUT, which names the file, the JSON path and the fault. Free with
+ * assumptions_free (NULL allowed). */
+struct assumptions *assumptions_load(const char *path, struct error *error);
+void assumptions_free(struct assumptions *assumptions);
+
+#endif

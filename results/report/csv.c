@@ -1,0 +1,36 @@
+#include "results/report/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool csv_is_formula(const char *text)
+{
+    char *end = NULL;
+    if (text[0] == '\0' || strchr("=+-@'\t\r", text[0]) == NULL || strcmp(text, "-") == 0)
+        return false;
+    (void)strtod(text, &end);
+    return end == text || *end != '\0';
+}
+
+void csv_text(FILE *out, const char *text)
+{
+    const char *mark = csv_is_formula(text) ? "'" : "";
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        (void)fprintf(out, "%s%s", mark, text);
+        return;
+    }
+    (void)fprintf(out, "\"%s", mark);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            (void)fputc('"', out);
+        (void)fputc(*text, out);
+    }
+    (void)fputc('"', out);
+}
+
+void csv_number(FILE *out, double value)
+{
+    if (!isnan(value))
+        (void)fprintf(out, "%.17g", value);
+}

@@ -1,0 +1,18 @@
+/* Cells of comma-separated values (RFC 4180). The caller writes the commas. */
+#ifndef ESGSIM_RESULTS_REPORT_CSV_H
+#define ESGSIM_RESULTS_REPORT_CSV_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Returns whether a spreadsheet would interpret the text as a formula, or its leading apostrophe as
+ * a text marker. That is the case if it begins with one of = + - @ ', a tab or a carriage return,
+ * and is neither a number nor "-". */
+bool csv_is_formula(const char *text);
+/* Writes a text, quoted if necessary. A text for which csv_is_formula is true gets a leading
+ * apostrophe. A reader recovers every text by removing one leading apostrophe. */
+void csv_text(FILE *out, const char *text);
+/* Writes all significant digits; nothing for NAN. */
+void csv_number(FILE *out, double value);
+
+#endif

@@ -1,0 +1,121 @@
+/* Reports on a results file.
+ *
+ * A *scenario* is the set of runs that have everything in common except the policy and the seed. In
+ * a scenario, the runs of one policy with the same parameters form a *contender*. A contender's
+ * figure is the mean over its seeds with a 95 % Student t interval. Contenders of a scenario are
+ * compared, seed by seed, with its reference. That is the first contender with policy "esg", or the
+ * first of all if there is none.
+ */
+#ifndef ESGSIM_RESULTS_REPORT_REPORT_H
+#define ESGSIM_RESULTS_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "results/report/reference.h"
+#include "results/report/statistics.h"
+#include "results/store/store.h"
+
+#define REPORT_REFERENCE_POLICY "esg"
+#define REPORT_NONE SIZE_MAX
+
+struct report_contender {
+    const char *policy;
+    const char *label; /* display name given by the sweep, or "" */
+    char *variant;     /* parameters set by the sweep: "k=10 group_size=2", or "" */
+    char *distinction; /* those of them that are not the same in all runs */
+    char *title;  /* the policy; with its distinction if the scenario has several contenders of that
+                     policy */
+    size_t *runs; /* indices into results.runs, by ascending seed */
+    size_t run_count;
+};
+
+struct report_scenario {
+    const char *name;     /* the experiment's */
+    const char *setting;  /* the sweep's, or "" */
+    const char *label;    /* display name given to the setting by the sweep, or "" */
+    const char *evidence; /* evidence grade of the latency profile: "measured", "reconstructed: …";
+                             "": none */
+    char *conditions;     /* other keys set by the sweep: "slo.factor=0.8", or "" */
+    char *title; /* the setting, after the experiment's name if several experiments have that
+                    setting, with the conditions that are not the same in all runs */
+    struct report_contender *contenders; /* in order of appearance */
+    size_t contender_count;
+    const char **applications; /* in order of appearance */
+    size_t application_count;
+    size_t reference; /* contender that the others are compared with; REPORT_NONE: no contender */
+};
+
+/* A warning or note of one or more runs. */
+struct report_notice {
+    bool warning;
+    char *text;
+    size_t runs; /* number of runs with this notice */
+    bool *in;    /* per scenario: true if one of its runs has it */
+};
+
+struct report {
+    const struct results *results;
+    struct report_scenario *scenarios; /* in order of appearance */
+    size_t scenario_count;
+    char *constants; /* keys that the sweep set to the same value in all runs: "requests=1500 k=5",
+                        or "" */
+    struct report_notice *notices; /* distinct, in order of appearance */
+    size_t notice_count;
+    size_t *first_row; /* per run: its first row in results.applications */
+    size_t *next_row;  /* per row: the next row of the same run */
+};
+
+/* Collects the notices of all runs; the scenarios must be set. False: memory exhausted. */
+bool report_notices_find(struct report *report);
+/* "all 36 runs", "the run" or "12 of 36 runs, in TITLE, TITLE". The caller frees it; NULL: memory
+ * exhausted. */
+char *report_notice_where(const struct report *report, const struct report_notice *notice);
+
+/* NULL: ERROR_RUN, memory exhausted. `results` must outlive the report. */
+struct report *report_build(const struct results *results, struct error *error);
+void report_free(struct report *report);
+
+/* Estimate of a metric over the contender's seeds, for `application` (NULL: all applications). A
+ * metric of the run is the same for every application. */
+struct estimate report_estimate(const struct report *report,
+                                const struct report_contender *contender, const char *application,
+                                const struct metric *metric);
+
+/* Name of the scenario's reference in sentences: "ESG", or its title if it has another policy. */
+const char *report_reference_name(const struct report_scenario *scenario);
+
+/* Comparison of a contender with the scenario's reference, over the seeds of both. */
+struct report_comparison {
+    struct estimate hit_points; /* SLO hit rate: reference − contender, percentage points */
+    /* (reference − contender) / contender, %; NAN if the contender's hit rate is 0 for any seed */
+    struct estimate hit_relative;
+    struct estimate saving; /* cost per request: (contender − reference) / reference, % */
+};
+
+struct report_comparison report_compare(const struct report *report,
+                                        const struct report_scenario *scenario, size_t contender,
+                                        const char *application);
+
+/* Names of the three comparisons as metrics, in CSV, JSON and reference files. */
+#define REPORT_HIT_POINTS "slo_hit_rate_gain_points"
+#define REPORT_HIT_RELATIVE "slo_hit_rate_gain"
+#define REPORT_SAVING "cost_saving"
+
+/* Our estimate of a published figure, for `contender` in `scenario`. n = 0 if the figure does not
+ * apply to them. */
+struct estimate report_published(const struct report *report,
+                                 const struct report_scenario *scenario, size_t contender,
+                                 const struct reference_figure *figure);
+
+/* Print the report. With a reference, print its figures and their verdicts (verdict.h); `reference`
+ * may be NULL. False: ERROR_RUN (memory exhausted, or the stream failed). */
+bool report_text(const struct report *report, const struct reference *reference, FILE *out,
+                 struct error *error);
+bool report_csv(const struct report *report, const struct reference *reference, FILE *out,
+                struct error *error);
+bool report_json(const struct report *report, const struct reference *reference, FILE *out,
+                 struct error *error);
+
+#endif

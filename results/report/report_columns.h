@@ -1,0 +1,30 @@
+/* The columns of a report's tables, generated from sim/platform/metrics.def. The text report and
+ * the HTML page share metrics, headers, scales and digits. */
+#ifndef ESGSIM_RESULTS_REPORT_REPORT_COLUMNS_H
+#define ESGSIM_RESULTS_REPORT_REPORT_COLUMNS_H
+
+#include "results/report/report.h"
+
+enum { REPORT_COLUMNS = 16 }; /* maximum per table */
+
+/* Stores the metrics of a table, in the order of metrics.def, and returns their number. `page`: for
+ * the HTML page, which shows more. O(metrics). */
+size_t report_columns(enum metric_table table, bool page,
+                      const struct metric *columns[static REPORT_COLUMNS]);
+
+/* report_estimate in the unit of the column's header. */
+struct estimate report_column_estimate(const struct report *report,
+                                       const struct report_contender *contender,
+                                       const char *application, const struct metric *metric);
+
+/* Number of decimals, common to all contenders and applications. */
+int report_column_decimals(const struct report *report, const struct report_scenario *scenario,
+                           const struct metric *metric);
+
+/* Lower bound of a metric in the scenario, n = 0 if the metric has none. It depends only on
+ * arrivals and noise, so it is the same for all policies with one seed. */
+struct estimate report_column_bound(const struct report *report,
+                                    const struct report_scenario *scenario, const char *application,
+                                    const struct metric *metric);
+
+#endif

@@ -1,0 +1,160 @@
+/* The report as CSV (RFC 4180), one line per figure, so that any table can be derived from it. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "results/report/csv.h"
+#include "results/report/reproduction_check.h"
+
+static void print_number(FILE *out, double value)
+{
+    (void)fputc(',', out);
+    csv_number(out, value);
+}
+
+struct line {
+    const struct report_scenario *scenario;
+    const struct report_contender *contender;
+    const char *application; /* NULL: all */
+};
+
+static void print_judged(FILE *out, const struct line *line, const char *metric, const char *unit,
+                         const char *against, struct estimate estimate, const char *verdict)
+{
+    const char *const texts[] = {line->scenario->name,
+                                 line->scenario->setting,
+                                 line->scenario->conditions,
+                                 line->contender->policy,
+                                 line->contender->variant,
+                                 line->application == NULL ? "" : line->application,
+                                 metric,
+                                 unit,
+                                 against};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (i > 0)
+            (void)fputc(',', out);
+        csv_text(out, texts[i]);
+    }
+    (void)fprintf(out, ",%zu", estimate.n);
+    print_number(out, estimate.mean);
+    print_number(out, estimate.sd);
+    print_number(out, estimate.half_width);
+    (void)fputc(',', out);
+    csv_text(out, line->scenario->evidence == NULL ? "" : line->scenario->evidence);
+    const char *const last[] = {verdict, line->scenario->label, line->contender->label};
+    for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
+        (void)fputc(',', out);
+        csv_text(out, last[i] == NULL ? "" : last[i]);
+    }
+    (void)fputs("\r\n", out);
+}
+
+static void print_line(FILE *out, const struct line *line, const char *metric, const char *unit,
+                       const char *against, struct estimate estimate)
+{
+    print_judged(out, line, metric, unit, against, estimate, "");
+}
+
+static void print_measures(const struct report *report, FILE *out, const struct line *line)
+{
+    for (size_t m = 0; m < metric_count; m++)
+        if (line->application == NULL || !metrics[m].of_run)
+            print_line(out, line, metrics[m].name, metrics[m].unit, "",
+                       report_estimate(report, line->contender, line->application, &metrics[m]));
+}
+
+/* Prints the comparison on the reference's line; the column `against` names the other policy. */
+static void print_comparison(const struct report *report, FILE *out, const struct line *other)
+{
+    const struct report_scenario *scenario = other->scenario;
+    size_t contender = (size_t)(other->contender - scenario->contenders);
+    if (scenario->reference == REPORT_NONE || contender == scenario->reference)
+        return;
+    struct report_comparison comparison =
+        report_compare(report, scenario, contender, other->application);
+    struct line line = *other;
+    line.contender = &scenario->contenders[scenario->reference];
+    const char *against = other->contender->title;
+    print_line(out, &line, REPORT_HIT_POINTS, "percentage points", against, comparison.hit_points);
+    print_line(out, &line, REPORT_HIT_RELATIVE, "%", against, comparison.hit_relative);
+    print_line(out, &line, REPORT_SAVING, "%", against, comparison.saving);
+}
+
+static const struct estimate nothing = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
+
+/* Prints the published figure: its bounds, then the verdict. The column for conditions has its
+ * evidence grade. */
+static void print_figure(FILE *out, const struct judgement *judgement)
+{
+    const struct reference_figure *figure = judgement->figure;
+    struct report_scenario scenario = {
+        .name = "reference", .setting = "", .conditions = figure->evidence};
+    struct report_contender contender = {.policy = figure->policy, .variant = (char[]){""}};
+    struct line line = {&scenario, &contender, figure->application};
+    struct estimate value = nothing;
+    value.mean = figure->low;
+    if (!isnan(figure->low))
+        print_line(out, &line, figure->metric, figure->unit, "low", value);
+    value.mean = figure->high;
+    if (!isnan(figure->high))
+        print_line(out, &line, figure->metric, figure->unit, "high", value);
+    print_judged(out, &line, figure->metric, figure->unit, "verdict", nothing, judgement->sentence);
+}
+
+/* Prints one line per pair: our estimate and its standing. */
+static void print_pairs(FILE *out, const struct judgement *judgement)
+{
+    const struct reference_figure *figure = judgement->figure;
+    const bool comparison = reference_is_comparison(figure);
+    for (size_t p = 0; p < judgement->pair_count; p++) {
+        const struct verdict_pair *pair = &judgement->pairs[p];
+        struct report_scenario scenario = {
+            .name = "reference",
+            .setting = pair->setting,
+            .conditions = figure->evidence,
+            .evidence = pair->scenario == NULL ? NULL : pair->scenario->evidence};
+        struct report_contender contender = {.policy = comparison ? figure->policy : pair->policy,
+                                             .variant = (char[]){""}};
+        struct line line = {&scenario, &contender, figure->application};
+        print_judged(out, &line, figure->metric, figure->unit, comparison ? pair->policy : "",
+                     pair->ours, standing_name(pair->standing));
+    }
+}
+
+static bool print_reference(const struct report *report, const struct reference *reference,
+                            FILE *out, struct error *error)
+{
+    for (size_t i = 0; i < reference->figure_count; i++) {
+        struct judgement judgement;
+        if (!verdict_judge(report, &reference->figures[i], &judgement, error))
+            return false;
+        print_figure(out, &judgement);
+        print_pairs(out, &judgement);
+        judgement_clear(&judgement);
+    }
+    return true;
+}
+
+bool report_csv(const struct report *report, const struct reference *reference, FILE *out,
+                struct error *error)
+{
+    (void)fputs("name,setting,conditions,policy,variant,application,metric,unit,against,seeds,mean,"
+                "sd,half_width_95,profile_evidence,verdict,setting_label,policy_label\r\n",
+                out);
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        const struct report_scenario *scenario = &report->scenarios[s];
+        for (size_t c = 0; c < scenario->contender_count; c++) {
+            /* Each application, then all together. */
+            for (size_t a = 0; a <= scenario->application_count; a++) {
+                struct line line = {scenario, &scenario->contenders[c],
+                                    a < scenario->application_count ? scenario->applications[a]
+                                                                    : NULL};
+                print_measures(report, out, &line);
+                print_comparison(report, out, &line);
+            }
+        }
+    }
+    if (reference != NULL && !print_reference(report, reference, out, error))
+        return false;
+    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+}

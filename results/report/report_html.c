@@ -1,0 +1,593 @@
+#include "results/report/report_html.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/report/html.h"
+#include "results/report/table.h"
+#include "results/report/reproduction_check.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* Dark on light in every colour scheme. Tables scroll in their own boxes, so the page never scrolls
+ * horizontally. */
+const char html_style[] =
+    ":root{color-scheme:light}"
+    "*{box-sizing:border-box}"
+    "body{margin:0 auto;max-width:76rem;padding:0 1rem 4rem;background:#fff;color:#222;"
+    "font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
+    "overflow-wrap:break-word}"
+    "h1{font-size:1.7rem;line-height:1.2;margin:1.5rem 0 .5rem}"
+    "h2{font-size:1.35rem;margin:2.5rem 0 .5rem;border-bottom:2px solid #0072b2}"
+    "h3{font-size:1.15rem;margin:2rem 0 .5rem}h4{font-size:1rem;margin:1.3rem 0 .2rem}"
+    "p,ul,dl{max-width:48rem}a{color:#005a8c}"
+    "code{font:.9em ui-monospace,'DejaVu Sans Mono',monospace;background:#f2f2f2;padding:0 .2em;"
+    "border-radius:3px}"
+    "pre{background:#f2f2f2;padding:.6rem .8rem;overflow-x:auto;border-radius:4px}"
+    "pre code{padding:0;background:none}"
+    "nav ul{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin:.5rem 0}"
+    ".scroll{overflow-x:auto;max-width:100%;margin:.6rem 0}"
+    "table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}"
+    "th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid #ddd}"
+    "th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:#fff;"
+    "max-width:60vw;white-space:normal}"
+    "th.t,td.t{text-align:left}td.w{text-align:left;white-space:normal;min-width:15rem}"
+    "thead th{border-bottom:2px solid #555;vertical-align:bottom;padding:0}"
+    "th button{font:inherit;font-weight:600;border:0;background:none;padding:.25rem .6rem;"
+    "cursor:pointer;text-align:inherit;color:inherit;white-space:normal;width:100%}"
+    "th[aria-sort=ascending] button::after{content:' \\25B2'}"
+    "th[aria-sort=descending] button::after{content:' \\25BC'}"
+    "tbody tr:hover td{background:#eef5fa}tfoot td{border-top:2px solid #555;font-style:italic}"
+    "small{color:#5c5c5c}"
+    "dt{font-weight:600}dd{margin:0 0 .4rem 1.2rem}.verdict h3{margin:.5rem 0}"
+    "details{margin:.6rem 0}summary{cursor:pointer;font-weight:600}"
+    "figure{margin:1rem 0;overflow-x:auto;content-visibility:auto;contain-intrinsic-size:auto "
+    "60rem "
+    "auto 30rem}figure svg{display:block;width:100%;min-width:46rem;"
+    "height:auto}"
+    ".grade{display:inline-block;padding:0 .4em;border:1px solid #888;border-radius:3px;"
+    "font-size:.8rem}"
+    ".verdict{border-left:4px solid #0072b2;padding:.1rem .8rem;margin:.8rem 0;max-width:60rem}"
+    "@media print{body{max-width:none;font-size:10pt;padding:0}.scroll,figure,pre{overflow:visible}"
+    "table{font-size:6.5pt}th,td,th button{padding:.1rem .2rem;white-space:normal}"
+    "figure{content-visibility:visible}figure "
+    "svg{min-width:0}figure,tr{break-inside:avoid}h2,h3,h4,summary{break-after:avoid}"
+    "nav{display:none}th:first-child,td:first-child{position:static}pre{white-space:pre-wrap}}";
+
+/* Sorts a table by a clicked header, and opens all folded parts for printing. */
+const char html_script[] =
+    "document.querySelectorAll('th button').forEach(function(b){b.onclick=function(){"
+    "var h=b.parentNode,t=h.closest('table'),i=h.cellIndex,"
+    "d=h.getAttribute('aria-sort')==='descending'?1:-1;"
+    "t.querySelectorAll('th').forEach(function(o){o.removeAttribute('aria-sort')});"
+    "h.setAttribute('aria-sort',d===1?'ascending':'descending');"
+    "var k=function(r){var c=r.cells[i],v=c?c.getAttribute('data-v'):null;"
+    "return v===null?(c?c.textContent:''):Number(v)};"
+    "var s=t.tBodies[0],r=Array.from(s.rows);"
+    "r.sort(function(x,y){var a=k(x),e=k(y);"
+    "if(typeof a!==typeof e){return typeof a==='number'?-1:1}"
+    "return d*(typeof a==='number'?a-e:a.localeCompare(e))});"
+    "r.forEach(function(x){s.appendChild(x)})}});"
+    "addEventListener('beforeprint',function(){document.querySelectorAll('details')"
+    ".forEach(function(x){x.open=true})});";
+
+/* ---- Head ----------------------------------------------------------------------------------- */
+
+static void range_widen(uint64_t range[2], uint64_t value)
+{
+    range[0] = value < range[0] ? value : range[0];
+    range[1] = value > range[1] ? value : range[1];
+}
+
+/* 12345 as "12,345". */
+static const char *grouped(uint64_t number, char text[32])
+{
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    char *to = text;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return text;
+}
+
+static void range_write(FILE *out, const uint64_t range[2])
+{
+    char text[32];
+    (void)fputs(grouped(range[0], text), out);
+    if (range[0] != range[1])
+        (void)fprintf(out, " to %s", grouped(range[1], text));
+}
+
+static void term_begin(FILE *out, const char *term)
+{
+    html_element(out, "dt", term);
+    (void)fputs("<dd>", out);
+}
+
+/* Writes the distinct texts in one column of the runs, separated by commas. */
+static void distinct_write(const struct results *results, size_t offset, FILE *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < results->run_count; i++) {
+        const char *text = (const char *)&results->runs[i] + offset;
+        size_t earlier = 0;
+        while (earlier < i && strcmp((const char *)&results->runs[earlier] + offset, text) != 0)
+            earlier++;
+        if (earlier < i || text[0] == '\0')
+            continue;
+        (void)fputs(any ? ", " : "", out);
+        html_text(out, text);
+        any = true;
+    }
+    if (!any)
+        (void)fputs("none", out);
+}
+
+static void notices_write(const struct report *report, FILE *out)
+{
+    for (size_t n = 0; n < report->notice_count; n++) {
+        const struct report_notice *notice = &report->notices[n];
+        char *where = report_notice_where(report, notice);
+        term_begin(out, notice->warning ? "Warning" : "Note");
+        html_text(out, notice->text);
+        (void)fputs(" (", out);
+        html_text(out, where == NULL ? "" : where);
+        (void)fputs(")</dd>\n", out);
+        free(where);
+    }
+}
+
+static void what_was_run(const struct page *page, FILE *out)
+{
+    const struct results *results = page->report->results;
+    uint64_t seeds[2] = {UINT64_MAX, 0};
+    uint64_t requests[2] = {UINT64_MAX, 0};
+    uint64_t warmup[2] = {UINT64_MAX, 0};
+    for (size_t i = 0; i < results->run_count; i++) {
+        range_widen(seeds, results->runs[i].seed);
+        range_widen(requests, results->runs[i].measures.requests);
+        range_widen(warmup, results->runs[i].warmup_requests);
+    }
+    (void)fputs("<h2 id=\"run\">What was run</h2>\n<dl>\n", out);
+    term_begin(out, "Runs");
+    (void)fprintf(out, "%zu, in %zu setting%s; seeds ", results->run_count,
+                  page->report->scenario_count, page->report->scenario_count == 1 ? "" : "s");
+    range_write(out, seeds);
+    (void)fputs("; ", out);
+    range_write(out, requests);
+    (void)fputs(" requests measured in each, after a warm-up of ", out);
+    range_write(out, warmup);
+    (void)fputs("</dd>\n", out);
+    if (page->report->constants[0] != '\0') {
+        term_begin(out, "In all of them");
+        html_element(out, "code", page->report->constants);
+        (void)fputs("</dd>\n", out);
+    }
+    term_begin(out, "Policies");
+    distinct_write(results, offsetof(struct summary_row, policy), out);
+    (void)fputs("</dd>\n", out);
+    term_begin(out, "Evidence of the latency profile");
+    distinct_write(results, offsetof(struct summary_row, evidence), out);
+    (void)fputs("</dd>\n", out);
+    notices_write(page->report, out);
+    (void)fputs("</dl>\n", out);
+}
+
+static void repeat_write(const struct page *page, FILE *out)
+{
+    const char *path = page->report->results->path;
+    (void)fputs("<h3>To repeat it</h3>\n<pre><code>", out);
+    if (page->command != NULL) {
+        html_text(out, page->command);
+        (void)fputs("\n", out);
+    } else {
+        (void)fputs("esgsim sweep SWEEP.json --out ", out);
+        html_text(out, path);
+        (void)fputs("\n", out);
+    }
+    (void)fputs("esgsim report ", out);
+    html_text(out, path);
+    (void)fputs(" --format html", out);
+    if (page->paper != NULL) {
+        (void)fputs(" --paper ", out);
+        html_text(out, page->paper);
+    }
+    (void)fputs(" --out report.html\n</code></pre>\n", out);
+    if (page->command == NULL)
+        (void)fputs("<p>The file does not record its sweep; each setting's resolved "
+                    "configuration is at the end.</p>\n",
+                    out);
+}
+
+static void head_write(const struct page *page, FILE *out)
+{
+    const char *path = page->report->results->path;
+    (void)fputs(
+        "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
+        "<meta charset=\"utf-8\"/>\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+        "<link rel=\"icon\" href=\"data:,\"/>\n<title>esgsim: ",
+        out);
+    html_text(out, path);
+    (void)fprintf(out,
+                  "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>Scheduling DNN inference "
+                  "on shared GPUs: results</h1>\n<p>Of ",
+                  html_style);
+    html_element(out, "code", path);
+    (void)fputs(", written by esgsim ", out);
+    html_text(out, page->report->results->version == NULL ? "of unknown version"
+                                                          : page->report->results->version);
+    (void)fputs(" (", out);
+    html_text(out,
+              page->report->results->commit == NULL ? "unknown" : page->report->results->commit);
+    (void)fputs("). Simulated: every figure follows from the latency profile and the assumptions "
+                "below.</p>\n<nav><ul><li><a href=\"#run\">What was run</a></li>"
+                "<li><a href=\"#words\">In words</a></li>",
+                out);
+    if (page->reference != NULL)
+        (void)fputs("<li><a href=\"#published\">Published figures and ours</a></li>", out);
+    for (size_t s = 0; s < page->report->scenario_count; s++) {
+        (void)fprintf(out, "<li><a href=\"#s%zu\">", s + 1);
+        html_text(out, page->report->scenarios[s].title);
+        (void)fputs("</a></li>", out);
+    }
+    (void)fputs("<li><a href=\"#read\">How to read the tables</a></li><li><a "
+                "href=\"#assumed\">Assumptions</a>"
+                "</li><li><a href=\"#provenance\">Provenance</a></li></ul></nav>\n",
+                out);
+}
+
+/* ---- Published ------------------------------------------------------------------------------ */
+
+static void pairs_table(const struct judgement *judgement, FILE *out)
+{
+    static const char *const headers[] = {"setting", "policy", "ours", "stands"};
+    const unsigned texts = 1U | 1U << 1 | 1U << 3;
+    const bool comparison = reference_is_comparison(judgement->figure);
+    html_table_begin(out, headers, NULL, COUNT(headers), texts);
+    for (size_t p = 0; p < judgement->pair_count; p++) {
+        const struct verdict_pair *pair = &judgement->pairs[p];
+        html_row_begin(out);
+        html_cell_text(out, pair->setting);
+        html_cell_text(out, pair->policy);
+        html_cell_estimate(out, pair->ours,
+                           comparison ? 1 : text_table_decimals(pair->ours.mean, 4));
+        html_cell_text(out, standing_name(pair->standing));
+        html_row_end(out);
+    }
+    html_table_end(out, false);
+}
+
+static void figure_write(const struct judgement *judgement, FILE *out)
+{
+    const struct reference_figure *figure = judgement->figure;
+    char range[96];
+    verdict_range(figure, range, sizeof range);
+    (void)fputs("<div class=\"verdict\"><h3>", out);
+    html_element(out, "code", figure->metric);
+    (void)fputs(": ", out);
+    html_text(out, range);
+    (void)fputs(" ", out);
+    html_element(out, "span class=\"grade\"", figure->evidence);
+    (void)fprintf(out, " — %s%s</h3>\n", verdict_name(judgement->verdict),
+                  judgement->verdict == VERDICT_PARTLY || judgement->verdict == VERDICT_NOT
+                      ? " reproduced"
+                      : "");
+    html_element(out, "p", judgement->sentence);
+    if (figure->formula != NULL) {
+        (void)fputs("<p>Formula: ", out);
+        html_element(out, "code", figure->formula);
+        (void)fputs("</p>\n", out);
+    }
+    if (figure->note != NULL)
+        html_element(out, "p", figure->note);
+    if (judgement->pair_count > 0) {
+        (void)fputs("<details><summary>Pair by pair</summary>\n", out);
+        pairs_table(judgement, out);
+        (void)fputs("</details>\n", out);
+    }
+    (void)fputs("</div>\n", out);
+}
+
+static bool published_write(const struct page *page, FILE *out, struct error *error)
+{
+    const struct reference *reference = page->reference;
+    if (reference == NULL)
+        return true;
+    (void)fputs("<h2 id=\"published\">Published figures and ours</h2>\n", out);
+    html_element(out, "p", reference->title);
+    html_element(out, "p", reference->source);
+    (void)fputs(
+        "<p>A pair of policy and setting <em>holds</em> if our whole 95 % interval is within the "
+        "published range. It is <em>below</em> or <em>above</em> if the whole interval is "
+        "outside, and <em>undecided</em> if the interval contains an end of the range. "
+        "Reproduced: every pair holds; partly: some hold; not: none holds, and at least one is "
+        "outside.</p>\n",
+        out);
+    for (size_t i = 0; i < reference->figure_count; i++) {
+        struct judgement judgement;
+        if (!verdict_judge(page->report, &reference->figures[i], &judgement, error))
+            return false;
+        figure_write(&judgement, out);
+        judgement_clear(&judgement);
+    }
+    return true;
+}
+
+/* ---- Scenarios and figures ------------------------------------------------------------------ */
+
+/* A scenario with its title, for lookup by title. */
+struct titled {
+    const char *title;
+    size_t scenario;
+};
+
+static int compare_titled(const void *a, const void *b)
+{
+    const struct titled *one = a, *other = b;
+    const int order = strcmp(one->title, other->title);
+    return order != 0 ? order
+                      : (one->scenario > other->scenario) - (one->scenario < other->scenario);
+}
+
+/* The first scenario whose title equals the first `length` characters of the subject, or
+ * REPORT_NONE. */
+static size_t titled_find(const struct titled *titled, size_t count, const char *subject,
+                          size_t length)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const char *title = titled[middle].title;
+        const int order = strncmp(title, subject, length);
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const bool found = low < count && strncmp(titled[low].title, subject, length) == 0 &&
+                       titled[low].title[length] == '\0';
+    return found ? titled[low].scenario : REPORT_NONE;
+}
+
+/* The first scenario whose title is the subject, or its part before a comma. */
+static size_t figure_scenario(const struct titled *titled, size_t count, const char *subject)
+{
+    size_t first = REPORT_NONE;
+    for (size_t length = 0;; length++) {
+        length += strcspn(subject + length, ",");
+        const size_t found = titled_find(titled, count, subject, length);
+        first = found < first ? found : first;
+        if (subject[length] == '\0')
+            return first;
+    }
+}
+
+/* Index of every figure's scenario, or REPORT_NONE. The caller frees it; NULL: memory exhausted. */
+static size_t *figures_place(const struct page *page)
+{
+    const size_t count = page->report->scenario_count;
+    struct titled *titled = calloc(count + 1, sizeof *titled);
+    size_t *places = calloc(page->figure_count + 1, sizeof *places);
+    if (titled == NULL || places == NULL) {
+        free(titled);
+        free(places);
+        return NULL;
+    }
+    for (size_t s = 0; s < count; s++)
+        titled[s] = (struct titled){page->report->scenarios[s].title, s};
+    qsort(titled, count, sizeof *titled, compare_titled);
+    for (size_t f = 0; f < page->figure_count; f++)
+        places[f] = figure_scenario(titled, count, page->figures[f].subject);
+    free(titled);
+    return places;
+}
+
+static bool figures_write(const struct page *page, const size_t *places, size_t scenario, FILE *out,
+                          struct error *error)
+{
+    for (size_t f = 0; f < page->figure_count; f++) {
+        char prefix[32];
+        if (places[f] != scenario)
+            continue;
+        (void)snprintf(prefix, sizeof prefix, "f%zu-", f + 1);
+        (void)fputs("<figure tabindex=\"0\">", out);
+        if (!html_svg(out, page->figures[f].svg, prefix, page->figures[f].label))
+            return error_run(error, "figure %zu is not an SVG document", f + 1);
+        (void)fputs("</figure>\n", out);
+    }
+    return true;
+}
+
+static bool scenarios_write(const struct page *page, FILE *out, struct error *error)
+{
+    size_t *places = figures_place(page);
+    if (places == NULL)
+        return error_run(error, "out of memory for the page's figures");
+    bool good = true;
+    if (page->without_figures != NULL) {
+        (void)fputs("<p><strong>Without figures:</strong> ", out);
+        html_text(out, page->without_figures);
+        (void)fputs("</p>\n", out);
+    }
+    for (size_t s = 0; good && s < page->report->scenario_count; s++) {
+        const struct report_scenario *scenario = &page->report->scenarios[s];
+        (void)fprintf(out, "<h2 id=\"s%zu\">", s + 1);
+        html_text(out, scenario->title);
+        (void)fputs("</h2>\n<p>Experiment ", out);
+        html_element(out, "code", scenario->name);
+        (void)fputs("; profile: ", out);
+        html_text(out, scenario->evidence[0] == '\0' ? "none" : scenario->evidence);
+        (void)fputs(".</p>\n", out);
+        page_tables(page, scenario, out);
+        good = figures_write(page, places, s, out, error);
+    }
+    bool others = false;
+    for (size_t f = 0; f < page->figure_count; f++)
+        others = others || places[f] == REPORT_NONE;
+    if (good && others) {
+        (void)fputs("<h2 id=\"across\">Across settings</h2>\n", out);
+        good = figures_write(page, places, REPORT_NONE, out, error);
+    }
+    free(places);
+    return good;
+}
+
+/* ---- The rest ------------------------------------------------------------------------------- */
+
+static void reading_write(FILE *out)
+{
+    (void)fputs(
+        "<h2 id=\"read\">How to read the tables</h2>\n<ul>\n"
+        "<li>a <small>± h</small>: mean over the seeds and half of its 95 % Student t interval; a "
+        "alone: one seed. Click a column's header to sort by it; its tooltip explains it."
+        "</li>\n"
+        "<li>SLO hit %: requests whose latency was at most their SLO; a dropped request is a "
+        "miss.</li>\n"
+        "<li>$/1,000 requests: pay-per-use, execution time × (vCPUs + vGPUs at their price).</li>\n"
+        "<li>Queue, transfer, cold start, execution: components of a request's latency, summed "
+        "over its jobs, including those of parallel branches.</li>\n"
+        "<li>plan missed %: batches with fewer jobs, or in another configuration, than "
+        "planned; - if the policy does not plan ahead.</li>\n"
+        "<li>Over time: if many runs were recorded, only the first policy's is drawn here; esgsim "
+        "plot --only timeline draws all.</li>\n"
+        "<li>Units: work per decision as reported by the policy: nodes expanded, candidates "
+        "examined.</li>\n"
+        "<li>bound: an upper bound of SLO hits, the share of requests whose fastest path, alone "
+        "and with its noise, meets the SLO; and the cost of the cheapest path whose nominal time "
+        "meets it."
+        "</li>\n</ul>\n",
+        out);
+}
+
+static void assumptions_write(const struct page *page, FILE *out)
+{
+    static const char *const headers[] = {"fact", "value", "grade"};
+    const struct assumptions *assumptions = page->assumptions;
+    (void)fputs("<h2 id=\"assumed\">Assumptions and their evidence</h2>\n", out);
+    if (assumptions == NULL) {
+        (void)fputs("<p>The list of assumptions is not available.</p>\n", out);
+        return;
+    }
+    (void)fputs("<p>", out);
+    for (size_t g = 0; g < assumptions->grade_count; g++) {
+        (void)fputs(g > 0 ? "; " : "", out);
+        html_element(out, "strong", assumptions->grades[g].name);
+        html_text(out, ": ");
+        html_text(out, assumptions->grades[g].meaning);
+    }
+    (void)fputs(".</p>\n", out);
+    html_table_begin(out, headers, NULL, COUNT(headers), 7U);
+    for (size_t i = 0; i < assumptions->count; i++) {
+        const struct assumption *entry = &assumptions->entries[i];
+        const char *const texts[] = {entry->fact, entry->value, entry->grade};
+        html_row_begin(out);
+        for (size_t t = 0; t < COUNT(texts); t++) {
+            (void)fputs("<td class=\"w\">", out);
+            html_marked(out, texts[t]);
+            (void)fputs("</td>", out);
+        }
+        html_row_end(out);
+    }
+    html_table_end(out, false);
+}
+
+static void fact_write(const struct page *page, const char *hash, const char *term,
+                       const char *name, FILE *out)
+{
+    char *text = page->details == NULL ? NULL : run_details_text(page->details, hash, name);
+    if (text != NULL && text[0] != '\0') {
+        term_begin(out, term);
+        html_text(out, text);
+        (void)fputs("</dd>\n", out);
+    }
+    free(text);
+}
+
+static void runs_table(const struct results *results, FILE *out)
+{
+    static const char *const headers[] = {"run", "experiment", "what the sweep set", "seed"};
+    (void)fprintf(out, "<details><summary>All %zu runs</summary>\n", results->run_count);
+    html_table_begin(out, headers, NULL, COUNT(headers), 7U);
+    for (size_t i = 0; i < results->run_count; i++) {
+        const struct summary_row *run = &results->runs[i];
+        html_row_begin(out);
+        html_cell_text(out, run->hash);
+        html_cell_text(out, run->name);
+        html_cell_words(out, run->label);
+        (void)fprintf(out, "<td data-v=\"%" PRIu64 "\">%" PRIu64 "</td>", run->seed, run->seed);
+        html_row_end(out);
+    }
+    html_table_end(out, false);
+    (void)fputs("</details>\n", out);
+}
+
+static void provenance_write(const struct page *page, FILE *out)
+{
+    const struct results *results = page->report->results;
+    const char *first = results->runs[0].hash;
+    (void)fputs("<h2 id=\"provenance\">Provenance</h2>\n<dl>\n", out);
+    term_begin(out, "esgsim");
+    html_text(out, results->version == NULL ? "of unknown version" : results->version);
+    (void)fputs(", commit ", out);
+    html_text(out, results->commit == NULL ? "unknown" : results->commit);
+    (void)fputs("</dd>\n", out);
+    fact_write(page, first, "Compiler", "compiler", out);
+    fact_write(page, first, "GSL", "gsl_version", out);
+    fact_write(page, first, "HDF5", "hdf5_version", out);
+    fact_write(page, first, "cJSON", "cjson_version", out);
+    fact_write(page, first, "zlib", "zlib_version", out);
+    (void)fputs("</dl>\n", out);
+    for (size_t s = 0; s < page->report->scenario_count; s++) {
+        const struct report_scenario *scenario = &page->report->scenarios[s];
+        const char *hash = results->runs[scenario->contenders[0].runs[0]].hash;
+        char *configuration =
+            page->details == NULL ? NULL : run_details_text(page->details, hash, "configuration");
+        (void)fputs("<details><summary>", out);
+        html_text(out, scenario->title);
+        (void)fputs(": profile, trace, first run's resolved configuration</summary>\n<dl>\n", out);
+        fact_write(page, hash, "SHA-256 of the profile", "profile_sha256", out);
+        fact_write(page, hash, "SHA-256 of the trace", "trace_sha256", out);
+        term_begin(out, "Run");
+        html_text(out, hash);
+        (void)fputs("</dd>\n</dl>\n<pre><code>", out);
+        html_text(out, configuration == NULL ? "not in the file" : configuration);
+        (void)fputs("</code></pre></details>\n", out);
+        free(configuration);
+    }
+    runs_table(results, out);
+}
+
+bool report_html(const struct page *page, FILE *out, struct error *error)
+{
+    head_write(page, out);
+    if (page->report->results->run_count == 0) {
+        (void)fputs("<p>The file holds no finished run.</p>\n</body>\n</html>\n", out);
+        return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+    }
+    what_was_run(page, out);
+    repeat_write(page, out);
+    (void)fputs(
+        "<h2 id=\"words\">In words</h2>\n<p><code>esg</code> compared with the other "
+        "policies. <em>More</em>, <em>fewer</em> and <em>less</em> are used only if the 95 % "
+        "interval of the paired difference excludes zero.</p>\n",
+        out);
+    for (size_t s = 0; s < page->report->scenario_count; s++) {
+        html_element(out, "h3", page->report->scenarios[s].title);
+        page_words(page, &page->report->scenarios[s], out);
+    }
+    if (!published_write(page, out, error) || !scenarios_write(page, out, error))
+        return false;
+    reading_write(out);
+    assumptions_write(page, out);
+    provenance_write(page, out);
+    (void)fprintf(out, "<script>%s</script>\n</body>\n</html>\n", html_script);
+    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+}

@@ -1,0 +1,40 @@
+/* The report as one self-contained HTML page, without references to the network or other files. */
+#ifndef ESGSIM_RESULTS_REPORT_REPORT_HTML_H
+#define ESGSIM_RESULTS_REPORT_REPORT_HTML_H
+
+#include "results/report/assumptions.h"
+#include "results/store/run_details.h"
+#include "results/report/report.h"
+
+struct page_figure {
+    const char *subject; /* title of a scenario, optionally followed by a comma and more; else not
+                            about a scenario */
+    const char *label;   /* alternative text */
+    char *svg;
+};
+
+struct page {
+    const struct report *report;
+    const struct reference *reference;     /* NULL: no published figures */
+    const struct assumptions *assumptions; /* NULL: none */
+    const struct run_details *details;     /* of the same results file */
+    const struct page_figure *figures;
+    size_t figure_count;
+    const char *without_figures; /* reason if there are no figures; may be NULL */
+    const char *paper;           /* path of the reference file as given; may be NULL */
+    const char *command;         /* command that made the results; NULL: not known */
+};
+
+/* The page's style sheet and the script that sorts its tables, for <style> and a <script> at the
+ * end. */
+extern const char html_style[], html_script[];
+
+/* False: ERROR_RUN (memory exhausted, the stream failed, or a figure is not SVG). */
+bool report_html(const struct page *page, FILE *out, struct error *error);
+
+/* Writes the tables of one scenario. For the modules of the page only. */
+void page_tables(const struct page *page, const struct report_scenario *scenario, FILE *out);
+/* Writes sentences that compare the scenario's reference with the other contenders. */
+void page_words(const struct page *page, const struct report_scenario *scenario, FILE *out);
+
+#endif

@@ -1,0 +1,194 @@
+/* The report as one JSON object. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "results/report/reproduction_check.h"
+#include "results/store/hdf5_utf8.h"
+#include "traces/json/json.h"
+
+/* cJSON writes NAN as null, which here means that there is no value. */
+static void add_estimate(cJSON *object, const char *key, struct estimate estimate)
+{
+    cJSON *value = cJSON_AddObjectToObject(object, key);
+    (void)cJSON_AddNumberToObject(value, "seeds", (double)estimate.n);
+    if (estimate.without > 0)
+        (void)cJSON_AddNumberToObject(value, "seeds_without", (double)estimate.without);
+    (void)cJSON_AddNumberToObject(value, "mean", estimate.mean);
+    (void)cJSON_AddNumberToObject(value, "sd", estimate.sd);
+    (void)cJSON_AddNumberToObject(value, "half_width_95", estimate.half_width);
+}
+
+static void add_comparison(const struct report *report, const struct report_scenario *scenario,
+                           size_t contender, const char *application, cJSON *object)
+{
+    if (scenario->reference == REPORT_NONE || contender == scenario->reference)
+        return;
+    struct report_comparison comparison = report_compare(report, scenario, contender, application);
+    cJSON *value = cJSON_AddObjectToObject(object, "reference_gain");
+    (void)cJSON_AddStringToObject(value, "reference",
+                                  scenario->contenders[scenario->reference].title);
+    add_estimate(value, REPORT_HIT_POINTS, comparison.hit_points);
+    add_estimate(value, REPORT_HIT_RELATIVE, comparison.hit_relative);
+    add_estimate(value, REPORT_SAVING, comparison.saving);
+}
+
+static cJSON *figures_object(const struct report *report, const struct report_scenario *scenario,
+                             size_t contender, const char *application)
+{
+    cJSON *object = cJSON_CreateObject();
+    const struct report_contender *ours = &scenario->contenders[contender];
+    if (application != NULL)
+        (void)cJSON_AddStringToObject(object, "application", application);
+    for (size_t m = 0; m < metric_count; m++)
+        if (application == NULL || !metrics[m].of_run)
+            add_estimate(object, metrics[m].name,
+                         report_estimate(report, ours, application, &metrics[m]));
+    add_comparison(report, scenario, contender, application, object);
+    return object;
+}
+
+static void add_contender(const struct report *report, const struct report_scenario *scenario,
+                          size_t index, cJSON *contenders)
+{
+    const struct report_contender *contender = &scenario->contenders[index];
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddItemToArray(contenders, object);
+    (void)cJSON_AddStringToObject(object, "policy", contender->policy);
+    (void)cJSON_AddStringToObject(object, "variant", contender->variant);
+    (void)cJSON_AddStringToObject(object, "label", contender->label);
+    (void)cJSON_AddStringToObject(object, "policy_sha256",
+                                  report->results->runs[contender->runs[0]].policy_sha256);
+    cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
+    cJSON *hashes = cJSON_AddArrayToObject(object, "config_hashes");
+    for (size_t i = 0; i < contender->run_count; i++) {
+        const struct summary_row *run = &report->results->runs[contender->runs[i]];
+        (void)cJSON_AddItemToArray(seeds, json_whole(run->seed));
+        (void)cJSON_AddItemToArray(hashes, cJSON_CreateString(run->hash));
+    }
+    (void)cJSON_AddItemToObject(object, "overall", figures_object(report, scenario, index, NULL));
+    cJSON *applications = cJSON_AddArrayToObject(object, "applications");
+    for (size_t a = 0; a < scenario->application_count; a++)
+        (void)cJSON_AddItemToArray(
+            applications, figures_object(report, scenario, index, scenario->applications[a]));
+}
+
+static void add_scenario(const struct report *report, const struct report_scenario *scenario,
+                         cJSON *scenarios)
+{
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddItemToArray(scenarios, object);
+    (void)cJSON_AddStringToObject(object, "name", scenario->name);
+    (void)cJSON_AddStringToObject(object, "setting", scenario->setting);
+    (void)cJSON_AddStringToObject(object, "label", scenario->label);
+    (void)cJSON_AddStringToObject(object, "conditions", scenario->conditions);
+    (void)cJSON_AddStringToObject(object, "profile_evidence", scenario->evidence);
+    cJSON *contenders = cJSON_AddArrayToObject(object, "policies");
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        add_contender(report, scenario, c, contenders);
+}
+
+static void add_notices(const struct report *report, cJSON *root)
+{
+    cJSON *lists[] = {cJSON_AddArrayToObject(root, "notes"),
+                      cJSON_AddArrayToObject(root, "warnings")};
+    for (size_t n = 0; n < report->notice_count; n++) {
+        const struct report_notice *notice = &report->notices[n];
+        cJSON *item = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(lists[notice->warning], item);
+        (void)cJSON_AddStringToObject(item, "text", notice->text);
+        (void)cJSON_AddNumberToObject(item, "runs", (double)notice->runs);
+        cJSON *settings = cJSON_AddArrayToObject(item, "scenarios");
+        for (size_t s = 0; s < report->scenario_count; s++)
+            if (notice->in[s])
+                (void)cJSON_AddItemToArray(settings,
+                                           cJSON_CreateString(report->scenarios[s].title));
+    }
+}
+
+/* Adds the number of pairs of each standing, and the pairs. */
+static void add_pairs(const struct judgement *judgement, cJSON *object)
+{
+    cJSON *counts = cJSON_AddObjectToObject(object, "pairs");
+    for (int s = 0; s < STANDING_COUNT; s++)
+        (void)cJSON_AddNumberToObject(counts, standing_name((enum standing)s),
+                                      (double)judgement->counts[s]);
+    cJSON *ours = cJSON_AddArrayToObject(object, "ours");
+    for (size_t p = 0; p < judgement->pair_count; p++) {
+        const struct verdict_pair *pair = &judgement->pairs[p];
+        cJSON *entry = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(ours, entry);
+        (void)cJSON_AddStringToObject(entry, "scenario", pair->setting);
+        (void)cJSON_AddStringToObject(entry, "policy", pair->policy);
+        if (pair->scenario != NULL)
+            (void)cJSON_AddStringToObject(entry, "profile_evidence", pair->scenario->evidence);
+        (void)cJSON_AddStringToObject(entry, "standing", standing_name(pair->standing));
+        add_estimate(entry, "figure", pair->ours);
+    }
+}
+
+static void add_figure(const struct judgement *judgement, cJSON *figures)
+{
+    const struct reference_figure *figure = judgement->figure;
+    cJSON *entry = cJSON_CreateObject();
+    (void)cJSON_AddItemToArray(figures, entry);
+    (void)cJSON_AddStringToObject(entry, "metric", figure->metric);
+    (void)cJSON_AddStringToObject(entry, "evidence", figure->evidence);
+    (void)cJSON_AddStringToObject(entry, "unit", figure->unit);
+    (void)cJSON_AddNumberToObject(entry, "low", figure->low);
+    (void)cJSON_AddNumberToObject(entry, "high", figure->high);
+    if (figure->formula != NULL)
+        (void)cJSON_AddStringToObject(entry, "formula", figure->formula);
+    if (figure->note != NULL)
+        (void)cJSON_AddStringToObject(entry, "note", figure->note);
+    (void)cJSON_AddStringToObject(entry, "verdict", verdict_name(judgement->verdict));
+    (void)cJSON_AddStringToObject(entry, "sentence", judgement->sentence);
+    add_pairs(judgement, entry);
+}
+
+static bool add_reference(const struct report *report, const struct reference *reference,
+                          cJSON *root, struct error *error)
+{
+    cJSON *object = cJSON_AddObjectToObject(root, "paper");
+    (void)cJSON_AddStringToObject(object, "title", reference->title);
+    (void)cJSON_AddStringToObject(object, "source", reference->source);
+    cJSON *figures = cJSON_AddArrayToObject(object, "figures");
+    for (size_t i = 0; i < reference->figure_count; i++) {
+        struct judgement judgement;
+        if (!verdict_judge(report, &reference->figures[i], &judgement, error))
+            return false;
+        add_figure(&judgement, figures);
+        judgement_clear(&judgement);
+    }
+    return true;
+}
+
+bool report_json(const struct report *report, const struct reference *reference, FILE *out,
+                 struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    const struct results *results = report->results;
+    (void)utf8_add_json(root, "file", results->path);
+    (void)cJSON_AddStringToObject(root, "version",
+                                  results->version == NULL ? "" : results->version);
+    (void)cJSON_AddStringToObject(root, "commit", results->commit == NULL ? "" : results->commit);
+    (void)cJSON_AddNumberToObject(root, "runs", (double)results->run_count);
+    add_notices(report, root);
+    cJSON *scenarios = cJSON_AddArrayToObject(root, "scenarios");
+    for (size_t s = 0; s < report->scenario_count; s++)
+        add_scenario(report, &report->scenarios[s], scenarios);
+    if (reference != NULL && !add_reference(report, reference, root, error)) {
+        cJSON_Delete(root);
+        return false;
+    }
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL)
+        return error_run(error, "out of memory for the report");
+    (void)fprintf(out, "%s\n", text);
+    free(text);
+    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+}

@@ -1,0 +1,104 @@
+/* Notices of a results file: each distinct warning and note, with the runs that have it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/store/record.h"
+#include "results/report/report.h"
+
+static struct report_notice *notice_of(struct report *report, bool warning, const char *text)
+{
+    for (size_t n = 0; n < report->notice_count; n++)
+        if (report->notices[n].warning == warning && strcmp(report->notices[n].text, text) == 0)
+            return &report->notices[n];
+    struct report_notice *notices =
+        realloc(report->notices, (report->notice_count + 1) * sizeof *notices);
+    if (notices == NULL)
+        return NULL;
+    report->notices = notices;
+    struct report_notice *notice = &notices[report->notice_count];
+    *notice = (struct report_notice){.warning = warning,
+                                     .text = strdup(text),
+                                     .in = calloc(report->scenario_count + 1, sizeof(bool))};
+    report->notice_count++; /* counted before it is complete, so that the report frees it */
+    return notice->text == NULL || notice->in == NULL ? NULL : notice;
+}
+
+static bool run_notices(struct report *report, size_t scenario, const char *lines)
+{
+    char text[NOTICE_LENGTH];
+    bool warning = false;
+    while (notices_next(&lines, &warning, text, sizeof text)) {
+        struct report_notice *notice = notice_of(report, warning, text);
+        if (notice == NULL)
+            return false;
+        notice->runs++;
+        notice->in[scenario] = true;
+    }
+    return true;
+}
+
+/* Returns whether two runs of a contender have the same seed. That happens only if the runs differ
+ * in something that the file does not record, as in files older than policy_sha256. */
+static bool equal_seeds(struct report *report, size_t s, const struct report_contender *contender)
+{
+    char text[NOTICE_LENGTH];
+    size_t count = 0;
+    for (size_t r = 1; r < contender->run_count; r++)
+        count += report->results->runs[contender->runs[r]].seed ==
+                 report->results->runs[contender->runs[r - 1]].seed;
+    if (count == 0)
+        return true;
+    (void)snprintf(text, sizeof text,
+                   "runs of %s with equal seeds are averaged: they differ in something that this "
+                   "file does not name; run the sweep again with this version",
+                   contender->title);
+    struct report_notice *notice = notice_of(report, true, text);
+    if (notice == NULL)
+        return false;
+    notice->runs += contender->run_count;
+    notice->in[s] = true;
+    return true;
+}
+
+bool report_notices_find(struct report *report)
+{
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        const struct report_scenario *scenario = &report->scenarios[s];
+        for (size_t c = 0; c < scenario->contender_count; c++)
+            if (!equal_seeds(report, s, &scenario->contenders[c]))
+                return false;
+        for (size_t c = 0; c < scenario->contender_count; c++)
+            for (size_t r = 0; r < scenario->contenders[c].run_count; r++) {
+                const char *lines = report->results->notices == NULL
+                                        ? NULL
+                                        : report->results->notices[scenario->contenders[c].runs[r]];
+                if (lines != NULL && !run_notices(report, s, lines))
+                    return false;
+            }
+    }
+    return true;
+}
+
+char *report_notice_where(const struct report *report, const struct report_notice *notice)
+{
+    char *where = NULL;
+    size_t size = 0;
+    FILE *text = open_memstream(&where, &size);
+    if (text == NULL)
+        return NULL;
+    const size_t runs = report->results->run_count;
+    if (notice->runs == runs)
+        (void)fprintf(text, runs == 1 ? "the run" : "all %zu runs", runs);
+    else
+        (void)fprintf(text, "%zu of %zu runs", notice->runs, runs);
+    const char *before = ", in ";
+    for (size_t s = 0; notice->runs < runs && s < report->scenario_count; s++) {
+        if (notice->in[s])
+            (void)fprintf(text, "%s%s", before, report->scenarios[s].title);
+        before = notice->in[s] ? ", " : before;
+    }
+    if (fclose(text) == 0)
+        return where;
+    free(where);
+    return NULL;
+}

@@ -1,0 +1,505 @@
+/* The report as text for a terminal of 100 to 120 columns. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/report/report_columns.h"
+#include "results/report/table.h"
+#include "results/report/reproduction_check.h"
+
+enum { LINE_WIDTH = 100 };
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static void heading(FILE *out, const char *text)
+{
+    (void)fprintf(out, "\n== %s ", text);
+    for (size_t i = strlen(text) + 4; i < LINE_WIDTH; i++)
+        (void)fputc('=', out);
+    (void)fputs("\n\n", out);
+}
+
+/* 12345678 as "12,345,678". */
+static const char *grouped(uint64_t number, char text[32])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    char *to = text;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return text;
+}
+
+/* ---- Header -------------------------------------------------------------------------------- */
+
+/* Prints the value common to all runs, or the range of values. */
+static void print_range(FILE *out, uint64_t low, uint64_t high)
+{
+    char text[32];
+    (void)fputs(grouped(low, text), out);
+    if (low != high)
+        (void)fprintf(out, " to %s", grouped(high, text));
+}
+
+/* Two modules may have the same name, so their hashes are compared too. */
+static bool is_one_policy(const struct summary_row *one, const struct summary_row *other)
+{
+    return strcmp(one->policy, other->policy) == 0 &&
+           strcmp(one->policy_sha256, other->policy_sha256) == 0;
+}
+
+static size_t distinct_policies(const struct results *results)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < results->run_count; i++) {
+        size_t earlier = 0;
+        while (earlier < i && !is_one_policy(&results->runs[earlier], &results->runs[i]))
+            earlier++;
+        count += earlier == i;
+    }
+    return count;
+}
+
+static void print_evidence(const struct results *results, FILE *out)
+{
+    (void)fputs("  profile    evidence:", out);
+    bool any = false;
+    for (size_t i = 0; i < results->run_count; i++) {
+        size_t earlier = 0;
+        const char *evidence = results->runs[i].evidence;
+        while (earlier < i && strcmp(results->runs[earlier].evidence, evidence) != 0)
+            earlier++;
+        if (earlier < i)
+            continue;
+        (void)fprintf(out, "%s %s", any ? "," : "", evidence[0] == '\0' ? "no profile" : evidence);
+        any = true;
+    }
+    (void)fputc('\n', out);
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_header(const struct report *report, FILE *out)
+{
+    const struct results *results = report->results;
+    const struct summary_row *runs = results->runs;
+    uint64_t seeds[2] = {runs[0].seed, runs[0].seed};
+    uint64_t requests[2] = {runs[0].measures.requests, runs[0].measures.requests};
+    uint64_t warmup[2] = {runs[0].warmup_requests, runs[0].warmup_requests};
+    for (size_t i = 1; i < results->run_count; i++) {
+        const uint64_t values[] = {runs[i].seed, runs[i].measures.requests,
+                                   runs[i].warmup_requests};
+        uint64_t *const ranges[] = {seeds, requests, warmup};
+        for (size_t r = 0; r < COUNT(values); r++) {
+            ranges[r][0] = values[r] < ranges[r][0] ? values[r] : ranges[r][0];
+            ranges[r][1] = values[r] > ranges[r][1] ? values[r] : ranges[r][1];
+        }
+    }
+    size_t policies = distinct_policies(results);
+    (void)fprintf(out, "Results of %s, written by esgsim %s (%s)\n\n", results->path,
+                  results->version == NULL ? "of unknown version" : results->version,
+                  results->commit == NULL ? "unknown" : results->commit);
+    (void)fprintf(out, "  runs       %zu: %zu setting%s, %zu polic%s, seed%s %" PRIu64,
+                  results->run_count, report->scenario_count, plural(report->scenario_count),
+                  policies, policies == 1 ? "y" : "ies", seeds[0] == seeds[1] ? "" : "s", seeds[0]);
+    if (seeds[0] != seeds[1])
+        (void)fprintf(out, " to %" PRIu64, seeds[1]);
+    (void)fputs("\n  measured   ", out);
+    print_range(out, requests[0], requests[1]);
+    (void)fputs(" requests per run, after a warm-up of ", out);
+    print_range(out, warmup[0], warmup[1]);
+    (void)fputc('\n', out);
+    if (report->constants[0] != '\0')
+        (void)fprintf(out, "  in all     %s\n", report->constants);
+    print_evidence(results, out);
+}
+
+/* Prints the assumptions before any figures. */
+static bool print_notices(const struct report *report, FILE *out)
+{
+    for (size_t n = 0; n < report->notice_count; n++) {
+        const struct report_notice *notice = &report->notices[n];
+        char *where = report_notice_where(report, notice);
+        if (where == NULL)
+            return false;
+        (void)fprintf(out, "  %-10s %s (%s)\n", notice->warning ? "WARNING" : "note", notice->text,
+                      where);
+        free(where);
+    }
+    return true;
+}
+
+static void print_legend(FILE *out)
+{
+    (void)fputs(
+        "\nHow to read the tables\n"
+        "  a ± h        mean over the seeds and half-width of its 95 % Student t interval; a "
+        "alone: "
+        "one seed\n"
+        "  SLO hit %    requests that finished within their SLO\n"
+        "  $/1,000 req  pay-per-use: execution time x (vCPU + vGPU price), for 1,000 requests\n"
+        "  p50 p95 p99  percentiles of latency, from arrival to finish\n"
+        "  cold %       jobs that waited for a container to start\n"
+        "  plan missed  batches with fewer jobs, or in another configuration, than planned; - if "
+        "the\n"
+        "               policy does not plan ahead\n"
+        "  queue ms …   mean components of a request's latency, summed over its jobs; with "
+        "parallel\n"
+        "               branches their sum may exceed the mean latency\n"
+        "  units        work that the policy reports: node expansions, candidates\n"
+        "  bound        upper bound of SLO hits: requests whose fastest path, alone and with its "
+        "noise,\n"
+        "               meets the SLO. Cost of the cheapest path whose nominal time meets the "
+        "SLO;\n"
+        "               short service times or missed SLOs can cost less\n",
+        out);
+}
+
+/* ---- Tables of figures --------------------------------------------------------------------- */
+
+/* The columns of one table of a scenario. */
+struct columns {
+    const struct metric *metrics[REPORT_COLUMNS];
+    int decimals[REPORT_COLUMNS];
+    size_t count;
+};
+
+/* Selects the columns and creates a table with their headers after the column `first`. */
+static struct text_table *table_begin(const struct report *report,
+                                      const struct report_scenario *scenario,
+                                      enum metric_table which, const char *first,
+                                      struct columns *columns)
+{
+    const char *headers[1 + REPORT_COLUMNS] = {first};
+    columns->count = report_columns(which, false, columns->metrics);
+    for (size_t m = 0; m < columns->count; m++) {
+        headers[m + 1] = columns->metrics[m]->column.header;
+        columns->decimals[m] = report_column_decimals(report, scenario, columns->metrics[m]);
+    }
+    return text_table_create(headers, columns->count + 1);
+}
+
+static void add_rows(const struct report *report, const struct report_scenario *scenario,
+                     const char *application, const struct columns *columns, const char *indent,
+                     struct text_table *table)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        text_table_row(table);
+        text_table_cell(table, 0, "%s%s", indent, scenario->contenders[c].title);
+        for (size_t m = 0; m < columns->count; m++)
+            text_table_estimate(table, m + 1,
+                                report_column_estimate(report, &scenario->contenders[c],
+                                                       application, columns->metrics[m]),
+                                columns->decimals[m]);
+    }
+}
+
+static void add_bound(const struct report *report, const struct report_scenario *scenario,
+                      const char *application, const struct columns *columns,
+                      struct text_table *table)
+{
+    text_table_row(table);
+    text_table_cell(table, 0, "  bound");
+    for (size_t m = 0; m < columns->count; m++) {
+        const struct estimate bound =
+            report_column_bound(report, scenario, application, columns->metrics[m]);
+        if (bound.n > 0)
+            text_table_estimate(table, m + 1, bound, columns->decimals[m]);
+    }
+}
+
+static bool print_applications(const struct report *report, const struct report_scenario *scenario,
+                               FILE *out)
+{
+    struct columns columns;
+    struct text_table *table =
+        table_begin(report, scenario, METRIC_RESULTS, "application, policy", &columns);
+    /* The group for all applications is redundant if there is only one. */
+    size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
+    for (size_t a = 0; a < groups; a++) {
+        const char *application =
+            a < scenario->application_count ? scenario->applications[a] : NULL;
+        text_table_group(table, application == NULL ? "all applications" : application);
+        add_rows(report, scenario, application, &columns, "  ", table);
+        add_bound(report, scenario, application, &columns, table);
+    }
+    bool good = text_table_print(table, 0, out);
+    text_table_free(table);
+    return good;
+}
+
+/* Prints one line per policy, for all applications together. */
+static bool print_overall(const struct report *report, const struct report_scenario *scenario,
+                          const char *title, enum metric_table which, FILE *out)
+{
+    struct columns columns;
+    struct text_table *table = table_begin(report, scenario, which, title, &columns);
+    add_rows(report, scenario, NULL, &columns, "", table);
+    (void)fputc('\n', out);
+    bool good = text_table_print(table, 0, out);
+    text_table_free(table);
+    return good;
+}
+
+static bool print_runs(const struct report *report, const struct report_scenario *scenario,
+                       FILE *out)
+{
+    return print_overall(report, scenario, "use of the cluster", METRIC_CLUSTER, out) &&
+           print_overall(report, scenario, "where the time goes", METRIC_TIME, out) &&
+           print_overall(report, scenario, "decisions", METRIC_DECISIONS, out);
+}
+
+/* ---- Paired comparisons -------------------------------------------------------------------- */
+
+/* Returns false if a gain in percent is undefined. */
+static bool add_comparison(const struct report *report, const struct report_scenario *scenario,
+                           const char *application, struct text_table *table)
+{
+    bool defined = true;
+    text_table_group(table, application == NULL ? "all applications" : application);
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        if (c == scenario->reference)
+            continue;
+        struct report_comparison comparison = report_compare(report, scenario, c, application);
+        text_table_row(table);
+        text_table_cell(table, 0, "  %s", scenario->contenders[c].title);
+        text_table_cell(table, 1, "%zu", comparison.saving.n);
+        text_table_estimate(table, 2, comparison.hit_points, 1);
+        text_table_estimate(table, 3, comparison.hit_relative, 1);
+        text_table_estimate(table, 4, comparison.saving, 1);
+        defined =
+            defined && !(comparison.hit_relative.n > 0 && isnan(comparison.hit_relative.mean));
+    }
+    return defined;
+}
+
+static bool print_comparisons(const struct report *report, const struct report_scenario *scenario,
+                              FILE *out)
+{
+    const char *headers[] = {"", "seeds", "SLO hit gain, points", "SLO hit gain, %",
+                             "cost saving, %"};
+    if (scenario->contender_count <= 1) {
+        (void)fputs("\nNo comparison: no other policy has run in this setting.\n", out);
+        return true;
+    }
+    char first[TEXT_LABEL + 16];
+    (void)snprintf(first, sizeof first, "%s against",
+                   scenario->contenders[scenario->reference].title);
+    headers[0] = first;
+    struct text_table *table = text_table_create(headers, COUNT(headers));
+    size_t groups = scenario->application_count == 1 ? 1 : scenario->application_count + 1;
+    bool defined = true;
+    for (size_t a = 0; a < groups; a++)
+        defined = add_comparison(report, scenario,
+                                 a < scenario->application_count ? scenario->applications[a] : NULL,
+                                 table) &&
+                  defined;
+    const char *name = report_reference_name(scenario);
+    (void)fprintf(out,
+                  "\nPaired by seed (same arrivals and noise). Gain = %s - baseline in points, "
+                  "(%s - baseline) / baseline in %%;\n"
+                  "saving = (baseline - %s) / %s, in cost per request. Above 0: %s is better.\n\n",
+                  name, name, name, name, name);
+    bool good = text_table_print(table, 0, out);
+    text_table_free(table);
+    if (!defined)
+        (void)fputs("\n- in %: undefined, the baseline's hit rate being 0 for a seed.\n", out);
+    return good;
+}
+
+/* ---- Published figures --------------------------------------------------------------------- */
+
+/* Adds the pairs that ran. The verdict, below the table, names the others. */
+static void add_published(const struct judgement *judgement, struct text_table *table)
+{
+    const struct reference_figure *figure = judgement->figure;
+    const bool comparison = reference_is_comparison(figure);
+    bool any = false;
+    char group[256];
+    char range[96];
+    verdict_range(figure, range, sizeof range);
+    (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, range, figure->evidence,
+                   figure->formula == NULL ? "" : ", ",
+                   figure->formula == NULL ? "" : figure->formula);
+    text_table_group(table, group);
+    for (size_t p = 0; p < judgement->pair_count; p++) {
+        const struct verdict_pair *pair = &judgement->pairs[p];
+        if (pair->standing == STANDING_NO_RUN)
+            continue;
+        any = true;
+        text_table_row(table);
+        text_table_cell(table, 0, "  %s", pair->setting);
+        /* Only the grade: the scenario's header has the full text, "measured: how". */
+        text_table_cell(table, 1, "%.*s", (int)strcspn(pair->scenario->evidence, ":;,("),
+                        pair->scenario->evidence);
+        text_table_cell(table, 2, "%s%s", comparison ? "against " : "", pair->policy);
+        text_table_estimate(table, 3, pair->ours,
+                            comparison ? 1 : text_table_decimals(pair->ours.mean, 4));
+        text_table_cell(table, 4, "%s", standing_name(pair->standing));
+    }
+    if (!any) {
+        text_table_row(table);
+        text_table_cell(table, 0, "  no run in this file to compare with");
+    }
+}
+
+static bool policy_ran(const struct report *report, const char *policy)
+{
+    for (size_t i = 0; i < report->results->run_count; i++)
+        if (strcmp(report->results->runs[i].policy, policy) == 0)
+            return true;
+    return false;
+}
+
+static bool setting_ran(const struct report *report, const char *setting)
+{
+    for (size_t i = 0; i < report->results->run_count; i++)
+        if (strcmp(report->results->runs[i].setting, setting) == 0 ||
+            strcmp(report->results->runs[i].name, setting) == 0)
+            return true;
+    return false;
+}
+
+/* Prints the policies or settings of the published figures that have no run in this file. */
+static void print_absent(const struct report *report, const struct reference *reference,
+                         bool settings, FILE *out)
+{
+    const char *told[64];
+    size_t count = 0;
+    for (size_t i = 0; i < reference->figure_count; i++) {
+        const struct reference_figure *figure = &reference->figures[i];
+        size_t listed = settings ? figure->setting_count : figure->compare_count;
+        for (size_t n = 0; n < listed + !settings; n++) {
+            const char *name = n == listed ? figure->policy
+                               : settings  ? figure->settings[n]
+                                           : figure->against[n];
+            bool known = settings ? setting_ran(report, name) : policy_ran(report, name);
+            for (size_t t = 0; t < count; t++)
+                known = known || strcmp(told[t], name) == 0;
+            if (known || count == COUNT(told))
+                continue;
+            told[count++] = name;
+        }
+    }
+    if (count == 0)
+        return;
+    (void)fprintf(out, "Absent from this file: %s", settings ? "settings" : "policies");
+    for (size_t t = 0; t < count; t++)
+        (void)fprintf(out, "%s %s", t > 0 ? "," : "", told[t]);
+    (void)fputs(".\n", out);
+}
+
+/* Prints text wrapped at LINE_WIDTH after `head`; continuation lines are indented by two blanks. */
+static void print_filled(FILE *out, const char *head, const char *text)
+{
+    size_t used = strlen(head);
+    bool first = true;
+    (void)fputs(head, out);
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (!first && used + 1 + word > LINE_WIDTH) {
+            (void)fputs("\n ", out);
+            used = 1;
+        }
+        used += (size_t)fprintf(out, "%s%.*s", first ? "" : " ", (int)word, text);
+        first = false;
+        text += word;
+        text += strspn(text, " ");
+    }
+    (void)fputc('\n', out);
+}
+
+/* Prints one figure's verdict and the notes on the figure. */
+static void print_verdict(const struct judgement *judgement, FILE *out)
+{
+    const struct reference_figure *figure = judgement->figure;
+    char range[96];
+    verdict_range(figure, range, sizeof range);
+    (void)fprintf(out, "%s, %s [%s]:\n", figure->metric, range, figure->evidence);
+    print_filled(out, "  ", judgement->sentence);
+    if (figure->note != NULL)
+        print_filled(out, "  Note: ", figure->note);
+}
+
+static bool print_judgements(const struct report *report, const struct reference *reference,
+                             struct judgement *judgements, FILE *out)
+{
+    static const char *const headers[] = {"published figure, setting", "profile", "policy", "ours",
+                                          "ours"};
+    struct text_table *table = text_table_create(headers, COUNT(headers));
+    for (size_t i = 0; i < reference->figure_count; i++)
+        add_published(&judgements[i], table);
+    bool good = text_table_print(table, 0, out);
+    text_table_free(table);
+    (void)fputs("\nThe 95 % interval over the seeds, paired for a comparison, is wholly within the "
+                "published\nrange (holds), below it, above it, or contains an end of it "
+                "(undecided).\n\n",
+                out);
+    print_absent(report, reference, false, out);
+    print_absent(report, reference, true, out);
+    for (size_t i = 0; i < reference->figure_count; i++)
+        print_verdict(&judgements[i], out);
+    return good;
+}
+
+static bool print_reference(const struct report *report, const struct reference *reference,
+                            FILE *out, struct error *error)
+{
+    heading(out, "published figures and ours");
+    print_filled(out, "", reference->title);
+    print_filled(out, "", reference->source);
+    (void)fputc('\n', out);
+    struct judgement *judgements = calloc(reference->figure_count, sizeof *judgements);
+    if (judgements == NULL)
+        return error_run(error, "out of memory for the report");
+    bool good = true;
+    for (size_t i = 0; good && i < reference->figure_count; i++)
+        good = verdict_judge(report, &reference->figures[i], &judgements[i], error);
+    if (good && !print_judgements(report, reference, judgements, out))
+        good = error_run(error, "out of memory for the report");
+    for (size_t i = 0; i < reference->figure_count; i++)
+        judgement_clear(&judgements[i]);
+    free(judgements);
+    return good;
+}
+
+static void scenario_heading(const struct report_scenario *scenario, FILE *out)
+{
+    heading(out, scenario->title);
+    (void)fprintf(out, "profile evidence: %s\n\n",
+                  scenario->evidence[0] == '\0' ? "no profile" : scenario->evidence);
+}
+
+bool report_text(const struct report *report, const struct reference *reference, FILE *out,
+                 struct error *error)
+{
+    if (report->results->run_count == 0) {
+        (void)fprintf(out, "%s holds no finished run.\n", report->results->path);
+        return true;
+    }
+    print_header(report, out);
+    if (!print_notices(report, out))
+        return error_run(error, "out of memory for the report");
+    print_legend(out);
+    bool good = true;
+    for (size_t s = 0; good && s < report->scenario_count; s++) {
+        scenario_heading(&report->scenarios[s], out);
+        good = print_applications(report, &report->scenarios[s], out) &&
+               print_runs(report, &report->scenarios[s], out) &&
+               print_comparisons(report, &report->scenarios[s], out);
+    }
+    if (!good)
+        return error_run(error, "out of memory for the report");
+    if (reference != NULL && !print_reference(report, reference, out, error))
+        return false;
+    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+}

@@ -1,0 +1,371 @@
+#include "results/report/reproduction_check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *verdict_name(enum verdict verdict)
+{
+    static const char *const names[] = {"reproduced", "partly", "not", "cannot be said"};
+    return names[verdict];
+}
+
+const char *standing_name(enum standing standing)
+{
+    static const char *const names[STANDING_COUNT] = {"holds",    "below",     "above", "undecided",
+                                                      "one seed", "undefined", "no run"};
+    return names[standing];
+}
+
+void verdict_range(const struct reference_figure *figure, char *text, size_t size)
+{
+    bool plain = strcmp(figure->unit, "1") == 0 || figure->unit[0] == '\0';
+    const char *blank = plain ? "" : " ";
+    const char *unit = plain ? "" : figure->unit;
+    if (isnan(figure->low))
+        (void)snprintf(text, size, "at most %g%s%s", figure->high, blank, unit);
+    else if (isnan(figure->high))
+        (void)snprintf(text, size, "at least %g%s%s", figure->low, blank, unit);
+    else
+        (void)snprintf(text, size, "%g to %g%s%s", figure->low, figure->high, blank, unit);
+}
+
+/* ---- Pairs ----------------------------------------------------------------------------------- */
+
+static enum standing standing_of(const struct reference_figure *figure, struct estimate ours)
+{
+    if (ours.n == 0)
+        return STANDING_NO_RUN;
+    if (!isfinite(ours.mean))
+        return STANDING_UNDEFINED;
+    if (ours.n == 1)
+        return STANDING_ONE_SEED;
+    const double low = isnan(figure->low) ? -INFINITY : figure->low;
+    const double high = isnan(figure->high) ? INFINITY : figure->high;
+    if (ours.mean + ours.half_width < low)
+        return STANDING_BELOW;
+    if (ours.mean - ours.half_width > high)
+        return STANDING_ABOVE;
+    return ours.mean - ours.half_width >= low && ours.mean + ours.half_width <= high
+               ? STANDING_HOLDS
+               : STANDING_UNDECIDED;
+}
+
+static bool pair_add(struct judgement *judgement, struct verdict_pair pair)
+{
+    struct verdict_pair *grown =
+        realloc(judgement->pairs, (judgement->pair_count + 1) * sizeof *judgement->pairs);
+    if (grown == NULL)
+        return false;
+    pair.standing = standing_of(judgement->figure, pair.ours);
+    judgement->pairs = grown;
+    judgement->pairs[judgement->pair_count++] = pair;
+    judgement->counts[pair.standing]++;
+    return true;
+}
+
+/* Adds the pair of the first contender of `policy` in the scenario, or records that there is none.
+ */
+static bool scenario_pair(const struct report *report, const struct report_scenario *scenario,
+                          const char *policy, struct judgement *judgement)
+{
+    const bool comparison = reference_is_comparison(judgement->figure);
+    struct verdict_pair pair = {.scenario = scenario,
+                                .contender = REPORT_NONE,
+                                .setting = scenario->title,
+                                .policy = policy,
+                                .ours = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN}};
+    for (size_t c = 0; c < scenario->contender_count && pair.contender == REPORT_NONE; c++) {
+        if (strcmp(scenario->contenders[c].policy, policy) != 0 ||
+            (comparison && c == scenario->reference))
+            continue;
+        pair.contender = c;
+        pair.policy = scenario->contenders[c].title;
+        pair.ours = report_published(report, scenario, c, judgement->figure);
+    }
+    return pair_add(judgement, pair);
+}
+
+static const char *setting_of(const struct report_scenario *scenario)
+{
+    return scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
+}
+
+/* `setting` NULL: all scenarios. */
+static bool setting_pairs(const struct report *report, const char *setting, const char *policy,
+                          struct judgement *judgement)
+{
+    bool any = false;
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        const struct report_scenario *scenario = &report->scenarios[s];
+        if (setting != NULL && strcmp(setting_of(scenario), setting) != 0)
+            continue;
+        any = true;
+        if (!scenario_pair(report, scenario, policy, judgement))
+            return false;
+    }
+    const struct verdict_pair absent = {
+        .contender = REPORT_NONE,
+        .setting = setting == NULL ? "any setting" : setting,
+        .policy = policy,
+        .ours = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN}};
+    return any || pair_add(judgement, absent);
+}
+
+static bool policy_pairs(const struct report *report, const char *policy,
+                         struct judgement *judgement)
+{
+    const struct reference_figure *figure = judgement->figure;
+    bool good = figure->setting_count > 0 || setting_pairs(report, NULL, policy, judgement);
+    for (size_t s = 0; good && s < figure->setting_count; s++)
+        good = setting_pairs(report, figure->settings[s], policy, judgement);
+    return good;
+}
+
+static enum verdict verdict_of(const struct judgement *judgement)
+{
+    const size_t *counts = judgement->counts;
+    if (counts[STANDING_HOLDS] > 0)
+        return counts[STANDING_HOLDS] == judgement->pair_count ? VERDICT_REPRODUCED
+                                                               : VERDICT_PARTLY;
+    return counts[STANDING_BELOW] + counts[STANDING_ABOVE] > 0 ? VERDICT_NOT : VERDICT_UNKNOWN;
+}
+
+/* ---- The sentence ---------------------------------------------------------------------------- */
+
+/* Wording of a comparison: "ESG's SLO hit rate is 12.3 % (± 0.5) lower". */
+static const struct wording {
+    const char *metric, *subject, *unit, *more, *less;
+} wordings[] = {
+    {REPORT_HIT_RELATIVE, "ESG's SLO hit rate is", " %", "higher", "lower"},
+    {REPORT_HIT_POINTS, "ESG's SLO hit rate is", " points", "higher", "lower"},
+    {REPORT_SAVING, "the baseline's cost, relative to ESG's, is", " %", "higher", "lower"},
+};
+
+/* Returns NULL for a figure of a single policy. */
+static const struct wording *wording_of(const struct reference_figure *figure)
+{
+    for (size_t i = 0; i < sizeof wordings / sizeof *wordings; i++)
+        if (strcmp(wordings[i].metric, figure->metric) == 0)
+            return &wordings[i];
+    return NULL;
+}
+
+static void say_value(FILE *out, const struct judgement *judgement, const struct verdict_pair *pair)
+{
+    const struct wording *wording = wording_of(judgement->figure);
+    const char *unit = judgement->figure->unit;
+    const bool bare = wording != NULL || strcmp(unit, "1") == 0 || unit[0] == '\0';
+    if (wording != NULL)
+        (void)fprintf(out, "%.1f%s", fabs(pair->ours.mean), wording->unit);
+    else
+        (void)fprintf(out, "%.4g%s%s", pair->ours.mean, bare ? "" : " ", bare ? "" : unit);
+    if (!isnan(pair->ours.half_width))
+        (void)fprintf(out, wording != NULL ? " (\xC2\xB1 %.1f)" : " (\xC2\xB1 %.2g)",
+                      pair->ours.half_width);
+    if (wording != NULL)
+        (void)fprintf(out, " %s", pair->ours.mean < 0 ? wording->less : wording->more);
+}
+
+static void say_place(FILE *out, const struct judgement *judgement, const struct verdict_pair *pair)
+{
+    (void)fprintf(out, "%s%s in %s",
+                  reference_is_comparison(judgement->figure) ? "against " : "for ", pair->policy,
+                  pair->setting);
+}
+
+/* Writes the lowest and the highest mean of our pairs. False if there are none. */
+static bool say_reach(FILE *out, const struct judgement *judgement)
+{
+    const struct verdict_pair *low = NULL;
+    const struct verdict_pair *high = NULL;
+    for (size_t i = 0; i < judgement->pair_count; i++) {
+        const struct verdict_pair *pair = &judgement->pairs[i];
+        if (pair->standing == STANDING_NO_RUN || pair->standing == STANDING_UNDEFINED)
+            continue;
+        low = low == NULL || pair->ours.mean < low->ours.mean ? pair : low;
+        high = high == NULL || pair->ours.mean >= high->ours.mean ? pair : high;
+    }
+    if (low == NULL)
+        return false;
+    const struct wording *wording = wording_of(judgement->figure);
+    (void)fprintf(out, "%s %s", wording == NULL ? "ours is" : wording->subject,
+                  low == high ? "" : "from ");
+    say_value(out, judgement, low);
+    (void)fputs(low == high ? " " : " (", out);
+    say_place(out, judgement, low);
+    if (low != high) {
+        (void)fputs(") to ", out);
+        say_value(out, judgement, high);
+        (void)fputs(" (", out);
+        say_place(out, judgement, high);
+        (void)fputc(')', out);
+    }
+    return true;
+}
+
+/* Writes the pairs with one standing: "orion: strict-light, relaxed-heavy; aquatope: strict-light".
+ */
+static void say_pairs(FILE *out, const struct judgement *judgement, enum standing standing)
+{
+    const char *policy = NULL;
+    for (size_t i = 0; i < judgement->pair_count; i++) {
+        const struct verdict_pair *pair = &judgement->pairs[i];
+        if (pair->standing != standing)
+            continue;
+        if (policy != NULL && strcmp(policy, pair->policy) == 0)
+            (void)fprintf(out, ", %s", pair->setting);
+        else
+            (void)fprintf(out, "%s%s: %s", policy == NULL ? "" : "; ", pair->policy, pair->setting);
+        policy = pair->policy;
+    }
+}
+
+static const char *why_undefined(const struct reference_figure *figure)
+{
+    return strcmp(figure->metric, REPORT_HIT_RELATIVE) == 0
+               ? "is undefined, the baseline's hit rate being 0 in a seed, in"
+           : strcmp(figure->metric, REPORT_SAVING) == 0
+               ? "is undefined, ESG's cost being 0 in a seed, in"
+               : "does not exist in";
+}
+
+static bool policy_ran(const struct report *report, const char *policy)
+{
+    for (size_t i = 0; i < report->results->run_count; i++)
+        if (strcmp(report->results->runs[i].policy, policy) == 0)
+            return true;
+    return false;
+}
+
+/* Reason why a pair has no run. */
+enum lack { LACK_NONE, LACK_POLICY, LACK_SETTING, LACK_PAIR, LACK_FIGURE };
+
+static enum lack lack_of(const struct report *report, const struct verdict_pair *pair)
+{
+    if (pair->standing != STANDING_NO_RUN)
+        return LACK_NONE;
+    if (pair->contender == REPORT_NONE && !policy_ran(report, pair->policy))
+        return LACK_POLICY;
+    return pair->scenario == NULL           ? LACK_SETTING
+           : pair->contender == REPORT_NONE ? LACK_PAIR
+                                            : LACK_FIGURE;
+}
+
+static const char *lacking(const struct verdict_pair *pair, enum lack lack)
+{
+    return lack == LACK_POLICY ? pair->policy : pair->setting;
+}
+
+static bool told_before(const struct report *report, const struct judgement *judgement,
+                        size_t index, enum lack lack)
+{
+    for (size_t i = 0; i < index && (lack == LACK_POLICY || lack == LACK_SETTING); i++)
+        if (lack_of(report, &judgement->pairs[i]) == lack &&
+            strcmp(lacking(&judgement->pairs[i], lack), lacking(&judgement->pairs[index], lack)) ==
+                0)
+            return true;
+    return false;
+}
+
+/* Writes the distinct pairs with one reason: "; no run of infless, fast-gshare in this file". */
+static void say_lacking(FILE *out, const struct report *report, const struct judgement *judgement,
+                        enum lack lack, const char *text)
+{
+    bool any = false;
+    for (size_t i = 0; i < judgement->pair_count; i++) {
+        const struct verdict_pair *pair = &judgement->pairs[i];
+        if (lack_of(report, pair) != lack || told_before(report, judgement, i, lack))
+            continue;
+        (void)fputs(any ? ", " : text, out);
+        if (lack == LACK_PAIR || lack == LACK_FIGURE)
+            (void)fprintf(out, "%s in ", pair->policy);
+        (void)fputs(lacking(pair, lack), out);
+        any = true;
+    }
+    if (any && (lack == LACK_POLICY || lack == LACK_SETTING))
+        (void)fputs(" in this file", out);
+}
+
+static void say_missing(FILE *out, const struct report *report, const struct judgement *judgement)
+{
+    const bool comparison = reference_is_comparison(judgement->figure);
+    if (comparison && !policy_ran(report, REPORT_REFERENCE_POLICY))
+        (void)fputs("; no run of " REPORT_REFERENCE_POLICY " in this file", out);
+    say_lacking(out, report, judgement, LACK_POLICY, "; no run of ");
+    say_lacking(out, report, judgement, LACK_SETTING, "; no run of setting ");
+    say_lacking(out, report, judgement, LACK_PAIR, "; no run of ");
+    say_lacking(out, report, judgement, LACK_FIGURE,
+                comparison ? "; nothing to pair with " : "; no such figure of ");
+}
+
+static void say(FILE *out, const struct report *report, const struct judgement *judgement)
+{
+    static const char *const openings[] = {"Reproduced", "Partly reproduced", "Not reproduced",
+                                           "Cannot be said"};
+    const struct reference_figure *figure = judgement->figure;
+    const struct wording *wording = wording_of(figure);
+    const struct {
+        enum standing standing;
+        const char *text;
+    } parts[] = {{STANDING_BELOW, "is below in"},
+                 {STANDING_ABOVE, "is above in"},
+                 {STANDING_UNDECIDED, "is undecided in"},
+                 {STANDING_ONE_SEED, "has one seed and so no interval in"},
+                 {STANDING_UNDEFINED, why_undefined(figure)}};
+    char range[96];
+    verdict_range(figure, range, sizeof range);
+    (void)fprintf(out, "%s: ", openings[judgement->verdict]);
+    if (say_reach(out, judgement))
+        (void)fprintf(out, ", ");
+    (void)fprintf(out, "the %s figure is %s%s%s; it holds in %zu of %zu pair%s of %s and setting",
+                  figure->evidence, range, wording == NULL ? "" : " ",
+                  wording == NULL ? "" : wording->more, judgement->counts[STANDING_HOLDS],
+                  judgement->pair_count, judgement->pair_count == 1 ? "" : "s",
+                  wording == NULL ? "policy" : "baseline");
+    if (judgement->counts[STANDING_HOLDS] > 0) {
+        (void)fputs(" (", out);
+        say_pairs(out, judgement, STANDING_HOLDS);
+        (void)fputc(')', out);
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (judgement->counts[parts[i].standing] == 0)
+            continue;
+        (void)fprintf(out, ", %s %zu (", parts[i].text, judgement->counts[parts[i].standing]);
+        say_pairs(out, judgement, parts[i].standing);
+        (void)fputc(')', out);
+    }
+    say_missing(out, report, judgement);
+    (void)fputc('.', out);
+}
+
+bool verdict_judge(const struct report *report, const struct reference_figure *figure,
+                   struct judgement *judgement, struct error *error)
+{
+    *judgement = (struct judgement){.figure = figure};
+    bool good = true;
+    if (!reference_is_comparison(figure))
+        good = policy_pairs(report, figure->policy, judgement);
+    else
+        for (size_t p = 0; good && p < figure->compare_count; p++)
+            good = policy_pairs(report, figure->against[p], judgement);
+    judgement->verdict = verdict_of(judgement);
+    size_t size = 0;
+    FILE *out = good ? open_memstream(&judgement->sentence, &size) : NULL;
+    if (out != NULL) {
+        say(out, report, judgement);
+        good = !ferror(out);
+        good = fclose(out) == 0 && good;
+    }
+    if (good && judgement->sentence != NULL)
+        return true;
+    judgement_clear(judgement);
+    return error_run(error, "out of memory for the report");
+}
+
+void judgement_clear(struct judgement *judgement)
+{
+    free(judgement->pairs);
+    free(judgement->sentence);
+    *judgement = (struct judgement){0};
+}

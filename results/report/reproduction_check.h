@@ -1,0 +1,79 @@
+/* Decides whether the runs of a results file reproduce a published figure.
+ *
+ * A figure of a reference file is a claim about pairs of policy and setting: each policy that it
+ * names ("against" for a comparison, else "policy") in each setting that it names (by default every
+ * scenario of the file). Each pair is judged separately, by comparing the 95 % Student t interval
+ * over the seeds with [low, high]. The interval is paired if two policies are compared. A bound
+ * that is not given is infinite. A pair's standing is one of:
+ * - holds: the whole interval is within [low, high].
+ * - below: the whole interval is below `low`.
+ * - above: the whole interval is above `high`.
+ * - undecided: the interval contains `low` or `high`.
+ * - one seed: there is no interval.
+ * - undefined: the formula has no value, because it is relative to a hit rate of 0 in any seed or
+ *   to a cost of 0, or because the policy does not have the metric.
+ * - no run: the file has no such run, or no run to pair it with.
+ *
+ * The verdict over all pairs, including those without a run:
+ * - reproduced: all pairs hold.
+ * - partly: some pairs hold, but not all.
+ * - not: no pair holds, and at least one is below or above.
+ * - cannot be said: no pair holds, and none is below or above.
+ *
+ * Intervals are not corrected for multiple comparisons: of many, about one in twenty misses its
+ * true mean. A comparison uses the scenario's first variant of ESG and the first variant of the
+ * other policy. Other variants are our own experiments and appear only in the tables of
+ * comparisons. "above" does not confirm a claim, because a range claims both its ends.
+ */
+#ifndef ESGSIM_RESULTS_REPORT_REPRODUCTION_CHECK_H
+#define ESGSIM_RESULTS_REPORT_REPRODUCTION_CHECK_H
+
+#include "results/report/report.h"
+
+enum standing {
+    STANDING_HOLDS,
+    STANDING_BELOW,
+    STANDING_ABOVE,
+    STANDING_UNDECIDED,
+    STANDING_ONE_SEED,
+    STANDING_UNDEFINED,
+    STANDING_NO_RUN,
+    STANDING_COUNT
+};
+
+enum verdict { VERDICT_REPRODUCED, VERDICT_PARTLY, VERDICT_NOT, VERDICT_UNKNOWN };
+
+/* Texts are owned by the report or the reference. */
+struct verdict_pair {
+    const struct report_scenario *scenario; /* NULL: the setting was not run */
+    size_t contender;                       /* index in the scenario; REPORT_NONE: not run there */
+    const char *setting; /* title of the scenario, or the name in the reference file */
+    const char *policy;  /* title of the contender, or the name in the reference file */
+    struct estimate ours;
+    enum standing standing;
+};
+
+struct judgement {
+    const struct reference_figure *figure;
+    enum verdict verdict;
+    struct verdict_pair *pairs; /* sorted by policy, then in the order of the scenarios */
+    size_t pair_count;
+    size_t counts[STANDING_COUNT];
+    char *sentence; /* one sentence: the verdict, the range of our means, and the standing of the
+                       pairs */
+};
+
+/* False: ERROR_RUN, memory exhausted; there is nothing to clear. */
+bool verdict_judge(const struct report *report, const struct reference_figure *figure,
+                   struct judgement *judgement, struct error *error);
+void judgement_clear(struct judgement *judgement);
+
+/* "reproduced", "partly", "not", "cannot be said". */
+const char *verdict_name(enum verdict verdict);
+/* "holds", "below", "above", "undecided", "one seed", "undefined", "no run". */
+const char *standing_name(enum standing standing);
+
+/* "61 to 80 %", "at most 10 us". */
+void verdict_range(const struct reference_figure *figure, char *text, size_t size);
+
+#endif

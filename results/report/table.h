@@ -1,0 +1,38 @@
+/* Plain-text tables: each column is as wide as its widest cell, with two blanks between columns.
+ *
+ * Cells are UTF-8, and each character takes one terminal column. The first column is left-aligned,
+ * the others right-aligned. Cells of the form "mean ± half-width" are aligned at the sign.
+ */
+#ifndef ESGSIM_RESULTS_REPORT_TABLE_H
+#define ESGSIM_RESULTS_REPORT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "results/report/statistics.h"
+
+struct text_table;
+
+/* Copies `headers`. Returns NULL if memory is exhausted. All functions below accept NULL and then
+ * do nothing; text_table_print returns false. */
+struct text_table *text_table_create(const char *const *headers, size_t columns);
+/* Adds a line with a heading for the rows that follow. */
+void text_table_group(struct text_table *table, const char *text);
+/* Adds a row of empty cells. */
+void text_table_row(struct text_table *table);
+void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "mean ± half-width" with `decimals`; only the mean for n < 2; "-" for NAN. If some seeds have no
+ * value, the cell also gives n. */
+void text_table_estimate(struct text_table *table, size_t column, struct estimate estimate,
+                         int decimals);
+/* Writes header, rule and rows, each line indented by `indent` blanks. False if memory was
+ * exhausted. */
+bool text_table_print(const struct text_table *table, int indent, FILE *out);
+void text_table_free(struct text_table *table);
+
+/* Decimals needed to show `digits` significant digits of `largest`, at most 6. */
+int text_table_decimals(double largest, int digits);
+
+#endif

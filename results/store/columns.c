@@ -1,0 +1,245 @@
+#include "results/store/columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#define MEASURE_TYPE_u64 COLUMN_U64
+#define MEASURE_TYPE_f64 COLUMN_F64
+
+#define DECIMALS(n) (-1 - (n))
+#define SIGNIFICANT(n) (n)
+#define HIDDEN                                                                                     \
+    {                                                                                              \
+        .table = METRIC_HIDDEN, .scale = 1                                                         \
+    }
+#define SHOWN(table, header, scale, digits)                                                        \
+    {                                                                                              \
+        METRIC_##table, true, header, scale, digits                                                \
+    }
+#define ON_PAGE(table, header, scale, digits)                                                      \
+    {                                                                                              \
+        METRIC_##table, false, header, scale, digits                                               \
+    }
+
+const struct metric metrics[] = {
+#define MEASURE(type, name, unit, column, help)                                                    \
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct measures, name), false, column},
+#define RUN_MEASURE(type, name, unit, column, help)                                                \
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct run_measures, name), true, column},
+#include "sim/platform/metrics.def"
+};
+const size_t metric_count = sizeof metrics / sizeof metrics[0];
+
+/* The column has the name of the row's field. */
+#define ENTRY(row, type, field, length, unit, help, later)                                         \
+    {                                                                                              \
+#field, unit, help, COLUMN_##type, offsetof(struct row, field), length, later              \
+    }
+#define ENTRIES(row, type, field, length, unit, help)                                              \
+    ENTRY(row, type, field, length, unit, help, false)
+#define COLUMN(row, type, field, unit, help) ENTRIES(row, type, field, 1, unit, help)
+#define TEXT(row, field, length, help) ENTRIES(row, TEXT, field, length, "", help)
+
+static const struct column summary_columns[] = {
+    TEXT(summary_row, hash, TEXT_HASH,
+         "first 16 digits of the SHA-256 of the resolved configuration: the group in /runs"),
+    TEXT(summary_row, name, TEXT_NAME, "of the experiment"),
+    TEXT(summary_row, setting, TEXT_NAME, "named row of the sweep's matrix"),
+    TEXT(summary_row, policy, TEXT_NAME, "scheduling policy"),
+    TEXT(summary_row, label, TEXT_LABEL,
+         "settings of the sweep except the seed: runs with one label differ only in the seed"),
+    COLUMN(summary_row, U64, seed, "1",
+           "of the random streams: equal seeds give equal arrivals and noise"),
+    COLUMN(summary_row, U64, warmup_requests, "1", "requests simulated before the measured ones"),
+    TEXT(summary_row, evidence, TEXT_NAME, "evidence grade of the latency profile"),
+    ENTRY(summary_row, TEXT, policy_label, TEXT_NAME, "",
+          "display name that the sweep gives the policy; empty: none", true),
+    ENTRY(summary_row, TEXT, setting_label, TEXT_NAME, "",
+          "display name that the sweep gives the setting; empty: none", true),
+    ENTRY(summary_row, TEXT, policy_sha256, TEXT_SHA256, "",
+          "of the policy's module (.so); empty: the policy is esgsim's own", true),
+    ENTRY(summary_row, U32, notices, 1, "1",
+          "warnings and notes about the run: lines of the attribute 'notices' of its group", true),
+    COLUMN(summary_row, U8, exact_quantiles, "1",
+           "1: percentiles over all samples; 0: within 0.05 %"),
+#define MEASURE(type, name, unit, column, help)                                                    \
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, measures.name), 1, false},
+#define RUN_MEASURE(type, name, unit, column, help)                                                \
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct summary_row, run.name), 1, false},
+#include "sim/platform/metrics.def"
+};
+
+static const struct column application_columns[] = {
+    TEXT(application_row, hash, TEXT_HASH, "of the run: as in /summary"),
+    TEXT(application_row, application, TEXT_NAME, "name of the application"),
+    TEXT(application_row, setting, TEXT_NAME, "named row of the sweep's matrix"),
+    TEXT(application_row, policy, TEXT_NAME, "scheduling policy"),
+    COLUMN(application_row, U64, seed, "1", "of the random streams"),
+#define MEASURE(type, name, unit, column, help)                                                    \
+    {#name, unit, help, MEASURE_TYPE_##type, offsetof(struct application_row, measures.name),      \
+     1,     false},
+#include "sim/platform/metrics.def"
+};
+
+static const struct column request_columns[] = {
+    COLUMN(request_row, U64, request, "1", "number in order of arrival"),
+    COLUMN(request_row, U32, application, "1", "index into the run's attribute 'applications'"),
+    COLUMN(request_row, U8, measured, "1", "0: warm-up"),
+    COLUMN(request_row, U8, hit, "1", "1: finished within its SLO"),
+    COLUMN(request_row, U8, dropped, "1", "1: dropped by the policy or rejected by a full queue"),
+    COLUMN(request_row, I64, arrival_ns, "ns", "simulated time of arrival"),
+    COLUMN(request_row, I64, finish_ns, "ns", "simulated time at which the last stage ended"),
+    COLUMN(request_row, I64, slo_ns, "ns", "latency allowed"),
+    COLUMN(request_row, I64, queue_ns, "ns", "waiting in queues, summed over its jobs"),
+    COLUMN(request_row, I64, transfer_ns, "ns", "input transfer, summed over its jobs"),
+    COLUMN(request_row, I64, cold_ns, "ns",
+           "waiting for containers to start, summed over its jobs"),
+    COLUMN(request_row, I64, exec_ns, "ns", "execution, summed over its jobs"),
+    COLUMN(request_row, F64, cost_usd, "$", "its share of its batches' execution cost"),
+    ENTRIES(request_row, F64, noise, RECORD_MAX_STAGES, "1",
+            "factor (or service time in ms) drawn for each stage; 0 past the last"),
+};
+
+static const struct column batch_columns[] = {
+    COLUMN(batch_row, U64, batch, "1", "number in order of dispatch"),
+    COLUMN(batch_row, U32, queue, "1", "queue of (application, stage)"),
+    COLUMN(batch_row, U32, application, "1", "index into the run's attribute 'applications'"),
+    COLUMN(batch_row, U32, stage, "1", "index of the application's stage"),
+    COLUMN(batch_row, U32, invoker, "1", "invoker that executed it"),
+    COLUMN(batch_row, U32, gpu, "1", "GPU, counted over all invokers; 4294967295: none"),
+    COLUMN(batch_row, U32, jobs, "1", "jobs in the batch"),
+    COLUMN(batch_row, U16, configured_batch, "1", "batch size of its configuration"),
+    COLUMN(batch_row, U16, vcpu, "1", "vCPUs held"),
+    COLUMN(batch_row, U16, vgpu, "1", "GPU units held"),
+    COLUMN(batch_row, U8, cold, "1", "1: waited for a container to start"),
+    COLUMN(batch_row, I64, dispatched_ns, "ns", "simulated time of dispatch"),
+    COLUMN(batch_row, I64, started_ns, "ns", "simulated time at which execution began"),
+    COLUMN(batch_row, I64, finished_ns, "ns", "simulated time at which execution ended"),
+    COLUMN(batch_row, F64, slowdown, "1", "execution time / time without interference"),
+    COLUMN(batch_row, F64, cost_usd, "$", "execution time x price of its resources"),
+    COLUMN(batch_row, U64, first_request, "1", "request of its oldest job"),
+    COLUMN(batch_row, U64, container, "1",
+           "container that executed it, numbered in order of creation"),
+    COLUMN(batch_row, U32, instance, "1",
+           "instance that executed it; 4294967295: none. Ids of killed instances are reused"),
+    COLUMN(batch_row, U32, configuration, "1", "index of the function's configuration"),
+    COLUMN(batch_row, U8, quota, "%", "fraction of time for which it may use its GPU units"),
+    COLUMN(batch_row, I64, launched_ns, "ns",
+           "simulated time at which the decision had been taken"),
+    COLUMN(batch_row, I64, transfer_ns, "ns", "input transfer, from launched_ns on"),
+    COLUMN(batch_row, I64, cold_ns, "ns", "waiting for its container to start, after the transfer"),
+    COLUMN(batch_row, F64, noise, "1",
+           "factor (or service time in ms) of its oldest job, which it used"),
+};
+
+static const struct column job_columns[] = {
+    COLUMN(job_row, U64, request, "1", "request of the job"),
+    COLUMN(job_row, U64, batch, "1", "batch that executed it"),
+    COLUMN(job_row, U32, queue, "1", "queue of (application, stage)"),
+    COLUMN(job_row, U32, application, "1", "index into the run's attribute 'applications'"),
+    COLUMN(job_row, U32, stage, "1", "index of the application's stage"),
+    COLUMN(job_row, U32, place, "1", "in the batch, 0: the oldest"),
+    COLUMN(job_row, I64, ready_ns, "ns", "simulated time at which it entered its queue"),
+    COLUMN(job_row, I64, queue_ns, "ns", "waiting from then to the launch of its batch"),
+    COLUMN(job_row, I64, cold_ns, "ns", "waiting for a container to start"),
+    COLUMN(job_row, F64, cost_usd, "$", "its share of the batch's execution cost"),
+};
+
+static const struct column container_columns[] = {
+    COLUMN(container_row, U64, container, "1", "number in order of creation"),
+    COLUMN(container_row, U32, function, "1", "index into the configuration's functions"),
+    COLUMN(container_row, U32, invoker, "1", "its invoker"),
+    COLUMN(container_row, U32, gpu, "1", "GPU, counted over all invokers; 4294967295: none"),
+    COLUMN(container_row, U16, phase, "1", "0: starting for nobody or for an instance; 1: idle"),
+    COLUMN(container_row, U16, evicted, "1", "1: evicted at the end of the phase"),
+    COLUMN(container_row, I64, from_ns, "ns", "simulated time at which the phase began"),
+    COLUMN(container_row, I64, until_ns, "ns", "simulated time at which it ended"),
+};
+
+static const struct column decision_columns[] = {
+    COLUMN(decision_row, I64, time_ns, "ns", "simulated time of the decision"),
+    COLUMN(decision_row, I64, charged_ns, "ns", "simulated time charged for it"),
+    COLUMN(decision_row, U64, units, "1", "work reported by the policy"),
+    COLUMN(decision_row, U32, queue, "1", "queue of the decision; 4294967295: none"),
+    COLUMN(decision_row, U32, queue_length, "1", "jobs waiting there"),
+    COLUMN(decision_row, U32, invoker, "1", "invoker of the batch; 4294967295: no dispatch"),
+    COLUMN(decision_row, U32, configuration, "1",
+           "index of the function's configuration; 4294967295: no dispatch"),
+    COLUMN(decision_row, U32, jobs, "1", "jobs dispatched; 4294967295: no dispatch"),
+    COLUMN(decision_row, U32, alternatives, "1", "configurations the policy had to choose from"),
+    COLUMN(decision_row, F64, plan_cost_usd, "$", "cost the policy expected"),
+    COLUMN(decision_row, I64, plan_time_ns, "ns", "time the policy expected"),
+    COLUMN(decision_row, U64, batch, "1", "number of the batch dispatched"),
+};
+
+static const struct column timeline_columns[] = {
+    COLUMN(timeline_row, I64, time_ns, "ns", "simulated time of the sample"),
+    COLUMN(timeline_row, U64, waiting_jobs, "1", "in all queues"),
+    COLUMN(timeline_row, U64, running_batches, "1", "on all invokers"),
+    COLUMN(timeline_row, U64, idle_containers, "1", "warm and unused"),
+    COLUMN(timeline_row, U64, starting_containers, "1", "in cold start"),
+    COLUMN(timeline_row, F64, gpu_used, "1", "share of GPU units held"),
+    COLUMN(timeline_row, F64, vcpu_used, "1", "share of vCPUs held"),
+    COLUMN(timeline_row, F64, gpu_memory_used, "1", "share of GPU memory held"),
+    COLUMN(timeline_row, F64, stranded_vgpu, "1",
+           "share of free GPU units that no waiting batch could use"),
+};
+
+#define LAYOUT(title, columns, row)                                                                \
+    {                                                                                              \
+        title, columns, sizeof columns / sizeof columns[0], sizeof(row)                            \
+    }
+
+const struct layout layout_summary = LAYOUT("Runs", summary_columns, struct summary_row);
+const struct layout layout_applications =
+    LAYOUT("Applications of the runs", application_columns, struct application_row);
+const struct layout layout_requests = LAYOUT("Requests", request_columns, struct request_row);
+const struct layout layout_batches = LAYOUT("Batches", batch_columns, struct batch_row);
+const struct layout layout_jobs = LAYOUT("Jobs", job_columns, struct job_row);
+const struct layout layout_containers =
+    LAYOUT("Containers", container_columns, struct container_row);
+const struct layout layout_decisions = LAYOUT("Decisions", decision_columns, struct decision_row);
+const struct layout layout_timeline = LAYOUT("Timeline", timeline_columns, struct timeline_row);
+
+double metric_value(const struct metric *metric, const struct measures *measures,
+                    const struct run_measures *run)
+{
+    const unsigned char *at =
+        (metric->of_run ? (const unsigned char *)run : (const unsigned char *)measures) +
+        metric->offset;
+    if (metric->type == COLUMN_U64) {
+        uint64_t count;
+        memcpy(&count, at, sizeof count);
+        return (double)count;
+    }
+    double value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+const struct metric *metric_find(const char *name)
+{
+    for (size_t i = 0; i < metric_count; i++)
+        if (strcmp(metrics[i].name, name) == 0)
+            return &metrics[i];
+    return NULL;
+}
+
+void column_copy_text(char *to, size_t capacity, const char *from)
+{
+    enum { MARK = 9 }; /* "~" and eight digits */
+    size_t length = strlen(from);
+    memset(to, 0, capacity);
+    if (length < capacity) {
+        memcpy(to, from, length);
+        return;
+    }
+    size_t kept = capacity - 1 - MARK;
+    while (kept > 0 && ((unsigned char)from[kept] & 0xC0U) == 0x80U)
+        kept--; /* do not cut inside a UTF-8 character */
+    memcpy(to, from, kept);
+    unsigned long sum = crc32(0L, (const unsigned char *)from, (unsigned)length);
+    (void)snprintf(to + kept, capacity - kept, "~%08lx", sum);
+}

@@ -1,0 +1,120 @@
+/* The columns of every table in a results file.
+ *
+ * One description of each row's layout is used for writing, reading and documentation. The columns
+ * of measures are generated from sim/platform/metrics.def. A metric added there appears in the
+ * file, in the CSV and in the JSON without further code.
+ */
+#ifndef ESGSIM_RESULTS_STORE_COLUMNS_H
+#define ESGSIM_RESULTS_STORE_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/platform/simulation.h"
+
+enum column_type {
+    COLUMN_TEXT,
+    COLUMN_U8,
+    COLUMN_U16,
+    COLUMN_U32,
+    COLUMN_U64,
+    COLUMN_I64,
+    COLUMN_F64
+};
+
+struct column {
+    const char *name;
+    const char *unit; /* "1" for counts and fractions, "" for names */
+    const char *help;
+    enum column_type type;
+    size_t offset; /* of the member in the row's struct */
+    size_t length; /* text: characters in the file (one less than in memory); other types: array
+                      entries */
+    bool later;    /* absent from files of earlier versions; reading such a file gives 0 or "" */
+};
+
+struct layout {
+    const char *title;
+    const struct column *columns;
+    size_t count;
+    size_t row_bytes;
+};
+
+enum { TEXT_HASH = 16, TEXT_NAME = 64, TEXT_LABEL = 512, TEXT_SHA256 = 64 };
+
+/* A row of /summary, one per run. */
+struct summary_row {
+    char hash[TEXT_HASH + 1];
+    char name[TEXT_NAME + 1];
+    char setting[TEXT_NAME + 1];
+    char policy[TEXT_NAME + 1];
+    char label[TEXT_LABEL + 1];
+    uint64_t seed;
+    uint64_t warmup_requests;
+    char evidence[TEXT_NAME + 1];
+    char policy_label[TEXT_NAME + 1];
+    char setting_label[TEXT_NAME + 1];
+    char policy_sha256[TEXT_SHA256 + 1];
+    uint32_t notices; /* lines in the run's attribute `notices` */
+    uint8_t exact_quantiles;
+    struct measures measures;
+    struct run_measures run;
+};
+
+/* A row of /applications, one per application and run. */
+struct application_row {
+    char hash[TEXT_HASH + 1];
+    char application[TEXT_NAME + 1];
+    char setting[TEXT_NAME + 1];
+    char policy[TEXT_NAME + 1];
+    uint64_t seed;
+    struct measures measures;
+};
+
+extern const struct layout layout_summary, layout_applications;
+/* Rows of the detailed record. In the file the `noise` column of requests has as many entries as
+ * the experiment's longest application has stages. The layout gives the maximum, RECORD_MAX_STAGES.
+ */
+extern const struct layout layout_requests, layout_batches, layout_jobs, layout_decisions,
+    layout_containers, layout_timeline;
+
+/* The table of a report that shows a metric. */
+enum metric_table { METRIC_HIDDEN, METRIC_RESULTS, METRIC_CLUSTER, METRIC_TIME, METRIC_DECISIONS };
+
+/* Presentation of a metric in reports. */
+struct metric_column {
+    enum metric_table table;
+    bool in_text; /* also in the text report; the HTML page shows every metric that has a table */
+    const char *header;
+    double scale;
+    int digits; /* significant digits of the column's largest value; below 0: −1 − decimals */
+};
+
+/* A member of struct measures or struct run_measures. */
+struct metric {
+    const char *name;
+    const char *unit;
+    const char *help;
+    enum column_type type; /* COLUMN_U64 or COLUMN_F64 */
+    size_t offset;
+    bool of_run; /* a member of struct run_measures */
+    struct metric_column column;
+};
+
+/* In the order of metrics.def: metrics of applications first. */
+extern const struct metric metrics[];
+extern const size_t metric_count;
+
+/* The metric's value as a number, from `run` or `measures`, depending on `of_run`. */
+double metric_value(const struct metric *metric, const struct measures *measures,
+                    const struct run_measures *run);
+/* Returns NULL if there is no metric of that name. */
+const struct metric *metric_find(const char *name);
+
+/* Copies a name into a column of `capacity` bytes, NUL included. A longer name is cut and ends in
+ * "~" and the CRC-32 of the whole name (eight hexadecimal digits), so that two long names remain
+ * distinct. */
+void column_copy_text(char *to, size_t capacity, const char *from);
+
+#endif

@@ -1,0 +1,457 @@
+#include "results/store/hdf5_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/utf8.h"
+
+enum { DEFLATE_LEVEL = 4 };
+/* Far above any sweep; a damaged count must not become an allocation. */
+enum { TABLE_MAX_ROWS = 50000000, TEXT_MAX_BYTES = 1 << 26 };
+/* Bytes that one byte of deflate's output may stand for, at most; and as many as do no harm. */
+enum { DEFLATE_MOST = 1032, SMALL_BYTES = 1 << 20 };
+
+void hdf5_silence(void)
+{
+    /* At exit HDF5 closes again what it failed to close, a file on a full disk say, and crashes.
+     * All that was opened has been closed by then. */
+    (void)H5dont_atexit();
+    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+struct reason {
+    char *text;
+    size_t size;
+};
+
+static herr_t reason_step(unsigned depth, const H5E_error2_t *entry, void *context)
+{
+    const struct reason *reason = context;
+    if (depth != 0 || entry->desc == NULL)
+        return 0;
+    /* Of a failed system call HDF5 tells names, sizes and addresses; the system's words are enough.
+     */
+    static const char mark[] = "error message = '";
+    const char *words = strstr(entry->desc, mark);
+    words = words == NULL ? entry->desc : words + sizeof mark - 1;
+    const size_t length = words == entry->desc ? strlen(words) : strcspn(words, "'");
+    (void)snprintf(reason->text, reason->size, "%.*s", (int)length, words);
+    return 0;
+}
+
+void hdf5_reason(char *text, size_t size)
+{
+    struct reason reason = {text, size};
+    text[0] = '\0';
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, reason_step, &reason);
+}
+
+static bool set_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type,
+                          const void *value)
+{
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool good = attribute >= 0 && H5Awrite(attribute, memory_type, value) >= 0;
+    if (attribute >= 0)
+        good = H5Aclose(attribute) >= 0 && good;
+    (void)H5Sclose(space);
+    return good;
+}
+
+/* Of fixed length: text of variable length lies in HDF5's global heap, the one part of a file that
+ * carries no checksum, and damage there makes the library itself misbehave. */
+bool hdf5_set_text(hid_t object, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    bool good = type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
+                H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
+                set_attribute(object, name, type, type, text);
+    (void)H5Tclose(type);
+    return good;
+}
+
+bool hdf5_set_u64(hid_t object, const char *name, uint64_t value)
+{
+    return set_attribute(object, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, &value);
+}
+
+bool hdf5_set_f64(hid_t object, const char *name, double value)
+{
+    return set_attribute(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+}
+
+char *hdf5_get_text(hid_t object, const char *name)
+{
+    char *text = NULL;
+    if (H5Aexists(object, name) <= 0)
+        return NULL;
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
+    hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    bool plain = stored >= 0 && space >= 0 && H5Tget_class(stored) == H5T_STRING &&
+                 H5Tis_variable_str(stored) == 0 && H5Sget_simple_extent_npoints(space) == 1 &&
+                 H5Tget_size(stored) <= TEXT_MAX_BYTES;
+    if (plain)
+        text = calloc(1, H5Tget_size(stored) + 1);
+    if (text != NULL && H5Aread(attribute, stored, text) < 0) {
+        free(text);
+        text = NULL;
+    }
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (stored >= 0)
+        (void)H5Tclose(stored);
+    if (attribute >= 0)
+        (void)H5Aclose(attribute);
+    return text;
+}
+
+/* One number of a class into `value`, which is of type `memory`. */
+static bool number_get(hid_t object, const char *name, H5T_class_t class, hid_t memory, void *value)
+{
+    if (H5Aexists(object, name) <= 0)
+        return false;
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    hid_t stored = attribute < 0 ? -1 : H5Aget_type(attribute);
+    hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    bool good = stored >= 0 && space >= 0 && H5Tget_class(stored) == class &&
+                H5Sget_simple_extent_npoints(space) == 1 && H5Aread(attribute, memory, value) >= 0;
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (stored >= 0)
+        (void)H5Tclose(stored);
+    if (attribute >= 0)
+        (void)H5Aclose(attribute);
+    return good;
+}
+
+bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value)
+{
+    return number_get(object, name, H5T_INTEGER, H5T_NATIVE_UINT64, value);
+}
+
+bool hdf5_get_f64(hid_t object, const char *name, double *value)
+{
+    uint64_t whole = 0;
+    if (number_get(object, name, H5T_FLOAT, H5T_NATIVE_DOUBLE, value))
+        return true;
+    if (!hdf5_get_u64(object, name, &whole))
+        return false;
+    *value = (double)whole;
+    return true;
+}
+
+/* In the file all numbers are little-endian; in memory as the machine has them. */
+static hid_t scalar_type(enum column_type type, bool in_file)
+{
+    switch (type) {
+    case COLUMN_U8:
+        return in_file ? H5T_STD_U8LE : H5T_NATIVE_UINT8;
+    case COLUMN_U16:
+        return in_file ? H5T_STD_U16LE : H5T_NATIVE_UINT16;
+    case COLUMN_U32:
+        return in_file ? H5T_STD_U32LE : H5T_NATIVE_UINT32;
+    case COLUMN_U64:
+        return in_file ? H5T_STD_U64LE : H5T_NATIVE_UINT64;
+    case COLUMN_I64:
+        return in_file ? H5T_STD_I64LE : H5T_NATIVE_INT64;
+    case COLUMN_F64:
+        return in_file ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE;
+    case COLUMN_TEXT:
+        break;
+    }
+    return -1;
+}
+
+/* A type of its own; the caller closes it. Text fills its column in the file and has a NUL after it
+ * in memory. */
+static hid_t column_type(const struct column *column, size_t array_length, bool in_file)
+{
+    if (column->type == COLUMN_TEXT) {
+        hid_t text = H5Tcopy(H5T_C_S1);
+        (void)H5Tset_size(text, in_file ? column->length : column->length + 1);
+        (void)H5Tset_strpad(text, in_file ? H5T_STR_NULLPAD : H5T_STR_NULLTERM);
+        return text;
+    }
+    if (column->length > 1)
+        return H5Tarray_create2(scalar_type(column->type, in_file), 1,
+                                &(hsize_t){(hsize_t)array_length});
+    return H5Tcopy(scalar_type(column->type, in_file));
+}
+
+static hid_t row_type(const struct layout *layout, size_t array_length, bool in_file)
+{
+    size_t size = 0;
+    hid_t fields[256];
+    if (layout->count > sizeof fields / sizeof fields[0])
+        return -1;
+    for (size_t i = 0; i < layout->count; i++) {
+        fields[i] = column_type(&layout->columns[i], array_length, in_file);
+        size += H5Tget_size(fields[i]);
+    }
+    hid_t row = H5Tcreate(H5T_COMPOUND, in_file ? size : layout->row_bytes);
+    size_t offset = 0;
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct column *column = &layout->columns[i];
+        (void)H5Tinsert(row, column->name, in_file ? offset : column->offset, fields[i]);
+        offset += H5Tget_size(fields[i]);
+        (void)H5Tclose(fields[i]);
+    }
+    return row;
+}
+
+static hid_t table_properties(hsize_t chunk_rows)
+{
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    if (H5Pset_obj_track_times(properties, false) >= 0 &&
+        H5Pset_chunk(properties, 1, &chunk_rows) >= 0 && H5Pset_shuffle(properties) >= 0 &&
+        H5Pset_deflate(properties, DEFLATE_LEVEL) >= 0 && H5Pset_fletcher32(properties) >= 0)
+        return properties;
+    (void)H5Pclose(properties);
+    return -1;
+}
+
+/* HDF5 converts rows between memory and file in a buffer of 1 MiB, which it clears for every
+ * transfer: for the few rows of a short run one as long as they are. */
+static hid_t transfer_create(hid_t stored, hid_t memory_type, hsize_t rows)
+{
+    enum { USUAL = 1 << 20 };
+    const size_t stored_bytes = H5Tget_size(stored), bytes = H5Tget_size(memory_type);
+    const size_t longest = stored_bytes > bytes ? stored_bytes : bytes;
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (rows > 0 && rows < USUAL / longest)
+        (void)H5Pset_buffer(transfer, (size_t)rows * longest, NULL, NULL);
+    return transfer;
+}
+
+/* A text attribute as HDF5's own Table interface writes it. */
+static bool set_plain_text(hid_t object, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    bool good = type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
+                set_attribute(object, name, type, type, text);
+    (void)H5Tclose(type);
+    return good;
+}
+
+/* What the HDF5 Table specification asks for, and each column's unit and meaning. */
+static bool table_describe(hid_t dataset, const struct layout *layout)
+{
+    bool good = set_plain_text(dataset, "CLASS", "TABLE") &&
+                set_plain_text(dataset, "VERSION", "3.0") &&
+                set_plain_text(dataset, "TITLE", layout->title);
+    for (size_t i = 0; good && i < layout->count; i++) {
+        char key[32];
+        (void)snprintf(key, sizeof key, "FIELD_%zu_NAME", i);
+        good = set_plain_text(dataset, key, layout->columns[i].name);
+        (void)snprintf(key, sizeof key, "FIELD_%zu_UNIT", i);
+        good = good && hdf5_set_text(dataset, key, layout->columns[i].unit);
+        (void)snprintf(key, sizeof key, "FIELD_%zu_HELP", i);
+        good = good && hdf5_set_text(dataset, key, layout->columns[i].help);
+    }
+    return good;
+}
+
+bool table_begin(struct table_writer *table, hid_t group, const char *name,
+                 struct table_writer *before, const struct layout *layout, size_t array_length,
+                 hsize_t chunk_rows, size_t block_rows)
+{
+    *table = (struct table_writer){.group = group,
+                                   .name = name,
+                                   .before = before,
+                                   .layout = layout,
+                                   .array_length = array_length,
+                                   .chunk_rows = chunk_rows,
+                                   .dataset = -1,
+                                   .block = malloc(block_rows * layout->row_bytes),
+                                   .capacity = block_rows};
+    if (table->block == NULL)
+        return false;
+    table->memory_type = row_type(layout, array_length, false);
+    return true;
+}
+
+static bool dataset_create(struct table_writer *table, hsize_t chunk_rows)
+{
+    struct table_writer *before = table->before;
+    if (before != NULL && before->dataset < 0 && before->block != NULL &&
+        !dataset_create(before, before->chunk_rows))
+        return false;
+    hid_t file_type = row_type(table->layout, table->array_length, true);
+    hid_t space = H5Screate_simple(1, &(hsize_t){0}, &(hsize_t){H5S_UNLIMITED});
+    hid_t properties = table_properties(chunk_rows);
+    if (properties >= 0) {
+        table->dataset = H5Dcreate2(table->group, table->name, file_type, space, H5P_DEFAULT,
+                                    properties, H5P_DEFAULT);
+        (void)H5Pclose(properties);
+    }
+    (void)H5Sclose(space);
+    (void)H5Tclose(file_type);
+    return table->dataset >= 0 && (table->bare || table_describe(table->dataset, table->layout));
+}
+
+/* A table that ends before its first block does has no chunk longer than itself. */
+static bool table_flush(struct table_writer *table)
+{
+    hsize_t count = table->filled;
+    hsize_t total = table->written + count;
+    const bool is_short = count > 0 && count < table->chunk_rows;
+    if (table->dataset < 0 && !dataset_create(table, is_short ? count : table->chunk_rows))
+        return false;
+    if (count == 0)
+        return true;
+    table->filled = 0;
+    if (H5Dset_extent(table->dataset, &total) < 0)
+        return false;
+    hid_t to = H5Dget_space(table->dataset);
+    hid_t from = H5Screate_simple(1, &count, NULL);
+    hid_t stored = H5Dget_type(table->dataset);
+    hid_t transfer = transfer_create(stored, table->memory_type, count);
+    bool good = H5Sselect_hyperslab(to, H5S_SELECT_SET, &table->written, NULL, &count, NULL) >= 0 &&
+                H5Dwrite(table->dataset, table->memory_type, from, to, transfer, table->block) >= 0;
+    (void)H5Pclose(transfer);
+    (void)H5Tclose(stored);
+    (void)H5Sclose(from);
+    (void)H5Sclose(to);
+    table->written = total;
+    return good;
+}
+
+bool table_append(struct table_writer *table, const void *row)
+{
+    const size_t bytes = table->layout->row_bytes;
+    memcpy(table->block + table->filled * bytes, row, bytes);
+    table->filled++;
+    return table->filled < table->capacity || table_flush(table);
+}
+
+bool table_close(struct table_writer *table)
+{
+    if (table->block == NULL)
+        return true;
+    bool good = table_flush(table);
+    if (table->dataset >= 0)
+        good = H5Dclose(table->dataset) >= 0 && good;
+    (void)H5Tclose(table->memory_type);
+    free(table->block);
+    *table = (struct table_writer){0};
+    return good;
+}
+
+static bool member_fits(hid_t stored, const struct column *column)
+{
+    int member = H5Tget_member_index(stored, column->name);
+    H5T_class_t class = member < 0 ? H5T_NO_CLASS : H5Tget_member_class(stored, (unsigned)member);
+    if (column->type == COLUMN_TEXT) {
+        hid_t type = class == H5T_STRING ? H5Tget_member_type(stored, (unsigned)member) : -1;
+        bool fixed = type >= 0 && H5Tis_variable_str(type) == 0;
+        if (type >= 0)
+            (void)H5Tclose(type);
+        return fixed;
+    }
+    return class == (column->type == COLUMN_F64 ? H5T_FLOAT : H5T_INTEGER);
+}
+
+static bool columns_check(hid_t stored, const char *path, const char *name,
+                          const struct layout *layout, struct error *error)
+{
+    if (H5Tget_class(stored) != H5T_COMPOUND)
+        return error_input(error,
+                           "%s: /%s is not a table of named columns; give a file that esgsim run "
+                           "or sweep wrote",
+                           path, name);
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct column *column = &layout->columns[i];
+        if (H5Tget_member_index(stored, column->name) < 0 && column->later)
+            continue;
+        if (H5Tget_member_index(stored, column->name) < 0)
+            return error_input(error,
+                               "%s: /%s has no column '%s'; write the file again with this "
+                               "version of esgsim",
+                               path, name, column->name);
+        if (!member_fits(stored, column))
+            return error_input(error, "%s: /%s: column '%s' should hold %s", path, name,
+                               column->name,
+                               column->type == COLUMN_TEXT  ? "text of fixed length"
+                               : column->type == COLUMN_F64 ? "floating-point numbers"
+                                                            : "integers");
+    }
+    return true;
+}
+
+/* A control character in a name would shift the lines of what is printed. */
+static bool names_check(const char *path, const char *name, const struct layout *layout,
+                        const char *rows, size_t count, struct error *error)
+{
+    for (size_t c = 0; c < layout->count; c++) {
+        const struct column *column = &layout->columns[c];
+        for (size_t row = 0; column->type == COLUMN_TEXT && row < count; row++)
+            if (!utf8_is_name(rows + row * layout->row_bytes + column->offset))
+                return error_input(error,
+                                   "%s: /%s row %zu: '%s' holds control characters or is not "
+                                   "UTF-8; the file is damaged or was not written by esgsim",
+                                   path, name, row, column->name);
+    }
+    return true;
+}
+
+bool hdf5_rows_are_held(hid_t dataset, hid_t stored_type, hssize_t rows)
+{
+    const double bytes = (double)rows * (double)H5Tget_size(stored_type);
+    return bytes <= SMALL_BYTES + DEFLATE_MOST * (double)H5Dget_storage_size(dataset);
+}
+
+static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char *name,
+                      const struct layout *layout, void **rows, size_t *count, struct error *error)
+{
+    hid_t space = H5Dget_space(dataset);
+    hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (rank != 1 || points < 0 || points > TABLE_MAX_ROWS)
+        return error_input(error, "%s: /%s should be a list of 0 to %d rows", path, name,
+                           TABLE_MAX_ROWS);
+    if (!hdf5_rows_are_held(dataset, stored, points))
+        return error_input(error, "%s: /%s should have %lld rows but holds fewer; run it again",
+                           path, name, (long long)points);
+    *count = (size_t)points;
+    *rows = calloc(*count + 1, layout->row_bytes);
+    if (*rows == NULL)
+        return error_run(error, "%s: out of memory for %zu rows of /%s", path, *count, name);
+    hid_t memory_type = row_type(layout, 1, false);
+    hid_t transfer = transfer_create(stored, memory_type, *count);
+    bool good = H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, transfer, *rows) >= 0;
+    (void)H5Pclose(transfer);
+    (void)H5Tclose(memory_type);
+    if (good && names_check(path, name, layout, *rows, *count, error))
+        return true;
+    free(*rows);
+    *rows = NULL;
+    if (good)
+        return false;
+    char reason[200];
+    hdf5_reason(reason, sizeof reason);
+    return error_input(error, "%s: /%s cannot be read, the file is damaged (%s); run it again",
+                       path, name, reason);
+}
+
+bool table_read(hid_t file, const char *path, const char *name, const struct layout *layout,
+                void **rows, size_t *count, struct error *error)
+{
+    hid_t dataset = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
+    if (dataset < 0)
+        return error_input(error,
+                           "%s: has no table /%s that can be read; give a whole file that esgsim "
+                           "run or sweep wrote",
+                           path, name);
+    hid_t stored = H5Dget_type(dataset);
+    bool good = stored >= 0 ? columns_check(stored, path, name, layout, error) &&
+                                  rows_read(dataset, stored, path, name, layout, rows, count, error)
+                            : error_input(error, "%s: /%s is damaged; run it again", path, name);
+    if (stored >= 0)
+        (void)H5Tclose(stored);
+    (void)H5Dclose(dataset);
+    return good;
+}

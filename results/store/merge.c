@@ -1,0 +1,161 @@
+/* Shards of a sweep joined into one file, in the order of the sweep. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/store/store.h"
+
+/* A run of one of the shards. */
+struct piece {
+    uint64_t position; /* in the sweep */
+    size_t shard;      /* file it comes from */
+    size_t run;        /* row of that file's summary */
+};
+
+struct joining {
+    const char *const *paths;
+    struct run_source **shards;
+    size_t count;
+    struct piece *pieces;
+    size_t piece_count;
+};
+
+static bool shards_load(struct joining *joining, struct error *error)
+{
+    joining->shards = calloc(joining->count + 1, sizeof(struct run_source *));
+    if (joining->shards == NULL) {
+        (void)error_run(error, "out of memory for %zu shards", joining->count);
+        return false;
+    }
+    for (size_t i = 0; i < joining->count; i++) {
+        joining->shards[i] = run_source_open(joining->paths[i], error);
+        if (joining->shards[i] == NULL)
+            return false;
+        const struct sweep_facts *facts = &run_source_results(joining->shards[i])->sweep;
+        if (facts->shards == 0 || facts->shard < 1 || facts->shard > facts->shards) {
+            (void)error_input(error,
+                              "%s: is not a shard of a sweep; give files that esgsim sweep "
+                              "--shard I/N wrote",
+                              joining->paths[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether shard i belongs with the first and has all its runs. */
+static bool shard_check(const struct joining *joining, size_t i, struct error *error)
+{
+    const char *path = joining->paths[i];
+    const struct sweep_facts *first = &run_source_results(joining->shards[0])->sweep;
+    const struct sweep_facts *shard = &run_source_results(joining->shards[i])->sweep;
+    if (strcmp(shard->identity, first->identity) != 0)
+        return error_input(error,
+                           "%s: is a shard of another sweep than %s, or of another version of "
+                           "esgsim; take one out",
+                           path, joining->paths[0]);
+    if (shard->shards != first->shards)
+        return error_input(error,
+                           "%s: is shard %" PRIu64 "/%" PRIu64 " but %s is one of %" PRIu64
+                           "; shards overlap unless the sweep was cut alike",
+                           path, shard->shard, shard->shards, joining->paths[0], first->shards);
+    for (size_t j = 0; j < i; j++)
+        if (run_source_results(joining->shards[j])->sweep.shard == shard->shard)
+            return error_input(error,
+                               "%s: is shard %" PRIu64 "/%" PRIu64 " as %s is; give each shard "
+                               "once",
+                               path, shard->shard, shard->shards, joining->paths[j]);
+    if (shard->missing > 0)
+        return error_input(error,
+                           "%s: %" PRIu64 " runs of shard %" PRIu64 "/%" PRIu64
+                           " are missing; run it again with --resume",
+                           path, shard->missing, shard->shard, shard->shards);
+    return true;
+}
+
+/* Each is there once, so where there are fewer than there should be, the first gap is named. */
+static bool shards_check(const struct joining *joining, struct error *error)
+{
+    for (size_t i = 0; i < joining->count; i++)
+        if (!shard_check(joining, i, error))
+            return false;
+    const uint64_t shards = run_source_results(joining->shards[0])->sweep.shards;
+    for (uint64_t wanted = 1; wanted <= shards && joining->count < shards; wanted++) {
+        bool there = false;
+        for (size_t i = 0; i < joining->count; i++)
+            there = there || run_source_results(joining->shards[i])->sweep.shard == wanted;
+        if (!there)
+            return error_input(error,
+                               "%s: shard %" PRIu64 "/%" PRIu64
+                               " of its sweep is missing; give all of them",
+                               joining->paths[0], wanted, shards);
+    }
+    return true;
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+    const struct piece *left = a;
+    const struct piece *right = b;
+    return (left->position > right->position) - (left->position < right->position);
+}
+
+static bool pieces_read(struct joining *joining, struct error *error)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < joining->count; i++)
+        total += run_source_results(joining->shards[i])->run_count;
+    joining->pieces = calloc(total + 1, sizeof *joining->pieces);
+    if (joining->pieces == NULL)
+        return error_run(error, "out of memory for %zu runs", total);
+    for (size_t i = 0; i < joining->count; i++)
+        for (size_t run = 0; run < run_source_results(joining->shards[i])->run_count; run++)
+            joining->pieces[joining->piece_count++] =
+                (struct piece){run_source_position(joining->shards[i], run), i, run};
+    qsort(joining->pieces, joining->piece_count, sizeof *joining->pieces, compare_pieces);
+    for (size_t i = 1; i < joining->piece_count; i++) {
+        const struct piece *piece = &joining->pieces[i];
+        if (piece->position == piece[-1].position)
+            return error_input(error,
+                               "%s: run %" PRIu64 " of the sweep is in %s too; give each "
+                               "run once",
+                               joining->paths[piece->shard], piece->position,
+                               joining->paths[piece[-1].shard]);
+    }
+    return true;
+}
+
+static bool joined_write(const struct joining *joining, struct store *store, struct error *error)
+{
+    struct sweep_facts facts = run_source_results(joining->shards[0])->sweep;
+    facts.shard = facts.shards = 1;
+    bool good = true;
+    for (size_t i = 0; good && i < joining->count; i++)
+        good = store_reserve(store, joining->paths[i], error);
+    for (size_t i = 0; good && i < joining->piece_count; i++) {
+        const struct piece *piece = &joining->pieces[i];
+        good = store_copy_run(store, joining->shards[piece->shard], piece->run, error);
+    }
+    return good && store_set_sweep(store, &facts, error);
+}
+
+bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error)
+{
+    struct joining joining = {.paths = shards, .count = count};
+    if (count == 0) {
+        (void)error_input(error, "%s: no shards to merge", path);
+        return false;
+    }
+    struct store *store = store_create(path, error);
+    bool good = store != NULL && shards_load(&joining, error) && shards_check(&joining, error) &&
+                pieces_read(&joining, error) && joined_write(&joining, store, error);
+    if (good)
+        good = store_finish(store, error);
+    else
+        store_abandon(store);
+    for (size_t i = 0; joining.shards != NULL && i < count; i++)
+        run_source_close(joining.shards[i]);
+    free(joining.shards);
+    free(joining.pieces);
+    return good;
+}

@@ -1,0 +1,145 @@
+#include "results/store/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+static char *copy_text(const char *text)
+{
+    return strdup(text == NULL ? "" : text);
+}
+
+/* A choice is written by its word, a number as a number. */
+static bool parameter_add(cJSON *object, const struct parameter *parameter, double value)
+{
+    if (parameter->choices == NULL)
+        return cJSON_AddNumberToObject(object, parameter->name, value) != NULL;
+    char text[64];
+    size_t length = 0;
+    const char *word = parameter_word(parameter, value, &length);
+    (void)snprintf(text, sizeof text, "%.*s", (int)length, word == NULL ? "" : word);
+    return cJSON_AddStringToObject(object, parameter->name, text) != NULL;
+}
+
+static char *parameters_text(const struct policy *policy, const double *values)
+{
+    cJSON *object = cJSON_CreateObject();
+    bool good = object != NULL;
+    for (size_t i = 0; good && i < policy->parameter_count; i++)
+        good = parameter_add(object, &policy->parameters[i], values[i]);
+    char *text = good ? cJSON_PrintUnformatted(object) : NULL;
+    cJSON_Delete(object);
+    return text;
+}
+
+static char *applications_text(const struct workload *workload)
+{
+    size_t size = 1;
+    for (size_t a = 0; a < workload->application_count; a++)
+        size += strlen(workload->applications[a].name) + 1;
+    char *text = calloc(1, size);
+    char *end = text;
+    for (size_t a = 0; text != NULL && a < workload->application_count; a++) {
+        if (a > 0)
+            *end++ = '\n';
+        end = stpcpy(end, workload->applications[a].name);
+    }
+    return text;
+}
+
+bool notices_next(const char **at, bool *warning, char *text, size_t capacity)
+{
+    const char *line = *at;
+    const size_t length = strcspn(line, "\n");
+    if (length == 0)
+        return false;
+    *at = line + length + (line[length] == '\n');
+    *warning = strncmp(line, "warning: ", strlen("warning: ")) == 0;
+    const char *colon = memmem(line, length, ": ", 2);
+    const char *begin = colon == NULL ? line : colon + 2;
+    (void)snprintf(text, capacity, "%.*s", (int)(line + length - begin), begin);
+    return true;
+}
+
+static bool facts_whole(const struct run_facts *facts)
+{
+#define FACT(field)                                                                                \
+    if (facts->field == NULL)                                                                      \
+        return false;
+    RUN_FACTS(FACT)
+#undef FACT
+    return true;
+}
+
+struct run_facts *run_facts_create(const struct experiment *experiment, const struct policy *policy,
+                                   const double *values, const char *label, struct error *error)
+{
+    struct run_facts *facts = calloc(1, sizeof *facts);
+    if (facts != NULL) {
+        facts->hash = copy_text(experiment->hash);
+        facts->name = copy_text(experiment->name);
+        facts->setting = copy_text(experiment->setting_name);
+        facts->label = copy_text(label);
+        facts->policy = copy_text(policy->name);
+        facts->policy_parameters = parameters_text(policy, values);
+        facts->configuration = copy_text(experiment->resolved_json);
+        facts->evidence = copy_text(experiment->profile_evidence);
+        facts->profile_sha256 = copy_text(experiment->profile_sha256);
+        facts->trace_sha256 = copy_text(experiment->trace_sha256);
+        facts->policy_sha256 = copy_text(experiment->policy_sha256);
+        facts->policy_label = copy_text(NULL);
+        facts->setting_label = copy_text(experiment->setting_label);
+        facts->applications = applications_text(&experiment->workload);
+        facts->seed = experiment->seed;
+        facts->warmup_requests = experiment->warmup_requests;
+        facts->record = (uint64_t)experiment->record;
+        facts->max_stages = experiment->workload.max_stages;
+    }
+    if (facts != NULL && facts_whole(facts))
+        return facts;
+    run_facts_free(facts);
+    error_run(error, "out of memory for the description of a run");
+    return NULL;
+}
+
+void run_facts_free(struct run_facts *facts)
+{
+    if (facts == NULL)
+        return;
+#define FACT(field) free(facts->field);
+    RUN_FACTS(FACT)
+#undef FACT
+    free(facts);
+}
+
+/* ---- Two recorders as one -------------------------------------------------------------------- */
+
+#define BOTH(event, row_type)                                                                      \
+    static bool both_##event(void *context, const struct row_type *row, struct error *error)       \
+    {                                                                                              \
+        const struct recorder *pair = context;                                                     \
+        for (size_t i = 0; i < 2; i++)                                                             \
+            if (pair[i].event != NULL && !pair[i].event(pair[i].context, row, error))              \
+                return false;                                                                      \
+        return true;                                                                               \
+    }
+BOTH(request, request_row)
+BOTH(batch, batch_row)
+BOTH(job, job_row)
+BOTH(container, container_row)
+BOTH(decision, decision_row)
+BOTH(timeline, timeline_row)
+#undef BOTH
+
+struct recorder recorder_join(const struct recorder pair[2])
+{
+    return (struct recorder){.context = (void *)(uintptr_t)pair,
+                             .request = both_request,
+                             .batch = both_batch,
+                             .job = both_job,
+                             .container = both_container,
+                             .decision = both_decision,
+                             .timeline = both_timeline};
+}

@@ -1,0 +1,54 @@
+/* The descriptive texts and the detailed rows of one run in a results file.
+ *
+ * Rows are read column by column, so a figure reads only the columns that it draws.
+ */
+#ifndef ESGSIM_RESULTS_STORE_RUN_DETAILS_H
+#define ESGSIM_RESULTS_STORE_RUN_DETAILS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "results/store/store.h"
+
+struct run_details; /* a results file open for reading */
+
+/* Opens a file. NULL: ERROR_INPUT, as for results_load. Close with run_details_close (NULL is
+ * allowed).
+ */
+struct run_details *run_details_open(const char *path, struct error *error);
+void run_details_close(struct run_details *details);
+
+/* Returns the text attribute `name` of the run with that hash (record.h, RUN_FACTS; also
+ * "compiler", "gsl_version", "record", …). The caller frees it. NULL if there is no such run or
+ * attribute. */
+char *run_details_text(const struct run_details *details, const char *hash, const char *name);
+
+/* Returns the numeric attribute `name`; NAN if there is no such run or attribute. */
+double run_details_number(const struct run_details *details, const char *hash, const char *name);
+
+/* The columns of a request that explain its latency. */
+struct detail_request {
+    uint8_t measured;
+    uint8_t dropped;
+    sim_time_t arrival_ns, finish_ns, slo_ns;
+    sim_time_t queue_ns, transfer_ns, cold_ns, exec_ns;
+};
+
+/* Returns whether the run has at least one row of that kind ("requests", "timeline", …). */
+bool run_details_has(const struct run_details *details, const char *hash, const char *table);
+
+/* Reads the run's requests in order of arrival, warm-up included. The caller frees *rows. False:
+ * ERROR_INPUT if they were not recorded or are damaged. */
+bool run_details_requests(const struct run_details *details, const char *hash,
+                          struct detail_request **rows, size_t *count, struct error *error);
+
+/* Reads the run's batches in order of their end, warm-up included. The caller frees *rows. */
+bool run_details_batches(const struct run_details *details, const char *hash,
+                         struct batch_row **rows, size_t *count, struct error *error);
+
+/* Reads the run's samples over time. The caller frees *rows. */
+bool run_details_timeline(const struct run_details *details, const char *hash,
+                          struct timeline_row **rows, size_t *count, struct error *error);
+
+#endif

@@ -1,0 +1,327 @@
+#include "results/store/run_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "results/store/seal.h"
+
+/* Parts open at once. A part is needed for as long as its workers' runs are next in the sweep. */
+enum { PARTS_OPEN = 64 };
+
+static const char prefix[] = "part-", suffix[] = ".h5";
+
+enum part_state {
+    PART_NONE, /* there is none, or it is damaged */
+    PART_WHOLE,
+    PART_RESERVED, /* room for it in the results file as well */
+    PART_STATES
+};
+
+struct run_folder {
+    char *path;
+    struct sweep_facts facts;
+    size_t *parts;         /* per run: 1 + the first run of the part that holds it; 0: none */
+    unsigned char *states; /* enum part_state of each part, by its first run */
+    size_t count;
+    size_t damaged;
+    struct open_part {
+        struct run_source *source; /* NULL: free */
+        size_t part;
+    } open[PARTS_OPEN];
+    size_t replace; /* the open part to close next */
+};
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* To be freed; NULL without memory. */
+static char *part_path(const struct run_folder *folder, size_t part)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s%zu%s", folder->path, prefix, part, suffix) < 0 ? NULL : path;
+}
+
+/* Whether `name` is a part's, and which. */
+static bool part_of_name(const char *name, size_t *part)
+{
+    char again[64], *end = NULL;
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
+        return false;
+    *part = strtoull(name + sizeof prefix - 1, &end, 10);
+    (void)snprintf(again, sizeof again, "%s%zu%s", prefix, *part, suffix);
+    return strcmp(name, again) == 0;
+}
+
+/* Whether `name` is that of a part's lock or temporary file (traces/json/atomic_file.h). */
+static bool is_unfinished(const char *name)
+{
+    const size_t length = strlen(name);
+    static const char lock[] = ".lock";
+    if (name[0] == '.')
+        return strncmp(name + 1, prefix, sizeof prefix - 1) == 0 && length > sizeof lock &&
+               strcmp(name + length - (sizeof lock - 1), lock) == 0;
+    return strncmp(name, prefix, sizeof prefix - 1) == 0 && strstr(name, ".partial-") != NULL;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static bool is_of_sweep(const struct run_folder *folder, const struct sweep_facts *facts)
+{
+    return strcmp(facts->identity, folder->facts.identity) == 0 &&
+           facts->shard == folder->facts.shard && facts->shards == folder->facts.shards &&
+           facts->runs == folder->facts.runs;
+}
+
+/* Notes the runs of a whole part; of two parts with the same run the one with the lower number
+ * counts. */
+static void runs_note(struct run_folder *folder, size_t part, const struct run_source *source)
+{
+    for (size_t row = 0; row < run_source_results(source)->run_count; row++) {
+        const uint64_t run = run_source_position(source, row);
+        if (run >= folder->facts.runs)
+            continue;
+        folder->states[part] = PART_WHOLE;
+        folder->count += folder->parts[run] == 0;
+        if (folder->parts[run] == 0 || folder->parts[run] > part + 1)
+            folder->parts[run] = part + 1;
+    }
+}
+
+/* `*foreign`: the part is of another sweep. */
+static bool part_scan(struct run_folder *folder, size_t part, bool *foreign, struct error *error)
+{
+    char *path = part_path(folder, part);
+    if (path == NULL)
+        return error_run(error, "%s: out of memory", folder->path);
+    struct run_source *source = seal_is_whole(path) ? run_source_open(path, NULL) : NULL;
+    free(path);
+    if (source == NULL)
+        folder->damaged++;
+    else if (part < folder->facts.runs && is_of_sweep(folder, &run_source_results(source)->sweep))
+        runs_note(folder, part, source);
+    else
+        *foreign = true;
+    run_source_close(source);
+    return true;
+}
+
+/* Takes stock of all parts. */
+static bool folder_scan(struct run_folder *folder, bool *foreign, struct error *error)
+{
+    DIR *listing = opendir(folder->path);
+    if (listing == NULL)
+        return error_input(error, "%s: cannot be read: %s", folder->path, strerror(errno));
+    bool good = true;
+    size_t part = 0;
+    for (const struct dirent *file; good && (file = readdir(listing)) != NULL;)
+        if (part_of_name(file->d_name, &part))
+            good = part_scan(folder, part, foreign, error);
+    (void)closedir(listing);
+    return good;
+}
+
+static bool runs_refuse(const struct run_folder *folder, bool foreign, struct error *error)
+{
+    if (foreign)
+        return error_input(error,
+                           "%s: holds finished runs of another sweep, shard or version of esgsim; "
+                           "give another --out, or discard them with --restart (--resume would go "
+                           "on with that sweep alone)",
+                           folder->path);
+    return error_input(error,
+                       "%s: holds %zu finished runs of this sweep; go on with --resume, or discard "
+                       "them with --restart",
+                       folder->path, folder->count);
+}
+
+/* Removes unfinished files, and the parts whose state is below `least`. */
+static void files_remove(const struct run_folder *folder, enum part_state least)
+{
+    size_t part = 0;
+    DIR *listing = opendir(folder->path);
+    for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;) {
+        const bool is_part = part_of_name(file->d_name, &part);
+        const enum part_state state =
+            is_part && part < folder->facts.runs ? folder->states[part] : PART_NONE;
+        if (is_part ? state < least : is_unfinished(file->d_name))
+            (void)unlinkat(dirfd(listing), file->d_name, 0);
+    }
+    if (listing != NULL)
+        (void)closedir(listing);
+}
+
+static bool folder_fill(struct run_folder *folder, enum run_folder_start start, struct error *error)
+{
+    bool foreign = false;
+    if (start != RUNS_RESTART && !folder_scan(folder, &foreign, error))
+        return false;
+    if (foreign || (start == RUNS_NEW && folder->count > 0))
+        return runs_refuse(folder, foreign, error);
+    files_remove(folder, start == RUNS_RESTART ? PART_STATES : PART_WHOLE);
+    return true;
+}
+
+static bool folder_make(const struct run_folder *folder, struct error *error)
+{
+    struct stat status;
+    if (mkdir(folder->path, 0777) == 0)
+        return true;
+    const int reason = errno;
+    if (reason != EEXIST)
+        return error_input(error, "%s: cannot be created: %s; name a folder that can be written",
+                           folder->path, strerror(reason));
+    return (stat(folder->path, &status) == 0 && S_ISDIR(status.st_mode)) ||
+           error_input(error,
+                       "%s: is not a folder of finished runs; move it away or give another --out",
+                       folder->path);
+}
+
+struct run_folder *run_folder_open(const char *path, const struct sweep_facts *facts,
+                                   enum run_folder_start start, struct error *error)
+{
+    struct run_folder *folder = calloc(1, sizeof *folder);
+    if (folder == NULL) {
+        (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)facts->runs);
+        return NULL;
+    }
+    folder->facts = *facts;
+    folder->path = strdup(path);
+    folder->parts = calloc((size_t)facts->runs + 1, sizeof *folder->parts);
+    folder->states = calloc((size_t)facts->runs + 1, sizeof *folder->states);
+    const bool whole = folder->path != NULL && folder->parts != NULL && folder->states != NULL;
+    if (!whole)
+        (void)error_run(error, "%s: out of memory for %zu runs", path, (size_t)facts->runs);
+    else if (folder_make(folder, error) && folder_fill(folder, start, error))
+        return folder;
+    if (folder->path != NULL)
+        (void)rmdir(folder->path); /* where it is empty */
+    run_folder_close(folder, false);
+    return NULL;
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+struct store *run_folder_begin(const struct run_folder *folder, size_t run, struct error *error)
+{
+    char *path = part_path(folder, run);
+    if (path == NULL) {
+        (void)error_run(error, "%s: out of memory", folder->path);
+        return NULL;
+    }
+    struct store *store = store_create_part(path, error);
+    free(path);
+    if (store == NULL || store_set_sweep(store, &folder->facts, error))
+        return store;
+    store_abandon(store);
+    return NULL;
+}
+
+void run_folder_note(struct run_folder *folder, size_t run, size_t part)
+{
+    folder->count += folder->parts[run] == 0;
+    folder->parts[run] = part + 1;
+    if (folder->states[part] == PART_NONE)
+        folder->states[part] = PART_WHOLE;
+}
+
+bool run_folder_has(const struct run_folder *folder, size_t run)
+{
+    return folder->parts[run] != 0;
+}
+
+size_t run_folder_count(const struct run_folder *folder)
+{
+    return folder->count;
+}
+
+size_t run_folder_damaged(const struct run_folder *folder)
+{
+    return folder->damaged;
+}
+
+static void part_close(struct open_part *open)
+{
+    run_source_close(open->source);
+    *open = (struct open_part){.source = NULL};
+}
+
+/* The part that holds `run`, open. NULL: ERROR_RUN. O(PARTS_OPEN). */
+static struct open_part *part_open(struct run_folder *folder, size_t run, struct error *error)
+{
+    const size_t part = folder->parts[run] - 1;
+    for (size_t i = 0; i < PARTS_OPEN; i++)
+        if (folder->open[i].source != NULL && folder->open[i].part == part)
+            return &folder->open[i];
+    struct open_part *open = &folder->open[folder->replace++ % PARTS_OPEN];
+    part_close(open);
+    struct error fault = {0};
+    char *path = part_path(folder, part);
+    *open = (struct open_part){path == NULL ? NULL : run_source_open(path, &fault), part};
+    free(path);
+    if (open->source != NULL)
+        return open;
+    (void)error_run(error, "%s", path == NULL ? "out of memory" : fault.message);
+    return NULL;
+}
+
+/* The row of `run` in a part that holds it. */
+static size_t row_of(const struct run_source *source, size_t run)
+{
+    size_t row = 0;
+    while (row + 1 < run_source_results(source)->run_count &&
+           run_source_position(source, row) != run)
+        row++;
+    return row;
+}
+
+const struct summary_row *run_folder_figures(struct run_folder *folder, size_t run,
+                                             struct error *error)
+{
+    const struct open_part *open = part_open(folder, run, error);
+    return open == NULL ? NULL : &run_source_results(open->source)->runs[row_of(open->source, run)];
+}
+
+bool run_folder_copy(struct run_folder *folder, size_t run, struct store *store,
+                     struct error *error)
+{
+    struct open_part *open = part_open(folder, run, error);
+    if (open == NULL)
+        return false;
+    const struct results *results = run_source_results(open->source);
+    const size_t row = row_of(open->source, run);
+    if (folder->states[open->part] != PART_RESERVED && !store_reserve(store, results->path, error))
+        return false;
+    folder->states[open->part] = PART_RESERVED;
+    const bool good = store_copy_run(store, open->source, row, error);
+    /* Runs are in a part in the order of the sweep, but for those that were lost and done again. */
+    if (row + 1 == results->run_count)
+        part_close(open);
+    return good;
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+void run_folder_tidy(const struct run_folder *folder)
+{
+    files_remove(folder, PART_NONE);
+}
+
+void run_folder_close(struct run_folder *folder, bool remove)
+{
+    if (folder == NULL)
+        return;
+    for (size_t i = 0; i < PARTS_OPEN; i++)
+        part_close(&folder->open[i]);
+    if (remove) {
+        files_remove(folder, PART_STATES);
+        (void)rmdir(folder->path);
+    }
+    free(folder->path);
+    free(folder->parts);
+    free(folder->states);
+    free(folder);
+}

@@ -1,0 +1,107 @@
+#include "results/store/run_label.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool pair_starts(const char *at)
+{
+    size_t length = 0;
+    while (isalnum((unsigned char)at[length]) || at[length] == '.' || at[length] == '_')
+        length++;
+    return length > 0 && at[length] == '=';
+}
+
+static size_t pair_length(const char *at)
+{
+    size_t length = 0;
+    while (at[length] != '\0' && !(at[length] == ' ' && pair_starts(at + length + 1)))
+        length++;
+    return length;
+}
+
+/* The pair after one with `length` characters. */
+static const char *pair_after(const char *pair, size_t length)
+{
+    return pair + length + (pair[length] == ' ');
+}
+
+static bool starts_with(const char *text, const char *head)
+{
+    return strncmp(text, head, strlen(head)) == 0;
+}
+
+static bool has_pair(const char *pairs, const char *pair, size_t length)
+{
+    while (*pairs != '\0') {
+        const size_t other = pair_length(pairs);
+        if (other == length && strncmp(pairs, pair, length) == 0)
+            return true;
+        pairs = pair_after(pairs, other);
+    }
+    return false;
+}
+
+/* Appends a pair to the pairs in [begin, end). Returns their new end. */
+static char *pair_append(const char *begin, char *end, const char *pair, size_t length)
+{
+    if (end != begin)
+        *end++ = ' ';
+    memmove(end, pair, length);
+    end[length] = '\0';
+    return end + length;
+}
+
+static char *label_part(const char *label, bool of_policy)
+{
+    char *part = calloc(1, strlen(label) + 1);
+    char *end = part;
+    while (part != NULL && *label != '\0') {
+        const size_t length = pair_length(label);
+        const bool policy = starts_with(label, "policy.") || starts_with(label, "policy=");
+        const bool named = starts_with(label, "policy.name=") || starts_with(label, "setting=");
+        if (policy == of_policy && !named) {
+            const size_t skip = starts_with(label, "policy.params.") ? strlen("policy.params.") : 0;
+            end = pair_append(part, end, label + skip, length - skip);
+        }
+        label = pair_after(label, length);
+    }
+    return part;
+}
+
+char *run_label_of_policy(const char *label)
+{
+    return label_part(label, true);
+}
+
+char *run_label_conditions(const char *label)
+{
+    return label_part(label, false);
+}
+
+/* Copies the pairs of `from` that are in `other`, or are not, to `to`, which may equal `from`. */
+static void pairs_filter(char *to, const char *from, const char *other, bool common)
+{
+    char *end = to;
+    while (*from != '\0') {
+        const size_t length = pair_length(from);
+        const char *next = pair_after(from, length);
+        if (has_pair(other, from, length) == common)
+            end = pair_append(to, end, from, length);
+        from = next;
+    }
+    *end = '\0';
+}
+
+void run_label_keep_common(char *pairs, const char *other)
+{
+    pairs_filter(pairs, pairs, other, true);
+}
+
+char *run_label_without(const char *pairs, const char *other)
+{
+    char *rest = calloc(1, strlen(pairs) + 1);
+    if (rest != NULL)
+        pairs_filter(rest, pairs, other, false);
+    return rest;
+}

@@ -1,0 +1,24 @@
+/* Labels of runs: the key-value pairs set by a sweep, "setting=light slo.factor=0.8
+ * policy.name=esg".
+ *
+ * Pairs are "key=value", separated by blanks. A value may contain blanks too (it may be JSON).
+ * Therefore a word begins a new pair only if it looks like a dotted key with an equals sign.
+ */
+#ifndef ESGSIM_RESULTS_STORE_RUN_LABEL_H
+#define ESGSIM_RESULTS_STORE_RUN_LABEL_H
+
+#include <stdbool.h>
+
+/* The pairs that set the policy's parameters (without "policy.params."), and the pairs that set
+ * neither policy nor setting. The caller frees the result; NULL: memory exhausted. */
+char *run_label_of_policy(const char *label);
+char *run_label_conditions(const char *label);
+
+/* Removes from `pairs` those that are not in `other`. */
+void run_label_keep_common(char *pairs, const char *other);
+
+/* Returns the pairs of `pairs` that are not in `other`. The caller frees the result; NULL: memory
+ * exhausted. */
+char *run_label_without(const char *pairs, const char *other);
+
+#endif

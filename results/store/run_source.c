@@ -1,0 +1,149 @@
+/* Runs taken over from one results file into another: HDF5 copies a run's group as it is, and the
+ * rows of the two tables are written again. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "results/store/store_hdf5.h"
+
+enum { ROOM_SPARE = 1 << 16 }; /* bytes: the tables of the joined file may be cut otherwise */
+
+struct run_source {
+    hid_t file;
+    struct results *results;
+    uint64_t *positions;
+    size_t next_row; /* of the table of applications */
+};
+
+static bool positions_read(struct run_source *source, struct error *error)
+{
+    const struct results *results = source->results;
+    source->positions = calloc(results->run_count + 1, sizeof *source->positions);
+    if (source->positions == NULL)
+        return error_run(error, "%s: out of memory for %zu runs", results->path,
+                         results->run_count);
+    bool good = true;
+    for (size_t run = 0; good && run < results->run_count; run++) {
+        char name[sizeof "runs/" + TEXT_HASH];
+        (void)snprintf(name, sizeof name, "runs/%s", results->runs[run].hash);
+        hid_t group = H5Lexists(source->file, name, H5P_DEFAULT) > 0
+                          ? H5Gopen2(source->file, name, H5P_DEFAULT)
+                          : -1;
+        good = group >= 0 && hdf5_get_u64(group, "position", &source->positions[run]);
+        if (!good)
+            (void)error_input(error, "%s: /%s is damaged; run the shard again", results->path,
+                              name);
+        if (group >= 0)
+            (void)H5Gclose(group);
+    }
+    return good;
+}
+
+struct run_source *run_source_open(const char *path, struct error *error)
+{
+    struct run_source *source = calloc(1, sizeof *source);
+    if (source == NULL) {
+        (void)error_run(error, "%s: out of memory", path);
+        return NULL;
+    }
+    source->file = -1;
+    source->results = results_load(path, error);
+    if (source->results != NULL)
+        source->file = store_open_read(path, error);
+    if (source->file >= 0 && positions_read(source, error))
+        return source;
+    run_source_close(source);
+    return NULL;
+}
+
+void run_source_close(struct run_source *source)
+{
+    if (source == NULL)
+        return;
+    if (source->file >= 0)
+        (void)H5Fclose(source->file);
+    results_free(source->results);
+    free(source->positions);
+    free(source);
+}
+
+const struct results *run_source_results(const struct run_source *source)
+{
+    return source->results;
+}
+
+uint64_t run_source_position(const struct run_source *source, size_t run)
+{
+    return source->positions[run];
+}
+
+/* Rows of one run lie together, in the order of the runs; the search begins where the last ended.
+ */
+static bool rows_copy(struct store *store, struct run_source *source, size_t run)
+{
+    const struct results *results = source->results;
+    const char *hash = results->runs[run].hash;
+    const size_t count = results->application_count;
+    size_t passed = 0;
+    if (!table_append(&store->summary, &results->runs[run]))
+        return false;
+    while (passed < count &&
+           strcmp(results->applications[(source->next_row + passed) % count].hash, hash) != 0)
+        passed++;
+    size_t row = count == 0 ? 0 : source->next_row + passed;
+    row -= row >= count ? count : 0;
+    for (; row < count && strcmp(results->applications[row].hash, hash) == 0; row++)
+        if (!table_append(&store->applications, &results->applications[row]))
+            return false;
+    source->next_row = row < count ? row : 0;
+    return true;
+}
+
+bool store_copy_run(struct store *store, struct run_source *source, size_t run, struct error *error)
+{
+    char name[sizeof "runs/" + TEXT_HASH];
+    const char *hash = source->results->runs[run].hash;
+    (void)snprintf(name, sizeof name, "runs/%s", hash);
+    if (H5Ocopy(source->file, name, store->runs, hash, H5P_DEFAULT, H5P_DEFAULT) < 0)
+        return store_fault(store, error, name);
+    if (!rows_copy(store, source, run))
+        return store_fault(store, error, "a run's figures");
+    store->run_count++;
+    return true;
+}
+
+/* Zero, or `errno`: reserves room for `size` bytes from `begin` on in the file, whose size stays.
+ */
+static int file_reserve(int file, off_t begin, off_t size)
+{
+    struct rlimit limit;
+    struct statvfs disk;
+    /* Beyond the file's end a reservation is not held against this limit. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < (rlim_t)(begin + size))
+        return EFBIG;
+    if (fallocate(file, FALLOC_FL_KEEP_SIZE, begin, size) == 0)
+        return 0;
+    if ((errno != EOPNOTSUPP && errno != ENOSYS) || fstatvfs(file, &disk) != 0)
+        return errno;
+    return (double)disk.f_bavail * (double)disk.f_frsize < (double)size ? ENOSPC : 0;
+}
+
+bool store_reserve(struct store *store, const char *path, struct error *error)
+{
+    struct stat status;
+    off_t size = store->room == 0 ? ROOM_SPARE : 0;
+    size += stat(path, &status) == 0 ? status.st_size : 0;
+    const int file = open(store->out.beside, O_RDWR | O_CLOEXEC);
+    const int reason = file < 0 ? errno : file_reserve(file, store->room, size);
+    if (file >= 0)
+        (void)close(file);
+    store->room += size;
+    return reason == 0 || error_run(error, "%s: no room for %.1f MB: %s", store->out.path,
+                                    (double)store->room / 1e6, strerror(reason));
+}

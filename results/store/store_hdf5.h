@@ -1,0 +1,29 @@
+/* The inside of the store, for the files of the results folder that write one. */
+#ifndef ESGSIM_RESULTS_STORE_STORE_HDF5_H
+#define ESGSIM_RESULTS_STORE_STORE_HDF5_H
+
+#include "results/store/hdf5_table.h"
+#include "results/store/store.h"
+#include "traces/json/atomic_file.h"
+
+struct store {
+    struct atomic_file out;
+    hid_t file; /* HDF5's, of out.beside */
+    hid_t runs; /* group /runs */
+    hid_t run;  /* group of the begun run, -1 between runs */
+    struct run_facts *facts;
+    struct table_writer summary, applications;
+    struct table_writer requests, batches, jobs, containers, decisions, timeline;
+    size_t run_count;
+    bool broken;  /* something could not be written */
+    bool is_part; /* of store_create_part */
+    off_t room;   /* bytes reserved on the disk; 0: none */
+};
+
+/* ERROR_RUN that says what could not be written, and why as far as HDF5 tells; false. */
+bool store_fault(struct store *store, struct error *error, const char *what);
+
+/* Open a results file to read, if it is one. Below 0: ERROR_INPUT. */
+hid_t store_open_read(const char *path, struct error *error);
+
+#endif

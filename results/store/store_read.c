@@ -1,0 +1,273 @@
+#include "results/store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "results/store/store_hdf5.h"
+#include "sim/utf8.h"
+
+static bool file_check(const char *path, struct error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return error_input(error, "%s: cannot be opened: %s", path, strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        return error_input(error, "%s: is not a regular file; give a results file", path);
+    if (H5Fis_hdf5(path) <= 0)
+        return error_input(error,
+                           "%s: is not an HDF5 file; give a results file that esgsim run or sweep "
+                           "wrote",
+                           path);
+    return true;
+}
+
+hid_t store_open_read(const char *path, struct error *error)
+{
+    hid_t file = file_check(path, error) ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : -2;
+    if (file == -1) {
+        char reason[200];
+        hdf5_reason(reason, sizeof reason);
+        error_input(error, "%s: cannot be opened, it is cut short or damaged (%s); run it again",
+                    path, reason);
+    }
+    return file;
+}
+
+static int compare_runs(const void *a, const void *b)
+{
+    const struct summary_row *const *left = a;
+    const struct summary_row *const *right = b;
+    return strcmp((*left)->hash, (*right)->hash);
+}
+
+/* Every run once, every application row of a run that is there. */
+static bool results_check(const struct results *results, struct error *error)
+{
+    const struct summary_row **sorted = calloc(results->run_count + 1, sizeof *sorted);
+    if (sorted == NULL)
+        return error_run(error, "%s: out of memory for %zu runs", results->path,
+                         results->run_count);
+    for (size_t i = 0; i < results->run_count; i++)
+        sorted[i] = &results->runs[i];
+    qsort(sorted, results->run_count, sizeof *sorted, compare_runs);
+    bool good = true;
+    for (size_t i = 1; good && i < results->run_count; i++)
+        if (strcmp(sorted[i - 1]->hash, sorted[i]->hash) == 0)
+            good = error_input(error, "%s: /summary holds run %s twice; each run belongs in once",
+                               results->path, sorted[i]->hash);
+    for (size_t i = 0; good && i < results->application_count; i++) {
+        struct summary_row wanted;
+        memcpy(wanted.hash, results->applications[i].hash, sizeof wanted.hash);
+        const struct summary_row *key = &wanted;
+        if (bsearch(&key, sorted, results->run_count, sizeof *sorted, compare_runs) == NULL)
+            good = error_input(error,
+                               "%s: /applications row %zu is of run '%s', which /summary "
+                               "does not hold",
+                               results->path, i, wanted.hash);
+    }
+    free(sorted);
+    return good;
+}
+
+static bool tables_read(hid_t file, struct results *results, struct error *error)
+{
+    void *runs = NULL;
+    void *applications = NULL;
+    const char *path = results->path;
+    bool good =
+        table_read(file, path, "summary", &layout_summary, &runs, &results->run_count, error) &&
+        table_read(file, path, "applications", &layout_applications, &applications,
+                   &results->application_count, error);
+    results->runs = runs;
+    results->applications = applications;
+    return good && results_check(results, error);
+}
+
+static void sweep_read(hid_t file, struct sweep_facts *facts)
+{
+    struct sweep_facts read = {.shards = 0};
+    char *identity = hdf5_get_text(file, "sweep");
+    if (identity != NULL && strlen(identity) < sizeof read.identity &&
+        hdf5_get_u64(file, "shard", &read.shard) && hdf5_get_u64(file, "shards", &read.shards) &&
+        hdf5_get_u64(file, "sweep_runs", &read.runs) &&
+        hdf5_get_u64(file, "missing_runs", &read.missing)) {
+        memcpy(read.identity, identity, strlen(identity) + 1);
+        *facts = read;
+    }
+    free(identity);
+}
+
+/* Of the runs that have some; each line is printed as it is. */
+static bool notices_read(hid_t file, struct results *results, struct error *error)
+{
+    results->notices = calloc(results->run_count + 1, sizeof *results->notices);
+    if (results->notices == NULL)
+        return error_run(error, "%s: out of memory", results->path);
+    for (size_t run = 0; run < results->run_count; run++) {
+        if (results->runs[run].notices == 0)
+            continue;
+        char name[sizeof "runs/" + TEXT_HASH];
+        (void)snprintf(name, sizeof name, "runs/%s", results->runs[run].hash);
+        const hid_t group =
+            H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
+        char *lines = group < 0 ? NULL : hdf5_get_text(group, "notices");
+        if (group >= 0)
+            (void)H5Gclose(group);
+        results->notices[run] = lines;
+        char text[NOTICE_LENGTH];
+        bool warning = false;
+        bool printable = lines != NULL;
+        for (const char *at = lines; printable && notices_next(&at, &warning, text, sizeof text);)
+            printable = utf8_is_name(text);
+        if (!printable)
+            return error_input(error,
+                               "%s: attribute 'notices' of /%s is not there or no text; run "
+                               "it again",
+                               results->path, name);
+    }
+    return true;
+}
+
+/* The texts that every report prints. */
+static bool origin_check(const struct results *results, struct error *error)
+{
+    return ((results->version == NULL || utf8_is_name(results->version)) &&
+            (results->commit == NULL || utf8_is_name(results->commit))) ||
+           error_input(error,
+                       "%s: attribute 'version' or 'commit' holds control characters; the file is "
+                       "damaged or was not written by esgsim",
+                       results->path);
+}
+
+struct results *results_load(const char *path, struct error *error)
+{
+    hdf5_silence();
+    hid_t file = store_open_read(path, error);
+    if (file < 0)
+        return NULL;
+    bool good = false;
+    struct results *results = calloc(1, sizeof *results);
+    if (results != NULL && (results->path = strdup(path)) != NULL) {
+        results->version = hdf5_get_text(file, "version");
+        results->commit = hdf5_get_text(file, "commit");
+        sweep_read(file, &results->sweep);
+        good = origin_check(results, error) && tables_read(file, results, error) &&
+               notices_read(file, results, error);
+    } else {
+        error_run(error, "%s: out of memory", path);
+    }
+    (void)H5Fclose(file);
+    if (good)
+        return results;
+    results_free(results);
+    return NULL;
+}
+
+/* ---- One run in detail ----------------------------------------------------------------------- */
+
+/* Did the run record everything? */
+static bool record_check(hid_t run, const char *path, const char *hash, struct error *error)
+{
+    char *level = hdf5_get_text(run, "record");
+    const bool all = level != NULL && strcmp(level, "all") == 0;
+    if (!all)
+        error_input(error,
+                    "%s: run %s was recorded as \"%s\", without its batches and decisions; run it "
+                    "again with --set record=all",
+                    path, hash, level == NULL ? "" : level);
+    free(level);
+    return all;
+}
+
+static bool record_read(hid_t file, const char *path, const char *hash, struct run_record *record,
+                        struct error *error)
+{
+    /* `noise` comes last and is as long as the run's longest application. */
+    struct layout requests = layout_requests;
+    requests.count--;
+    const struct {
+        const char *name;
+        const struct layout *layout;
+        size_t *count;
+    } tables[] = {
+        {"requests", &requests, &record->request_count},
+        {"batches", &layout_batches, &record->batch_count},
+        {"jobs", &layout_jobs, &record->job_count},
+        {"decisions", &layout_decisions, &record->decision_count},
+    };
+    void *rows[4] = {NULL};
+    bool good = true;
+    for (size_t i = 0; good && i < 4; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "runs/%s/%s", hash, tables[i].name);
+        good = table_read(file, path, name, tables[i].layout, &rows[i], tables[i].count, error);
+    }
+    record->requests = rows[0];
+    record->batches = rows[1];
+    record->jobs = rows[2];
+    record->decisions = rows[3];
+    return good;
+}
+
+static bool record_fill(hid_t file, const char *path, const char *hash, struct run_record *record,
+                        struct error *error)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "runs/%s", hash);
+    const hid_t run = H5Gopen2(file, name, H5P_DEFAULT);
+    if (run < 0)
+        return error_input(error, "%s: has no group /%s that can be read; run it again", path,
+                           name);
+    bool good = record_check(run, path, hash, error);
+    if (good && (record->configuration = hdf5_get_text(run, "configuration")) == NULL)
+        good = error_input(error, "%s: /%s has no attribute 'configuration'; run it again", path,
+                           name);
+    (void)H5Gclose(run);
+    return good && record_read(file, path, hash, record, error);
+}
+
+struct run_record *run_record_load(const char *path, const char *hash, struct error *error)
+{
+    hdf5_silence();
+    const hid_t file = store_open_read(path, error);
+    if (file < 0)
+        return NULL;
+    struct run_record *record = calloc(1, sizeof *record);
+    const bool good = record != NULL ? record_fill(file, path, hash, record, error)
+                                     : error_run(error, "%s: out of memory", path);
+    (void)H5Fclose(file);
+    if (good)
+        return record;
+    run_record_free(record);
+    return NULL;
+}
+
+void run_record_free(struct run_record *record)
+{
+    if (record == NULL)
+        return;
+    free(record->configuration);
+    free(record->requests);
+    free(record->batches);
+    free(record->jobs);
+    free(record->decisions);
+    free(record);
+}
+
+void results_free(struct results *results)
+{
+    if (results == NULL)
+        return;
+    free(results->path);
+    for (size_t run = 0; results->notices != NULL && run < results->run_count; run++)
+        free(results->notices[run]);
+    free(results->notices);
+    free(results->version);
+    free(results->commit);
+    free(results->runs);
+    free(results->applications);
+    free(results);
+}

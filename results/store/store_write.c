@@ -1,0 +1,460 @@
+#include "results/store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <gsl/gsl_version.h>
+#include <zlib.h>
+
+#include "results/store/seal.h"
+#include "results/store/store_hdf5.h"
+#include "sim/version.h"
+
+/* Blocks are what is handed to HDF5 at once; chunks what is compressed together. */
+enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
+
+bool store_fault(struct store *store, struct error *error, const char *what)
+{
+    store->broken = true;
+    char reason[200];
+    struct statvfs disk;
+    int number = errno;
+    hdf5_reason(reason, sizeof reason);
+    /* HDF5 forgets its reason as soon as anything else succeeds, such as to close a table. */
+    if (reason[0] == '\0' && statvfs(store->out.beside, &disk) == 0 && disk.f_bavail == 0)
+        number = ENOSPC;
+    if (reason[0] == '\0' && (number == ENOSPC || number == EFBIG || number == EDQUOT))
+        (void)snprintf(reason, sizeof reason, "%s", strerror(number));
+    return error_run(error, "%s: cannot write %s: %s", store->out.path, what,
+                     reason[0] == '\0' ? "HDF5 failed" : reason);
+}
+
+static void store_free(struct store *store)
+{
+    run_facts_free(store->facts);
+    free(store);
+}
+
+/* Groups without times: they would make the bytes depend on the clock. */
+static hid_t group_create(hid_t parent, const char *name)
+{
+    hid_t properties = H5Pcreate(H5P_GROUP_CREATE);
+    (void)H5Pset_obj_track_times(properties, false);
+    hid_t group = H5Gcreate2(parent, name, H5P_DEFAULT, properties, H5P_DEFAULT);
+    (void)H5Pclose(properties);
+    return group;
+}
+
+static hid_t file_create(const char *path)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    (void)H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_LATEST);
+    (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    (void)H5Pset_obj_track_times(creation, false);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
+    (void)H5Pclose(creation);
+    (void)H5Pclose(access);
+    return file;
+}
+
+static bool provenance_write(hid_t object)
+{
+    char hdf5[32];
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned release = 0;
+    (void)H5get_libversion(&major, &minor, &release);
+    (void)snprintf(hdf5, sizeof hdf5, "%u.%u.%u", major, minor, release);
+    char host[256] = "";
+    (void)gethostname(host, sizeof host - 1);
+    char date[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) != NULL)
+        (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return hdf5_set_text(object, "program", "esgsim") &&
+           hdf5_set_text(object, "version", version_number()) &&
+           hdf5_set_text(object, "commit", version_commit()) &&
+           hdf5_set_text(object, "compiler", version_compiler()) &&
+           hdf5_set_text(object, "gsl_version", gsl_version) &&
+           hdf5_set_text(object, "cjson_version", cJSON_Version()) &&
+           hdf5_set_text(object, "hdf5_version", hdf5) &&
+           hdf5_set_text(object, "zlib_version", zlibVersion()) &&
+           hdf5_set_text(object, "host", host) && hdf5_set_text(object, "date", date);
+}
+
+static bool store_open(struct store *store, struct error *error)
+{
+    store->file = file_create(store->out.beside);
+    if (store->file < 0)
+        return store_fault(store, error, "the file");
+    store->runs = group_create(store->file, "runs");
+    const bool good =
+        store->runs >= 0 && (store->is_part || provenance_write(store->file)) &&
+        table_begin(&store->summary, store->file, "summary", NULL, &layout_summary, 1,
+                    SUMMARY_CHUNK, SUMMARY_BLOCK) &&
+        table_begin(&store->applications, store->file, "applications", &store->summary,
+                    &layout_applications, 1, SUMMARY_CHUNK, SUMMARY_BLOCK);
+    store->summary.bare = store->applications.bare = store->is_part;
+    return good || store_fault(store, error, "the tables");
+}
+
+static struct store *create(const char *path, bool is_part, struct error *error)
+{
+    hdf5_silence();
+    struct store *store = calloc(1, sizeof *store);
+    if (store == NULL) {
+        error_run(error, "%s: out of memory for the results file", path);
+        return NULL;
+    }
+    store->is_part = is_part;
+    store->file = store->runs = store->run = -1;
+    if (!atomic_file_begin(&store->out, path, error)) {
+        store_free(store);
+        return NULL;
+    }
+    /* HDF5 goes back and forth in its file. */
+    const bool good =
+        store->out.renames
+            ? store_open(store, error)
+            : error_input(error, "%s: is not a regular file; name another results file", path);
+    if (good)
+        return store;
+    store_abandon(store);
+    return NULL;
+}
+
+struct store *store_create(const char *path, struct error *error)
+{
+    return create(path, false, error);
+}
+
+struct store *store_create_part(const char *path, struct error *error)
+{
+    return create(path, true, error);
+}
+
+static bool facts_write(hid_t run, const struct run_facts *facts)
+{
+    static const char *const levels[] = {"summary", "requests", "all"};
+    bool good = provenance_write(run) && hdf5_set_u64(run, "position", facts->position) &&
+                hdf5_set_u64(run, "seed", facts->seed) &&
+                hdf5_set_u64(run, "warmup_requests", facts->warmup_requests) &&
+                hdf5_set_text(run, "record", facts->record < 3 ? levels[facts->record] : "");
+#define FACT(field) good = good && hdf5_set_text(run, #field, facts->field);
+    RUN_FACTS(FACT)
+#undef FACT
+    return good;
+}
+
+static struct run_facts *facts_copy(const struct run_facts *facts)
+{
+    struct run_facts *copy = malloc(sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    *copy = *facts;
+    bool whole = true;
+#define FACT(field)                                                                                \
+    copy->field = strdup(facts->field);                                                            \
+    whole = whole && copy->field != NULL;
+    RUN_FACTS(FACT)
+#undef FACT
+    if (whole)
+        return copy;
+    run_facts_free(copy);
+    return NULL;
+}
+
+/* The tables that the run is recorded in, in their order in the file. */
+static bool details_begin(struct store *store, size_t stages)
+{
+    const struct {
+        struct table_writer *table;
+        const char *name;
+        const struct layout *layout;
+        size_t array_length;
+    } tables[] = {
+        {&store->requests, "requests", &layout_requests, stages},
+        {&store->batches, "batches", &layout_batches, 1},
+        {&store->jobs, "jobs", &layout_jobs, 1},
+        {&store->containers, "containers", &layout_containers, 1},
+        {&store->decisions, "decisions", &layout_decisions, 1},
+        {&store->timeline, "timeline", &layout_timeline, 1},
+    };
+    const size_t count = store->facts->record == RECORD_SUMMARY ? 0
+                         : store->facts->record == RECORD_ALL   ? sizeof tables / sizeof *tables
+                                                                : 1;
+    for (size_t t = 0; t < count; t++)
+        if (!table_begin(tables[t].table, store->run, tables[t].name,
+                         t == 0 ? NULL : tables[t - 1].table, tables[t].layout,
+                         tables[t].array_length, DETAIL_CHUNK, DETAIL_BLOCK))
+            return false;
+    return true;
+}
+
+bool store_begin_run(struct store *store, const struct run_facts *facts, struct error *error)
+{
+    if (H5Lexists(store->runs, facts->hash, H5P_DEFAULT) > 0)
+        return error_run(error,
+                         "%s: run %s is there already: two runs have the same configuration and "
+                         "seed; take one out",
+                         store->out.path, facts->hash);
+    store->facts = facts_copy(facts);
+    if (store->facts == NULL)
+        return error_run(error, "%s: out of memory for a run's description", store->out.path);
+    store->run = group_create(store->runs, facts->hash);
+    size_t stages = facts->max_stages;
+    stages = stages < 1 ? 1 : stages > RECORD_MAX_STAGES ? RECORD_MAX_STAGES : stages;
+    if (store->run >= 0 && facts_write(store->run, facts) && details_begin(store, stages))
+        return true;
+    return store_fault(store, error, "a run");
+}
+
+bool store_begin_experiment(struct store *store, const struct experiment *experiment,
+                            const struct policy *policy, const double *values, struct error *error)
+{
+    struct run_facts *facts = run_facts_create(experiment, policy, values, NULL, error);
+    if (facts == NULL)
+        return false;
+    bool good = store_begin_run(store, facts, error);
+    run_facts_free(facts);
+    return good;
+}
+
+static bool record_request(void *context, const struct request_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->requests, row) || store_fault(store, error, "requests");
+}
+
+static bool record_batch(void *context, const struct batch_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->batches, row) || store_fault(store, error, "batches");
+}
+
+static bool record_job(void *context, const struct job_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->jobs, row) || store_fault(store, error, "jobs");
+}
+
+static bool record_container(void *context, const struct container_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->containers, row) || store_fault(store, error, "containers");
+}
+
+static bool record_decision(void *context, const struct decision_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->decisions, row) || store_fault(store, error, "decisions");
+}
+
+static bool record_timeline(void *context, const struct timeline_row *row, struct error *error)
+{
+    struct store *store = context;
+    return table_append(&store->timeline, row) || store_fault(store, error, "the timeline");
+}
+
+struct recorder store_recorder(struct store *store)
+{
+    struct recorder recorder = {.context = store};
+    if (store->facts == NULL || store->facts->record == RECORD_SUMMARY)
+        return recorder;
+    recorder.request = record_request;
+    if (store->facts->record == RECORD_ALL) {
+        recorder.batch = record_batch;
+        recorder.job = record_job;
+        recorder.container = record_container;
+        recorder.decision = record_decision;
+        recorder.timeline = record_timeline;
+    }
+    return recorder;
+}
+
+static uint32_t lines_count(const char *text)
+{
+    uint32_t count = text != NULL && text[0] != '\0' ? 1 : 0;
+    for (const char *c = text; count > 0 && *c != '\0'; c++)
+        count += *c == '\n';
+    return count;
+}
+
+static bool summary_append(struct store *store, const struct simulation_result *result)
+{
+    const struct run_facts *facts = store->facts;
+    struct summary_row row;
+    memset(&row, 0, sizeof row);
+    column_copy_text(row.hash, sizeof row.hash, facts->hash);
+    column_copy_text(row.name, sizeof row.name, facts->name);
+    column_copy_text(row.setting, sizeof row.setting, facts->setting);
+    column_copy_text(row.policy, sizeof row.policy, facts->policy);
+    column_copy_text(row.label, sizeof row.label, facts->label);
+    column_copy_text(row.evidence, sizeof row.evidence, facts->evidence);
+    column_copy_text(row.policy_label, sizeof row.policy_label, facts->policy_label);
+    column_copy_text(row.setting_label, sizeof row.setting_label, facts->setting_label);
+    column_copy_text(row.policy_sha256, sizeof row.policy_sha256, facts->policy_sha256);
+    row.notices = lines_count(result->notices);
+    row.seed = facts->seed;
+    row.warmup_requests = facts->warmup_requests;
+    row.exact_quantiles = result->exact_quantiles ? 1 : 0;
+    row.measures = result->overall;
+    row.run = result->run;
+    return table_append(&store->summary, &row);
+}
+
+/* The index-th line of the applications' names. */
+static void application_name(const struct run_facts *facts, size_t index, char *to, size_t capacity)
+{
+    char line[1024];
+    const char *at = facts->applications;
+    for (; index > 0 && at != NULL; index--) {
+        at = strchr(at, '\n');
+        at = at == NULL ? NULL : at + 1;
+    }
+    (void)snprintf(line, sizeof line, "%.*s", at == NULL ? 0 : (int)strcspn(at, "\n"),
+                   at == NULL ? "" : at);
+    column_copy_text(to, capacity, line);
+}
+
+static bool applications_append(struct store *store, const struct simulation_result *result)
+{
+    const struct run_facts *facts = store->facts;
+    for (size_t a = 0; a < result->application_count; a++) {
+        struct application_row row;
+        memset(&row, 0, sizeof row);
+        column_copy_text(row.hash, sizeof row.hash, facts->hash);
+        application_name(facts, a, row.application, sizeof row.application);
+        column_copy_text(row.setting, sizeof row.setting, facts->setting);
+        column_copy_text(row.policy, sizeof row.policy, facts->policy);
+        row.seed = facts->seed;
+        row.measures = result->applications[a];
+        if (!table_append(&store->applications, &row))
+            return false;
+    }
+    return true;
+}
+
+static bool run_close(struct store *store)
+{
+    bool good = table_close(&store->requests);
+    good = table_close(&store->batches) && good;
+    good = table_close(&store->jobs) && good;
+    good = table_close(&store->containers) && good;
+    good = table_close(&store->decisions) && good;
+    good = table_close(&store->timeline) && good;
+    if (store->run >= 0)
+        good = H5Gclose(store->run) >= 0 && good;
+    store->run = -1;
+    run_facts_free(store->facts);
+    store->facts = NULL;
+    return good;
+}
+
+bool store_end_run(struct store *store, const struct simulation_result *result, struct error *error)
+{
+    bool good =
+        summary_append(store, result) && applications_append(store, result) &&
+        hdf5_set_f64(store->run, "wall_s", result->wall_s) &&
+        hdf5_set_text(store->run, "notices", result->notices == NULL ? "" : result->notices);
+    good = run_close(store) && good;
+    if (!good)
+        return store_fault(store, error, "a run's figures");
+    store->run_count++;
+    return true;
+}
+
+bool store_set_sweep(struct store *store, const struct sweep_facts *facts, struct error *error)
+{
+    return (hdf5_set_text(store->file, "sweep", facts->identity) &&
+            hdf5_set_u64(store->file, "shard", facts->shard) &&
+            hdf5_set_u64(store->file, "shards", facts->shards) &&
+            hdf5_set_u64(store->file, "sweep_runs", facts->runs) &&
+            hdf5_set_u64(store->file, "missing_runs", facts->missing)) ||
+           store_fault(store, error, "the sweep's description");
+}
+
+bool store_drop_run(struct store *store, struct error *error)
+{
+    char hash[TEXT_HASH + 1];
+    if (store->facts == NULL)
+        return true;
+    column_copy_text(hash, sizeof hash, store->facts->hash);
+    (void)run_close(store);
+    return H5Ldelete(store->runs, hash, H5P_DEFAULT) >= 0 || store_fault(store, error, "the file");
+}
+
+bool store_set_execution(struct store *store, const struct execution *execution,
+                         struct error *error)
+{
+    const hid_t run = store->run;
+    const char *details = execution->details != NULL ? execution->details : "{}";
+    return (hdf5_set_text(run, "replay_backend", execution->backend) &&
+            hdf5_set_text(run, "replay_device", execution->device) &&
+            hdf5_set_text(run, "replay_driver", execution->driver) &&
+            hdf5_set_text(run, "replay_details", details) &&
+            hdf5_set_u64(run, "replay_gpu", execution->gpu) &&
+            hdf5_set_u64(run, "replay_starts", execution->starts) &&
+            hdf5_set_f64(run, "late_us_mean", execution->late_us_mean) &&
+            hdf5_set_f64(run, "late_us_p99", execution->late_us_p99) &&
+            hdf5_set_f64(run, "late_us_max", execution->late_us_max)) ||
+           store_fault(store, error, "where a replay executed");
+}
+
+bool store_is_broken(const struct store *store)
+{
+    return store->broken;
+}
+
+size_t store_run_count(const struct store *store)
+{
+    return store->run_count;
+}
+
+/* Closes everything; false where something could not be written. */
+static bool store_close(struct store *store)
+{
+    bool good = run_close(store);
+    good = table_close(&store->summary) && good;
+    good = table_close(&store->applications) && good;
+    if (store->runs >= 0)
+        good = H5Gclose(store->runs) >= 0 && good;
+    if (store->file >= 0)
+        good = H5Fclose(store->file) >= 0 && good;
+    store->file = store->runs = -1;
+    return good;
+}
+
+bool store_finish(struct store *store, struct error *error)
+{
+    /* A run without an end is no result: its group goes before the file is closed. */
+    (void)store_drop_run(store, NULL);
+    bool good = store_close(store) || store_fault(store, error, "the file");
+    struct stat status;
+    /* Room that store_reserve took behind the file's end. */
+    if (good && stat(store->out.beside, &status) == 0 &&
+        truncate(store->out.beside, status.st_size) != 0)
+        good = store_fault(store, error, "the file's end");
+    good = good && (!store->is_part || seal_put(store->out.beside, error));
+    good = atomic_file_end(&store->out, good, error);
+    store_free(store);
+    return good;
+}
+
+void store_abandon(struct store *store)
+{
+    if (store == NULL)
+        return;
+    (void)store_close(store);
+    (void)atomic_file_end(&store->out, false, NULL);
+    store_free(store);
+}

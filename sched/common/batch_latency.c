@@ -1,0 +1,76 @@
+#include "sched/common/batch_latency.h"
+
+#include <stdlib.h>
+
+static bool better(const struct configuration *a, const struct configuration *b, uint16_t vcpus)
+{
+    const bool a_within = a->vcpu <= vcpus;
+    const bool b_within = b->vcpu <= vcpus;
+    if (a_within != b_within)
+        return a_within;
+    return a->time < b->time || (a->time == b->time && a->cost_usd < b->cost_usd);
+}
+
+static void undercut(struct batch_latency *ladder)
+{
+    for (size_t i = ladder->count; i-- > 1;)
+        if (ladder->time[i] <= ladder->time[i - 1]) {
+            ladder->time[i - 1] = ladder->time[i];
+            ladder->configuration[i - 1] = ladder->configuration[i];
+        }
+}
+
+bool batch_latency_fill(struct batch_latency *ladder, const struct workload *workload,
+                        const struct planner *planner, uint32_t function, uint16_t vgpu,
+                        uint16_t vcpus, uint32_t max_batch, struct error *error)
+{
+    const struct function *spec = &workload->functions[function];
+    const size_t most = spec->configuration_count;
+    *ladder = (struct batch_latency){.batch = calloc(most + 1, sizeof(uint32_t)),
+                                     .configuration = calloc(most + 1, sizeof(uint32_t)),
+                                     .time = calloc(most + 1, sizeof(sim_time_t))};
+    if (ladder->batch == NULL || ladder->configuration == NULL || ladder->time == NULL)
+        return error_run(error, "out of memory for the batches of function \"%s\"", spec->name);
+    for (uint32_t i = 0; i < most; i++) {
+        const struct configuration *here = &spec->configurations[i];
+        if (here->vgpu != vgpu || here->batch > max_batch || !planner_runs(planner, function, i))
+            continue;
+        size_t step = ladder->count;
+        if (step > 0 && ladder->batch[step - 1] == here->batch) {
+            step--;
+            if (!better(here, &spec->configurations[ladder->configuration[step]], vcpus))
+                continue;
+        } else {
+            ladder->count++;
+        }
+        ladder->batch[step] = here->batch;
+        ladder->configuration[step] = i;
+        ladder->time[step] = here->time;
+    }
+    if (ladder->count > 0 && ladder->batch[0] != 1)
+        ladder->count = 0;
+    undercut(ladder);
+    return true;
+}
+
+void batch_latency_clear(struct batch_latency *ladder)
+{
+    free(ladder->batch);
+    free(ladder->configuration);
+    free(ladder->time);
+    *ladder = (struct batch_latency){0};
+}
+
+size_t batch_latency_step(const struct batch_latency *ladder, uint32_t jobs)
+{
+    size_t step = 0;
+    while (step < ladder->count && ladder->batch[step] < jobs)
+        step++;
+    return step;
+}
+
+sim_time_t batch_latency_time(const struct batch_latency *ladder, uint32_t jobs)
+{
+    const size_t step = batch_latency_step(ladder, jobs);
+    return step < ladder->count ? ladder->time[step] : SIM_FOREVER;
+}

@@ -1,0 +1,178 @@
+/* Clipper (Crankshaw et al., NSDI'17): adapts the batch size to the latency objective.
+ *
+ * Controls one number per function, the largest batch, by additive increase and multiplicative
+ * decrease [recall]. A full batch that met its latency objective raises the cap by `increase`; one
+ * that missed it multiplies the cap by `decrease`. With `batch_delay_ms` a batch below the cap
+ * waits that long for more jobs, as in Nagle's algorithm. No latencies are read from the profile.
+ *
+ * Porting assumptions [derived]:
+ * - The objective is the stage's share of the application's SLO. It is compared with the batch's
+ *   execution time, because waiting and cold starts do not depend on the batch size.
+ * - `max_batch` does not limit the batch by default; latency does.
+ * - Batches have the sizes of the profile, so a cap between two sizes allows the smaller. A batch
+ *   is full if it has as many jobs as the cap allows.
+ * - Clipper's containers have one size, with a GPU each [recall]. `vgpu` is the share that a batch
+ *   holds alone. The default 0 is a whole GPU. Each function has its largest share up to that, with
+ *   the vCPUs of its fastest configuration, as under "clockwork". Clipper has no rule to choose a
+ *   smaller share; `vgpu` sets one for all functions.
+ * - Queues are served in order of arrival. A queue that waits for more jobs does not block the
+ *   others, whatever the value of `head_of_line`, because Clipper has one queue per model.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sched/common/static_plan.h"
+#include "sched/common/batch_table.h"
+
+struct clipper {
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
+                                   * state */
+    struct batch_table table;
+    double *cap; /* by function, 1..its largest batch */
+    double increase;
+    double decrease;
+    sim_time_t delay;
+};
+
+/* The level of the largest batch <= `jobs`. */
+static const struct batch_level *largest_within(const struct clipper *self,
+                                                const struct platform *platform, uint32_t queue,
+                                                double jobs)
+{
+    const struct batches_of_function *row =
+        &self->table.functions[platform_queue_function(platform, queue)];
+    size_t i = row->level_count - 1;
+    while (i > 0 && row->levels[i].batch > jobs)
+        i--;
+    return &row->levels[i];
+}
+
+/* Number of jobs in a full batch. */
+static uint32_t full_batch(const struct clipper *self, const struct platform *platform,
+                           uint32_t queue)
+{
+    const double cap = self->cap[platform_queue_function(platform, queue)];
+    return largest_within(self, platform, queue, cap)->batch;
+}
+
+static uint32_t clipper_configure(const void *state, const struct platform *platform,
+                                  uint32_t queue, uint32_t jobs)
+{
+    const struct clipper *self = state;
+    const double cap = self->cap[platform_queue_function(platform, queue)];
+    return largest_within(self, platform, queue, jobs < cap ? jobs : cap)->fastest;
+}
+
+/* No invoker while the queue waits for more jobs. */
+static uint32_t clipper_place(void *state, struct platform *platform, uint32_t queue,
+                              uint32_t configuration, bool warm_only)
+{
+    const struct clipper *self = state;
+    if (self->delay > 0 &&
+        platform_queue_length(platform, queue) < full_batch(self, platform, queue) &&
+        platform_job(platform, queue, 0).ready + self->delay > platform_now(platform))
+        return SIM_NONE;
+    return placement_choose(platform, queue, configuration, self->dispatcher.placement, warm_only);
+}
+
+static void clipper_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    const struct clipper *self = state;
+    dispatcher_on_ready(state, platform, queue);
+    if (self->delay > 0)
+        platform_set_timer(platform, platform_now(platform) + self->delay, queue);
+}
+
+static void clipper_on_finish(void *state, struct platform *platform,
+                              const struct finished_batch *batch)
+{
+    struct clipper *self = state;
+    const uint32_t application = platform_queue_application(platform, batch->queue);
+    const sim_time_t objective =
+        planner_budget(self->dispatcher.planner, batch->queue,
+                       platform_workload(platform)->applications[application].slo);
+    const uint32_t function = platform_queue_function(platform, batch->queue);
+    const struct batches_of_function *row = &self->table.functions[function];
+    const double largest = row->levels[row->level_count - 1].batch;
+    double *cap = &self->cap[function];
+    dispatcher_on_finish(state, platform, batch);
+    if (batch->execution > objective)
+        *cap *= self->decrease;
+    else if (batch->jobs >= full_batch(self, platform, batch->queue))
+        *cap += self->increase;
+    if (*cap < 1)
+        *cap = 1;
+    if (*cap > largest)
+        *cap = largest;
+}
+
+static void clipper_finish(void *state)
+{
+    struct clipper *self = state;
+    dispatcher_finish(&self->dispatcher);
+    batch_table_clear(&self->table);
+    free(self->cap);
+    self->cap = NULL;
+}
+
+static bool clipper_allocate(struct clipper *self, const struct workload *workload, int units,
+                             struct error *error)
+{
+    self->cap = calloc(workload->function_count + 1, sizeof *self->cap);
+    if (self->cap == NULL)
+        return error_run(error, "out of memory for a policy over %zu functions",
+                         workload->function_count);
+    for (size_t f = 0; f < workload->function_count; f++)
+        self->cap[f] = 1;
+    return batch_table_fill(&self->table, workload, self->dispatcher.planner,
+                            self->dispatcher.max_batch, units, error);
+}
+
+static bool clipper_init(void *state, struct platform *platform, const double *values,
+                         struct error *error)
+{
+    struct clipper *self = state;
+    const double *own = values + DISPATCHER_PARAMETER_COUNT;
+    if (own[4] != floor(own[4]))
+        return error_input(error, "policy.params.vgpu is %g; give a whole number", own[4]);
+    if (!dispatcher_init(&self->dispatcher, platform,
+                         (struct dispatch_rule){static_plan_rank, clipper_configure}, values,
+                         (enum planner_split)own[0], error))
+        return false;
+    self->dispatcher.place = clipper_place;
+    self->increase = own[1];
+    self->decrease = own[2];
+    self->delay = sim_from_ms(own[3]);
+    if (self->delay > 0)
+        self->dispatcher.skip_blocked = true;
+    if (clipper_allocate(self, platform_workload(platform),
+                         own[4] > 0 ? (int)own[4] : BATCH_TABLE_MOST_UNITS, error))
+        return true;
+    clipper_finish(self);
+    return false;
+}
+
+static const struct parameter clipper_parameters[] = {
+    DISPATCHER_PARAMETERS(65535),
+    DISPATCHER_SPLIT_PARAMETER,
+    {"increase", 1, 0, 1000, NULL, "added to the cap after a full batch in time (assumed)"},
+    {"decrease", 0.9, 0, 1, NULL, "factor on the cap after a late batch [recall]"},
+    {"batch_delay_ms", 0, 0, 100000, NULL, "longest wait of a batch below the cap; 0: none"},
+    {"vgpu", 0, 0, 65535, NULL, "share that a batch holds alone; 0: a whole GPU [recall]"},
+};
+
+extern const struct policy policy_clipper;
+const struct policy policy_clipper = {
+    .abi = POLICY_ABI,
+    .name = "clipper",
+    .summary = "a batch cap per function by additive increase and multiplicative decrease",
+    .parameters = clipper_parameters,
+    .parameter_count = sizeof clipper_parameters / sizeof *clipper_parameters,
+    .state_bytes = sizeof(struct clipper),
+    .init = clipper_init,
+    .on_ready = clipper_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
+    .on_finish = clipper_on_finish,
+    .decide = dispatcher_decide,
+    .finish = clipper_finish,
+};

@@ -1,0 +1,105 @@
+/* Least loaded: sends every batch to the invoker with the fewest running batches.
+ *
+ * Chooses only the invoker: the one with the fewest running batches among those with room (Winston,
+ * Journal of Applied Probability 14, 1977: joining the shortest queue is optimal for identical
+ * servers and exponential service) [recall]. No decision scans all invokers: see load_index.h.
+ *
+ * Porting assumptions [derived]:
+ * - The platform's invokers have no queues. The load is therefore the number of batches that hold
+ *   resources, and a batch waits at the controller if no invoker has room.
+ * - Invokers with an idle container of the function are preferred to those where one must start;
+ *   `warm` "ignore" requires only room. Ties go to the lowest number, which keeps containers busy.
+ * - Order and configuration are those of "fifo": requests in order of arrival, one static
+ *   configuration per stage. Parameter `placement` has no effect.
+ */
+#include "sched/common/static_plan.h"
+#include "sched/common/load_index.h"
+
+struct least_loaded {
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
+                                   * state */
+    struct load_index *loads;
+    uint32_t chosen; /* the last result of `place`; SIM_NONE if there is none */
+    bool ignore_warm;
+};
+
+static uint32_t least_loaded_place(void *state, struct platform *platform, uint32_t queue,
+                                   uint32_t configuration, bool warm_only)
+{
+    struct least_loaded *self = state;
+    const uint32_t function = platform_queue_function(platform, queue);
+    self->chosen = SIM_NONE;
+    if (warm_only || (!self->ignore_warm && platform_warm_total(platform, function) > 0))
+        self->chosen = load_index_least(self->loads, platform, function, configuration, true);
+    if (self->chosen == SIM_NONE && !warm_only)
+        self->chosen = load_index_least(self->loads, platform, function, configuration, false);
+    return self->chosen;
+}
+
+static void least_loaded_finish(void *state)
+{
+    struct least_loaded *self = state;
+    dispatcher_finish(&self->dispatcher);
+    load_index_destroy(self->loads);
+    self->loads = NULL;
+}
+
+static bool least_loaded_init(void *state, struct platform *platform, const double *values,
+                              struct error *error)
+{
+    struct least_loaded *self = state;
+    const double *own = values + DISPATCHER_PARAMETER_COUNT;
+    if (!dispatcher_init(&self->dispatcher, platform,
+                         (struct dispatch_rule){static_plan_rank, static_plan_configure}, values,
+                         (enum planner_split)own[0], error))
+        return false;
+    self->dispatcher.place = least_loaded_place;
+    self->chosen = SIM_NONE;
+    self->ignore_warm = own[1] > 0;
+    self->loads = load_index_create(platform);
+    if (self->loads == NULL) {
+        least_loaded_finish(self);
+        return error_run(error, "out of memory for an index of the cluster's invokers");
+    }
+    return true;
+}
+
+static void least_loaded_on_finish(void *state, struct platform *platform,
+                                   const struct finished_batch *batch)
+{
+    const struct least_loaded *self = state;
+    dispatcher_on_finish(state, platform, batch);
+    load_index_update(self->loads, platform, batch->invoker);
+}
+
+static bool least_loaded_decide(void *state, struct platform *platform)
+{
+    struct least_loaded *self = state;
+    const bool more = dispatcher_decide(self, platform);
+    if (self->chosen != SIM_NONE)
+        load_index_update(self->loads, platform, self->chosen);
+    self->chosen = SIM_NONE;
+    return more;
+}
+
+static const struct parameter least_loaded_parameters[] = {
+    DISPATCHER_PARAMETERS(1),
+    DISPATCHER_SPLIT_PARAMETER,
+    {"warm", 0, 0, 1, "prefer|ignore", "prefer invokers with an idle container"},
+};
+
+extern const struct policy policy_least_loaded;
+const struct policy policy_least_loaded = {
+    .abi = POLICY_ABI,
+    .name = "least-loaded",
+    .summary = "requests in order of arrival, each to the invoker with the fewest running batches",
+    .parameters = least_loaded_parameters,
+    .parameter_count = sizeof least_loaded_parameters / sizeof *least_loaded_parameters,
+    .state_bytes = sizeof(struct least_loaded),
+    .init = least_loaded_init,
+    .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
+    .on_finish = least_loaded_on_finish,
+    .decide = least_loaded_decide,
+    .finish = least_loaded_finish,
+};

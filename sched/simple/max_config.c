@@ -1,0 +1,41 @@
+/* Every job alone with the most vGPUs and vCPUs, in order of arrival.
+ *
+ * This is the exclusive GPU: the shortest possible execution and the least sharing. A reference
+ * point for other policies.
+ */
+#include "sched/common/static_plan.h"
+
+static uint32_t configure_largest(const void *state, const struct platform *platform,
+                                  uint32_t queue, uint32_t jobs)
+{
+    const struct dispatcher *dispatcher = state;
+    return planner_largest(dispatcher->planner, platform_queue_function(platform, queue), jobs);
+}
+
+static bool max_config_init(void *state, struct platform *platform, const double *values,
+                            struct error *error)
+{
+    return dispatcher_init(state, platform,
+                           (struct dispatch_rule){static_plan_rank, configure_largest}, values,
+                           PLANNER_PROPORTIONAL, error);
+}
+
+static const struct parameter max_config_parameters[] = {
+    DISPATCHER_PARAMETERS(1),
+};
+
+extern const struct policy policy_max_config;
+const struct policy policy_max_config = {
+    .abi = POLICY_ABI,
+    .name = "max-config",
+    .summary = "every job with the most vGPUs and vCPUs (exclusive), in order of arrival",
+    .parameters = max_config_parameters,
+    .parameter_count = sizeof max_config_parameters / sizeof *max_config_parameters,
+    .state_bytes = sizeof(struct dispatcher),
+    .init = max_config_init,
+    .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
+    .on_finish = dispatcher_on_finish,
+    .decide = dispatcher_decide,
+    .finish = dispatcher_finish,
+};

@@ -1,0 +1,42 @@
+/* Every batch with the minimum configuration, in order of arrival.
+ *
+ * This is the smallest configuration of a stage, which also defines base latencies and thereby
+ * SLOs. It is always slow, and cheap if the price of a vGPU outweighs its speed. A reference point
+ * for other policies.
+ */
+#include "sched/common/static_plan.h"
+
+static uint32_t configure_smallest(const void *state, const struct platform *platform,
+                                   uint32_t queue, uint32_t jobs)
+{
+    const struct dispatcher *dispatcher = state;
+    return planner_smallest(dispatcher->planner, platform_queue_function(platform, queue), jobs);
+}
+
+static bool min_config_init(void *state, struct platform *platform, const double *values,
+                            struct error *error)
+{
+    return dispatcher_init(state, platform,
+                           (struct dispatch_rule){static_plan_rank, configure_smallest}, values,
+                           PLANNER_PROPORTIONAL, error);
+}
+
+static const struct parameter min_config_parameters[] = {
+    DISPATCHER_PARAMETERS(1),
+};
+
+extern const struct policy policy_min_config;
+const struct policy policy_min_config = {
+    .abi = POLICY_ABI,
+    .name = "min-config",
+    .summary = "every batch with the fewest vGPUs and vCPUs, in order of arrival",
+    .parameters = min_config_parameters,
+    .parameter_count = sizeof min_config_parameters / sizeof *min_config_parameters,
+    .state_bytes = sizeof(struct dispatcher),
+    .init = min_config_init,
+    .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
+    .on_finish = dispatcher_on_finish,
+    .decide = dispatcher_decide,
+    .finish = dispatcher_finish,
+};

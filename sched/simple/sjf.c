@@ -1,0 +1,52 @@
+/* Shortest job first: serves the queue whose next job has the shortest predicted time.
+ *
+ * Optimal for the mean waiting time at one server (Smith, Naval Research Logistics Quarterly 3,
+ * 1956); unfair to long jobs. The prediction is the nominal uncontended time of the stage's static
+ * configuration: the cheapest of batch 1 within the stage's share of the SLO. Ties go by arrival.
+ */
+#include "sched/common/static_plan.h"
+
+struct sjf {
+    struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept a
+                                   * struct sjf */
+};
+
+static struct queue_rank sjf_rank(const void *state, const struct platform *platform,
+                                  uint32_t queue)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const uint32_t configuration = static_plan_configure(state, platform, queue, 1);
+    return (struct queue_rank){
+        platform_workload(platform)->functions[function].configurations[configuration].time,
+        (int64_t)platform_job(platform, queue, 0).request};
+}
+
+static bool sjf_init(void *state, struct platform *platform, const double *values,
+                     struct error *error)
+{
+    struct sjf *sjf = state;
+    return dispatcher_init(&sjf->dispatcher, platform,
+                           (struct dispatch_rule){sjf_rank, static_plan_configure}, values,
+                           (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error);
+}
+
+static const struct parameter sjf_parameters[] = {
+    DISPATCHER_PARAMETERS(1),
+    DISPATCHER_SPLIT_PARAMETER,
+};
+
+extern const struct policy policy_sjf;
+const struct policy policy_sjf = {
+    .abi = POLICY_ABI,
+    .name = "sjf",
+    .summary = "shortest predicted execution first, one static configuration per stage",
+    .parameters = sjf_parameters,
+    .parameter_count = sizeof sjf_parameters / sizeof *sjf_parameters,
+    .state_bytes = sizeof(struct sjf),
+    .init = sjf_init,
+    .on_ready = dispatcher_on_ready,
+    .on_withdrawn = dispatcher_on_withdrawn,
+    .on_finish = dispatcher_on_finish,
+    .decide = dispatcher_decide,
+    .finish = dispatcher_finish,
+};

@@ -1,0 +1,160 @@
+#include "sim/backend/emulated.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim/engine/event_queue.h"
+#include "sim/engine/quantile.h"
+#include "sim/engine/random.h"
+
+struct emulated {
+    struct emulated_options options;
+    struct event_queue *ends; /* of the batches that execute; subject: id */
+    struct quantile *late;
+    struct timespec opened;
+    uint64_t seed; /* of the jitter in this run */
+    uint64_t batches;
+    uint32_t together;
+    sim_time_t last_end;
+};
+
+struct emulated *emulated_create(const struct emulated_options *options, struct error *error)
+{
+    struct emulated *rehearsal = calloc(1, sizeof *rehearsal);
+    if (rehearsal == NULL) {
+        error_run(error, "out of memory for a rehearsal");
+        return NULL;
+    }
+    rehearsal->options = *options;
+    if (options->factor == 0)
+        rehearsal->options.factor = 1;
+    return rehearsal;
+}
+
+void emulated_destroy(struct emulated *rehearsal)
+{
+    if (rehearsal == NULL)
+        return;
+    event_queue_destroy(rehearsal->ends);
+    quantile_destroy(rehearsal->late);
+    free(rehearsal);
+}
+
+static bool rehearsal_open(void *context, const struct experiment *experiment, struct error *error)
+{
+    struct emulated *rehearsal = context;
+    event_queue_destroy(rehearsal->ends);
+    quantile_destroy(rehearsal->late);
+    rehearsal->ends = event_queue_create(64);
+    rehearsal->late = quantile_create(QUANTILE_EXACT_SAMPLES);
+    rehearsal->seed = rehearsal->options.seed + experiment->seed;
+    rehearsal->batches = 0;
+    rehearsal->together = 0;
+    rehearsal->last_end = 0;
+    if (rehearsal->ends == NULL || rehearsal->late == NULL)
+        return error_run(error, "out of memory for a rehearsal");
+    clock_gettime(CLOCK_MONOTONIC, &rehearsal->opened);
+    return true;
+}
+
+/* ---- The clock ------------------------------------------------------------------------------- */
+
+static sim_time_t clock_now(const struct emulated *rehearsal)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)(now.tv_sec - rehearsal->opened.tv_sec) +
+                     (double)(now.tv_nsec - rehearsal->opened.tv_nsec) * 1e-9;
+    return (sim_time_t)(seconds * rehearsal->options.speedup * 1e9);
+}
+
+/* Sleeps until the replay's clock shows `time`, if it does not yet. */
+static void clock_wait(const struct emulated *rehearsal, sim_time_t time)
+{
+    /* Rounded up: nothing is ever early. */
+    sim_time_t nanoseconds = (sim_time_t)ceil((double)time / rehearsal->options.speedup);
+    nanoseconds += rehearsal->opened.tv_nsec;
+    const struct timespec until = {.tv_sec = rehearsal->opened.tv_sec + nanoseconds / SIM_S,
+                                   .tv_nsec = nanoseconds % SIM_S};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+        ;
+}
+
+/* ---- Batches --------------------------------------------------------------------------------- */
+
+/* What the batch takes here. */
+static sim_time_t duration_draw(const struct emulated *rehearsal, const struct backend_batch *batch)
+{
+    const struct emulated_options *options = &rehearsal->options;
+    double factor = options->factor;
+    if (options->jitter_cv > 0) {
+        struct random_stream stream;
+        random_stream_open(&stream, rehearsal->seed, RANDOM_EMULATED, batch->number, 0);
+        factor *= random_noise(&stream, options->jitter_cv);
+    }
+    return factor == 1 ? batch->modelled : (sim_time_t)ceil((double)batch->modelled * factor);
+}
+
+static bool rehearsal_start(void *context, const struct backend_batch *batch, sim_time_t due,
+                            struct error *error)
+{
+    struct emulated *rehearsal = context;
+    sim_time_t start = due;
+    if (rehearsal->options.speedup > 0) {
+        sim_time_t now = clock_now(rehearsal);
+        start = now > due ? now : due;
+    }
+    if (!quantile_add(rehearsal->late, start - due))
+        return error_run(error, "out of memory for a rehearsal");
+    if (event_queue_push(rehearsal->ends, start + duration_draw(rehearsal, batch), 0, batch->id) ==
+        0)
+        return error_run(error, "the ends of a rehearsal: %s", event_queue_fault(rehearsal->ends));
+    rehearsal->batches++;
+    uint32_t executing = (uint32_t)event_queue_size(rehearsal->ends);
+    if (executing > rehearsal->together)
+        rehearsal->together = executing;
+    return true;
+}
+
+static bool rehearsal_wait(void *context, sim_time_t until, uint32_t *ended, sim_time_t *time,
+                           struct error *error)
+{
+    struct emulated *rehearsal = context;
+    sim_time_t next = event_queue_next_time(rehearsal->ends);
+    (void)error;
+    *ended = SIM_NONE;
+    *time = next < until ? next : until;
+    if (rehearsal->options.speedup > 0)
+        clock_wait(rehearsal, *time);
+    if (next > until)
+        return true;
+    struct event end = {0};
+    event_queue_pop(rehearsal->ends, &end);
+    *ended = end.subject;
+    rehearsal->last_end = end.time;
+    return true;
+}
+
+struct backend emulated_backend(struct emulated *rehearsal)
+{
+    return (struct backend){.context = rehearsal,
+                            .open = rehearsal_open,
+                            .start = rehearsal_start,
+                            .wait = rehearsal_wait};
+}
+
+struct emulated_figures emulated_figures(const struct emulated *rehearsal)
+{
+    struct emulated_figures figures = {.batches = rehearsal->batches,
+                                       .together = rehearsal->together,
+                                       .last_end = rehearsal->last_end};
+    if (rehearsal->late != NULL) {
+        figures.late_ns_mean = quantile_mean(rehearsal->late);
+        figures.late_ns_p99 = quantile_value(rehearsal->late, 0.99);
+        figures.late_ns_max = quantile_max(rehearsal->late);
+    }
+    return figures;
+}

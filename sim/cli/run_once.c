@@ -1,0 +1,82 @@
+#include "sim/cli/run_once.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "sched/common/cost_lower_bound.h"
+#include "sched/registry.h"
+#include "sim/cli/notices.h"
+
+const struct policy *runner_policy(const struct experiment *experiment, double **values,
+                                   struct error *error)
+{
+    struct error fault = {0};
+    const struct policy *policy = policy_find(experiment->policy_name, &fault);
+    if (policy == NULL) {
+        error_input(error, "%s: policy.name: %s", experiment->path, fault.message);
+        return NULL;
+    }
+    *values = calloc(policy->parameter_count + 1, sizeof **values);
+    if (*values == NULL) {
+        error_run(error, "out of memory for the parameters of policy %s", policy->name);
+        return NULL;
+    }
+    if (!policy_configure(policy, experiment->policy_settings, experiment->policy_setting_count,
+                          experiment->path, *values, error)) {
+        free(*values);
+        *values = NULL;
+        return NULL;
+    }
+    return policy;
+}
+
+/* Sets the overall bounds: those of the applications, weighted by their numbers of requests. */
+static bool runner_fill_bounds(const struct experiment *experiment,
+                               struct simulation_result *result, struct error *error)
+{
+    double *cost = calloc(result->application_count, sizeof *cost);
+    if (cost == NULL)
+        return error_run(error, "out of memory for the bounds");
+    bool ok = cost_lower_bounds(&experiment->workload, cost, error);
+    double sum = 0;
+    for (size_t a = 0; ok && a < result->application_count; a++) {
+        result->applications[a].bound_cost_per_request_usd = cost[a];
+        if (result->applications[a].requests > 0)
+            sum += cost[a] * (double)result->applications[a].requests;
+    }
+    if (ok)
+        result->overall.bound_cost_per_request_usd =
+            result->overall.requests > 0 ? sum / (double)result->overall.requests : NAN;
+    free(cost);
+    return ok;
+}
+
+bool runner_execute(const struct experiment *experiment, const struct policy *policy,
+                    const double *values, const struct recorder *recorder,
+                    const struct progress *progress, struct simulation_result *result,
+                    struct error *error)
+{
+    return runner_replay(experiment, policy, values, NULL, recorder, progress, result, error);
+}
+
+bool runner_replay(const struct experiment *experiment, const struct policy *policy,
+                   const double *values, const struct backend *backend,
+                   const struct recorder *recorder, const struct progress *progress,
+                   struct simulation_result *result, struct error *error)
+{
+    if (!simulation_replay(experiment, policy, values, backend, recorder, progress, result, error))
+        return false;
+    if (result->overall.requests == 0)
+        error_input(error,
+                    "%s: arrivals: the trace ended within the warm-up of %" PRIu64
+                    " requests; lower warmup_requests or take more of the trace",
+                    experiment->path, experiment->warmup_requests);
+    else if (experiment_inputs_check(experiment, error) &&
+             runner_fill_bounds(experiment, result, error) &&
+             ((result->notices = notices_text(experiment, result)) != NULL ||
+              error_run(error, "out of memory for the run's notices")))
+        return true;
+    simulation_result_clear(result);
+    return false;
+}

@@ -1,0 +1,539 @@
+#include "sim/cli/sweep_runner.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "results/store/run_folder.h"
+#include "results/report/statistics.h"
+#include "results/store/store.h"
+#include "sim/cli/guard.h"
+#include "sim/cli/campaign_plan.h"
+#include "sim/cli/progress_bar.h"
+#include "sim/cli/modules.h"
+#include "sim/cli/run_once.h"
+#include "sim/cli/worker_pool.h"
+#include "traces/json/atomic_file.h"
+
+struct sweep_runner {
+    const struct sweep *sweep;
+    const struct sweep_runner_options *options;
+    struct sweep_facts facts;
+    struct run_folder *folder;
+    struct store *store; /* the results file; in a worker untouched */
+    struct store *part;  /* in a worker: where its runs go; NULL: none is begun */
+    size_t part_run;     /* the first run in it */
+    size_t combinations;
+    size_t *wanted;  /* per combination: seeds to run, as far as known */
+    bool *decided;   /* per combination: no more than that */
+    bool *failed;    /* per run */
+    double *values;  /* per run: the figure that must become precise; else NULL */
+    size_t *pending; /* runs of this round */
+    size_t pending_count;
+    size_t next;         /* first run that is not in the results file, nor passed over */
+    size_t ended_before; /* runs of earlier rounds */
+    bool store_broken;
+    size_t failures;
+    struct error first_failure;
+    struct progress_bar progress_bar;
+};
+
+/* ---- One run ------------------------------------------------------------------------------- */
+
+static bool label_run(const struct sweep *sweep, const struct plan *plan, struct run_facts *facts,
+                      struct error *error)
+{
+    char label[POLICY_LABEL];
+    modules_label(sweep, plan->experiment, plan->policy, plan->values, label);
+    free(facts->policy_label);
+    facts->policy_label = strdup(label);
+    return facts->policy_label != NULL || error_run(error, "out of memory for a run's label");
+}
+
+/* The run into the part that is begun. */
+static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, size_t run,
+                                           const struct plan *plan, struct error *error)
+{
+    struct store *part = sweep_runner->part;
+    struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
+                                               sweep_runner->sweep->runs[run].label, error);
+    struct simulation_result result;
+    bool good = facts != NULL && label_run(sweep_runner->sweep, plan, facts, error);
+    if (good) {
+        facts->position = run;
+        good = store_begin_run(part, facts, error);
+    }
+    run_facts_free(facts);
+    if (good) {
+        const struct recorder recorder = store_recorder(part);
+        good = runner_execute(plan->experiment, plan->policy, plan->values, &recorder, NULL,
+                              &result, error);
+    }
+    if (good) {
+        good = store_end_run(part, &result, error);
+        simulation_result_clear(&result);
+    }
+    if (good)
+        return WORKER_POOL_HELD;
+    return !store_is_broken(part) && store_drop_run(part, error) ? WORKER_POOL_FAILED
+                                                                 : WORKER_POOL_BROKEN;
+}
+
+/* In the worker process. A part is named after a run that is in it, so it ends with its only run
+ * where that fails. */
+static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
+                                     struct error *error)
+{
+    struct sweep_runner *sweep_runner = context;
+    const size_t run = sweep_runner->pending[job];
+    struct plan plan;
+    guard_enter_worker(worker_pool_fail);
+    guard_watch_callbacks(sweep_runner->options->decision_timeout);
+    if (!plan_load(sweep_runner->sweep, run, &plan, error))
+        return WORKER_POOL_FAILED;
+    if (sweep_runner->part == NULL) {
+        sweep_runner->part_run = run;
+        sweep_runner->part = run_folder_begin(sweep_runner->folder, run, error);
+    }
+    const enum worker_pool_outcome outcome = sweep_runner->part == NULL
+                                                 ? WORKER_POOL_BROKEN
+                                                 : run_record(sweep_runner, run, &plan, error);
+    plan_clear(&plan);
+    if (outcome == WORKER_POOL_BROKEN ||
+        (outcome == WORKER_POOL_FAILED && store_run_count(sweep_runner->part) == 0)) {
+        store_abandon(sweep_runner->part);
+        sweep_runner->part = NULL;
+    }
+    *place = sweep_runner->part_run;
+    return outcome;
+}
+
+/* In the worker process. */
+static bool publish(void *context, struct error *error)
+{
+    struct sweep_runner *sweep_runner = context;
+    struct store *part = sweep_runner->part;
+    sweep_runner->part = NULL;
+    return store_finish(part, error);
+}
+
+/* ---- From the parts into the results file ---------------------------------------------------- */
+
+static bool is_ours(const struct sweep_runner *sweep_runner, size_t run)
+{
+    const struct sweep *sweep = sweep_runner->sweep;
+    const size_t unit = sweep->precision.given ? run / sweep->seeds : run;
+    return unit % sweep_runner->options->shards == sweep_runner->options->shard - 1;
+}
+
+/* Writes on, in the order of the sweep, up to the first run that may still come; at the end
+ * (`last`) what has not come is passed over. */
+static bool assemble(struct sweep_runner *sweep_runner, bool last, struct error *error)
+{
+    const struct sweep *sweep = sweep_runner->sweep;
+    for (; sweep_runner->next < sweep->run_count; sweep_runner->next++) {
+        const size_t run = sweep_runner->next;
+        const size_t combination = run / sweep->seeds;
+        if (!is_ours(sweep_runner, run))
+            continue;
+        if (run_folder_has(sweep_runner->folder, run)) {
+            sweep_runner->store_broken =
+                !run_folder_copy(sweep_runner->folder, run, sweep_runner->store, error);
+            if (sweep_runner->store_broken)
+                return false;
+        } else {
+            bool wanted = run % sweep->seeds < sweep_runner->wanted[combination];
+            bool settled = wanted ? sweep_runner->failed[run] : sweep_runner->decided[combination];
+            if (!settled && !last)
+                return true;
+        }
+    }
+    return true;
+}
+
+/* The figure that must become precise. */
+static bool value_note(struct sweep_runner *sweep_runner, size_t run, struct error *error)
+{
+    const struct summary_row *row = run_folder_figures(sweep_runner->folder, run, error);
+    if (row == NULL)
+        return false;
+    const struct metric *metric = metric_find(sweep_runner->sweep->precision.metric);
+    if (metric != NULL)
+        sweep_runner->values[run] = metric_value(metric, &row->measures, &row->run);
+    return true;
+}
+
+static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
+                    struct error *error)
+{
+    struct sweep_runner *sweep_runner = context;
+    const size_t run = sweep_runner->pending[job];
+    if (failure == NULL) {
+        run_folder_note(sweep_runner->folder, run, (size_t)place);
+        return (sweep_runner->values == NULL || value_note(sweep_runner, run, error)) &&
+               assemble(sweep_runner, false, error);
+    }
+    sweep_runner->failed[run] = true;
+    if (sweep_runner->failures++ == 0)
+        sweep_runner->first_failure = *failure;
+    progress_bar_end(&sweep_runner->progress_bar);
+    if (!sweep_runner->progress_bar.quiet)
+        (void)fprintf(stderr, "run %zu (%s seed=%" PRIu64 ") failed: %s\n", run,
+                      sweep_runner->sweep->runs[run].label, sweep_runner->sweep->runs[run].seed,
+                      failure->message);
+    return assemble(sweep_runner, false, error);
+}
+
+static void progress(void *context, size_t ended, size_t jobs)
+{
+    struct sweep_runner *sweep_runner = context;
+    progress_bar_update(&sweep_runner->progress_bar, sweep_runner->ended_before + ended,
+                        sweep_runner->ended_before + jobs);
+}
+
+/* ---- Rounds --------------------------------------------------------------------------------- */
+
+static void round_plan(struct sweep_runner *sweep_runner)
+{
+    const struct sweep *sweep = sweep_runner->sweep;
+    sweep_runner->pending_count = 0;
+    for (size_t run = 0; run < sweep->run_count; run++)
+        if (is_ours(sweep_runner, run) &&
+            run % sweep->seeds < sweep_runner->wanted[run / sweep->seeds] &&
+            !sweep_runner->failed[run] && !run_folder_has(sweep_runner->folder, run))
+            sweep_runner->pending[sweep_runner->pending_count++] = run;
+}
+
+/* Of a combination all of whose wanted runs have ended. One with a failed run is left as it is. */
+static void combination_decide(struct sweep_runner *sweep_runner, size_t combination)
+{
+    const struct sweep *sweep = sweep_runner->sweep;
+    const size_t first = combination * sweep->seeds;
+    const size_t n = sweep_runner->wanted[combination];
+    size_t next = n;
+    bool whole = true;
+    for (size_t i = 0; i < n; i++)
+        whole = whole && !sweep_runner->failed[first + i];
+    if (whole && is_ours(sweep_runner, first))
+        next = statistics_next_count(sweep_runner->values + first, n, sweep->precision.half_width,
+                                     sweep->seeds);
+    sweep_runner->wanted[combination] = next;
+    sweep_runner->decided[combination] = next == n;
+}
+
+/* False once nothing is left to run. */
+static bool round_next(struct sweep_runner *sweep_runner)
+{
+    bool more = false;
+    for (size_t c = 0; c < sweep_runner->combinations; c++) {
+        if (!sweep_runner->decided[c])
+            combination_decide(sweep_runner, c);
+        more = more || !sweep_runner->decided[c];
+    }
+    return more;
+}
+
+static bool rounds_run(struct sweep_runner *sweep_runner, const char *runs_path,
+                       struct error *error)
+{
+    char late[PATH_MAX + 128];
+    (void)snprintf(late, sizeof late, "interrupted; finished runs are in %s; go on with --resume",
+                   runs_path);
+    const int stop = guard_defer_stop(late);
+    do {
+        round_plan(sweep_runner);
+        const size_t jobs = sweep_runner->pending_count;
+        const size_t workers =
+            sweep_runner->options->jobs < jobs ? (size_t)sweep_runner->options->jobs : jobs;
+        struct worker_pool worker_pool = {.jobs = jobs,
+                                          .workers = workers > 0 ? workers : 1,
+                                          .hold_ms = sweep_runner->options->hold_ms,
+                                          .stops = stop >= 0,
+                                          .stop = stop,
+                                          .context = sweep_runner,
+                                          .work = work,
+                                          .publish = publish,
+                                          .collect = collect,
+                                          .progress = progress};
+        const bool good = worker_pool_run(&worker_pool, error);
+        run_folder_tidy(sweep_runner->folder);
+        if (!good)
+            return false;
+        sweep_runner->ended_before += jobs;
+    } while (round_next(sweep_runner));
+    return true;
+}
+
+/* ---- Before and after ------------------------------------------------------------------------ */
+
+static bool sweep_runner_prepare(struct sweep_runner *sweep_runner, struct error *error)
+{
+    const struct sweep *sweep = sweep_runner->sweep;
+    const bool precise = sweep->precision.given;
+    sweep_runner->combinations = sweep->run_count / sweep->seeds;
+    sweep_runner->wanted = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->wanted);
+    sweep_runner->decided = calloc(sweep_runner->combinations + 1, sizeof *sweep_runner->decided);
+    sweep_runner->failed = calloc(sweep->run_count + 1, sizeof *sweep_runner->failed);
+    sweep_runner->pending = calloc(sweep->run_count + 1, sizeof *sweep_runner->pending);
+    if (precise)
+        sweep_runner->values = calloc(sweep->run_count + 1, sizeof *sweep_runner->values);
+    if (sweep_runner->wanted == NULL || sweep_runner->decided == NULL ||
+        sweep_runner->failed == NULL || sweep_runner->pending == NULL ||
+        (precise && sweep_runner->values == NULL))
+        return error_run(error, "out of memory for %zu runs", sweep->run_count);
+    for (size_t c = 0; c < sweep_runner->combinations; c++) {
+        sweep_runner->wanted[c] = precise ? sweep->precision.first_seeds : sweep->seeds;
+        sweep_runner->decided[c] = !precise;
+    }
+    return true;
+}
+
+static struct run_folder *folder_open(const struct sweep_runner *sweep_runner, const char *path,
+                                      struct error *error)
+{
+    const struct sweep_runner_options *options = sweep_runner->options;
+    struct run_folder *folder = run_folder_open(path, &sweep_runner->facts,
+                                                options->resume    ? RUNS_RESUME
+                                                : options->restart ? RUNS_RESTART
+                                                                   : RUNS_NEW,
+                                                error);
+    if (folder != NULL && run_folder_damaged(folder) > 0)
+        (void)fprintf(stderr,
+                      "%s: files that are damaged or cut short: %zu; their runs are done again\n",
+                      path, run_folder_damaged(folder));
+    return folder;
+}
+
+/* What earlier calls found of the figure that must become precise. */
+static bool values_recall(struct sweep_runner *sweep_runner, struct error *error)
+{
+    bool good = true;
+    for (size_t run = 0;
+         good && sweep_runner->values != NULL && run < sweep_runner->sweep->run_count; run++)
+        good = !run_folder_has(sweep_runner->folder, run) || value_note(sweep_runner, run, error);
+    return good;
+}
+
+static size_t runs_expected(const struct sweep_runner *sweep_runner)
+{
+    size_t expected = 0;
+    for (size_t run = 0; run < sweep_runner->sweep->run_count; run++)
+        expected += is_ours(sweep_runner, run) &&
+                    run % sweep_runner->sweep->seeds <
+                        sweep_runner->wanted[run / sweep_runner->sweep->seeds];
+    return expected;
+}
+
+/* Whether the results file is of this sweep and shard. */
+static bool is_of_sweep(const struct sweep_runner *sweep_runner, const struct sweep_facts *facts)
+{
+    return strcmp(facts->identity, sweep_runner->facts.identity) == 0 &&
+           facts->shard == sweep_runner->facts.shard && facts->shards == sweep_runner->facts.shards;
+}
+
+/* Whether results that lack `missing` runs may have the name. */
+static bool may_replace(const struct sweep_runner *sweep_runner, size_t missing)
+{
+    const char *out = sweep_runner->options->out;
+    if (missing == 0 || access(out, F_OK) != 0)
+        return true;
+    struct results *older = results_load(out, NULL);
+    const bool may = older != NULL && is_of_sweep(sweep_runner, &older->sweep) &&
+                     older->sweep.missing > 0 && older->sweep.missing >= missing;
+    results_free(older);
+    return may;
+}
+
+/* Adds to the error where the finished runs are. */
+static void error_complete(const struct sweep_runner *sweep_runner, const char *runs_path,
+                           bool written, struct error *error)
+{
+    const struct error first = *error;
+    const size_t finished = run_folder_count(sweep_runner->folder);
+    const char *out = sweep_runner->options->out;
+    char note[PATH_MAX + 64] = "";
+    if (written)
+        (void)snprintf(note, sizeof note, " and %s", out);
+    else if (access(out, F_OK) == 0)
+        (void)snprintf(note, sizeof note, ", and %s is as it was", out);
+    if (finished > 0)
+        (void)error_run(error, "%s; %zu finished runs are in %s%s; go on with --resume",
+                        first.message, finished, runs_path, note);
+}
+
+/* How a sweep ended that ran to its end but is not whole. */
+static bool failures_tell(const struct sweep_runner *sweep_runner, size_t expected,
+                          struct error *error)
+{
+    if (sweep_runner->failures == 0)
+        return error_input(error, "%s: no run falls to shard %" PRIu64 "/%" PRIu64,
+                           sweep_runner->sweep->path, sweep_runner->options->shard,
+                           sweep_runner->options->shards);
+    if (run_folder_count(sweep_runner->folder) == 0)
+        return error_run(error, "all %zu runs failed; the first: %s", sweep_runner->failures,
+                         sweep_runner->first_failure.message);
+    return error_run(error, "%zu of %zu runs failed; the first: %s", sweep_runner->failures,
+                     expected, sweep_runner->first_failure.message);
+}
+
+/* What has finished is kept, whatever ended the rest; the first error is the one to tell. Returns
+ * whether the sweep is whole; `*written`: the results file is. */
+static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, bool *written,
+                                struct error *error)
+{
+    const size_t expected = runs_expected(sweep_runner);
+    struct error closing = {0};
+    struct error *fault = farmed ? error : &closing;
+    bool good = !sweep_runner->store_broken && assemble(sweep_runner, true, fault);
+    const size_t kept = store_run_count(sweep_runner->store);
+    size_t missing = expected > kept ? expected - kept : 0;
+    if (missing == 0 && !farmed)
+        missing = 1;
+    const bool writes = good && kept > 0 && may_replace(sweep_runner, missing);
+    if (writes) {
+        sweep_runner->facts.missing = missing;
+        good = store_set_sweep(sweep_runner->store, &sweep_runner->facts, fault);
+    }
+    if (writes && good) {
+        *written = good = store_finish(sweep_runner->store, fault);
+        sweep_runner->store = NULL;
+    }
+    if (*written)
+        (void)printf("%zu of %zu runs are in %s\n", kept, expected, sweep_runner->options->out);
+    if (!farmed || !good)
+        return false;
+    return expected > 0 && missing == 0 ? true : failures_tell(sweep_runner, expected, error);
+}
+
+/* Whether an earlier call wrote everything: 1; 0: not; -1: an error. */
+static int results_there(const struct sweep_runner *sweep_runner, struct error *error)
+{
+    const struct sweep_runner_options *options = sweep_runner->options;
+    if (!options->resume || run_folder_count(sweep_runner->folder) > 0 ||
+        access(options->out, F_OK) != 0)
+        return 0;
+    struct results *results = results_load(options->out, error);
+    if (results == NULL)
+        return -1;
+    const struct sweep_facts facts = results->sweep;
+    const size_t runs = results->run_count;
+    const bool ours = is_of_sweep(sweep_runner, &facts);
+    results_free(results);
+    if (!ours) {
+        (void)error_input(error,
+                          "%s: holds the results of another sweep, shard or version of esgsim; "
+                          "give another --out, or leave out --resume to write it anew",
+                          options->out);
+        return -1;
+    }
+    if (facts.missing > 0)
+        return 0;
+    (void)printf("%zu of %zu runs are in %s\n", runs, runs, options->out);
+    return 1;
+}
+
+/* With the folder open. */
+static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *runs_path,
+                              struct error *error)
+{
+    const size_t before = run_folder_count(sweep_runner->folder);
+    bool written = false;
+    if (before > 0 && !sweep_runner->options->quiet)
+        (void)fprintf(stderr, "going on: %zu runs had finished\n", before);
+    bool farmed = values_recall(sweep_runner, error) && assemble(sweep_runner, false, error);
+    progress_bar_start(&sweep_runner->progress_bar, "runs", sweep_runner->options->quiet);
+    farmed = farmed && rounds_run(sweep_runner, runs_path, error);
+    progress_bar_end(&sweep_runner->progress_bar);
+    const bool whole = sweep_runner_finish(sweep_runner, farmed, &written, error);
+    if (!whole && error != NULL)
+        error_complete(sweep_runner, runs_path, written, error);
+    return whole;
+}
+
+/* The results file is locked all the while, and the folder with it. */
+static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *runs_path,
+                              struct error *error)
+{
+    bool whole = false;
+    sweep_runner->store = store_create(sweep_runner->options->out, error);
+    if (sweep_runner->store != NULL)
+        sweep_runner->folder = folder_open(sweep_runner, runs_path, error);
+    if (sweep_runner->folder != NULL) {
+        const int there = results_there(sweep_runner, error);
+        whole = there > 0 || (there == 0 && sweep_runner_pool(sweep_runner, runs_path, error));
+        run_folder_close(sweep_runner->folder,
+                         whole || run_folder_count(sweep_runner->folder) == 0);
+    }
+    store_abandon(sweep_runner->store);
+    return whole;
+}
+
+/* Versions before this one kept finished runs in a file. */
+static bool journal_check(const struct sweep_runner_options *options, const char *target,
+                          struct error *error)
+{
+    static const char magic[] = "esgsim journal";
+    char *path = NULL, head[sizeof magic] = "";
+    if (asprintf(&path, "%s.journal", target) < 0)
+        return error_run(error, "out of memory for the sweep");
+    FILE *file = fopen(path, "r");
+    const bool there =
+        file != NULL && fgets(head, sizeof head, file) != NULL && strcmp(head, magic) == 0;
+    if (file != NULL)
+        (void)fclose(file);
+    bool good = true;
+    if (there && options->restart)
+        (void)unlink(path);
+    else if (there)
+        good = error_input(error,
+                           "%s: holds finished runs in the format of an earlier version of esgsim; "
+                           "finish the sweep with that version, or discard them with --restart",
+                           path);
+    free(path);
+    return good;
+}
+
+/* What would be run; with a precision, at least. */
+static bool runs_print(const struct sweep_runner *sweep_runner)
+{
+    const struct sweep *sweep = sweep_runner->sweep;
+    for (size_t run = 0; run < sweep->run_count; run++)
+        if (is_ours(sweep_runner, run) &&
+            run % sweep->seeds < sweep_runner->wanted[run / sweep->seeds])
+            (void)printf("run %zu: %s seed=%" PRIu64 "\n", run, sweep->runs[run].label,
+                         sweep->runs[run].seed);
+    (void)printf("%zu runs of %zu combinations%s\n", runs_expected(sweep_runner),
+                 sweep_runner->combinations,
+                 sweep->precision.given ? ", and more until each interval is narrow enough" : "");
+    return true;
+}
+
+bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_options *options,
+                      struct error *error)
+{
+    struct sweep_runner sweep_runner = {
+        .sweep = sweep,
+        .options = options,
+        .facts = {.shard = options->shard, .shards = options->shards, .runs = sweep->run_count}};
+    char *target = atomic_file_target(options->out, error), *runs_path = NULL;
+    bool good = target != NULL && (options->dry_run || journal_check(options, target, error));
+    if (good && asprintf(&runs_path, "%s.runs", target) < 0) {
+        runs_path = NULL;
+        good = error_run(error, "out of memory for the sweep");
+    }
+    good = good && sweep_runner_prepare(&sweep_runner, error) &&
+           plans_check(sweep, sweep_runner.facts.identity, error) &&
+           (options->dry_run ? runs_print(&sweep_runner)
+                             : sweep_runner_work(&sweep_runner, runs_path, error));
+    free(target);
+    free(runs_path);
+    free(sweep_runner.wanted);
+    free(sweep_runner.decided);
+    free(sweep_runner.failed);
+    free(sweep_runner.pending);
+    free(sweep_runner.values);
+    return good;
+}

@@ -1,0 +1,423 @@
+#include "sim/cli/worker_pool.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NO_JOB SIZE_MAX
+
+/* What a worker gets; without padding, whose bytes would be undefined. */
+struct order {
+    size_t job;     /* NO_JOB: only publish */
+    size_t publish; /* not 0: publish what is held, this job included */
+};
+
+enum job_state { JOB_WAITING, JOB_RUNNING, JOB_HELD, JOB_ENDED };
+
+struct job {
+    enum job_state state;
+    bool failed;
+    bool lost; /* with a worker that held its result */
+    uint64_t place;
+    struct error *failure;
+};
+
+struct worker {
+    pid_t pid;   /* 0: there is none */
+    int channel; /* orders go out, messages come in */
+    bool busy;
+    size_t job; /* while busy */
+    size_t held[WORKER_POOL_SERVICE];
+    size_t held_count;
+};
+
+struct yard {
+    const struct worker_pool *worker_pool;
+    struct job *jobs;
+    struct worker *workers;
+    struct pollfd *polls; /* one per worker, then farm.stop */
+    size_t *ended;        /* jobs in the order in which they ended */
+    size_t ended_count, collected;
+    size_t next; /* no job before it waits */
+    size_t busy; /* workers */
+    bool stopped;
+    bool broken;
+    struct error fault; /* where broken */
+};
+
+/* What a child sends when it has done an order. */
+struct message {
+    enum worker_pool_outcome outcome; /* of the job; WORKER_POOL_HELD where it was NO_JOB */
+    bool published;                   /* all that is held, this job included */
+    bool last;                        /* the worker ends now */
+    uint64_t place;
+    struct error error;
+};
+
+/* ---- The child ------------------------------------------------------------------------------- */
+
+/* Results that this worker holds. */
+struct holding {
+    size_t count;
+    int64_t since; /* ms: when the first job began */
+};
+
+static int child_channel = -1; /* of this process, where it is a worker */
+
+/* A message is sent whole or not at all. */
+static bool send_whole(int fd, const void *bytes, size_t size)
+{
+    ssize_t sent;
+    do {
+        sent = send(fd, bytes, size, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)size;
+}
+
+/* Bytes received; 0: the other end is closed; -1 with EAGAIN: nothing has come. */
+static ssize_t receive_whole(int fd, void *bytes, size_t size, int flags)
+{
+    ssize_t got;
+    do {
+        got = recv(fd, bytes, size, flags);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static int64_t clock_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+_Noreturn void worker_pool_fail(const char *message)
+{
+    static struct message failure = {
+        .outcome = WORKER_POOL_FAILED, .last = true, .error = {.kind = ERROR_RUN}};
+    strncpy(failure.error.message, message, sizeof failure.error.message - 1);
+    (void)send_whole(child_channel, &failure, sizeof failure);
+    _exit(1);
+}
+
+static bool child_serve(const struct worker_pool *worker_pool, const struct order *order, bool last,
+                        struct holding *holding)
+{
+    const size_t job = order->job;
+    struct message message = {.outcome = WORKER_POOL_HELD, .last = last};
+    const int64_t begin = clock_ms();
+    if (job != NO_JOB)
+        message.outcome =
+            worker_pool->work(worker_pool->context, job, &message.place, &message.error);
+    if (job != NO_JOB && message.outcome == WORKER_POOL_HELD && holding->count++ == 0)
+        holding->since = begin;
+    const bool due =
+        order->publish != 0 || last || clock_ms() - holding->since >= (int64_t)worker_pool->hold_ms;
+    if (holding->count > 0 && due && message.outcome != WORKER_POOL_BROKEN) {
+        message.published = worker_pool->publish(worker_pool->context, &message.error);
+        message.outcome = message.published ? message.outcome : WORKER_POOL_BROKEN;
+        holding->count = 0;
+    }
+    return send_whole(child_channel, &message, sizeof message);
+}
+
+static _Noreturn void child_run(const struct worker_pool *worker_pool, int fd, pid_t parent)
+{
+    /* A terminal sends Ctrl-C to the whole group: the parent decides, the child goes on until it is
+     * told. A parent that dies takes its children with it. */
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_DFL);
+    child_channel = fd;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    struct holding holding = {.count = 0};
+    struct order order;
+    bool good = true;
+    for (size_t served = 1; good && served <= WORKER_POOL_SERVICE; served++)
+        good = receive_whole(fd, &order, sizeof order, 0) == (ssize_t)sizeof order &&
+               child_serve(worker_pool, &order, served == WORKER_POOL_SERVICE, &holding);
+    _exit(good ? 0 : 1);
+}
+
+/* ---- Orders ---------------------------------------------------------------------------------- */
+
+static bool worker_start(struct yard *yard, struct worker *worker, struct error *error)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return error_run(error, "cannot open a channel to a worker process: %s", strerror(errno));
+    (void)fflush(NULL);
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)close(ends[0]);
+        child_run(yard->worker_pool, ends[1], parent);
+    }
+    int reason = errno;
+    (void)close(ends[1]);
+    if (pid < 0) {
+        (void)close(ends[0]);
+        return error_run(error, "cannot start a worker process: %s", strerror(reason));
+    }
+    *worker = (struct worker){.pid = pid, .channel = ends[0]};
+    return true;
+}
+
+/* A job that was lost with others is published at once, so that it is lost only once. The channel
+ * takes an order at once: nothing else is in it. A worker that has just died is noticed when its
+ * end of the channel is. */
+static void worker_order(struct yard *yard, struct worker *worker, size_t job)
+{
+    const struct order order = {job, job == NO_JOB || yard->jobs[job].lost};
+    (void)send_whole(worker->channel, &order, sizeof order);
+    worker->busy = true;
+    worker->job = job;
+    yard->busy++;
+    if (job != NO_JOB)
+        yard->jobs[job].state = JOB_RUNNING;
+}
+
+/* The first job that waits; NO_JOB: none does. */
+static size_t job_next(struct yard *yard)
+{
+    while (yard->next < yard->worker_pool->jobs && yard->jobs[yard->next].state != JOB_WAITING)
+        yard->next++;
+    return yard->next < yard->worker_pool->jobs ? yard->next : NO_JOB;
+}
+
+/* Where processes are short, go on with those that run; with none at all there is no way on. */
+static bool orders_give(struct yard *yard, struct error *error)
+{
+    struct error failure = {0};
+    bool short_of_processes = false;
+    for (size_t w = 0; w < yard->worker_pool->workers; w++) {
+        struct worker *worker = &yard->workers[w];
+        const size_t job = job_next(yard);
+        if (worker->busy || (job == NO_JOB && worker->held_count == 0))
+            continue;
+        if (worker->pid != 0 || worker_start(yard, worker, &failure))
+            worker_order(yard, worker, job);
+        else
+            short_of_processes = true;
+    }
+    if (!short_of_processes || yard->busy > 0)
+        return true;
+    if (error != NULL)
+        *error = failure;
+    return false;
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static void job_end(struct yard *yard, size_t index, const struct error *failure)
+{
+    struct job *job = &yard->jobs[index];
+    job->state = JOB_ENDED;
+    job->failed = failure != NULL;
+    job->failure = failure == NULL ? NULL : malloc(sizeof *job->failure);
+    if (job->failure != NULL)
+        *job->failure = *failure;
+    yard->ended[yard->ended_count++] = index;
+    if (yard->worker_pool->progress != NULL)
+        yard->worker_pool->progress(yard->worker_pool->context, yard->ended_count,
+                                    yard->worker_pool->jobs);
+}
+
+/* What the worker holds was published, or has failed with it. */
+static void held_end(struct yard *yard, struct worker *worker, const struct error *failure)
+{
+    for (size_t i = 0; i < worker->held_count; i++)
+        job_end(yard, worker->held[i], failure);
+    worker->held_count = 0;
+}
+
+static int worker_reap(struct yard *yard, struct worker *worker)
+{
+    int status = 0;
+    (void)close(worker->channel);
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    for (size_t i = 0; i < worker->held_count; i++) {
+        yard->jobs[worker->held[i]].state = JOB_WAITING;
+        yard->jobs[worker->held[i]].lost = true;
+        yard->next = worker->held[i] < yard->next ? worker->held[i] : yard->next;
+    }
+    worker->held_count = 0;
+    worker->pid = 0;
+    return status;
+}
+
+/* The process has ended before it sent its message. */
+static void worker_lose(struct yard *yard, struct worker *worker)
+{
+    const size_t index = worker->job;
+    const bool was_busy = worker->busy;
+    struct worker lost = *worker;
+    struct error failure = {0};
+    yard->busy -= was_busy;
+    worker->busy = false;
+    /* One that ends while it publishes would do so again. */
+    if (was_busy && index == NO_JOB)
+        worker->held_count = 0;
+    const int status = worker_reap(yard, worker);
+    if (WIFSIGNALED(status))
+        (void)error_run(&failure, "the worker process was ended by a signal: %s (%d)",
+                        strsignal(WTERMSIG(status)), WTERMSIG(status));
+    else
+        (void)error_run(&failure,
+                        "the worker process ended before it had handed back (exit status %d)",
+                        WEXITSTATUS(status));
+    if (was_busy && index == NO_JOB)
+        held_end(yard, &lost, &failure);
+    else if (was_busy)
+        job_end(yard, index, &failure);
+}
+
+static void message_take(struct yard *yard, struct worker *worker, const struct message *message)
+{
+    const size_t index = worker->job;
+    worker->busy = false;
+    yard->busy--;
+    if (message->outcome == WORKER_POOL_BROKEN) {
+        yard->broken = true;
+        yard->fault = message->error;
+        return;
+    }
+    if (index != NO_JOB && message->outcome == WORKER_POOL_FAILED) {
+        job_end(yard, index, &message->error);
+    } else if (index != NO_JOB) {
+        yard->jobs[index].state = JOB_HELD;
+        yard->jobs[index].place = message->place;
+        worker->held[worker->held_count++] = index;
+    }
+    if (message->published)
+        held_end(yard, worker, NULL);
+    if (message->last)
+        (void)worker_reap(yard, worker);
+}
+
+static void worker_read(struct yard *yard, struct worker *worker)
+{
+    struct message message;
+    const ssize_t got = receive_whole(worker->channel, &message, sizeof message, MSG_DONTWAIT);
+    if (got == (ssize_t)sizeof message && worker->busy)
+        message_take(yard, worker, &message);
+    else if (got >= 0 || errno != EAGAIN)
+        worker_lose(yard, worker);
+}
+
+/* ---- The yard -------------------------------------------------------------------------------- */
+
+static bool job_collect(struct yard *yard, struct error *error)
+{
+    static const struct error lost = {ERROR_RUN, "out of memory while noting how the job failed"};
+    const struct worker_pool *worker_pool = yard->worker_pool;
+    const size_t index = yard->ended[yard->collected++];
+    struct job *job = &yard->jobs[index];
+    const struct error *failure = job->failed && job->failure == NULL ? &lost : job->failure;
+    const bool good = worker_pool->collect(worker_pool->context, index, job->place, failure, error);
+    free(job->failure);
+    job->failure = NULL;
+    return good;
+}
+
+static void yard_kill(struct yard *yard)
+{
+    for (size_t w = 0; w < yard->worker_pool->workers; w++) {
+        struct worker *worker = &yard->workers[w];
+        if (worker->pid == 0)
+            continue;
+        (void)kill(worker->pid, SIGKILL);
+        (void)worker_reap(yard, worker);
+        worker->busy = false;
+    }
+}
+
+static void yard_poll(struct yard *yard)
+{
+    const size_t workers = yard->worker_pool->workers;
+    for (size_t w = 0; w < workers; w++)
+        yard->polls[w] = (struct pollfd){
+            .fd = yard->workers[w].pid != 0 ? yard->workers[w].channel : -1, .events = POLLIN};
+    yard->polls[workers] = (struct pollfd){
+        .fd = yard->worker_pool->stops ? yard->worker_pool->stop : -1, .events = POLLIN};
+    const bool waits = yard->collected == yard->ended_count;
+    int ready = poll(yard->polls, (nfds_t)workers + 1, waits ? 500 : 0);
+    if (waits && ready == 0 && yard->worker_pool->progress != NULL)
+        yard->worker_pool->progress(yard->worker_pool->context, yard->ended_count,
+                                    yard->worker_pool->jobs);
+    if (ready <= 0)
+        return;
+    for (size_t w = 0; w < workers; w++)
+        if (yard->polls[w].revents != 0)
+            worker_read(yard, &yard->workers[w]);
+    if (yard->polls[workers].revents != 0)
+        yard->stopped = true;
+}
+
+/* Workers get their next orders before the next ended job is collected. */
+static bool yard_work(struct yard *yard, struct error *error)
+{
+    const struct worker_pool *worker_pool = yard->worker_pool;
+    while (yard->collected < worker_pool->jobs && !yard->stopped && !yard->broken) {
+        if (!orders_give(yard, error))
+            return false;
+        if (yard->collected < yard->ended_count && !job_collect(yard, error))
+            return false;
+        if (yard->collected < worker_pool->jobs)
+            yard_poll(yard);
+    }
+    if (!yard->stopped && !yard->broken)
+        return true;
+    yard_kill(yard);
+    while (yard->collected < yard->ended_count)
+        if (!job_collect(yard, error))
+            return false;
+    if (yard->broken && error != NULL)
+        *error = yard->fault;
+    return yard->broken ? false
+                        : error_run(error, "interrupted: %zu of %zu jobs had ended",
+                                    yard->ended_count, worker_pool->jobs);
+}
+
+static bool yard_open(struct yard *yard, const struct worker_pool *worker_pool, struct error *error)
+{
+    yard->worker_pool = worker_pool;
+    yard->jobs = calloc(worker_pool->jobs + 1, sizeof *yard->jobs);
+    yard->workers = calloc(worker_pool->workers, sizeof *yard->workers);
+    yard->polls = calloc(worker_pool->workers + 1, sizeof *yard->polls);
+    yard->ended = calloc(worker_pool->jobs + 1, sizeof *yard->ended);
+    if (yard->ended == NULL || yard->jobs == NULL || yard->workers == NULL || yard->polls == NULL)
+        return error_run(error, "out of memory for %zu jobs on %zu worker processes",
+                         worker_pool->jobs, worker_pool->workers);
+    return true;
+}
+
+static void yard_close(struct yard *yard)
+{
+    if (yard->workers != NULL)
+        yard_kill(yard);
+    for (size_t j = 0; yard->jobs != NULL && j < yard->worker_pool->jobs; j++)
+        free(yard->jobs[j].failure);
+    free(yard->jobs);
+    free(yard->workers);
+    free(yard->polls);
+    free(yard->ended);
+}
+
+bool worker_pool_run(const struct worker_pool *worker_pool, struct error *error)
+{
+    struct yard yard = {.worker_pool = worker_pool};
+    bool good = yard_open(&yard, worker_pool, error) && yard_work(&yard, error);
+    yard_close(&yard);
+    return good;
+}

@@ -1,0 +1,402 @@
+#include "sim/cluster/best_fit.h"
+
+#include <stdlib.h>
+
+#include "sim/cluster/cluster.h"
+
+/* Beyond so many free vCPUs invokers are filed together: an order, not a limit. */
+enum { VCPUS_MOST = 255 };
+
+/* More than an invoker has GPUs. */
+enum { ENTRIES_MOST = 128 };
+
+/* ---- Sets ------------------------------------------------------------------------------------ */
+
+static bool set_allocate(const struct best_fit *fit, struct fit_set *set)
+{
+    const size_t rows = (size_t)fit->units + 1, buckets = rows << fit->column_bits;
+    set->heads = malloc(buckets * sizeof *set->heads);
+    set->mask = calloc(rows * fit->mask_words, sizeof *set->mask);
+    for (size_t i = 0; set->heads != NULL && i < buckets; i++)
+        set->heads[i] = SIM_NONE;
+    return set->heads != NULL && set->mask != NULL;
+}
+
+static void set_clear(struct fit_set *set)
+{
+    free(set->heads);
+    free(set->mask);
+    *set = (struct fit_set){0};
+}
+
+static uint32_t bucket_vcpus(const struct best_fit *fit, uint32_t bucket)
+{
+    return bucket & ((UINT32_C(1) << fit->column_bits) - 1);
+}
+
+/* The bucket is no longer empty, or has become so. */
+static void set_mark(const struct best_fit *fit, struct fit_set *set, uint32_t bucket)
+{
+    const uint32_t row = bucket >> fit->column_bits, column = bucket_vcpus(fit, bucket);
+    set->mask[(size_t)row * fit->mask_words + column / 64] ^= UINT64_C(1) << (column % 64);
+}
+
+/* In a function's set are its pools. */
+static struct fit_link *link_of(const struct cluster *cluster, uint32_t which, uint32_t id)
+{
+    return which == cluster->function_count ? &cluster->fit.entries[id] : &cluster->pools[id].link;
+}
+
+static void set_remove(struct cluster *cluster, uint32_t which, uint32_t id)
+{
+    struct fit_set *set = &cluster->fit.sets[which];
+    struct fit_link *link = link_of(cluster, which, id);
+    if (link->bucket == SIM_NONE)
+        return;
+    if (link->next != SIM_NONE)
+        link_of(cluster, which, link->next)->previous = link->previous;
+    if (link->previous != SIM_NONE)
+        link_of(cluster, which, link->previous)->next = link->next;
+    else
+        set->heads[link->bucket] = link->next;
+    if (set->heads[link->bucket] == SIM_NONE)
+        set_mark(&cluster->fit, set, link->bucket);
+    link->bucket = SIM_NONE;
+}
+
+static uint32_t bucket_of(const struct best_fit *fit, uint32_t headroom, uint32_t free_vcpus)
+{
+    return headroom << fit->column_bits | (free_vcpus < fit->vcpus ? free_vcpus : fit->vcpus);
+}
+
+/* An entry that is in the bucket already keeps its place there. */
+static bool set_file(struct cluster *cluster, uint32_t which, uint32_t id, uint32_t bucket)
+{
+    struct fit_set *set = &cluster->fit.sets[which];
+    struct fit_link *link = link_of(cluster, which, id);
+    if (link->bucket == bucket)
+        return true;
+    if (set->heads == NULL && !set_allocate(&cluster->fit, set)) {
+        set_clear(set);
+        return false;
+    }
+    set_remove(cluster, which, id);
+    *link = (struct fit_link){.bucket = bucket, .previous = SIM_NONE, .next = set->heads[bucket]};
+    set->heads[bucket] = id;
+    if (link->next != SIM_NONE)
+        link_of(cluster, which, link->next)->previous = id;
+    else
+        set_mark(&cluster->fit, set, bucket);
+    return true;
+}
+
+/* The first bucket of `row` at or after `column` that is not empty; SIM_NONE where there is none.
+ */
+static uint32_t set_scan_row(const struct best_fit *fit, const struct fit_set *set, uint32_t row,
+                             uint32_t column)
+{
+    const uint64_t *words = &set->mask[(size_t)row * fit->mask_words];
+    for (uint32_t w = column / 64; w < fit->mask_words; w++) {
+        uint64_t word = words[w];
+        if (w == column / 64)
+            word &= ~UINT64_C(0) << (column % 64);
+        if (word != 0)
+            return (row << fit->column_bits) + w * 64 + (uint32_t)__builtin_ctzll(word);
+    }
+    return SIM_NONE;
+}
+
+/* The entry after `cursor->at`; SIM_NONE past the last. */
+static uint32_t set_next(const struct cluster *cluster, uint32_t which,
+                         const struct fit_cursor *cursor)
+{
+    const struct best_fit *fit = &cluster->fit;
+    const struct fit_set *set = &fit->sets[which];
+    const uint32_t column = cursor->need_vcpus < fit->vcpus ? cursor->need_vcpus : fit->vcpus;
+    uint32_t row = cursor->need_units, from = column;
+    if (set->heads == NULL)
+        return SIM_NONE;
+    if (cursor->at != SIM_NONE) {
+        const struct fit_link *link = link_of(cluster, which, cursor->at);
+        if (link->next != SIM_NONE)
+            return link->next;
+        row = link->bucket >> fit->column_bits;
+        from = bucket_vcpus(fit, link->bucket) + 1;
+    }
+    for (; row <= fit->units; row++, from = column) {
+        const uint32_t bucket = from <= fit->vcpus ? set_scan_row(fit, set, row, from) : SIM_NONE;
+        if (bucket != SIM_NONE)
+            return set->heads[bucket];
+    }
+    return SIM_NONE;
+}
+
+/* ---- Start and end --------------------------------------------------------------------------- */
+
+bool best_fit_init(struct cluster *cluster)
+{
+    struct best_fit *fit = &cluster->fit;
+    *fit = (struct best_fit){.function_count = cluster->function_count};
+    for (uint32_t g = 0; g < cluster->gpu_count; g++)
+        if (cluster->gpus[g].spec->units > fit->units)
+            fit->units = cluster->gpus[g].spec->units;
+    for (uint32_t i = 0; i < cluster->invoker_count; i++)
+        if (cluster->invokers[i].free_vcpus > fit->vcpus)
+            fit->vcpus = cluster->invokers[i].free_vcpus;
+    fit->vcpus = fit->vcpus < VCPUS_MOST ? fit->vcpus : VCPUS_MOST;
+    fit->mask_words = fit->vcpus / 64 + 1;
+    while (fit->vcpus >> fit->column_bits != 0)
+        fit->column_bits++;
+    const size_t entries = (size_t)cluster->gpu_count + cluster->invoker_count;
+    fit->sets = calloc((size_t)fit->function_count + 1, sizeof *fit->sets);
+    fit->members = calloc(fit->function_count, sizeof *fit->members);
+    fit->entries = malloc(entries * sizeof *fit->entries);
+    fit->filed = calloc(entries, sizeof *fit->filed);
+    if (fit->sets == NULL || fit->members == NULL || fit->entries == NULL || fit->filed == NULL)
+        return false;
+    for (size_t i = 0; i < entries; i++)
+        fit->entries[i].bucket = SIM_NONE;
+    return true;
+}
+
+void best_fit_clear(struct best_fit *fit)
+{
+    for (uint32_t i = 0; fit->sets != NULL && i <= fit->function_count; i++)
+        set_clear(&fit->sets[i]);
+    for (uint32_t f = 0; fit->members != NULL && f < fit->function_count; f++)
+        free(fit->members[f].pools);
+    free(fit->sets);
+    free(fit->members);
+    free(fit->entries);
+    free(fit->filed);
+}
+
+/* The number of the present filing for an entry of the invoker. Of one filing the later GPU counts
+ * as the later, and vCPUs alone as the last. */
+static uint64_t filing_of(const struct cluster *cluster, const struct invoker_state *invoker,
+                          uint32_t gpu)
+{
+    const uint64_t place = gpu == SIM_NONE ? ENTRIES_MOST - 1 : gpu - invoker->first_gpu;
+    return cluster->fit.filings * ENTRIES_MOST + place;
+}
+
+/* ---- Members --------------------------------------------------------------------------------- */
+
+static uint32_t pool_entry(const struct cluster *cluster, const struct container_pool *pool)
+{
+    return pool->gpu == SIM_NONE ? cluster->gpu_count + pool->invoker : pool->gpu;
+}
+
+/* The filing from which the member counts at its place. */
+static uint64_t member_filing(const struct cluster *cluster, uint32_t id)
+{
+    const struct container_pool *pool = &cluster->pools[id];
+    const uint64_t filed = cluster->fit.filed[pool_entry(cluster, pool)];
+    return filed > pool->since ? filed : pool->since;
+}
+
+static bool member_file(struct cluster *cluster, uint32_t id)
+{
+    const struct container_pool *pool = &cluster->pools[id];
+    return set_file(cluster, pool->function, id,
+                    cluster->fit.entries[pool_entry(cluster, pool)].bucket);
+}
+
+/* Files all members in the function's set, the latest comer last. */
+static bool members_file(struct cluster *cluster, uint32_t function)
+{
+    struct fit_members *members = &cluster->fit.members[function];
+    members->in_set = true;
+    cluster->fit.set_count++;
+    for (uint32_t k = 0; k < members->count; k++) {
+        uint32_t next = SIM_NONE;
+        uint64_t earliest = UINT64_MAX;
+        for (uint32_t m = 0; m < members->count; m++) {
+            const uint64_t filing = member_filing(cluster, members->pools[m]);
+            if (filing < earliest && cluster->pools[members->pools[m]].link.bucket == SIM_NONE) {
+                earliest = filing;
+                next = members->pools[m];
+            }
+        }
+        if (!member_file(cluster, next))
+            return false;
+    }
+    return true;
+}
+
+static void members_unfile(struct cluster *cluster, uint32_t function)
+{
+    struct fit_members *members = &cluster->fit.members[function];
+    members->in_set = false;
+    cluster->fit.set_count--;
+    for (uint32_t k = 0; k < members->count; k++)
+        set_remove(cluster, function, members->pools[k]);
+}
+
+static bool member_add(struct cluster *cluster, uint32_t id)
+{
+    struct container_pool *pool = &cluster->pools[id];
+    struct fit_members *members = &cluster->fit.members[pool->function];
+    if (members->count == members->capacity) {
+        const uint32_t capacity = members->capacity == 0 ? 8 : 2 * members->capacity;
+        uint32_t *grown = realloc(members->pools, capacity * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        members->pools = grown;
+        members->capacity = capacity;
+    }
+    pool->position = members->count;
+    pool->since = filing_of(cluster, &cluster->invokers[pool->invoker], pool->gpu);
+    members->pools[members->count++] = id;
+    if (members->in_set)
+        return member_file(cluster, id);
+    return members->count <= BEST_FIT_WALK_MOST || members_file(cluster, pool->function);
+}
+
+static void member_remove(struct cluster *cluster, uint32_t id)
+{
+    struct container_pool *pool = &cluster->pools[id];
+    struct fit_members *members = &cluster->fit.members[pool->function];
+    const uint32_t last = members->pools[--members->count];
+    members->pools[pool->position] = last;
+    cluster->pools[last].position = pool->position;
+    pool->position = SIM_NONE;
+    set_remove(cluster, pool->function, id);
+    if (members->in_set && members->count < BEST_FIT_WALK_MOST / 4)
+        members_unfile(cluster, pool->function);
+}
+
+/* ---- Filing ---------------------------------------------------------------------------------- */
+
+/* `in_all`: it is in the set of all. */
+static bool entry_file(struct cluster *cluster, uint32_t id, uint32_t headroom, uint32_t vcpus,
+                       uint64_t filing, bool in_all)
+{
+    struct best_fit *fit = &cluster->fit;
+    const uint32_t bucket = bucket_of(fit, headroom, vcpus);
+    if (fit->entries[id].bucket == bucket)
+        return true;
+    fit->filed[id] = filing;
+    if (in_all)
+        return set_file(cluster, fit->function_count, id, bucket);
+    fit->entries[id].bucket = bucket;
+    return true;
+}
+
+static bool entries_file(struct cluster *cluster, uint32_t id)
+{
+    const struct invoker_state *invoker = &cluster->invokers[id];
+    const uint32_t vcpus = invoker->free_vcpus;
+    bool ok = entry_file(cluster, cluster->gpu_count + id, 0, vcpus,
+                         filing_of(cluster, invoker, SIM_NONE), invoker->gpu_count == 0);
+    for (uint32_t k = 0; ok && k < invoker->gpu_count; k++) {
+        const uint32_t gpu = invoker->first_gpu + k;
+        ok = entry_file(cluster, gpu, gpu_headroom(&cluster->gpus[gpu]), vcpus,
+                        filing_of(cluster, invoker, gpu), true);
+    }
+    return ok;
+}
+
+/* False when out of memory. */
+static bool pool_file(struct cluster *cluster, uint32_t id)
+{
+    const struct container_pool *pool = &cluster->pools[id];
+    if (pool->idle_count == 0) {
+        if (pool->position != SIM_NONE)
+            member_remove(cluster, id);
+        return true;
+    }
+    if (pool->position == SIM_NONE)
+        return member_add(cluster, id);
+    return !cluster->fit.members[pool->function].in_set || member_file(cluster, id);
+}
+
+/* Files the pools that changed, and those in sets. */
+static bool pools_file(struct cluster *cluster, struct invoker_state *invoker)
+{
+    bool ok = true;
+    invoker->pools_changed = false;
+    for (uint32_t k = 0; ok && k < invoker->pool_count;) {
+        struct pool_entry *entry = &invoker->pools[k];
+        const bool in_set = entry->member && cluster->fit.members[entry->function].in_set;
+        if (entry->changed || in_set) {
+            ok = pool_file(cluster, entry->pool);
+            entry->changed = false;
+            entry->member = cluster->pools[entry->pool].idle_count > 0;
+            /* A pool that is given back leaves the list. */
+            if (!entry->member && pool_tidy(cluster, entry->pool))
+                continue;
+        }
+        k++;
+    }
+    return ok;
+}
+
+bool best_fit_file(struct cluster *cluster, uint32_t id)
+{
+    struct invoker_state *invoker = &cluster->invokers[id];
+    cluster->fit.filings++;
+    return entries_file(cluster, id) && ((!invoker->pools_changed && cluster->fit.set_count == 0) ||
+                                         pools_file(cluster, invoker));
+}
+
+/* ---- Queries --------------------------------------------------------------------------------- */
+
+/* Below a bucket's number in the key of a member: how long before the last possible filing. */
+enum { FILING_BITS = 46 };
+
+/* Members are in the order of their keys. */
+static uint64_t member_key(const struct cluster *cluster, uint32_t id)
+{
+    const uint32_t entry = pool_entry(cluster, &cluster->pools[id]);
+    const uint64_t latest = (UINT64_C(1) << FILING_BITS) - 1;
+    return (uint64_t)cluster->fit.entries[entry].bucket << FILING_BITS |
+           (latest - member_filing(cluster, id));
+}
+
+/* The member after `cursor->at`, by a look at each; SIM_NONE past the last. */
+static uint32_t members_next(const struct cluster *cluster, const struct fit_cursor *cursor)
+{
+    const struct best_fit *fit = &cluster->fit;
+    const struct fit_members *members = &fit->members[cursor->function];
+    const uint32_t vcpus = cursor->need_vcpus < fit->vcpus ? cursor->need_vcpus : fit->vcpus;
+    uint64_t from = (uint64_t)cursor->need_units << (FILING_BITS + fit->column_bits);
+    uint64_t least = UINT64_MAX;
+    uint32_t found = SIM_NONE;
+    if (cursor->at != SIM_NONE)
+        from = member_key(cluster, cursor->at) + 1;
+    for (uint32_t k = 0; k < members->count; k++) {
+        const uint64_t key = member_key(cluster, members->pools[k]);
+        if (key >= from && key < least &&
+            bucket_vcpus(fit, (uint32_t)(key >> FILING_BITS)) >= vcpus) {
+            least = key;
+            found = members->pools[k];
+        }
+    }
+    return found;
+}
+
+bool best_fit_next(const struct cluster *cluster, struct fit_cursor *cursor)
+{
+    const struct best_fit *fit = &cluster->fit;
+    const bool all = cursor->function == SIM_NONE;
+    if (all)
+        cursor->at = set_next(cluster, fit->function_count, cursor);
+    else if (fit->members[cursor->function].in_set)
+        cursor->at = set_next(cluster, cursor->function, cursor);
+    else
+        cursor->at = members_next(cluster, cursor);
+    if (cursor->at == SIM_NONE)
+        return false;
+    if (!all) {
+        cursor->invoker = cluster->pools[cursor->at].invoker;
+        cursor->gpu = cluster->pools[cursor->at].gpu;
+    } else if (cursor->at < cluster->gpu_count) {
+        cursor->invoker = cluster->gpus[cursor->at].invoker;
+        cursor->gpu = cursor->at;
+    } else {
+        cursor->invoker = cursor->at - cluster->gpu_count;
+        cursor->gpu = SIM_NONE;
+    }
+    return true;
+}

@@ -1,0 +1,775 @@
+#include "sim/cluster/cluster.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t kb_from_mb(double mb)
+{
+    return (int64_t)llround(mb * 1024.0);
+}
+
+static int64_t weights_kb(const struct cluster *cluster, uint32_t function)
+{
+    return cluster->functions[function].weights_kb;
+}
+
+static int64_t host_kb(const struct cluster *cluster, uint32_t function)
+{
+    return cluster->functions[function].host_kb;
+}
+
+static int64_t activation_kb(const struct cluster *cluster, uint32_t function,
+                             const struct configuration *configuration)
+{
+    return kb_from_mb(configuration->gpu_memory_mb) - weights_kb(cluster, function);
+}
+
+static bool function_uses_gpu(const struct cluster *cluster, uint32_t function)
+{
+    const struct function *f = &cluster->workload->functions[function];
+    return f->configurations[f->minimum_configuration].vgpu > 0;
+}
+
+/* ---- Start and end -------------------------------------------------------------------------- */
+
+static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
+                                 const struct invoker_group *group)
+{
+    struct invoker_state *invoker = &cluster->invokers[id];
+    const struct invoker_size size = {kb_from_mb(group->memory_mb), group->vcpus};
+    *invoker = (struct invoker_state){.free_vcpus = size.vcpus,
+                                      .free_kb = size.memory_kb,
+                                      .first_gpu = cluster->gpu_count,
+                                      .gpu_count = (uint16_t)group->gpu_count};
+    cluster->sizes[id] = size;
+    cluster->capacity.vcpus += size.vcpus;
+    cluster->capacity.memory_kb += size.memory_kb;
+    for (size_t g = 0; g < group->gpu_count; g++) {
+        struct gpu_state *gpu = &cluster->gpus[cluster->gpu_count++];
+        *gpu = (struct gpu_state){.spec = &group->gpus[g],
+                                  .invoker = id,
+                                  .free_parts = (uint32_t)group->gpus[g].units * UNIT_PARTS,
+                                  .memory_kb = kb_from_mb(group->gpus[g].memory_mb)};
+        gpu->free_kb = gpu->memory_kb;
+        cluster->capacity.unit_parts += gpu->free_parts;
+        cluster->capacity.gpu_memory_kb += gpu->memory_kb;
+    }
+}
+
+static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* OpenWhisk: the home is the hash of the name; the step is one of the numbers co-prime to the count
+ * of invokers, chosen by the hash too, so that overflow of different functions spreads. */
+static void cluster_init_homes(struct cluster *cluster)
+{
+    uint32_t n = cluster->invoker_count;
+    for (uint32_t f = 0; f < cluster->function_count; f++) {
+        uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+        for (const char *c = cluster->workload->functions[f].name; *c != '\0'; c++)
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+        uint32_t step = 1 + (uint32_t)((hash >> 32) % (n > 1 ? n - 1 : 1));
+        while (greatest_common_divisor(step, n) != 1)
+            step = step % n + 1;
+        cluster->functions[f].home_first = (uint32_t)(hash % n);
+        cluster->functions[f].home_step = step;
+    }
+}
+
+static void cluster_init_functions(struct cluster *cluster)
+{
+    for (uint32_t f = 0; f < cluster->function_count; f++) {
+        const struct function *function = &cluster->workload->functions[f];
+        cluster->functions[f] =
+            (struct function_state){.host_kb = kb_from_mb(function->host_memory_mb),
+                                    .weights_kb = kb_from_mb(function->gpu_weights_mb)};
+    }
+}
+
+static bool cluster_allocate(struct cluster *cluster, size_t gpus)
+{
+    size_t n = cluster->invoker_count;
+    cluster->sizes = calloc(n, sizeof *cluster->sizes);
+    cluster->invokers = calloc(n, sizeof *cluster->invokers);
+    cluster->gpus = calloc(gpus > 0 ? gpus : 1, sizeof *cluster->gpus);
+    cluster->functions = calloc(cluster->function_count, sizeof *cluster->functions);
+    cluster->dirty = calloc(n, sizeof *cluster->dirty);
+    return cluster->sizes != NULL && cluster->invokers != NULL && cluster->gpus != NULL &&
+           cluster->functions != NULL && cluster->dirty != NULL;
+}
+
+static void cluster_mark_dirty(struct cluster *cluster, uint32_t invoker)
+{
+    if (cluster->invokers[invoker].dirty)
+        return;
+    cluster->invokers[invoker].dirty = true;
+    cluster->dirty[cluster->dirty_count++] = invoker;
+}
+
+static bool cluster_fail(struct cluster *cluster, struct error *error)
+{
+    uint32_t invokers = cluster->invoker_count;
+    cluster_clear(cluster);
+    return error_run(error, "out of memory for a cluster of %" PRIu32 " invokers", invokers);
+}
+
+bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
+                  struct error *error)
+{
+    const struct cluster_spec *spec = &workload->cluster;
+    size_t gpus = 0;
+    *cluster = (struct cluster){.workload = workload,
+                                .reuse = reuse,
+                                .invoker_count = spec->invoker_count,
+                                .function_count = (uint32_t)workload->function_count,
+                                .container_free = SIM_NONE,
+                                .pool_free = SIM_NONE};
+    for (size_t i = 0; i < spec->group_count; i++)
+        gpus += spec->groups[i].count * spec->groups[i].gpu_count;
+    if (!cluster_allocate(cluster, gpus))
+        return cluster_fail(cluster, error);
+    cluster_init_functions(cluster);
+    uint32_t id = 0;
+    for (size_t i = 0; i < spec->group_count; i++)
+        for (uint32_t k = 0; k < spec->groups[i].count; k++, id++)
+            cluster_init_invoker(cluster, id, &spec->groups[i]);
+    if (!best_fit_init(cluster))
+        return cluster_fail(cluster, error);
+    /* Filed from the last to the first, so that the first stands at the head of its bucket. */
+    for (uint32_t i = spec->invoker_count; i-- > 0;)
+        cluster_mark_dirty(cluster, i);
+    cluster_init_homes(cluster);
+    return true;
+}
+
+void cluster_clear(struct cluster *cluster)
+{
+    best_fit_clear(&cluster->fit);
+    for (uint32_t i = 0; cluster->invokers != NULL && i < cluster->invoker_count; i++)
+        free(cluster->invokers[i].pools);
+    free(cluster->sizes);
+    free(cluster->invokers);
+    free(cluster->gpus);
+    free(cluster->functions);
+    free(cluster->pools);
+    free(cluster->dirty);
+    free(cluster->containers);
+    *cluster = (struct cluster){0};
+}
+
+static struct gpu_use gpu_use(const struct gpu_state *gpu)
+{
+    return (struct gpu_use){gpu->free_parts, gpu->holding, gpu->slots};
+}
+
+uint32_t gpu_headroom(const struct gpu_state *gpu)
+{
+    const struct gpu_use use = gpu_use(gpu);
+    return gpu_sharing_of(gpu->spec)->headroom(gpu->spec, &use);
+}
+
+/* ---- The filing of invokers ------------------------------------------------------------------ */
+
+static void cluster_file_dirty(struct cluster *cluster)
+{
+    for (uint32_t k = 0; k < cluster->dirty_count; k++) {
+        if (!best_fit_file(cluster, cluster->dirty[k]))
+            cluster->out_of_memory = true;
+        cluster->invokers[cluster->dirty[k]].dirty = false;
+    }
+    cluster->dirty_count = 0;
+}
+
+uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
+                          const struct configuration *configuration, bool warm)
+{
+    struct fit_cursor cursor = {.function = warm ? function : SIM_NONE,
+                                .need_units = configuration->vgpu,
+                                .need_vcpus = configuration->vcpu,
+                                .at = SIM_NONE};
+    cluster_file_dirty(cluster);
+    while (best_fit_next(cluster, &cursor)) {
+        struct placement placement;
+        if (!cluster_place(cluster, function, configuration, cursor.invoker, warm, &placement))
+            continue;
+        /* An invoker is ranked by the GPU on which the batch would run there: the entry of another
+         * GPU is passed over. */
+        if (placement.gpu == SIM_NONE || placement.gpu == cursor.gpu)
+            return cursor.invoker;
+    }
+    return SIM_NONE;
+}
+
+/* ---- Containers ------------------------------------------------------------------------------ */
+
+/* The one given back last, else one never used; SIM_NONE when out of memory. */
+static uint32_t container_take(struct cluster *cluster)
+{
+    const uint32_t id = cluster->container_free;
+    if (id != SIM_NONE) {
+        cluster->container_free = cluster->containers[id].next;
+        return id;
+    }
+    if (cluster->containers_used == cluster->container_capacity) {
+        const uint32_t capacity =
+            cluster->container_capacity == 0 ? 256 : 2 * cluster->container_capacity;
+        struct container *grown = realloc(cluster->containers, capacity * sizeof *grown);
+        if (grown == NULL)
+            return SIM_NONE;
+        cluster->containers = grown;
+        cluster->container_capacity = capacity;
+    }
+    return cluster->containers_used++;
+}
+
+static void container_enter_idle(struct cluster *cluster, uint32_t id, sim_time_t now)
+{
+    struct container *c = &cluster->containers[id];
+    c->state = CONTAINER_IDLE;
+    c->claimed = false;
+    c->idle_since = now;
+    c->idle_order = cluster->idles++;
+    pool_push_idle(cluster, id);
+    cluster->functions[c->function].idle_total++;
+    cluster->idle_containers++;
+    cluster->invokers[c->invoker].idle_kb += host_kb(cluster, c->function);
+    if (c->gpu != SIM_NONE)
+        cluster->gpus[c->gpu].idle_kb += weights_kb(cluster, c->function);
+    cluster_mark_dirty(cluster, c->invoker);
+}
+
+static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evicted)
+{
+    struct container *c = &cluster->containers[id];
+    pool_remove_idle(cluster, id);
+    cluster->functions[c->function].idle_total--;
+    cluster->idle_containers--;
+    cluster->invokers[c->invoker].idle_kb -= host_kb(cluster, c->function);
+    if (c->gpu != SIM_NONE)
+        cluster->gpus[c->gpu].idle_kb -= weights_kb(cluster, c->function);
+    cluster_mark_dirty(cluster, c->invoker);
+    if (cluster->on_leave_idle != NULL)
+        cluster->on_leave_idle(cluster->context, c, evicted);
+}
+
+/* Takes its memory (which must be free) and enters the state `starting`, unclaimed. */
+static uint32_t container_create(struct cluster *cluster, uint32_t function, uint32_t invoker,
+                                 uint32_t gpu)
+{
+    const uint32_t pool = pool_take(cluster, function, invoker, gpu);
+    const uint32_t id = pool == SIM_NONE ? SIM_NONE : container_take(cluster);
+    if (id == SIM_NONE)
+        return SIM_NONE;
+    struct container *c = &cluster->containers[id];
+    *c = (struct container){.function = function,
+                            .pool = pool,
+                            .invoker = invoker,
+                            .gpu = gpu,
+                            .state = CONTAINER_STARTING,
+                            .serial = cluster->next_serial++};
+    int64_t host = host_kb(cluster, function);
+    cluster->invokers[invoker].free_kb -= host;
+    cluster->use.memory_kb += host;
+    if (gpu != SIM_NONE) {
+        int64_t weights = weights_kb(cluster, function);
+        cluster->gpus[gpu].free_kb -= weights;
+        cluster->use.gpu_memory_kb += weights;
+    }
+    pool_push_starting(cluster, id);
+    cluster->pools[pool].containers++;
+    cluster->functions[function].starting_total++;
+    cluster->starting_containers++;
+    return id;
+}
+
+static void container_leave_starting(struct cluster *cluster, uint32_t id)
+{
+    struct container *c = &cluster->containers[id];
+    pool_remove_starting(cluster, id);
+    cluster->functions[c->function].starting_total--;
+    cluster->starting_containers--;
+}
+
+void cluster_evict(struct cluster *cluster, uint32_t id)
+{
+    struct container *c = &cluster->containers[id];
+    int64_t host = host_kb(cluster, c->function);
+    cluster->pools[c->pool].containers--;
+    container_leave_idle(cluster, id, true);
+    cluster->invokers[c->invoker].free_kb += host;
+    cluster->use.memory_kb -= host;
+    if (c->gpu != SIM_NONE) {
+        int64_t weights = weights_kb(cluster, c->function);
+        cluster->gpus[c->gpu].free_kb += weights;
+        cluster->use.gpu_memory_kb -= weights;
+    }
+    c->state = CONTAINER_FREE;
+    c->next = cluster->container_free;
+    cluster->container_free = id;
+    (void)pool_tidy(cluster, c->pool);
+}
+
+/* Who of the idle containers goes first. */
+struct victim {
+    uint32_t id; /* SIM_NONE: none yet */
+    double rank;
+};
+
+/* The lowest rank, of equal ones the one that has been idle for longest. */
+static void victim_consider(const struct cluster *cluster, struct victim *victim, uint32_t id,
+                            bool ranked)
+{
+    const struct container *c = &cluster->containers[id];
+    const double rank = ranked ? cluster->rank(cluster->context, c) : 0;
+    const bool first =
+        victim->id == SIM_NONE || rank < victim->rank ||
+        (rank <= victim->rank && c->idle_order < cluster->containers[victim->id].idle_order);
+    if (first)
+        *victim = (struct victim){id, rank};
+}
+
+/* The idle container of the invoker (on `gpu`, unless SIM_NONE) that goes first; SIM_NONE where
+ * there is none but `keep`. Each pool's are in order of last use, so that without ranks the first
+ * that may go is the only one of its pool to look at. O(pools of the invoker), ranked O(idle
+ * containers). */
+static uint32_t cluster_victim(const struct cluster *cluster, uint32_t invoker, uint32_t gpu,
+                               uint32_t keep, bool ranked)
+{
+    struct victim victim = {.id = SIM_NONE};
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    for (uint32_t k = 0; k < state->pool_count; k++) {
+        const struct container_pool *pool = &cluster->pools[state->pools[k].pool];
+        if (gpu != SIM_NONE && pool->gpu != gpu)
+            continue;
+        for (uint32_t id = pool->idle_tail; id != SIM_NONE; id = cluster->containers[id].previous) {
+            if (id == keep)
+                continue;
+            victim_consider(cluster, &victim, id, ranked);
+            if (!ranked)
+                break;
+        }
+    }
+    return victim.id;
+}
+
+uint32_t cluster_longest_idle(const struct cluster *cluster, uint32_t invoker)
+{
+    return cluster_victim(cluster, invoker, SIM_NONE, SIM_NONE, false);
+}
+
+/* Evicts idle containers of the invoker (on `gpu`, unless SIM_NONE), first the one that is ranked
+ * lowest or least recently used, until `kb` are free; `keep` is spared. The caller has checked that
+ * this suffices. */
+static void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_t gpu, int64_t kb,
+                              uint32_t keep)
+{
+    const int64_t *free =
+        gpu == SIM_NONE ? &cluster->invokers[invoker].free_kb : &cluster->gpus[gpu].free_kb;
+    cluster->pressing = true;
+    while (*free < kb) {
+        uint32_t id = cluster_victim(cluster, invoker, gpu, keep, cluster->rank != NULL);
+        if (id == SIM_NONE)
+            break;
+        cluster_evict(cluster, id);
+    }
+    cluster->pressing = false;
+}
+
+/* ---- Placement and reservation --------------------------------------------------------------- */
+
+/* What a batch or an instance asks for. */
+struct demand {
+    const struct configuration *configuration;
+    uint32_t quota;
+    uint32_t gpu; /* SIM_NONE: any of the invoker's */
+};
+
+/* Units and slice memory of one GPU for a demand; memory of the GPU is asked elsewhere. */
+static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *demand)
+{
+    const struct configuration *configuration = demand->configuration;
+    const struct gpu_use use = gpu_use(gpu);
+    const bool placeable =
+        gpu_sharing_of(gpu->spec)->fits(gpu->spec, &use, configuration->vgpu, demand->quota);
+    return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
+}
+
+/* For the demand in a container of the pool; `idle`: an idle one, whose weights are not to go. */
+static bool pool_fits(const struct cluster *cluster, const struct container_pool *pool, bool idle,
+                      const struct demand *demand)
+{
+    const struct configuration *configuration = demand->configuration;
+    if (configuration->vgpu == 0)
+        return pool->gpu == SIM_NONE;
+    if (pool->gpu == SIM_NONE || (demand->gpu != SIM_NONE && demand->gpu != pool->gpu))
+        return false;
+    const struct gpu_state *gpu = &cluster->gpus[pool->gpu];
+    if (!gpu_can_hold(gpu, demand))
+        return false;
+    /* Other idle containers on the GPU may go, this one may not. */
+    int64_t own = idle ? weights_kb(cluster, pool->function) : 0;
+    return activation_kb(cluster, pool->function, configuration) <=
+           gpu->free_kb + gpu->idle_kb - own;
+}
+
+/* Is container `a` before `b` in the order of reuse? */
+static bool reuse_before(const struct cluster *cluster, uint32_t a, uint32_t b)
+{
+    const struct container *x = &cluster->containers[a], *y = &cluster->containers[b];
+    if (cluster->reuse == REUSE_NEWEST)
+        return x->serial > y->serial;
+    return cluster->reuse == REUSE_LRU ? x->idle_order < y->idle_order
+                                       : x->idle_order > y->idle_order;
+}
+
+/* The idle container of the pool, which has one, that is the first in the order of reuse. */
+static uint32_t pool_first_idle(const struct cluster *cluster, const struct container_pool *pool)
+{
+    uint32_t found = cluster->reuse == REUSE_LRU ? pool->idle_tail : pool->idle_head;
+    for (uint32_t id = found; cluster->reuse == REUSE_NEWEST && id != SIM_NONE;
+         id = cluster->containers[id].next)
+        if (reuse_before(cluster, id, found))
+            found = id;
+    return found;
+}
+
+/* Sets the placement's container and GPU: the GPU with the fewest units left, of its containers the
+ * first in the order of reuse. */
+static bool find_idle(const struct cluster *cluster, const struct invoker_state *invoker,
+                      struct pool_range range, const struct demand *demand,
+                      struct placement *placement)
+{
+    uint32_t found = SIM_NONE, least = 0;
+    for (uint32_t k = range.first; k < range.end; k++) {
+        const struct container_pool *pool = &cluster->pools[invoker->pools[k].pool];
+        if (pool->idle_count == 0 || !pool_fits(cluster, pool, true, demand))
+            continue;
+        const uint32_t id = pool_first_idle(cluster, pool);
+        const uint32_t headroom =
+            pool->gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[pool->gpu]);
+        if (found == SIM_NONE || headroom < least ||
+            (headroom == least && reuse_before(cluster, id, found))) {
+            found = id;
+            least = headroom;
+            placement->gpu = pool->gpu;
+        }
+    }
+    placement->container = found;
+    return found != SIM_NONE;
+}
+
+/* Sets them to the starting container that is ready first, of equal ones the one made last. */
+static bool find_starting(const struct cluster *cluster, const struct invoker_state *invoker,
+                          struct pool_range range, const struct demand *demand,
+                          struct placement *placement)
+{
+    const struct container *found = NULL;
+    for (uint32_t k = range.first; k < range.end; k++) {
+        const struct container_pool *pool = &cluster->pools[invoker->pools[k].pool];
+        if (pool->starting_head == SIM_NONE || !pool_fits(cluster, pool, false, demand))
+            continue;
+        for (uint32_t id = pool->starting_head; id != SIM_NONE; id = cluster->containers[id].next) {
+            const struct container *c = &cluster->containers[id];
+            if (found == NULL || c->ready_at < found->ready_at ||
+                (c->ready_at == found->ready_at && c->serial > found->serial)) {
+                found = c;
+                placement->container = id;
+                placement->gpu = c->gpu;
+            }
+        }
+    }
+    return found != NULL;
+}
+
+/* Best-fitting GPU of the invoker for a new container and its batch; SIM_NONE where none. */
+static uint32_t find_gpu(const struct cluster *cluster, const struct demand *demand,
+                         uint32_t invoker)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    int64_t need = kb_from_mb(demand->configuration->gpu_memory_mb);
+    uint32_t found = SIM_NONE, least = UINT32_MAX;
+    for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
+        const struct gpu_state *gpu = &cluster->gpus[g];
+        uint32_t headroom = gpu_headroom(gpu);
+        if (demand->gpu != SIM_NONE && demand->gpu != g)
+            continue;
+        if (headroom < least && gpu_can_hold(gpu, demand) && need <= gpu->free_kb + gpu->idle_kb) {
+            least = headroom;
+            found = g;
+        }
+    }
+    return found;
+}
+
+static bool demand_place(const struct cluster *cluster, uint32_t function,
+                         const struct demand *demand, uint32_t invoker, bool warm_only,
+                         struct placement *placement)
+{
+    const struct configuration *configuration = demand->configuration;
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    if (configuration->vcpu > state->free_vcpus)
+        return false;
+    const struct pool_range range = pools_find(cluster, invoker, function);
+    placement->invoker = invoker;
+    placement->quota = demand->quota;
+    if (find_idle(cluster, state, range, demand, placement))
+        return true;
+    if (warm_only)
+        return false;
+    if (find_starting(cluster, state, range, demand, placement))
+        return true;
+    placement->container = SIM_NONE;
+    if (host_kb(cluster, function) > state->free_kb + state->idle_kb)
+        return false;
+    placement->gpu = SIM_NONE;
+    if (configuration->vgpu > 0)
+        placement->gpu = find_gpu(cluster, demand, invoker);
+    return configuration->vgpu == 0 || placement->gpu != SIM_NONE;
+}
+
+bool cluster_place(const struct cluster *cluster, uint32_t function,
+                   const struct configuration *configuration, uint32_t invoker, bool warm_only,
+                   struct placement *placement)
+{
+    const struct demand demand = {configuration, UNIT_PARTS, SIM_NONE};
+    return demand_place(cluster, function, &demand, invoker, warm_only, placement);
+}
+
+bool cluster_place_instance(const struct cluster *cluster, uint32_t function,
+                            const struct configuration *configuration, uint32_t quota,
+                            uint32_t invoker, uint32_t gpu, struct placement *placement)
+{
+    const struct demand demand = {configuration, quota, gpu};
+    return demand_place(cluster, function, &demand, invoker, false, placement);
+}
+
+/* The container of the placement, taken out of the idle or starting list, or made. */
+static uint32_t claim_container(struct cluster *cluster, uint32_t function,
+                                const struct placement *placement)
+{
+    uint32_t id = placement->container;
+    if (id == SIM_NONE) {
+        cluster_make_room(cluster, placement->invoker, SIM_NONE, host_kb(cluster, function),
+                          SIM_NONE);
+        id = container_create(cluster, function, placement->invoker, placement->gpu);
+        if (id == SIM_NONE)
+            return SIM_NONE;
+    }
+    struct container *c = &cluster->containers[id];
+    if (c->state == CONTAINER_IDLE) {
+        container_leave_idle(cluster, id, false);
+        c->state = CONTAINER_BUSY;
+    } else {
+        container_leave_starting(cluster, id);
+        c->claimed = true;
+    }
+    return id;
+}
+
+uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
+                         const struct configuration *configuration,
+                         const struct placement *placement, uint8_t *slots)
+{
+    struct invoker_state *invoker = &cluster->invokers[placement->invoker];
+    *slots = 0;
+    if (placement->gpu != SIM_NONE) {
+        int64_t need = activation_kb(cluster, function, configuration);
+        if (placement->container == SIM_NONE)
+            need += weights_kb(cluster, function);
+        cluster_make_room(cluster, placement->invoker, placement->gpu, need, placement->container);
+    }
+    uint32_t id = cluster->out_of_memory ? SIM_NONE : claim_container(cluster, function, placement);
+    if (id == SIM_NONE)
+        return SIM_NONE;
+    cluster->containers[id].quota = (uint8_t)placement->quota;
+    invoker->free_vcpus -= configuration->vcpu;
+    invoker->batches++;
+    cluster->use.vcpus += configuration->vcpu;
+    if (placement->gpu != SIM_NONE) {
+        struct gpu_state *gpu = &cluster->gpus[placement->gpu];
+        int64_t activations = activation_kb(cluster, function, configuration);
+        const struct gpu_sharing *sharing = gpu_sharing_of(gpu->spec);
+        if (sharing->slots != NULL) {
+            *slots = sharing->slots(gpu->spec, gpu->slots, configuration->vgpu);
+            gpu->slots |= *slots;
+        }
+        uint32_t parts = configuration->vgpu * placement->quota;
+        if (gpu->holding++ == 0)
+            cluster->use.active_unit_parts += gpu->spec->units * UNIT_PARTS;
+        gpu->free_parts -= parts;
+        gpu->free_kb -= activations;
+        cluster->use.unit_parts += parts;
+        cluster->use.gpu_memory_kb += activations;
+    }
+    cluster_mark_dirty(cluster, placement->invoker);
+    return id;
+}
+
+void cluster_release(struct cluster *cluster, uint32_t id,
+                     const struct configuration *configuration, uint8_t slots, sim_time_t now)
+{
+    struct container *c = &cluster->containers[id];
+    struct invoker_state *invoker = &cluster->invokers[c->invoker];
+    invoker->free_vcpus += configuration->vcpu;
+    invoker->batches--;
+    cluster->use.vcpus -= configuration->vcpu;
+    if (c->gpu != SIM_NONE) {
+        struct gpu_state *gpu = &cluster->gpus[c->gpu];
+        int64_t activations = activation_kb(cluster, c->function, configuration);
+        gpu->slots = (uint8_t)(gpu->slots & ~slots);
+        uint32_t parts = (uint32_t)configuration->vgpu * c->quota;
+        if (--gpu->holding == 0)
+            cluster->use.active_unit_parts -= gpu->spec->units * UNIT_PARTS;
+        gpu->free_parts += parts;
+        gpu->free_kb += activations;
+        cluster->use.unit_parts -= parts;
+        cluster->use.gpu_memory_kb -= activations;
+    }
+    container_enter_idle(cluster, id, now);
+}
+
+bool cluster_reshare(struct cluster *cluster, uint32_t id, const struct configuration *from,
+                     const struct configuration *to, uint32_t quota)
+{
+    struct container *c = &cluster->containers[id];
+    struct invoker_state *invoker = &cluster->invokers[c->invoker];
+    if (to->vcpu > invoker->free_vcpus + from->vcpu || (to->vgpu > 0) != (c->gpu != SIM_NONE))
+        return false;
+    if (c->gpu != SIM_NONE) {
+        struct gpu_state *gpu = &cluster->gpus[c->gpu];
+        uint32_t held = (uint32_t)from->vgpu * c->quota, wanted = (uint32_t)to->vgpu * quota;
+        int64_t more =
+            activation_kb(cluster, c->function, to) - activation_kb(cluster, c->function, from);
+        if (wanted > gpu->free_parts + held || to->vgpu > gpu->spec->units ||
+            more > gpu->free_kb + gpu->idle_kb)
+            return false;
+        if (more > 0)
+            cluster_make_room(cluster, c->invoker, c->gpu, more, SIM_NONE);
+        gpu->free_parts = gpu->free_parts + held - wanted;
+        gpu->free_kb -= more;
+        cluster->use.unit_parts += (int64_t)wanted - held;
+        cluster->use.gpu_memory_kb += more;
+    }
+    invoker->free_vcpus = invoker->free_vcpus + from->vcpu - to->vcpu;
+    cluster->use.vcpus += (int64_t)to->vcpu - from->vcpu;
+    c->quota = (uint8_t)quota;
+    cluster_mark_dirty(cluster, c->invoker);
+    return true;
+}
+
+/* GPU with the most free memory that takes the weights without evicting; SIM_NONE where none does.
+ */
+static uint32_t prewarm_gpu(const struct cluster *cluster, uint32_t function, uint32_t invoker)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    int64_t most = weights_kb(cluster, function) - 1;
+    uint32_t found = SIM_NONE;
+    for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
+        if (cluster->gpus[g].free_kb > most) {
+            most = cluster->gpus[g].free_kb;
+            found = g;
+        }
+    }
+    return found;
+}
+
+uint32_t cluster_prewarm(struct cluster *cluster, uint32_t function, uint32_t invoker)
+{
+    if (host_kb(cluster, function) > cluster->invokers[invoker].free_kb)
+        return SIM_NONE;
+    uint32_t gpu = SIM_NONE;
+    if (function_uses_gpu(cluster, function)) {
+        gpu = prewarm_gpu(cluster, function, invoker);
+        if (gpu == SIM_NONE)
+            return SIM_NONE;
+    }
+    return container_create(cluster, function, invoker, gpu);
+}
+
+void cluster_container_ready(struct cluster *cluster, uint32_t id, sim_time_t now)
+{
+    struct container *c = &cluster->containers[id];
+    if (c->claimed) {
+        c->claimed = false;
+        c->state = CONTAINER_BUSY;
+        return;
+    }
+    container_leave_starting(cluster, id);
+    container_enter_idle(cluster, id, now);
+}
+
+/* ---- Invariants ------------------------------------------------------------------------------ */
+
+/* Does the use that is kept agree with what invokers and GPUs lack. */
+static bool cluster_check_use(const struct cluster *cluster, struct error *error)
+{
+    struct cluster_use use = {0};
+    for (uint32_t i = 0; i < cluster->invoker_count; i++) {
+        use.vcpus += (int64_t)cluster->sizes[i].vcpus - cluster->invokers[i].free_vcpus;
+        use.memory_kb += cluster->sizes[i].memory_kb - cluster->invokers[i].free_kb;
+    }
+    for (uint32_t g = 0; g < cluster->gpu_count; g++) {
+        const struct gpu_state *gpu = &cluster->gpus[g];
+        const int64_t parts = (int64_t)gpu->spec->units * UNIT_PARTS;
+        use.unit_parts += parts - gpu->free_parts;
+        use.gpu_memory_kb += gpu->memory_kb - gpu->free_kb;
+        use.active_unit_parts += gpu->holding > 0 ? parts : 0;
+    }
+    if (memcmp(&use, &cluster->use, sizeof use) != 0)
+        return error_run(error,
+                         "invariant use: %" PRId64 " vCPUs and %.2f units are counted as used, "
+                         "invokers lack %" PRId64 " and GPUs %.2f, or memory differs",
+                         cluster->use.vcpus, (double)cluster->use.unit_parts / UNIT_PARTS,
+                         use.vcpus, (double)use.unit_parts / UNIT_PARTS);
+    return true;
+}
+
+bool cluster_check(const struct cluster *cluster, bool at_rest, struct error *error)
+{
+    for (uint32_t i = 0; i < cluster->invoker_count; i++) {
+        const struct invoker_state *v = &cluster->invokers[i];
+        const struct invoker_size *size = &cluster->sizes[i];
+        if (v->free_vcpus > size->vcpus || (at_rest && v->free_vcpus != size->vcpus))
+            return error_run(
+                error, "invariant vCPU: invoker %" PRIu32 " has %" PRIu32 " of %" PRIu32 " free%s",
+                i, v->free_vcpus, size->vcpus, at_rest ? " at rest" : "");
+        if (v->free_kb < 0 || v->idle_kb < 0 || v->free_kb + v->idle_kb > size->memory_kb)
+            return error_run(error,
+                             "invariant host memory: invoker %" PRIu32 " has %" PRId64
+                             " of %" PRId64 " KiB free, %" PRId64 " idle",
+                             i, v->free_kb, size->memory_kb, v->idle_kb);
+        if (at_rest && v->batches != 0)
+            return error_run(
+                error, "invariant release: invoker %" PRIu32 " holds %" PRIu32 " batches at rest",
+                i, v->batches);
+    }
+    for (uint32_t g = 0; g < cluster->gpu_count; g++) {
+        const struct gpu_state *gpu = &cluster->gpus[g];
+        uint32_t parts = (uint32_t)gpu->spec->units * UNIT_PARTS;
+        if (gpu->free_parts > parts || (at_rest && gpu->free_parts != parts))
+            return error_run(error,
+                             "invariant vGPU: GPU %" PRIu32 " of invoker %" PRIu32
+                             " has %.2f of %u units free%s",
+                             g, gpu->invoker, gpu->free_parts / (double)UNIT_PARTS,
+                             gpu->spec->units, at_rest ? " at rest" : "");
+        if (gpu->free_kb < 0 || gpu->idle_kb < 0 || gpu->free_kb + gpu->idle_kb > gpu->memory_kb)
+            return error_run(error,
+                             "invariant GPU memory: GPU %" PRIu32 " of invoker %" PRIu32
+                             " has %" PRId64 " of %" PRId64 " KiB free, %" PRId64 " idle",
+                             g, gpu->invoker, gpu->free_kb, gpu->memory_kb, gpu->idle_kb);
+        if (at_rest && (gpu->slots != 0 || gpu->executing_count != 0))
+            return error_run(error,
+                             "invariant release: GPU %" PRIu32 " of invoker %" PRIu32
+                             " is not empty at rest",
+                             g, gpu->invoker);
+    }
+    return cluster_check_use(cluster, error);
+}

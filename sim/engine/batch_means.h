@@ -1,0 +1,61 @@
+/* Output analysis of one run: length of the warm-up, and confidence interval of the mean.
+ *
+ * A series stores the means of consecutive batches of observations, at most BATCH_MEANS_BATCHES.
+ * When it is full, neighbouring batches are merged, and batches are twice as long from then on.
+ * Memory is bounded, and the run's length need not be known. As long as no batches have been
+ * merged, the analysis is the same as with all batches of the whole run.
+ */
+#ifndef ESGSIM_SIM_ENGINE_BATCH_MEANS_H
+#define ESGSIM_SIM_ENGINE_BATCH_MEANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BATCH_MEANS_BATCHES = 4096, BATCH_MEANS_MSER_BATCH = 5, BATCH_MEANS_INTERVAL_BATCHES = 32 };
+
+struct batch_means {
+    double *means; /* of complete batches */
+    size_t count;
+    uint64_t batch; /* observations per batch */
+    double sum;     /* of the incomplete batch */
+    uint64_t filled;
+};
+
+/* Starts with `batch` >= 1 observations per batch. False: memory exhausted. */
+bool batch_means_init(struct batch_means *series, uint64_t batch);
+void batch_means_clear(struct batch_means *series);
+
+/* Merges neighbouring batches of a full series. */
+void batch_means_join(struct batch_means *series);
+
+static inline void batch_means_add(struct batch_means *series, double value)
+{
+    series->sum += value;
+    if (++series->filled < series->batch)
+        return;
+    series->means[series->count++] = series->sum / (double)series->batch;
+    series->sum = 0;
+    series->filled = 0;
+    if (series->count == BATCH_MEANS_BATCHES)
+        batch_means_join(series);
+}
+
+/* Returns the number of observations to cut from the start, by the marginal standard error rule. It
+ * is the cut that minimises the standard error of the mean of the remaining observations. White,
+ * "An effective truncation heuristic for bias reduction in simulation output", Simulation 69
+ * (1997), in the form of White, Cobb and Spratt, WSC 2000. Batches have 5 observations (MSER-5) if
+ * the series began with BATCH_MEANS_MSER_BATCH and has fewer than 5 × BATCH_MEANS_BATCHES
+ * observations, and 10, 20, … beyond that. NAN if the cut would be in the second half, which means
+ * that the run is too short, or if there are fewer than 10 batches. O(batches). */
+double batch_means_warmup(const struct batch_means *series);
+
+/* Returns the half-width of the 95 % interval of the mean by the method of batch means (Law and
+ * Kelton, Simulation Modeling and Analysis, "The method of batch means"). The observations are
+ * divided into BATCH_MEANS_INTERVAL_BATCHES consecutive batches, whose means are assumed
+ * independent and normal. An incomplete last batch is ignored. NAN if a batch would have fewer than
+ * 2 batches of the series. The interval is too narrow if a batch is not long compared with the
+ * correlation time of the observations; tests/test_batch_means.c measures its coverage. */
+double batch_means_half_width(const struct batch_means *series);
+
+#endif

@@ -1,0 +1,254 @@
+#include "sim/engine/overflow_heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_CHUNK UINT32_MAX
+
+enum { CHUNKS_FIRST = 128 };
+
+void overflow_heap_init(struct overflow_heap *far)
+{
+    *far = (struct overflow_heap){.chunk_free = NO_CHUNK};
+    memset(far->head, 0xFF, sizeof far->head);
+}
+
+void overflow_heap_clear(struct overflow_heap *far)
+{
+    free(far->chunks);
+    free(far->next);
+}
+
+static bool chunks_grow(struct overflow_heap *far)
+{
+    uint32_t capacity = far->chunk_capacity == 0 ? CHUNKS_FIRST : 2 * far->chunk_capacity;
+    uint32_t *next = realloc(far->next, capacity * sizeof *next);
+    if (next == NULL)
+        return false;
+    far->next = next;
+    struct far_chunk *chunks = realloc(far->chunks, capacity * sizeof *chunks);
+    if (chunks == NULL)
+        return false;
+    far->chunks = chunks;
+    far->chunk_capacity = capacity;
+    return true;
+}
+
+/* An empty chunk before `next`; NO_CHUNK when out of memory. */
+static uint32_t chunk_take(struct overflow_heap *far, uint32_t next)
+{
+    uint32_t id = far->chunk_free;
+    if (id != NO_CHUNK) {
+        far->chunk_free = far->next[id];
+        far->chunks_spare--;
+    } else {
+        if (far->chunks_used == far->chunk_capacity && !chunks_grow(far))
+            return NO_CHUNK;
+        id = far->chunks_used++;
+    }
+    far->next[id] = next;
+    return id;
+}
+
+/* Gives the chunk back; returns the one after it. */
+static uint32_t chunk_free(struct overflow_heap *far, uint32_t id)
+{
+    uint32_t next = far->next[id];
+    far->next[id] = far->chunk_free;
+    far->chunk_free = id;
+    far->chunks_spare++;
+    return next;
+}
+
+/* Room for one more chunk in each bucket of the levels below `level`, and one in hand. */
+static bool chunks_reserve(struct overflow_heap *far, unsigned level)
+{
+    while (far->chunks_spare + (far->chunk_capacity - far->chunks_used) < level * FAR_DIGITS + 1)
+        if (!chunks_grow(far))
+            return false;
+    return true;
+}
+
+static inline void far_place(const struct overflow_heap *far, uint64_t time, unsigned *level,
+                             unsigned *digit)
+{
+    unsigned bit = 63U - (unsigned)__builtin_clzll((time ^ far->base) | 1);
+    *level = bit / FAR_DIGIT_BITS;
+    *digit = (unsigned)(time >> (FAR_DIGIT_BITS * *level)) & (FAR_DIGITS - 1);
+}
+
+/* Another chunk for the bucket, which has none or full ones; false when out of memory. Apart, so
+ * that what is done with every key keeps few registers. */
+static __attribute__((noinline)) bool bucket_extend(struct overflow_heap *far, uint32_t *head)
+{
+    const uint32_t id = chunk_take(far, *head);
+    if (id == NO_CHUNK)
+        return false;
+    *head = id;
+    return true;
+}
+
+static inline bool key_file(struct overflow_heap *far, event_queue_key key)
+{
+    unsigned level, digit;
+    far_place(far, (uint64_t)(key >> 64), &level, &digit);
+    uint32_t *head = &far->head[level][digit];
+    const uint32_t place = far->in_bucket[level][digit] % FAR_CHUNK_KEYS;
+    if (place == 0 && !bucket_extend(far, head))
+        return false;
+    far->chunks[*head].keys[place] = key;
+    far->in_bucket[level][digit]++;
+    far->mask[level] |= UINT64_C(1) << digit;
+    far->count++;
+    return true;
+}
+
+bool overflow_heap_add(struct overflow_heap *far, event_queue_key key)
+{
+    return key_file(far, key);
+}
+
+/* Keys in the first chunk of a bucket of so many. */
+static inline uint32_t head_keys(uint32_t in_bucket)
+{
+    return in_bucket == 0 ? 0 : (in_bucket - 1) % FAR_CHUNK_KEYS + 1;
+}
+
+/* Takes the bucket out of the structure; returns its first chunk, and in *keys how many that holds.
+ */
+static uint32_t bucket_detach(struct overflow_heap *far, unsigned level, unsigned digit,
+                              uint32_t *keys)
+{
+    uint32_t head = far->head[level][digit];
+    *keys = head_keys(far->in_bucket[level][digit]);
+    far->count -= far->in_bucket[level][digit];
+    far->head[level][digit] = NO_CHUNK;
+    far->in_bucket[level][digit] = 0;
+    far->mask[level] &= ~(UINT64_C(1) << digit);
+    return head;
+}
+
+static void bucket_earliest(const struct overflow_heap *far, unsigned *level, unsigned *digit)
+{
+    *level = 0;
+    while (far->mask[*level] == 0)
+        ++*level;
+    *digit = (unsigned)__builtin_ctzll(far->mask[*level]);
+}
+
+static uint64_t bucket_start(const struct overflow_heap *far, unsigned level, unsigned digit)
+{
+    unsigned above = FAR_DIGIT_BITS * (level + 1);
+    uint64_t high = above < 64 ? far->base >> above << above : 0;
+    return high | (uint64_t)digit << (FAR_DIGIT_BITS * level);
+}
+
+/* Files the bucket's keys by their lower digits. */
+static bool bucket_split(struct overflow_heap *far, unsigned level, unsigned digit)
+{
+    if (!chunks_reserve(far, level))
+        return false;
+    uint64_t start = bucket_start(far, level, digit);
+    uint32_t held;
+    uint32_t id = bucket_detach(far, level, digit, &held);
+    far->base = start;
+    for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS) {
+        for (uint32_t i = 0; i < held; i++)
+            (void)key_file(far, far->chunks[id].keys[i]); /* the room is there */
+    }
+    return true;
+}
+
+size_t overflow_heap_next(struct overflow_heap *far, uint64_t *end)
+{
+    unsigned level, digit;
+    bucket_earliest(far, &level, &digit);
+    while (level > 0 && far->in_bucket[level][digit] > FAR_BUCKET_MOST) {
+        if (!bucket_split(far, level, digit))
+            return 0;
+        bucket_earliest(far, &level, &digit);
+    }
+    *end = bucket_start(far, level, digit) + (UINT64_C(1) << (FAR_DIGIT_BITS * level));
+    return far->in_bucket[level][digit];
+}
+
+event_queue_key overflow_heap_peek(const struct overflow_heap *far)
+{
+    unsigned level, digit;
+    bucket_earliest(far, &level, &digit);
+    return far->chunks[far->head[level][digit]].keys[0];
+}
+
+static event_queue_key *bucket_take(struct overflow_heap *far, unsigned level, unsigned digit,
+                                    event_queue_key *keys)
+{
+    uint32_t held;
+    uint32_t id = bucket_detach(far, level, digit, &held);
+    for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS) {
+        memcpy(keys, far->chunks[id].keys, held * sizeof *keys);
+        keys += held;
+    }
+    return keys;
+}
+
+void overflow_heap_take(struct overflow_heap *far, event_queue_key *keys)
+{
+    unsigned level, digit;
+    bucket_earliest(far, &level, &digit);
+    bucket_take(far, level, digit, keys);
+}
+
+void overflow_heap_take_all(struct overflow_heap *far, event_queue_key *keys)
+{
+    while (far->count > 0) {
+        unsigned level, digit;
+        bucket_earliest(far, &level, &digit);
+        keys = bucket_take(far, level, digit, keys);
+    }
+}
+
+struct soundness {
+    const struct overflow_heap *far;
+    uint64_t horizon;
+    uint32_t in_bucket[FAR_LEVELS][FAR_DIGITS];
+    bool sound;
+};
+
+static void soundness_visit(void *context, event_queue_key key)
+{
+    struct soundness *check = context;
+    uint64_t time = (uint64_t)(key >> 64);
+    unsigned level, digit;
+    far_place(check->far, time, &level, &digit);
+    check->in_bucket[level][digit]++;
+    check->sound = check->sound && time >= check->horizon && time >= check->far->base;
+}
+
+bool overflow_heap_are_sound(const struct overflow_heap *far, uint64_t horizon)
+{
+    struct soundness check = {.far = far, .horizon = horizon, .sound = true};
+    size_t count = 0;
+    overflow_heap_each(far, soundness_visit, &check);
+    for (unsigned level = 0; level < FAR_LEVELS; level++)
+        for (unsigned digit = 0; digit < FAR_DIGITS; digit++) {
+            uint32_t keys = far->in_bucket[level][digit];
+            bool marked = (far->mask[level] >> digit & 1) != 0;
+            if (keys != check.in_bucket[level][digit] || marked != (keys > 0))
+                return false;
+            count += keys;
+        }
+    return check.sound && count == far->count;
+}
+
+void overflow_heap_each(const struct overflow_heap *far,
+                        void (*visit)(void *context, event_queue_key key), void *context)
+{
+    for (unsigned level = 0; level < FAR_LEVELS; level++)
+        for (unsigned digit = 0; digit < FAR_DIGITS; digit++) {
+            uint32_t held = head_keys(far->in_bucket[level][digit]);
+            uint32_t id = far->head[level][digit];
+            for (; id != NO_CHUNK; id = far->next[id], held = FAR_CHUNK_KEYS)
+                for (uint32_t i = 0; i < held; i++)
+                    visit(context, far->chunks[id].keys[i]);
+        }
+}

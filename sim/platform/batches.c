@@ -1,0 +1,590 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sim/platform/state.h"
+#include "sched/policy_instances.h"
+
+/* ---- Pool ------------------------------------------------------------------------------------ */
+
+static bool batches_grow(struct platform *platform)
+{
+    const uint32_t room = platform->batch_room == 0 ? 64 : 2 * platform->batch_room;
+    struct batch *batches = realloc(platform->batches, room * sizeof *batches);
+    if (batches == NULL)
+        return false;
+    platform->batches = batches;
+    platform->batch_room = room;
+    return true;
+}
+
+bool batches_init(struct platform *platform)
+{
+    platform->batch_free = SIM_NONE;
+    platform->instance_free = SIM_NONE;
+    return batches_grow(platform);
+}
+
+void batches_clear(struct platform *platform)
+{
+    free(platform->batches);
+}
+
+/* What it runs. */
+static const struct function *function_of(const struct platform *platform,
+                                          const struct batch *batch)
+{
+    return &platform->workload->functions[batch_function(platform, batch)];
+}
+
+static const struct configuration *batch_configuration(const struct platform *platform,
+                                                       const struct batch *batch)
+{
+    return &function_of(platform, batch)->configurations[batch->configuration];
+}
+
+double configuration_rate(const struct platform *platform, const struct configuration *spec,
+                          uint32_t quota)
+{
+    const struct cluster_spec *cluster = &platform->workload->cluster;
+    double vgpu = quota_part(spec->vgpu, quota);
+    return (spec->vcpu * cluster->vcpu_hour_usd + vgpu * cluster->vgpu_hour_usd) / (double)SIM_HOUR;
+}
+
+/* ---- Execution and rates --------------------------------------------------------------------- */
+
+static double batch_speed(const struct platform *platform, const struct batch *batch)
+{
+    double speed = batch->gpu == SIM_NONE ? 1.0 : platform->cluster.gpus[batch->gpu].spec->speed;
+    return quota_part(speed, batch->quota);
+}
+
+/* Its nominal time × the noise of its oldest job, unless it was settled since. */
+double batch_work(const struct platform *platform, const struct batch *batch)
+{
+    const struct function *function = function_of(platform, batch);
+    const double noise = platform->jobs[batch->first_job].noise;
+    if (batch->reshared)
+        return batch->work;
+    return function->service == SERVICE_PROFILE
+               ? (double)function->configurations[batch->configuration].time * noise
+               : noise * 1e6;
+}
+
+void batches_start(struct platform *platform, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    batch->executing = true;
+    if (batch->instance != SIM_NONE)
+        instances_bill(platform, batch->instance);
+    if (platform->cluster.containers[batch->container].state == CONTAINER_STARTING)
+        cluster_container_ready(&platform->cluster, batch->container, platform->now);
+    if (batch->gpu != SIM_NONE)
+        platform->cluster.gpus[batch->gpu].executing_count++;
+    if (gpu_interferes(platform, batch->gpu)) {
+        gpu_work_add(platform, id);
+        return;
+    }
+    sim_time_t duration = sim_ceil(batch_work(platform, batch) / batch_speed(platform, batch));
+    if (platform->backend != NULL) {
+        replay_start(platform, id, duration);
+        return;
+    }
+    event_queue_handle finish =
+        platform_schedule(platform, platform->now + duration, EVENT_BATCH_FINISH, id);
+    if (batch->instance != SIM_NONE)
+        batch->finish_event = finish;
+}
+
+/* Settles work and bill up to now, so that both can go on under other terms. `disturbed`: it
+ * executes where others disturb it. */
+static void batch_settle(struct platform *platform, uint32_t id, bool disturbed)
+{
+    struct batch *batch = &platform->batches[id];
+    const struct configuration *spec = batch_configuration(platform, batch);
+    const double speed = batch_speed(platform, batch);
+    double left = disturbed ? gpu_work_left(platform, id)
+                            : batch->work - speed * (double)(platform->now - batch->priced_since);
+    left = left > 0 ? left : 0;
+    batch->billed += (double)(platform->now - batch->priced_since) *
+                     configuration_rate(platform, spec, batch->quota);
+    batch->priced_since = platform->now;
+    batch->alone += (batch->work - left) / speed;
+    batch->work = left;
+}
+
+/* From now on the batch keeps account of its work and price. */
+static void batch_set_reshared(struct platform *platform, struct batch *batch)
+{
+    if (batch->reshared)
+        return;
+    batch->work = batch_work(platform, batch);
+    batch->priced_since = batch->started;
+    batch->alone = batch->billed = 0;
+    batch->reshared = true;
+}
+
+void batches_reshare(struct platform *platform, uint32_t id, uint32_t configuration, uint32_t quota)
+{
+    struct batch *batch = &platform->batches[id];
+    const struct function *function = function_of(platform, batch);
+    const bool disturbed = batch->executing && gpu_interferes(platform, batch->gpu);
+    batch_set_reshared(platform, batch);
+    if (batch->executing)
+        batch_settle(platform, id, disturbed);
+    if (function->service == SERVICE_PROFILE)
+        batch->work *= (double)function->configurations[configuration].time /
+                       (double)function->configurations[batch->configuration].time;
+    batch->configuration = configuration;
+    batch->quota = (uint8_t)quota;
+    if (!batch->executing)
+        return;
+    if (platform->backend != NULL) {
+        replay_refuse_reshare(platform, id);
+        return;
+    }
+    if (disturbed) {
+        gpu_work_reshare(platform, id);
+        return;
+    }
+    sim_time_t finish = platform->now + sim_ceil(batch->work / batch_speed(platform, batch));
+    if (!event_queue_retime(platform->event_queue, batch->finish_event, finish))
+        platform_fail(platform, "the event calendar: %s", event_queue_fault(platform->event_queue));
+}
+
+/* ---- Dispatch -------------------------------------------------------------------------------- */
+
+/* Input transfer of the whole batch: the bytes that its jobs' predecessors left on other invokers,
+ * over one link, behind one latency. */
+static sim_time_t batch_transfer(const struct platform *platform, const struct batch *batch)
+{
+    const struct platform_spec *spec = &platform->experiment->platform;
+    double bytes = 0;
+    bool remote = false;
+    for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
+        const struct request *request = job_request(platform, job);
+        const struct application *application =
+            &platform->workload->applications[request->application];
+        const struct stage *stage = &application->stages[job_stage(platform, job)];
+        uint32_t first = job - job_stage(platform, job);
+        for (size_t i = 0; i < stage->after_count; i++) {
+            if (platform->jobs[first + stage->after[i]].invoker == batch->invoker)
+                continue;
+            remote = true;
+            bytes += application->stages[stage->after[i]].output_bytes;
+        }
+    }
+    if (!remote)
+        return 0;
+    return sim_from_ms(spec->transfer_latency_ms +
+                       bytes * 8.0 / (spec->transfer_bandwidth_gbps * 1e9) * 1e3);
+}
+
+/* All its jobs run with the noise of the oldest. */
+static void batch_set_noise(struct platform *platform, const struct batch *batch)
+{
+    const double noise = platform->jobs[batch->first_job].noise;
+    for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
+        platform->jobs[job].used_noise = noise;
+        platform->jobs[job].invoker = batch->invoker;
+    }
+}
+
+/* When the batch starts: its input is there, and its container. */
+static void batch_set_start(struct platform *platform, struct batch *batch)
+{
+    struct container *container = &platform->cluster.containers[batch->container];
+    const sim_time_t input_there = batch->launched + batch->transfer;
+    batch->started = input_there;
+    if (container->state != CONTAINER_STARTING)
+        return; /* as an instance's, which launches only once it has started */
+    if (platform->backend != NULL)
+        replay_refuse_cold(platform, batch_function(platform, batch), batch->invoker);
+    const struct request *head = job_request(platform, batch->first_job);
+    if (container->ready_at == 0) {
+        batch->cold = true;
+        container->ready_at =
+            input_there + containers_draw_cold(platform, batch_function(platform, batch),
+                                               RANDOM_COLD_START, head->number,
+                                               platform->queues[batch->queue].stage);
+        platform->metrics.cold_starts++;
+    }
+    if (container->ready_at > input_there) {
+        batch->started = container->ready_at;
+        batch->cold = true;
+    }
+}
+
+/* Jobs left where the batch was taken from. */
+static uint32_t source_length(const struct platform *platform, const struct batch *batch)
+{
+    return batch->instance == SIM_NONE ? platform->queues[batch->queue].length
+                                       : platform->instances[batch->instance].buffer.length;
+}
+
+static void decision_record(struct platform *platform, const struct batch *batch)
+{
+    const struct recorder *recorder = platform->recorder;
+    const struct controller *controller = &platform->controller;
+    if (recorder == NULL || recorder->decision == NULL)
+        return;
+    struct decision_row row = {.time_ns = platform->now,
+                               .charged_ns = controller_charged(platform),
+                               .units = controller->units,
+                               .queue = batch->queue,
+                               .queue_length = source_length(platform, batch) + batch->jobs,
+                               .invoker = batch->invoker,
+                               .configuration = batch->configuration,
+                               .jobs = batch->jobs,
+                               .alternatives = controller->alternatives,
+                               .plan_cost_usd = controller->plan_cost,
+                               .plan_time_ns = controller->plan_time,
+                               .batch = batch->number};
+    if (!recorder->decision(recorder->context, &row, platform->error))
+        platform->failed = true;
+}
+
+/* Was the batch planned ahead, and did the plan come about? */
+static void batch_set_planned(struct platform *platform, struct batch *batch)
+{
+    const struct function *function = function_of(platform, batch);
+    const uint32_t planned = platform->controller.planned;
+    platform->controller.planned = SIM_NONE;
+    if (planned == SIM_NONE)
+        return;
+    if (planned >= function->configuration_count) {
+        platform_fail(platform,
+                      "rule range: planned configuration %" PRIu32 " of %s, which has %zu", planned,
+                      function->name, function->configuration_count);
+        return;
+    }
+    batch->planned = true;
+    batch->planned_missed =
+        planned != batch->configuration || batch->jobs < function->configurations[planned].batch;
+}
+
+/* The batch has its jobs and its container. */
+static bool batch_launch(struct platform *platform, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    if (platform->failed)
+        return false;
+    batch_set_start(platform, batch);
+    decision_record(platform, batch);
+    if (batch->started == platform->now)
+        batches_start(platform, id);
+    else
+        platform_schedule(platform, batch->started, EVENT_BATCH_START, id);
+    return !platform->failed;
+}
+
+/* An unused batch of the pool, with a number; SIM_NONE (platform failed) when out of memory. */
+static inline uint32_t batch_take(struct platform *platform)
+{
+    uint32_t id = platform->batch_free;
+    if (id != SIM_NONE) {
+        platform->batch_free = platform->batches[id].first_job;
+    } else if (platform->batches_used < platform->batch_room || batches_grow(platform)) {
+        id = platform->batches_used++;
+    } else {
+        platform_fail(platform, "out of memory for %" PRIu32 " batches", platform->running_batches);
+        return SIM_NONE;
+    }
+    platform->batches[id] = (struct batch){.number = platform->next_batch++,
+                                           .instance = SIM_NONE,
+                                           .quota = UNIT_PARTS,
+                                           .dispatched = platform->now};
+    platform->running_batches++;
+    return id;
+}
+
+/* `first`: its oldest job, linked to the others. */
+static void batch_fill(struct platform *platform, uint32_t id, uint32_t first, uint32_t jobs)
+{
+    if (platform->failed)
+        return;
+    struct batch *batch = &platform->batches[id];
+    batch->first_job = first;
+    batch->jobs = (uint16_t)jobs;
+    batch->queue = job_queue(platform, first);
+    batch_set_planned(platform, batch);
+    batch->launched = platform->now + controller_charged(platform);
+    batch->transfer = batch_transfer(platform, batch);
+    batch_set_noise(platform, batch);
+}
+
+bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs)
+{
+    struct instance *instance = &platform->instances[id];
+    uint32_t batch = batch_take(platform);
+    if (batch == SIM_NONE)
+        return false;
+    struct batch *state = &platform->batches[batch];
+    state->configuration = instance->configuration;
+    state->invoker = instance->invoker;
+    state->gpu = instance->gpu;
+    state->container = instance->container;
+    state->instance = id;
+    state->quota = instance->quota;
+    instance->state = INSTANCE_BUSY;
+    instance->batch = batch;
+    batch_fill(platform, batch, jobs_take_buffered(platform, id, jobs), jobs);
+    return batch_launch(platform, batch);
+}
+
+bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
+                      uint32_t configuration, uint32_t invoker)
+{
+    const struct queue *source = &platform->queues[queue];
+    const struct configuration *spec =
+        &platform->workload->functions[source->function].configurations[configuration];
+    struct placement placement;
+    if (!cluster_place(&platform->cluster, source->function, spec, invoker, false, &placement)) {
+        platform_fail(platform,
+                      "rule over-commit: a batch of %s with %u vCPU and %u vGPU does not "
+                      "fit on invoker %" PRIu32 "; ask platform_fits first",
+                      platform->workload->functions[source->function].name, spec->vcpu, spec->vgpu,
+                      invoker);
+        return false;
+    }
+    uint32_t id = batch_take(platform);
+    if (id == SIM_NONE)
+        return false;
+    struct batch *batch = &platform->batches[id];
+    batch->configuration = configuration;
+    batch->invoker = invoker;
+    batch->gpu = placement.gpu;
+    batch_fill(platform, id, jobs_take(platform, queue, jobs), jobs);
+    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+    batch->container =
+        cluster_reserve(&platform->cluster, source->function, spec, &placement, &batch->slots);
+    if (batch->container == SIM_NONE) {
+        platform_fail(platform, "out of memory for containers");
+        return false;
+    }
+    containers_silence(platform, batch->container);
+    keep_alive_use(platform, batch->container);
+    predictor_plan(platform, source->function);
+    return batch_launch(platform, id);
+}
+
+/* ---- Finish ---------------------------------------------------------------------------------- */
+
+static void batch_record(struct platform *platform, const struct batch *batch, double slowdown,
+                         double cost)
+{
+    const struct recorder *recorder = platform->recorder;
+    if (recorder == NULL || recorder->batch == NULL)
+        return;
+    const struct configuration *spec = batch_configuration(platform, batch);
+    const struct queue *queue = &platform->queues[batch->queue];
+    struct batch_row row = {.batch = batch->number,
+                            .queue = batch->queue,
+                            .application = queue->application,
+                            .stage = queue->stage,
+                            .invoker = batch->invoker,
+                            .gpu = batch->gpu,
+                            .jobs = batch->jobs,
+                            .configured_batch = spec->batch,
+                            .vcpu = spec->vcpu,
+                            .vgpu = spec->vgpu,
+                            .cold = batch->cold,
+                            .dispatched_ns = batch->dispatched,
+                            .started_ns = batch->started,
+                            .finished_ns = platform->now,
+                            .slowdown = slowdown,
+                            .cost_usd = cost,
+                            .first_request = job_request(platform, batch->first_job)->number,
+                            .container = platform->cluster.containers[batch->container].serial,
+                            .instance = batch->instance,
+                            .configuration = batch->configuration,
+                            .quota = batch->quota,
+                            .launched_ns = batch->launched,
+                            .transfer_ns = batch->transfer,
+                            .cold_ns = batch_cold_wait(batch),
+                            .noise = platform->jobs[batch->first_job].used_noise};
+    if (!recorder->batch(recorder->context, &row, platform->error))
+        platform->failed = true;
+}
+
+/* How long a job waited for its container: for the batch's, or for the instance it was given to. */
+static sim_time_t job_cold_wait(const struct platform *platform, const struct batch *batch,
+                                uint32_t job)
+{
+    return batch->instance == SIM_NONE ? batch_cold_wait(batch)
+                                       : instances_cold_wait(platform, batch->instance, job);
+}
+
+static void jobs_record(struct platform *platform, const struct batch *batch, double cost)
+{
+    const struct recorder *recorder = platform->recorder;
+    if (recorder == NULL || recorder->job == NULL)
+        return;
+    uint32_t place = 0;
+    for (uint32_t job = batch->first_job; job != SIM_NONE && !platform->failed;
+         job = platform->jobs[job].next) {
+        const struct request *request = job_request(platform, job);
+        sim_time_t cold = job_cold_wait(platform, batch, job);
+        sim_time_t held = batch->instance == SIM_NONE ? 0 : cold;
+        uint32_t here = place++;
+        const struct job_row row = {.request = request->number,
+                                    .batch = batch->number,
+                                    .queue = job_queue(platform, job),
+                                    .application = request->application,
+                                    .stage = job % platform->stride,
+                                    .place = here,
+                                    .ready_ns = platform->jobs[job].ready,
+                                    .queue_ns = batch->launched - platform->jobs[job].ready - held,
+                                    .cold_ns = cold,
+                                    .cost_usd = cost / batch->jobs};
+        if (!recorder->job(recorder->context, &row, platform->error))
+            platform->failed = true;
+    }
+}
+
+/* Counts of the measured jobs of a batch, by application and overall; the batch itself counts where
+ * its oldest measured job does. Returns how many are measured. */
+static uint32_t batch_tally_jobs(struct platform *platform, const struct batch *batch)
+{
+    struct tally *tallies = platform->metrics.tallies;
+    struct tally *all = &tallies[platform->metrics.application_count];
+    uint32_t measured = 0;
+    for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
+        const struct request *request = job_request(platform, job);
+        if (!request->measured)
+            continue;
+        struct tally *own = &tallies[request->application];
+        bool cold =
+            batch->instance == SIM_NONE ? batch->cold : job_cold_wait(platform, batch, job) > 0;
+        own->jobs++;
+        all->jobs++;
+        own->cold_jobs += cold;
+        all->cold_jobs += cold;
+        if (measured++ == 0) {
+            own->batches++;
+            all->batches++;
+            own->planned_batches += batch->planned;
+            all->planned_batches += batch->planned;
+            own->planned_misses += batch->planned_missed;
+            all->planned_misses += batch->planned_missed;
+            own->batched_jobs += batch->jobs;
+            all->batched_jobs += batch->jobs;
+        }
+    }
+    return measured;
+}
+
+/* Shares a finished batch's time and money among its jobs. */
+static void batch_account(struct platform *platform, const struct batch *batch)
+{
+    struct metrics *metrics = &platform->metrics;
+    double price = configuration_rate(platform, batch_configuration(platform, batch), batch->quota);
+    sim_time_t execution = platform->now - batch->started;
+    sim_time_t priced_since = batch->reshared ? batch->priced_since : batch->started;
+    double cost =
+        (batch->reshared ? batch->billed : 0) + (double)(platform->now - priced_since) * price;
+    double hold = (double)(batch->started - batch->dispatched) * price;
+    double alone = (batch->reshared ? batch->alone : 0) +
+                   batch_work(platform, batch) / batch_speed(platform, batch);
+    double slowdown = alone > 0 ? (double)execution / alone : 1.0;
+    for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
+        struct request *request = job_request(platform, job);
+        sim_time_t cold_wait = job_cold_wait(platform, batch, job);
+        request->queue_time += batch->launched - platform->jobs[job].ready;
+        if (batch->instance != SIM_NONE)
+            request->queue_time -= cold_wait;
+        request->transfer_time += batch->transfer;
+        request->cold_time += cold_wait;
+        request->exec_time += execution;
+        request->cost += cost / batch->jobs;
+    }
+    metrics->total_batch_cost += cost;
+    uint32_t measured = batch_tally_jobs(platform, batch);
+    if (measured > 0) {
+        if (batch->instance == SIM_NONE) { /* what an instance holds is billed on its own */
+            uint32_t application = platform->queues[batch->queue].application;
+            metrics->tallies[application].hold_cost += hold * measured / batch->jobs;
+            metrics->tallies[metrics->application_count].hold_cost += hold * measured / batch->jobs;
+        }
+        metrics->batches++;
+        metrics->slowdown_sum += slowdown;
+    }
+    batch_record(platform, batch, slowdown, cost);
+    jobs_record(platform, batch, cost);
+}
+
+void batches_finish(struct platform *platform, uint32_t id)
+{
+    struct batch *batch = &platform->batches[id];
+    const struct configuration *spec = batch_configuration(platform, batch);
+    if (batch->gpu != SIM_NONE)
+        platform->cluster.gpus[batch->gpu].executing_count--;
+    if (gpu_interferes(platform, batch->gpu))
+        gpu_work_remove(platform, id);
+    batch_account(platform, batch);
+    if (batch->instance != SIM_NONE) {
+        struct instance *instance = &platform->instances[batch->instance];
+        instance->state = INSTANCE_IDLE;
+        instance->batch = SIM_NONE;
+        instance->unused_since = platform->now;
+    } else {
+        uint32_t container = batch->container;
+        metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+        cluster_release(&platform->cluster, container, spec, batch->slots, platform->now);
+        containers_keep(platform, container, true);
+    }
+    struct finished_batch finished = {.queue = batch->queue,
+                                      .invoker = batch->invoker,
+                                      .instance = batch->instance,
+                                      .jobs = batch->jobs,
+                                      .configuration = batch->configuration,
+                                      .started = batch->started,
+                                      .execution = platform->now - batch->started};
+    uint32_t job = batch->first_job;
+    batch->jobs = 0;
+    batch->first_job = platform->batch_free;
+    platform->batch_free = id;
+    platform->running_batches--;
+    platform->controller.changed = true;
+    while (job != SIM_NONE) {
+        uint32_t next = platform->jobs[job].next;
+        jobs_done(platform, job);
+        job = next;
+    }
+    policy_call_finish(platform, &finished);
+}
+
+void batches_check_holdings(struct platform *platform)
+{
+    struct error fault = {0};
+    if (!cluster_check(&platform->cluster, false, &fault))
+        platform_fail(platform, "%s", fault.message);
+    const struct cluster_use *use = &platform->cluster.use;
+    int64_t vcpus = 0, parts = 0;
+    for (uint32_t i = 0; i < platform->batches_used; i++) {
+        const struct batch *batch = &platform->batches[i];
+        if (batch->jobs == 0 || batch->instance != SIM_NONE)
+            continue;
+        const struct configuration *spec = batch_configuration(platform, batch);
+        vcpus += spec->vcpu;
+        parts += spec->vgpu * UNIT_PARTS;
+    }
+    for (uint32_t i = 0; i < platform->instance_capacity; i++) {
+        const struct instance *instance = &platform->instances[i];
+        if (!instance->alive)
+            continue;
+        const struct configuration *spec = &platform->workload->functions[instance->function]
+                                                .configurations[instance->configuration];
+        vcpus += spec->vcpu;
+        parts += spec->vgpu * instance->quota;
+        if (instance->quota != platform->cluster.containers[instance->container].quota)
+            platform_fail(platform, "invariant quota: instance %" PRIu32 " has not its container's",
+                          i);
+    }
+    if (vcpus != use->vcpus || parts != use->unit_parts)
+        platform_fail(platform,
+                      "invariant holdings: %" PRId64
+                      " vCPUs and %.2f units are given away, batches "
+                      "and instances hold %" PRId64 " and %.2f",
+                      (int64_t)use->vcpus, (double)use->unit_parts / UNIT_PARTS, vcpus,
+                      (double)parts / UNIT_PARTS);
+}

@@ -1,0 +1,256 @@
+/* Containers: how long one takes to start, stands, and is kept; and the platform's predictor, which
+ * starts some ahead. */
+#include <inttypes.h>
+
+#include "sim/platform/state.h"
+
+enum { HOME_PROBES = 8 };
+
+sim_time_t containers_draw_cold(const struct platform *platform, uint32_t function,
+                                enum random_purpose purpose, uint64_t a, uint32_t b)
+{
+    const struct function *spec = &platform->workload->functions[function];
+    if (!(spec->cold_start_cv > 0))
+        return sim_from_ms(spec->cold_start_mean_ms);
+    struct random_stream stream;
+    random_stream_open(&stream, platform->experiment->seed, purpose, a, b);
+    return sim_from_ms(spec->cold_start_mean_ms * random_noise(&stream, spec->cold_start_cv));
+}
+
+/* A container stood there for nobody since `since`. */
+static void container_bill(struct platform *platform, const struct container *container,
+                           sim_time_t since)
+{
+    struct metrics *metrics = &platform->metrics;
+    const struct function *function = &platform->workload->functions[container->function];
+    since = since > metrics->window_start ? since : metrics->window_start;
+    if (metrics->measuring)
+        metrics->idle_cost +=
+            (double)(platform->now - since) *
+            configuration_rate(platform, &function->configurations[function->minimum_configuration],
+                               UNIT_PARTS);
+}
+
+void containers_record(struct platform *platform, const struct container *container,
+                       enum container_phase phase, sim_time_t from, bool evicted)
+{
+    const struct recorder *recorder = platform->recorder;
+    if (recorder == NULL || recorder->container == NULL || platform->failed)
+        return;
+    const struct container_row row = {.container = container->serial,
+                                      .function = container->function,
+                                      .invoker = container->invoker,
+                                      .gpu = container->gpu,
+                                      .phase = (uint16_t)phase,
+                                      .evicted = evicted,
+                                      .from_ns = from,
+                                      .until_ns = platform->now};
+    if (!recorder->container(recorder->context, &row, platform->error))
+        platform->failed = true;
+}
+
+/* A starting container that a batch claims need not announce itself: the batch's start does. */
+void containers_silence(struct platform *platform, uint32_t id)
+{
+    struct container *container = &platform->cluster.containers[id];
+    if (container->state != CONTAINER_STARTING || container->expiry_event == 0)
+        return;
+    if (event_queue_cancel(platform->event_queue, container->expiry_event))
+        platform->work_events--;
+    container->expiry_event = 0;
+    container_bill(platform, container, container->idle_since);
+    containers_record(platform, container, CONTAINER_PHASE_STARTING, container->idle_since, false);
+}
+
+/* ---- Idle ------------------------------------------------------------------------------------ */
+
+/* At most one pending event a container: it rings at the earliest expiry it was set for and is
+ * moved on, so that a busy container costs the event queue nothing. */
+static void container_set_expiry(struct platform *platform, uint32_t id)
+{
+    struct container *container = &platform->cluster.containers[id];
+    if (container->expiry >= SIM_FOREVER)
+        return;
+    if (container->expiry_event == 0)
+        container->expiry_event =
+            platform_schedule(platform, container->expiry, EVENT_CONTAINER_EXPIRY, id);
+    else if (container->expiry >= container->rings_at)
+        return;
+    else if (!event_queue_retime(platform->event_queue, container->expiry_event, container->expiry))
+        platform_fail(platform, "the event calendar: %s", event_queue_fault(platform->event_queue));
+    container->rings_at = container->expiry;
+}
+
+void containers_keep(struct platform *platform, uint32_t id, bool used)
+{
+    sim_time_t keep = keep_alive_time(platform, id, used);
+    /* The policy may have started containers, which moves them all, or evicted this one. */
+    struct container *container = &platform->cluster.containers[id];
+    if (container->state != CONTAINER_IDLE)
+        return;
+    if (keep <= 0) {
+        cluster_evict(&platform->cluster, id);
+        return;
+    }
+    container->expiry = keep >= SIM_FOREVER ? SIM_FOREVER : platform->now + keep;
+    container_set_expiry(platform, id);
+}
+
+/* cluster.on_leave_idle: the idle time is over; an evicted container's expiry need not ring. */
+static void container_left_idle(void *context, const struct container *container, bool evicted)
+{
+    struct platform *platform = context;
+    container_bill(platform, container, container->idle_since);
+    containers_record(platform, container, CONTAINER_PHASE_IDLE, container->idle_since, evicted);
+    if (!evicted)
+        return;
+    if (platform->backend != NULL)
+        replay_refuse_eviction(platform, container);
+    platform->metrics.evictions++;
+    keep_alive_evicted(platform, container);
+    if (container->expiry_event != 0)
+        event_queue_cancel(platform->event_queue, container->expiry_event);
+}
+
+void containers_expire(struct platform *platform, uint32_t id)
+{
+    struct container *container = &platform->cluster.containers[id];
+    container->expiry_event = 0;
+    if (container->state != CONTAINER_IDLE)
+        return; /* the next time it idles sets a new one */
+    if (container->expiry <= platform->now) {
+        sim_time_t longer = keep_alive_extend(platform, id);
+        if (longer > 0)
+            container->expiry = longer >= SIM_FOREVER ? SIM_FOREVER : platform->now + longer;
+    }
+    if (container->expiry > platform->now) {
+        container_set_expiry(platform, id);
+        return;
+    }
+    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+    cluster_evict(&platform->cluster, id);
+}
+
+void containers_ready(struct platform *platform, uint32_t id)
+{
+    struct container *container = &platform->cluster.containers[id];
+    container->expiry_event = 0;
+    container_bill(platform, container, container->idle_since);
+    containers_record(platform, container, CONTAINER_PHASE_STARTING, container->idle_since, false);
+    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+    cluster_container_ready(&platform->cluster, id, platform->now);
+    containers_keep(platform, id, false);
+    platform->controller.changed = true;
+}
+
+bool containers_prewarm(struct platform *platform, uint32_t function, uint32_t invoker)
+{
+    return containers_prewarm_until(platform, function, invoker, 0);
+}
+
+bool containers_prewarm_until(struct platform *platform, uint32_t function, uint32_t invoker,
+                              sim_time_t until)
+{
+    const struct cluster_use before = platform->cluster.use;
+    uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
+    if (id == SIM_NONE)
+        return false;
+    metrics_integrate(&platform->metrics, &before, platform->now);
+    if (platform->backend != NULL)
+        replay_refuse_cold(platform, function, invoker);
+    struct container *container = &platform->cluster.containers[id];
+    container->idle_since = platform->now;
+    container->expiry = until;
+    container->ready_at = platform->now + containers_draw_cold(platform, function, RANDOM_PREWARM,
+                                                               container->serial, 0);
+    container->expiry_event =
+        platform_schedule(platform, container->ready_at, EVENT_CONTAINER_READY, id);
+    platform->metrics.prewarms++;
+    return true;
+}
+
+static bool container_place_warm(struct platform *platform, uint32_t function, uint32_t invoker)
+{
+    uint32_t id = cluster_prewarm(&platform->cluster, function, invoker);
+    if (id == SIM_NONE)
+        return false;
+    cluster_container_ready(&platform->cluster, id, 0);
+    containers_keep(platform, id, false);
+    return true;
+}
+
+void containers_init(struct platform *platform)
+{
+    platform->cluster.on_leave_idle = container_left_idle;
+    platform->cluster.context = platform;
+    const struct platform_spec *spec = &platform->experiment->platform;
+    uint32_t invokers = platform->cluster.invoker_count;
+    for (uint32_t f = 0; f < platform->cluster.function_count; f++) {
+        if (spec->initial == INITIAL_WARM) {
+            for (uint32_t i = 0; i < invokers; i++)
+                container_place_warm(platform, f, i);
+        } else if (spec->initial == INITIAL_COUNTS) {
+            /* Round the home walk until all are placed, or a full round places none. */
+            uint32_t left = spec->initial_counts[f], failures = 0;
+            for (uint32_t w = 0; left > 0 && failures < invokers; w = (w + 1) % invokers) {
+                bool placed = container_place_warm(platform, f, platform_home(platform, f, w));
+                failures = placed ? 0 : failures + 1;
+                left -= placed;
+            }
+            if (left > 0) {
+                platform->failed = true;
+                error_input(platform->error,
+                            "%s: platform.initial.%s: memory holds only %" PRIu32 " of %" PRIu32
+                            " containers; lower it, or use a cluster with more memory",
+                            platform->experiment->path, platform->workload->functions[f].name,
+                            spec->initial_counts[f] - left, spec->initial_counts[f]);
+                return;
+            }
+        }
+    }
+}
+
+/* ---- The platform's predictor ---------------------------------------------------------------- */
+
+void predictor_observe(struct platform *platform, uint32_t function)
+{
+    struct predictor *predictor = &platform->predictors[function];
+    double alpha = platform->experiment->platform.ewma_alpha;
+    double interval = (double)(platform->now - predictor->last_ready);
+    bool first = predictor->last_ready == 0 && predictor->interval_ns == 0;
+    predictor->last_ready = platform->now;
+    if (first)
+        return;
+    predictor->interval_ns = predictor->interval_ns == 0
+                                 ? interval
+                                 : alpha * interval + (1 - alpha) * predictor->interval_ns;
+}
+
+void predictor_plan(struct platform *platform, uint32_t function)
+{
+    struct predictor *predictor = &platform->predictors[function];
+    if (platform->experiment->platform.prewarm != PREWARM_EWMA ||
+        platform->cluster.functions[function].idle_total > 0 ||
+        platform->cluster.functions[function].starting_total > 0)
+        return;
+    if (predictor->pending || predictor->interval_ns == 0)
+        return;
+    double cold = platform->workload->functions[function].cold_start_mean_ms * 1e6;
+    double start = (double)predictor->last_ready + predictor->interval_ns - cold;
+    double now = (double)platform->now;
+    predictor->pending = true;
+    platform_schedule(platform, start > now ? sim_whole(start) : platform->now, EVENT_PREWARM,
+                      function);
+}
+
+void predictor_act(struct platform *platform, uint32_t function)
+{
+    struct cluster *cluster = &platform->cluster;
+    platform->predictors[function].pending = false;
+    if (cluster->functions[function].idle_total > 0 ||
+        cluster->functions[function].starting_total > 0)
+        return;
+    for (uint32_t w = 0; w < HOME_PROBES && w < cluster->invoker_count; w++)
+        if (containers_prewarm(platform, function, platform_home(platform, function, w)))
+            return;
+}

@@ -1,0 +1,187 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sim/platform/state.h"
+#include "sched/policy_instances.h"
+
+static bool instances_grow(struct platform *platform)
+{
+    uint32_t old = platform->instance_capacity;
+    uint32_t capacity = old == 0 ? 64 : 2 * old;
+    struct instance *grown = realloc(platform->instances, capacity * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    for (uint32_t i = old; i < capacity; i++)
+        grown[i] = (struct instance){.next_free = i + 1 < capacity ? i + 1 : SIM_NONE};
+    platform->instances = grown;
+    platform->instance_capacity = capacity;
+    platform->instance_free = old;
+    return true;
+}
+
+void instances_clear(struct platform *platform)
+{
+    for (uint32_t i = 0; i < platform->instance_capacity; i++)
+        free(platform->instances[i].buffer.ring);
+    free(platform->instances);
+}
+
+static const struct configuration *instance_configuration(const struct platform *platform,
+                                                          const struct instance *instance)
+{
+    return &platform->workload->functions[instance->function]
+                .configurations[instance->configuration];
+}
+
+void instances_bill(struct platform *platform, uint32_t id)
+{
+    struct instance *instance = &platform->instances[id];
+    struct metrics *metrics = &platform->metrics;
+    sim_time_t since = instance->unused_since > metrics->window_start ? instance->unused_since
+                                                                      : metrics->window_start;
+    if (metrics->measuring)
+        metrics->instance_cost +=
+            (double)(platform->now - since) *
+            configuration_rate(platform, instance_configuration(platform, instance),
+                               instance->quota);
+    instance->unused_since = platform->now;
+}
+
+/* When the container that was claimed or made for the instance is ready. */
+static sim_time_t instance_ready_at(struct platform *platform, const struct instance *instance)
+{
+    struct container *container = &platform->cluster.containers[instance->container];
+    if (container->state != CONTAINER_STARTING)
+        return platform->now;
+    if (platform->backend != NULL)
+        replay_refuse_cold(platform, instance->function, instance->invoker);
+    if (container->ready_at == 0) {
+        container->ready_at = platform->now + controller_charged(platform) +
+                              containers_draw_cold(platform, instance->function, RANDOM_PREWARM,
+                                                   container->serial, 0);
+        platform->metrics.cold_starts++;
+    }
+    return container->ready_at;
+}
+
+uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t configuration,
+                          uint32_t quota, const struct placement *placement)
+{
+    const struct configuration *spec =
+        &platform->workload->functions[function].configurations[configuration];
+    uint8_t slots = 0;
+    uint32_t container = SIM_NONE;
+    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+    if (platform->instance_free != SIM_NONE || instances_grow(platform))
+        container = cluster_reserve(&platform->cluster, function, spec, placement, &slots);
+    if (container == SIM_NONE) {
+        platform_fail(platform, "out of memory for an instance");
+        return SIM_NONE;
+    }
+    containers_silence(platform, container);
+    keep_alive_use(platform, container);
+    uint32_t id = platform->instance_free;
+    struct instance *instance = &platform->instances[id];
+    platform->instance_free = instance->next_free;
+    struct queue buffer = instance->buffer;
+    *instance = (struct instance){.alive = true,
+                                  .slots = slots,
+                                  .quota = (uint8_t)quota,
+                                  .function = function,
+                                  .configuration = configuration,
+                                  .invoker = placement->invoker,
+                                  .gpu = placement->gpu,
+                                  .container = container,
+                                  .batch = SIM_NONE,
+                                  .created = platform->now,
+                                  .unused_since = platform->now};
+    instance->buffer =
+        (struct queue){.function = function, .ring = buffer.ring, .capacity = buffer.capacity};
+    instance->buffer.changed = platform->now;
+    instance->ready = instance_ready_at(platform, instance);
+    bool starts = platform->cluster.containers[container].state == CONTAINER_STARTING;
+    instance->state = starts ? INSTANCE_STARTING : INSTANCE_IDLE;
+    if (starts)
+        instance->ready_event =
+            platform_schedule(platform, instance->ready, EVENT_INSTANCE_READY, id);
+    platform->metrics.instances++;
+    return platform->failed ? SIM_NONE : id;
+}
+
+void instances_ready(struct platform *platform, uint32_t id)
+{
+    struct instance *instance = &platform->instances[id];
+    instance->ready_event = 0;
+    instance->state = INSTANCE_IDLE;
+    containers_record(platform, &platform->cluster.containers[instance->container],
+                      CONTAINER_PHASE_STARTING, instance->created, false);
+    cluster_container_ready(&platform->cluster, instance->container, platform->now);
+    platform->controller.changed = true;
+    policy_call_instance_ready(platform, id);
+}
+
+void instances_kill(struct platform *platform, uint32_t id)
+{
+    struct instance *instance = &platform->instances[id];
+    bool starting = instance->state == INSTANCE_STARTING;
+    uint32_t container = instance->container;
+    instances_bill(platform, id);
+    jobs_check_queue(platform, &instance->buffer, "buffer of instance", id);
+    if (starting && event_queue_cancel(platform->event_queue, instance->ready_event))
+        platform->work_events--;
+    if (starting) { /* busy for the moment, so that it can be released */
+        containers_record(platform, &platform->cluster.containers[container],
+                          CONTAINER_PHASE_STARTING, instance->created, false);
+        cluster_container_ready(&platform->cluster, container, platform->now);
+    }
+    metrics_integrate(&platform->metrics, &platform->cluster.use, platform->now);
+    cluster_release(&platform->cluster, container, instance_configuration(platform, instance),
+                    instance->slots, platform->now);
+    instance->alive = false;
+    instance->next_free = platform->instance_free;
+    platform->instance_free = id;
+    if (starting) {
+        keep_alive_abandon(platform, container);
+        cluster_evict(&platform->cluster, container);
+    } else {
+        containers_keep(platform, container, true);
+    }
+}
+
+bool instances_set_share(struct platform *platform, uint32_t id, uint32_t configuration,
+                         uint32_t quota)
+{
+    struct instance *instance = &platform->instances[id];
+    const struct configuration *from = instance_configuration(platform, instance);
+    const struct configuration *to =
+        &platform->workload->functions[instance->function].configurations[configuration];
+    const struct cluster_use before = platform->cluster.use;
+    if (!cluster_reshare(&platform->cluster, instance->container, from, to, quota))
+        return false;
+    metrics_integrate(&platform->metrics, &before, platform->now);
+    bool executing = instance->batch != SIM_NONE && platform->batches[instance->batch].executing;
+    if (!executing)
+        instances_bill(platform, id);
+    instance->configuration = configuration;
+    instance->quota = (uint8_t)quota;
+    if (instance->batch != SIM_NONE)
+        batches_reshare(platform, instance->batch, configuration, quota);
+    return !platform->failed;
+}
+
+sim_time_t instances_cold_wait(const struct platform *platform, uint32_t id, uint32_t job)
+{
+    if (id == SIM_NONE)
+        return 0;
+    sim_time_t entered = platform->jobs[job].entered;
+    sim_time_t ready = platform->instances[id].ready;
+    sim_time_t until = platform->now < ready ? platform->now : ready;
+    return until > entered ? until - entered : 0;
+}
+
+void instances_close(struct platform *platform)
+{
+    for (uint32_t i = 0; i < platform->instance_capacity && !platform->failed; i++)
+        if (platform->instances[i].alive)
+            instances_kill(platform, i);
+}

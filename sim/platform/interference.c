@@ -1,0 +1,257 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sim/platform/state.h"
+
+/* ---- What slowdowns are made of -------------------------------------------------------------- */
+
+/* Where the power stands of `vgpu` units of a GPU for `quota` per cent of the time. */
+static inline uint32_t share_place(uint32_t vgpu, uint32_t quota)
+{
+    return vgpu * UNIT_PARTS - quota;
+}
+
+/* The powers of all shares of a GPU of `units`. */
+static double *shares_prepare(const struct interference *model, uint16_t units)
+{
+    double *as_other = malloc((size_t)units * UNIT_PARTS * sizeof *as_other);
+    for (uint32_t vgpu = 1; as_other != NULL && vgpu <= units; vgpu++)
+        for (uint32_t quota = 1; quota <= UNIT_PARTS; quota++) {
+            const struct co_runner runner = {.share = quota_part((double)vgpu / units, quota)};
+            as_other[share_place(vgpu, quota)] = interference_prepare(model, &runner).as_other;
+        }
+    return as_other;
+}
+
+static bool table_prepare_shares(struct platform *platform)
+{
+    struct gpu_work_table *table = &platform->work_table;
+    const struct cluster *cluster = &platform->cluster;
+    for (uint32_t g = 0; g < cluster->gpu_count; g++)
+        if (cluster->gpus[g].spec->units > table->most_units)
+            table->most_units = cluster->gpus[g].spec->units;
+    table->as_other = calloc((size_t)table->most_units + 1, sizeof *table->as_other);
+    for (uint32_t g = 0; table->as_other != NULL && g < cluster->gpu_count; g++) {
+        const uint16_t units = cluster->gpus[g].spec->units;
+        if (table->as_other[units] != NULL || !gpu_interferes(platform, g))
+            continue;
+        table->as_other[units] = shares_prepare(platform->workload->interference, units);
+        if (table->as_other[units] == NULL)
+            return false;
+    }
+    return table->as_other != NULL;
+}
+
+static bool table_make_room(struct gpu_work_table *table, uint32_t count)
+{
+    if (count <= table->room)
+        return true;
+    struct prepared_runner *runners = realloc(table->runners, count * sizeof *runners);
+    if (runners != NULL)
+        table->runners = runners;
+    double *slowdowns = realloc(table->slowdowns, count * sizeof *slowdowns);
+    if (slowdowns != NULL)
+        table->slowdowns = slowdowns;
+    if (runners == NULL || slowdowns == NULL)
+        return false;
+    table->room = count;
+    return true;
+}
+
+static bool table_init(struct platform *platform)
+{
+    const struct workload *workload = platform->workload;
+    struct gpu_work_table *table = &platform->work_table;
+    table->functions = calloc(workload->function_count, sizeof *table->functions);
+    for (size_t i = 0; table->functions != NULL && i < workload->function_count; i++) {
+        const struct co_runner runner = {.index = workload->functions[i].interference_index,
+                                         .demand = workload->functions[i].bandwidth_share,
+                                         .share = 1};
+        table->functions[i] = interference_prepare(workload->interference, &runner);
+    }
+    return table->functions != NULL && table_prepare_shares(platform);
+}
+
+static void table_clear(struct gpu_work_table *table)
+{
+    for (size_t units = 0; table->as_other != NULL && units <= table->most_units; units++)
+        free(table->as_other[units]);
+    free(table->as_other);
+    free(table->functions);
+    free(table->runners);
+    free(table->slowdowns);
+}
+
+bool gpu_work_init(struct platform *platform)
+{
+    const uint32_t gpus = platform->cluster.gpu_count;
+    platform->gpu_work = calloc(gpus > 0 ? gpus : 1, sizeof *platform->gpu_work);
+    return platform->gpu_work != NULL && (!platform->interference || table_init(platform));
+}
+
+void gpu_work_clear(struct platform *platform)
+{
+    for (uint32_t g = 0; platform->gpu_work != NULL && g < platform->cluster.gpu_count; g++)
+        free(platform->gpu_work[g].executions);
+    free(platform->gpu_work);
+    table_clear(&platform->work_table);
+}
+
+/* ---- Executions ------------------------------------------------------------------------------ */
+
+static bool work_grow(struct platform *platform, struct gpu_work *work)
+{
+    const uint32_t capacity = work->capacity == 0 ? 8 : 2 * work->capacity;
+    struct execution *executions = realloc(work->executions, capacity * sizeof *executions);
+    if (executions != NULL)
+        work->executions = executions;
+    if (executions == NULL || !table_make_room(&platform->work_table, capacity)) {
+        platform_fail(platform, "out of memory for %" PRIu32 " batches on a GPU", work->count);
+        return false;
+    }
+    work->capacity = capacity;
+    return true;
+}
+
+static struct execution *work_find(const struct gpu_work *work, uint32_t id)
+{
+    struct execution *execution = work->executions;
+    while (execution->batch != id)
+        execution++;
+    return execution;
+}
+
+/* The execution of batch `id` on the terms that the batch has now, without a rate yet. */
+static struct execution execution_of(const struct platform *platform, uint32_t id)
+{
+    const struct batch *batch = &platform->batches[id];
+    const uint32_t function_id = batch_function(platform, batch);
+    const struct function *function = &platform->workload->functions[function_id];
+    return (struct execution){.work = batch_work(platform, batch),
+                              .finish = SIM_FOREVER,
+                              .vgpu = function->configurations[batch->configuration].vgpu,
+                              .quota = batch->quota,
+                              .batch = id,
+                              .function = function_id};
+}
+
+/* ---- Rates ----------------------------------------------------------------------------------- */
+
+/* The slowdowns of all, the latest comer's first. A batch that has its share for a part of the time
+ * weighs on the others by that part. */
+static const double *work_slowdowns(const struct platform *platform, const struct gpu_work *work,
+                                    const struct gpu_spec *spec)
+{
+    const struct gpu_work_table *table = &platform->work_table;
+    const double *as_other = table->as_other[spec->units];
+    const uint32_t count = work->count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct execution *execution = &work->executions[count - 1 - i];
+        table->runners[i] = table->functions[execution->function];
+        table->runners[i].as_other = as_other[share_place(execution->vgpu, execution->quota)];
+    }
+    interference_slowdowns(platform->workload->interference, table->runners, count,
+                           table->slowdowns);
+    return table->slowdowns;
+}
+
+/* The GPU's event comes when the first of its batches finishes. */
+static void work_schedule(struct platform *platform, struct gpu_work *work,
+                          const struct execution *first)
+{
+    bool done;
+    if (work->event == 0) {
+        platform->work_events++;
+        work->event = event_queue_push_ordered(platform->event_queue, first->finish, first->order,
+                                               EVENT_BATCH_FINISH, first->batch);
+        done = work->event != 0;
+    } else {
+        done = event_queue_retime_ordered(platform->event_queue, work->event, first->finish,
+                                          first->order, first->batch);
+    }
+    if (!done)
+        platform_fail(platform, "the event calendar: %s", event_queue_fault(platform->event_queue));
+}
+
+/* Goes on at `rate` after `passed` ns at its last one. Its place among events of one time is after
+ * that of batches that started before it, the last of which has `order`. */
+static inline void execution_update(struct execution *execution, double rate, double passed,
+                                    const struct platform *platform, uint64_t order)
+{
+    bool same_finish = false;
+    if (execution->finish != SIM_FOREVER) {
+        const double left = execution->work - execution->rate * passed;
+        execution->work = left > 0 ? left : 0;
+        same_finish = rate == execution->rate;
+    }
+    if (same_finish && execution->order > order)
+        return;
+    if (!same_finish) {
+        execution->rate = rate;
+        execution->finish = platform->now + sim_ceil(execution->work / rate);
+    }
+    execution->order = event_queue_draw_order(platform->event_queue);
+}
+
+/* Rates on a GPU: speed / slowdown among the batches that execute there. Of those that finish at
+ * one time, the one that started first comes first. */
+static void work_update(struct platform *platform, uint32_t gpu)
+{
+    struct gpu_work *work = &platform->gpu_work[gpu];
+    const struct gpu_spec *spec = platform->cluster.gpus[gpu].spec;
+    const double *slowdowns = work_slowdowns(platform, work, spec);
+    const double passed = (double)(platform->now - work->updated);
+    const uint32_t count = work->count;
+    struct execution *executions = work->executions, *first = NULL;
+    uint64_t order = 0;
+    work->updated = platform->now;
+    for (uint32_t i = 0; i < count; i++) {
+        struct execution *execution = &executions[i];
+        const double slowdown = slowdowns[count - 1 - i];
+        execution_update(execution, quota_part(spec->speed, execution->quota) / slowdown, passed,
+                         platform, order);
+        order = execution->order;
+        if (first == NULL || execution->finish < first->finish)
+            first = execution;
+    }
+    if (first != NULL)
+        work_schedule(platform, work, first);
+}
+
+void gpu_work_add(struct platform *platform, uint32_t id)
+{
+    const uint32_t gpu = platform->batches[id].gpu;
+    struct gpu_work *work = &platform->gpu_work[gpu];
+    if (work->count == work->capacity && !work_grow(platform, work))
+        return;
+    work->executions[work->count++] = execution_of(platform, id);
+    work_update(platform, gpu);
+}
+
+void gpu_work_remove(struct platform *platform, uint32_t id)
+{
+    const uint32_t gpu = platform->batches[id].gpu;
+    struct gpu_work *work = &platform->gpu_work[gpu];
+    const struct execution *end = work->executions + work->count;
+    work->event = 0;
+    for (struct execution *later = work_find(work, id) + 1; later < end; later++)
+        later[-1] = *later;
+    work->count--;
+    work_update(platform, gpu);
+}
+
+double gpu_work_left(const struct platform *platform, uint32_t id)
+{
+    const struct gpu_work *work = &platform->gpu_work[platform->batches[id].gpu];
+    const struct execution *execution = work_find(work, id);
+    return execution->work - execution->rate * (double)(platform->now - work->updated);
+}
+
+void gpu_work_reshare(struct platform *platform, uint32_t id)
+{
+    const uint32_t gpu = platform->batches[id].gpu;
+    struct execution *execution = work_find(&platform->gpu_work[gpu], id);
+    /* Without a rate: its finish moves even where rates agree. */
+    *execution = execution_of(platform, id);
+    work_update(platform, gpu);
+}

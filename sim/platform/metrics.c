@@ -1,0 +1,168 @@
+#include "sim/platform/metrics.h"
+
+#include <stdlib.h>
+
+bool metrics_init(struct metrics *metrics, size_t applications, struct error *error)
+{
+    *metrics = (struct metrics){.application_count = applications};
+    metrics->tallies = calloc(applications + 1, sizeof *metrics->tallies);
+    bool ok = metrics->tallies != NULL &&
+              batch_means_init(&metrics->warmup, BATCH_MEANS_MSER_BATCH) &&
+              batch_means_init(&metrics->latency, 1) && batch_means_init(&metrics->hits, 1);
+    for (size_t i = 0; ok && i <= applications; i++) {
+        metrics->tallies[i].latency = quantile_create(QUANTILE_EXACT_SAMPLES);
+        ok = metrics->tallies[i].latency != NULL;
+    }
+    if (!ok) {
+        metrics_clear(metrics);
+        return error_run(error, "out of memory for the metrics of %zu applications", applications);
+    }
+    return true;
+}
+
+void metrics_clear(struct metrics *metrics)
+{
+    for (size_t i = 0; metrics->tallies != NULL && i <= metrics->application_count; i++)
+        quantile_destroy(metrics->tallies[i].latency);
+    free(metrics->tallies);
+    batch_means_clear(&metrics->warmup);
+    batch_means_clear(&metrics->latency);
+    batch_means_clear(&metrics->hits);
+    *metrics = (struct metrics){0};
+}
+
+void metrics_integrate(struct metrics *metrics, const struct cluster_use *use, sim_time_t now)
+{
+    if (!metrics->measuring || now == metrics->last_change)
+        return;
+    double elapsed = (double)(now - metrics->last_change);
+    metrics->last_change = now;
+    metrics->vcpu_ns += elapsed * (double)use->vcpus;
+    metrics->memory_ns += elapsed * (double)use->memory_kb;
+    if ((use->unit_parts | use->gpu_memory_kb) == 0)
+        return; /* no GPU holds anything, nor is active */
+    metrics->unit_ns += elapsed * ((double)use->unit_parts / UNIT_PARTS);
+    metrics->gpu_memory_ns += elapsed * (double)use->gpu_memory_kb;
+    metrics->active_unit_ns += elapsed * ((double)use->active_unit_parts / UNIT_PARTS);
+}
+
+void metrics_open_window(struct metrics *metrics, sim_time_t now)
+{
+    metrics->measuring = true;
+    metrics->window_start = now;
+    metrics->last_change = now;
+    metrics->cold_starts = metrics->prewarms = metrics->evictions = metrics->instances = 0;
+    metrics->decisions = metrics->decision_units = 0;
+    metrics->decision_time = metrics->longest_decision = 0;
+}
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0.0;
+}
+
+/* Of requests; a share of none is no number. */
+static double share(double part, double requests)
+{
+    return requests > 0 ? part / requests : NAN;
+}
+
+/* Where no request finished there is no latency; 0 ms would look like the best of all. */
+static void latencies_fill(struct measures *out, struct quantile *latency)
+{
+    const bool any = quantile_count(latency) > 0;
+    out->latency_ms_mean = any ? quantile_mean(latency) / 1e6 : NAN;
+    out->latency_ms_p50 = any ? quantile_value(latency, 0.5) / 1e6 : NAN;
+    out->latency_ms_p95 = any ? quantile_value(latency, 0.95) / 1e6 : NAN;
+    out->latency_ms_p99 = any ? quantile_value(latency, 0.99) / 1e6 : NAN;
+    out->latency_ms_p999 = any ? quantile_value(latency, 0.999) / 1e6 : NAN;
+    out->latency_ms_max = any ? sim_to_ms(quantile_max(latency)) : NAN;
+}
+
+static void measures_fill(struct measures *out, const struct tally *tally)
+{
+    double n = (double)tally->requests;
+    out->requests = tally->requests;
+    out->dropped = tally->dropped;
+    out->slo_hit_rate = share((double)tally->hits, n);
+    out->cost_usd = tally->cost;
+    out->cost_per_request_usd = share(tally->cost, n);
+    out->cost_hold_usd = tally->hold_cost;
+    latencies_fill(out, tally->latency);
+    out->queue_ms_mean = share(tally->queue_ns, n) / 1e6;
+    out->transfer_ms_mean = share(tally->transfer_ns, n) / 1e6;
+    out->cold_ms_mean = share(tally->cold_ns, n) / 1e6;
+    out->exec_ms_mean = share(tally->exec_ns, n) / 1e6;
+    out->cold_start_rate = ratio((double)tally->cold_jobs, (double)tally->jobs);
+    out->mean_batch = ratio((double)tally->batched_jobs, (double)tally->batches);
+    out->preplanned_batches = tally->planned_batches;
+    out->preplanned_miss_rate = tally->planned_batches > 0 ? ratio((double)tally->planned_misses,
+                                                                   (double)tally->planned_batches)
+                                                           : NAN;
+    out->bound_slo_hit_rate = share((double)tally->bound_hits, n);
+    out->bound_cost_per_request_usd = NAN; /* filled by whoever knows the frontier */
+}
+
+static void run_measures_fill(struct run_measures *out, const struct metrics *metrics,
+                              const struct workload *workload, const struct cluster_use *capacity,
+                              double elapsed, const struct measures *overall)
+{
+    const struct cluster_spec *price = &workload->cluster;
+    double decisions = (double)metrics->decisions;
+    double capacity_units = (double)capacity->unit_parts / UNIT_PARTS;
+    out->cost_idle_usd = metrics->idle_cost;
+    out->cost_instance_usd = metrics->instance_cost;
+    out->cost_provisioned_usd =
+        overall->cost_usd + overall->cost_hold_usd + metrics->idle_cost + metrics->instance_cost;
+    out->cost_cluster_usd =
+        elapsed / (double)SIM_HOUR *
+        ((double)capacity->vcpus * price->vcpu_hour_usd + capacity_units * price->vgpu_hour_usd);
+    out->batches = metrics->batches;
+    out->cold_starts = metrics->cold_starts;
+    out->instances = metrics->instances;
+    out->prewarms = metrics->prewarms;
+    out->evictions = metrics->evictions;
+    out->decisions = metrics->decisions;
+    out->decision_units = metrics->decision_units;
+    out->decision_units_mean = ratio((double)metrics->decision_units, decisions);
+    out->decision_us_max = (double)metrics->longest_decision / 1e3;
+    out->decision_us_mean = ratio((double)metrics->decision_time, decisions) / 1e3;
+    out->gpu_utilisation = ratio(metrics->unit_ns, elapsed * capacity_units);
+    out->vcpu_utilisation = ratio(metrics->vcpu_ns, elapsed * (double)capacity->vcpus);
+    out->memory_utilisation = ratio(metrics->memory_ns, elapsed * (double)capacity->memory_kb);
+    out->gpu_memory_utilisation =
+        ratio(metrics->gpu_memory_ns, elapsed * (double)capacity->gpu_memory_kb);
+    out->gpu_fragmentation =
+        metrics->active_unit_ns > 0 ? 1.0 - metrics->unit_ns / metrics->active_unit_ns : 0.0;
+    out->stranded_vgpu = ratio(metrics->stranded_sum, (double)metrics->stranded_samples);
+    out->slowdown_mean = ratio(metrics->slowdown_sum, (double)metrics->batches);
+    out->simulated_s = elapsed / 1e9;
+    out->warmup_mser_requests = batch_means_warmup(&metrics->warmup);
+    out->latency_ms_half_width = batch_means_half_width(&metrics->latency);
+    out->slo_hit_rate_half_width = batch_means_half_width(&metrics->hits);
+}
+
+bool metrics_report(struct metrics *metrics, const struct workload *workload,
+                    const struct cluster_use *capacity, sim_time_t now,
+                    struct simulation_result *result, struct error *error)
+{
+    size_t n = metrics->application_count;
+    *result = (struct simulation_result){.application_count = n, .exact_quantiles = true};
+    result->applications = calloc(n, sizeof *result->applications);
+    if (result->applications == NULL)
+        return error_run(error, "out of memory for the results of %zu applications", n);
+    for (size_t a = 0; a < n; a++)
+        measures_fill(&result->applications[a], &metrics->tallies[a]);
+    measures_fill(&result->overall, &metrics->tallies[n]);
+    result->exact_quantiles = quantile_is_exact(metrics->tallies[n].latency);
+    double elapsed = metrics->measuring ? (double)(now - metrics->window_start) : 0.0;
+    run_measures_fill(&result->run, metrics, workload, capacity, elapsed, &result->overall);
+    return true;
+}
+
+void simulation_result_clear(struct simulation_result *result)
+{
+    free(result->applications);
+    free(result->notices);
+    *result = (struct simulation_result){0};
+}

@@ -1,0 +1,150 @@
+/* Every call of a policy's functions, so that a run that ends inside one can say which. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sim/platform/state.h"
+
+/* The simulation that this thread runs. */
+static _Thread_local const struct platform *running;
+
+static const char *const callback_names[] = {
+    [CALLBACK_NONE] = NULL,
+    [CALLBACK_INIT] = "init",
+    [CALLBACK_ON_READY] = "on_ready",
+    [CALLBACK_ON_WITHDRAWN] = "on_withdrawn",
+    [CALLBACK_ON_FINISH] = "on_finish",
+    [CALLBACK_ON_INSTANCE_READY] = "on_instance_ready",
+    [CALLBACK_ON_TIMER] = "on_timer",
+    [CALLBACK_DECIDE] = "decide",
+    [CALLBACK_KEEP_ALIVE] = "keep_alive",
+    [CALLBACK_FINISH] = "finish",
+};
+
+const char *policy_callback_name(const struct platform *platform)
+{
+    return callback_names[platform->callback];
+}
+
+bool simulation_where(struct simulation_place *place)
+{
+    if (running == NULL)
+        return false;
+    *place = (struct simulation_place){.experiment = running->experiment->name,
+                                       .policy = running->policy->name,
+                                       .callback = policy_callback_name(running),
+                                       .calls = running->callbacks,
+                                       .now = running->now,
+                                       .seed = running->experiment->seed};
+    return true;
+}
+
+const struct platform *policy_calls_begin(const struct platform *platform)
+{
+    const struct platform *before = running;
+    running = platform;
+    return before;
+}
+
+void policy_calls_end(const struct platform *before)
+{
+    running = before;
+}
+
+/* Returns the callback in progress: a drop within decide calls on_withdrawn. */
+static inline enum policy_callback enter(struct platform *platform, enum policy_callback callback)
+{
+    const enum policy_callback before = platform->callback;
+    platform->callback = callback;
+    platform->callbacks++;
+    return before;
+}
+
+bool policy_call_init(struct platform *platform, const double *values)
+{
+    const struct policy *policy = platform->policy;
+    if (policy->init == NULL)
+        return true;
+    struct error fault = {0};
+    enter(platform, CALLBACK_INIT);
+    const bool good = policy->init(platform->policy_state, platform, values, &fault);
+    if (!good && !platform->failed && fault.message[0] == '\0')
+        platform_fail(platform, "init returned false without a message");
+    else if (!good && !platform->failed && platform->error != NULL)
+        *platform->error = fault;
+    platform->callback = CALLBACK_NONE;
+    return good && !platform->failed;
+}
+
+void policy_call_ready(struct platform *platform, uint32_t queue)
+{
+    if (platform->policy->on_ready == NULL)
+        return;
+    const enum policy_callback before = enter(platform, CALLBACK_ON_READY);
+    platform->policy->on_ready(platform->policy_state, platform, queue);
+    platform->callback = before;
+}
+
+void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t instance)
+{
+    if (platform->policy->on_withdrawn == NULL)
+        return;
+    const bool deciding = platform->controller.deciding;
+    platform->controller.deciding = false; /* a drop within a drop would end a request twice */
+    const enum policy_callback before = enter(platform, CALLBACK_ON_WITHDRAWN);
+    platform->policy->on_withdrawn(platform->policy_state, platform, queue, instance);
+    platform->callback = before;
+    platform->controller.deciding = deciding;
+}
+
+void policy_call_finish(struct platform *platform, const struct finished_batch *batch)
+{
+    if (platform->policy->on_finish == NULL)
+        return;
+    const enum policy_callback before = enter(platform, CALLBACK_ON_FINISH);
+    platform->policy->on_finish(platform->policy_state, platform, batch);
+    platform->callback = before;
+}
+
+void policy_call_instance_ready(struct platform *platform, uint32_t instance)
+{
+    if (platform->policy->on_instance_ready == NULL)
+        return;
+    const enum policy_callback before = enter(platform, CALLBACK_ON_INSTANCE_READY);
+    platform->policy->on_instance_ready(platform->policy_state, platform, instance);
+    platform->callback = before;
+}
+
+void policy_call_timer(struct platform *platform, uint32_t id)
+{
+    if (platform->policy->on_timer == NULL)
+        return;
+    const enum policy_callback before = enter(platform, CALLBACK_ON_TIMER);
+    platform->policy->on_timer(platform->policy_state, platform, id);
+    platform->callback = before;
+}
+
+bool policy_call_decide(struct platform *platform)
+{
+    const enum policy_callback before = enter(platform, CALLBACK_DECIDE);
+    const bool more = platform->policy->decide(platform->policy_state, platform);
+    platform->callback = before;
+    return more;
+}
+
+sim_time_t policy_call_keep_alive(struct platform *platform, uint32_t function, uint32_t invoker)
+{
+    const enum policy_callback before = enter(platform, CALLBACK_KEEP_ALIVE);
+    const sim_time_t time =
+        platform->policy->keep_alive(platform->policy_state, platform, function, invoker);
+    platform->callback = before;
+    return time;
+}
+
+void policy_call_end(struct platform *platform)
+{
+    if (platform->policy->finish == NULL)
+        return;
+    enter(platform, CALLBACK_FINISH);
+    platform->policy->finish(platform->policy_state);
+    platform->callback = CALLBACK_NONE;
+}

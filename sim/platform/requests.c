@@ -1,0 +1,518 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/platform/state.h"
+
+/* ---- Queues ---------------------------------------------------------------------------------- */
+
+static void queue_advance(struct platform *platform, struct queue *queue)
+{
+    queue->area += (wide_t)queue->length * (platform->now - queue->changed);
+    queue->changed = platform->now;
+}
+
+static inline void queue_mark(struct platform *platform, uint32_t id)
+{
+    uint64_t bit = UINT64_C(1) << (id % 64);
+    if (platform->queues[id].length != 0)
+        platform->queue_mask[id / 64] |= bit;
+    else
+        platform->queue_mask[id / 64] &= ~bit;
+}
+
+static bool queue_grow(struct queue *queue)
+{
+    uint32_t capacity = queue->capacity == 0 ? 16 : 2 * queue->capacity;
+    uint32_t *ring = malloc(capacity * sizeof *ring);
+    if (ring == NULL)
+        return false;
+    for (uint32_t i = 0; i < queue->length; i++)
+        ring[i] = queue->ring[(queue->head + i) & (queue->capacity - 1)];
+    free(queue->ring);
+    queue->ring = ring;
+    queue->capacity = capacity;
+    queue->head = 0;
+    return true;
+}
+
+static inline bool queue_push(struct platform *platform, struct queue *queue, uint32_t job)
+{
+    if (queue->length == queue->capacity && !queue_grow(queue)) {
+        platform_fail(platform, "out of memory for a queue of %" PRIu32 " jobs", queue->length);
+        return false;
+    }
+    queue_advance(platform, queue);
+    queue->ring[(queue->head + queue->length) & (queue->capacity - 1)] = job;
+    queue->length++;
+    platform->waiting_jobs++;
+    return true;
+}
+
+/* Accounts for one job that leaves the queue now. */
+static void queue_leave(struct platform *platform, struct queue *queue, uint32_t job)
+{
+    queue->waited += platform->now - platform->jobs[job].entered;
+    queue->length--;
+    platform->waiting_jobs--;
+}
+
+static uint32_t queue_pop(struct platform *platform, struct queue *queue)
+{
+    uint32_t job = queue->ring[queue->head];
+    queue->head = (queue->head + 1) & (queue->capacity - 1);
+    queue_leave(platform, queue, job);
+    return job;
+}
+
+static inline uint32_t queue_take(struct platform *platform, struct queue *queue, uint32_t count)
+{
+    uint32_t first = SIM_NONE, last = SIM_NONE;
+    queue_advance(platform, queue);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t job = queue_pop(platform, queue);
+        struct job *state = &platform->jobs[job];
+        if (state->state != JOB_READY) {
+            platform_fail(platform,
+                          "invariant once: job %" PRIu32 " of queue %" PRIu32
+                          " is launched in state %d",
+                          job, job_queue(platform, job), state->state);
+            return SIM_NONE;
+        }
+        state->state = JOB_RUNNING;
+        state->next = SIM_NONE;
+        job_request(platform, job)->running++;
+        if (last == SIM_NONE)
+            first = job;
+        else
+            platform->jobs[last].next = job;
+        last = job;
+    }
+    return first;
+}
+
+uint32_t jobs_take(struct platform *platform, uint32_t id, uint32_t count)
+{
+    uint32_t first = queue_take(platform, &platform->queues[id], count);
+    queue_mark(platform, id);
+    return first;
+}
+
+uint32_t jobs_take_buffered(struct platform *platform, uint32_t instance, uint32_t count)
+{
+    return queue_take(platform, &platform->instances[instance].buffer, count);
+}
+
+uint32_t job_queue(const struct platform *platform, uint32_t job)
+{
+    const struct request *request = job_request(platform, job);
+    return platform->workload->applications[request->application].first_queue +
+           job_stage(platform, job);
+}
+
+/* From now on the job waits in the buffer of `instance`, or (SIM_NONE) in its queue. */
+static void job_move(struct platform *platform, uint32_t job, uint32_t instance)
+{
+    platform->jobs[job].next = instance;
+    platform->jobs[job].entered = platform->now;
+}
+
+void jobs_route(struct platform *platform, uint32_t id, uint32_t instance)
+{
+    queue_advance(platform, &platform->queues[id]);
+    uint32_t job = queue_pop(platform, &platform->queues[id]);
+    queue_mark(platform, id);
+    if (queue_push(platform, &platform->instances[instance].buffer, job))
+        job_move(platform, job, instance);
+}
+
+/* The job enters its queue before all that became ready after it. */
+static void queue_insert(struct platform *platform, uint32_t id, uint32_t job)
+{
+    struct queue *queue = &platform->queues[id];
+    if (!queue_push(platform, queue, job))
+        return;
+    uint32_t mask = queue->capacity - 1;
+    for (uint32_t at = queue->length - 1; at > 0; at--) {
+        uint32_t *before = &queue->ring[(queue->head + at - 1) & mask];
+        if (platform->jobs[*before].ready <= platform->jobs[job].ready)
+            break;
+        queue->ring[(queue->head + at) & mask] = *before;
+        *before = job;
+    }
+    queue_mark(platform, id);
+}
+
+void jobs_return(struct platform *platform, uint32_t instance)
+{
+    struct queue *buffer = &platform->instances[instance].buffer;
+    queue_advance(platform, buffer);
+    while (buffer->length > 0 && !platform->failed) {
+        uint32_t job = queue_pop(platform, buffer);
+        job_move(platform, job, SIM_NONE);
+        queue_insert(platform, job_queue(platform, job), job);
+    }
+}
+
+/* Takes one job out of the middle of its queue. O(length). */
+static void queue_withdraw(struct platform *platform, struct queue *queue, uint32_t job)
+{
+    uint32_t mask = queue->capacity - 1;
+    uint32_t at = 0;
+    while (at < queue->length && queue->ring[(queue->head + at) & mask] != job)
+        at++;
+    if (at == queue->length)
+        return;
+    queue_advance(platform, queue);
+    for (; at > 0; at--)
+        queue->ring[(queue->head + at) & mask] = queue->ring[(queue->head + at - 1) & mask];
+    queue->head = (queue->head + 1) & mask;
+    queue_leave(platform, queue, job);
+}
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+static bool requests_grow(struct platform *platform)
+{
+    const size_t slots = platform->request_room == 0 ? 256 : 2 * (size_t)platform->request_room;
+    const size_t jobs = slots * platform->stride;
+    if (jobs >= SIM_NONE)
+        return false;
+    struct job *grown = realloc(platform->jobs, jobs * sizeof *grown);
+    if (grown != NULL)
+        platform->jobs = grown;
+    struct request *requests = realloc(platform->requests, slots * sizeof *requests);
+    if (requests != NULL)
+        platform->requests = requests;
+    if (grown == NULL || requests == NULL)
+        return false;
+    platform->request_room = (uint32_t)slots;
+    return true;
+}
+
+/* The slot given back last, else one never used; SIM_NONE when out of memory. */
+static uint32_t request_take(struct platform *platform)
+{
+    const uint32_t slot = platform->request_free;
+    if (slot != SIM_NONE) {
+        platform->request_free = platform->requests[slot].user;
+        return slot;
+    }
+    if (platform->requests_used == platform->request_room && !requests_grow(platform))
+        return SIM_NONE;
+    return platform->requests_used++;
+}
+
+bool jobs_init(struct platform *platform)
+{
+    const struct workload *workload = platform->workload;
+    /* Rounded up, so that neither a job's slot nor its stage takes a division. */
+    while (UINT32_C(1) << platform->slot_shift < workload->max_stages)
+        platform->slot_shift++;
+    platform->stride = UINT32_C(1) << platform->slot_shift;
+    platform->request_free = SIM_NONE;
+    platform->queues = calloc(workload->queue_count, sizeof *platform->queues);
+    platform->queue_mask = calloc(workload->queue_count / 64 + 1, sizeof *platform->queue_mask);
+    if (platform->queues == NULL || platform->queue_mask == NULL)
+        return false;
+    for (uint32_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        for (uint32_t s = 0; s < application->stage_count; s++)
+            platform->queues[application->first_queue + s] = (struct queue){
+                .application = a, .stage = s, .function = application->stages[s].function};
+    }
+    return requests_grow(platform);
+}
+
+void jobs_clear(struct platform *platform)
+{
+    for (uint32_t q = 0; platform->queues != NULL && q < platform->workload->queue_count; q++)
+        free(platform->queues[q].ring);
+    free(platform->queues);
+    free(platform->queue_mask);
+    free(platform->requests);
+    free(platform->jobs);
+}
+
+/* What (request, stage) draws: the same under every policy and on every processor. A factor of mean
+ * 1, or, for theory, the whole service time in ms, of whole nanoseconds. */
+static double draw_noise(const struct platform *platform, uint64_t request, uint32_t stage,
+                         const struct function *function)
+{
+    if (function->service == SERVICE_PROFILE && !(function->noise_cv > 0))
+        return 1.0;
+    if (function->service == SERVICE_CONSTANT)
+        return sim_to_ms(function->service_mean);
+    const double mean_ms = sim_to_ms(function->service_mean);
+    struct random_stream stream;
+    random_stream_open(&stream, platform->experiment->seed, RANDOM_NOISE, request, stage);
+    switch (function->service) {
+    case SERVICE_EXPONENTIAL:
+        return sim_to_ms(sim_from_ms(random_exponential_gsl(&stream, mean_ms)));
+    case SERVICE_LOGNORMAL:
+        return sim_to_ms(sim_from_ms(mean_ms * random_noise(&stream, function->service_cv)));
+    case SERVICE_EMPIRICAL:
+        return function
+            ->service_samples_ms[gsl_rng_uniform_int(&stream.rng, function->service_sample_count)];
+    default:
+        return random_noise(&stream, function->noise_cv);
+    }
+}
+
+static void job_ready(struct platform *platform, uint32_t job, uint32_t queue)
+{
+    struct queue *state = &platform->queues[queue];
+    size_t capacity = platform->experiment->platform.queue_capacity;
+    if (capacity != 0 && state->length >= capacity) {
+        jobs_drop(platform, job_slot(platform, job));
+        return;
+    }
+    platform->jobs[job].state = JOB_READY;
+    platform->jobs[job].ready = platform->now;
+    platform->jobs[job].entered = platform->now;
+    platform->jobs[job].next = SIM_NONE;
+    queue_push(platform, state, job);
+    queue_mark(platform, queue);
+    platform->controller.changed = true;
+    if (platform->experiment->platform.prewarm == PREWARM_EWMA)
+        predictor_observe(platform, state->function);
+    policy_call_ready(platform, queue);
+}
+
+static void request_fill(struct platform *platform, uint32_t slot, uint32_t application)
+{
+    const struct application *spec = &platform->workload->applications[application];
+    struct request *request = &platform->requests[slot];
+    for (uint32_t s = 0; s < spec->stage_count; s++) {
+        const struct stage *stage = &spec->stages[s];
+        const struct function *function = &platform->workload->functions[stage->function];
+        platform->jobs[slot * platform->stride + s] =
+            (struct job){.noise = draw_noise(platform, request->number, s, function),
+                         .next = SIM_NONE,
+                         .blocked_by = (uint8_t)stage->after_count,
+                         .state = JOB_BLOCKED};
+    }
+}
+
+void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo, uint32_t user)
+{
+    const uint32_t slot = request_take(platform);
+    if (slot == SIM_NONE) {
+        platform_fail(platform, "out of memory for %" PRIu32 " requests in flight",
+                      platform->in_flight);
+        return;
+    }
+    const struct application *spec = &platform->workload->applications[application];
+    struct request *request = &platform->requests[slot];
+    platform->in_flight++;
+    *request = (struct request){.number = platform->next_request++,
+                                .arrival = platform->now,
+                                .application = application,
+                                .user = user,
+                                .slo = slo != 0 ? slo : spec->slo,
+                                .left = (uint8_t)spec->stage_count};
+    request->measured = request->number >= platform->experiment->warmup_requests;
+    if (request->measured && !platform->metrics.measuring)
+        metrics_open_window(&platform->metrics, platform->now);
+    request_fill(platform, slot, application);
+    for (uint32_t s = 0; s < spec->stage_count && !platform->requests[slot].dropped; s++)
+        if (spec->stages[s].after_count == 0)
+            job_ready(platform, slot * platform->stride + s, spec->first_queue + s);
+}
+
+/* ---- The end of a request -------------------------------------------------------------------- */
+
+/* What no policy could beat: the request's critical path with every stage at its function's fastest
+ * configuration, alone, without transfers; `used`: with the noise of the batches it ran in, else
+ * with its own draws. Rounded down. */
+static inline sim_time_t critical_path(const struct platform *platform, uint32_t slot, bool used)
+{
+    const struct application *application =
+        &platform->workload->applications[platform->requests[slot].application];
+    const struct job *jobs = &platform->jobs[slot * platform->stride];
+    sim_time_t finish[RECORD_MAX_STAGES];
+    sim_time_t longest = 0;
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        const struct fastest *fastest = &platform->fastest[stage->function];
+        double noise = used ? jobs[s].used_noise : jobs[s].noise;
+        double alone = fastest->profile ? (double)fastest->time * noise : noise * 1e6;
+        sim_time_t start = 0;
+        for (size_t i = 0; i < stage->after_count; i++)
+            start = finish[stage->after[i]] > start ? finish[stage->after[i]] : start;
+        finish[s] = start + sim_whole(alone / fastest->speed);
+        if (finish[s] > SIM_FOREVER)
+            finish[s] = SIM_FOREVER;
+        longest = finish[s] > longest ? finish[s] : longest;
+    }
+    return longest;
+}
+
+/* Did each job run with its own draw, as one that is the oldest of its batch? */
+static bool request_ran_alone(const struct platform *platform, uint32_t slot)
+{
+    const uint32_t application = platform->requests[slot].application;
+    const size_t stages = platform->workload->applications[application].stage_count;
+    const struct job *jobs = &platform->jobs[slot * platform->stride];
+    for (size_t s = 0; s < stages; s++)
+        if (jobs[s].used_noise != jobs[s].noise)
+            return false;
+    return true;
+}
+
+static void request_record(struct platform *platform, const struct request *request, uint32_t slot,
+                           bool hit)
+{
+    const struct recorder *recorder = platform->recorder;
+    if (recorder == NULL || recorder->request == NULL)
+        return;
+    struct request_row row = {.request = request->number,
+                              .application = request->application,
+                              .measured = request->measured,
+                              .hit = hit,
+                              .dropped = request->dropped,
+                              .arrival_ns = request->arrival,
+                              .finish_ns = platform->now,
+                              .slo_ns = request->slo,
+                              .queue_ns = request->queue_time,
+                              .transfer_ns = request->transfer_time,
+                              .cold_ns = request->cold_time,
+                              .exec_ns = request->exec_time,
+                              .cost_usd = request->cost};
+    size_t stages = platform->workload->applications[request->application].stage_count;
+    for (size_t s = 0; s < stages && s < RECORD_MAX_STAGES; s++)
+        row.noise[s] = platform->jobs[slot * platform->stride + s].noise;
+    if (!recorder->request(recorder->context, &row, platform->error))
+        platform->failed = true;
+}
+
+/* False when out of memory. */
+static inline bool tally_request(struct tally *tally, const struct request *request, sim_time_t now,
+                                 bool hit, bool bound_hit)
+{
+    tally->requests++;
+    tally->dropped += request->dropped;
+    tally->hits += hit;
+    tally->bound_hits += bound_hit;
+    tally->cost += request->cost;
+    tally->queue_ns += (double)request->queue_time;
+    tally->transfer_ns += (double)request->transfer_time;
+    tally->cold_ns += (double)request->cold_time;
+    tally->exec_ns += (double)request->exec_time;
+    return request->dropped || quantile_add(tally->latency, now - request->arrival);
+}
+
+static void request_finish(struct platform *platform, uint32_t slot)
+{
+    struct request *request = &platform->requests[slot];
+    struct metrics *metrics = &platform->metrics;
+    sim_time_t latency = platform->now - request->arrival;
+    const sim_time_t slo = request->slo;
+    bool hit = !request->dropped && latency <= slo;
+    sim_time_t path = 0;
+    if (!request->dropped && platform->backend == NULL)
+        path = critical_path(platform, slot, true);
+    if (latency < path)
+        platform_fail(platform,
+                      "invariant critical path: request %" PRIu64
+                      " finished after %.6f ms, its fastest path takes %.6f ms",
+                      request->number, sim_to_ms(latency), sim_to_ms(path));
+    metrics->total_request_cost += request->cost;
+    if (!request->dropped)
+        batch_means_add(&metrics->warmup, sim_to_ms(latency));
+    if (request->measured) {
+        if (!request->dropped)
+            batch_means_add(&metrics->latency, sim_to_ms(latency));
+        batch_means_add(&metrics->hits, hit);
+        sim_time_t bound = path > 0 && request_ran_alone(platform, slot)
+                               ? path
+                               : critical_path(platform, slot, false);
+        bool bound_hit = bound <= slo;
+        if (!tally_request(&metrics->tallies[request->application], request, platform->now, hit,
+                           bound_hit) ||
+            !tally_request(&metrics->tallies[metrics->application_count], request, platform->now,
+                           hit, bound_hit))
+            platform_fail(platform, "out of memory for the latencies of requests");
+    }
+    request_record(platform, request, slot, hit);
+    if (request->user != SIM_NONE)
+        simulation_user_thinks(platform, request->user, request->number);
+    request->user = platform->request_free;
+    platform->request_free = slot;
+    platform->in_flight--;
+}
+
+void jobs_done(struct platform *platform, uint32_t job)
+{
+    uint32_t slot = job_slot(platform, job), stage = job_stage(platform, job);
+    struct request *request = &platform->requests[slot];
+    const struct application *application = &platform->workload->applications[request->application];
+    platform->jobs[job].state = JOB_DONE;
+    request->running--;
+    request->left--;
+    if (request->dropped) {
+        if (request->running == 0)
+            request_finish(platform, slot);
+        return;
+    }
+    if (request->left == 0) {
+        request_finish(platform, slot);
+        return;
+    }
+    const struct stage *spec = &application->stages[stage];
+    for (size_t i = 0; i < spec->next_count && !platform->requests[slot].dropped; i++) {
+        uint32_t successor = slot * platform->stride + spec->next[i];
+        if (--platform->jobs[successor].blocked_by > 0)
+            continue;
+        job_ready(platform, successor, application->first_queue + spec->next[i]);
+    }
+}
+
+void jobs_drop(struct platform *platform, uint32_t slot)
+{
+    struct request *request = &platform->requests[slot];
+    const struct application *application = &platform->workload->applications[request->application];
+    request->dropped = true;
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        uint32_t job = slot * platform->stride + s;
+        if (platform->jobs[job].state == JOB_READY) {
+            uint32_t id = application->first_queue + s;
+            uint32_t instance = platform->jobs[job].next;
+            queue_withdraw(platform,
+                           instance == SIM_NONE ? &platform->queues[id]
+                                                : &platform->instances[instance].buffer,
+                           job);
+            queue_mark(platform, id);
+            sim_time_t cold = instances_cold_wait(platform, instance, job);
+            request->queue_time += platform->now - platform->jobs[job].ready - cold;
+            request->cold_time += cold;
+            platform->jobs[job].state = JOB_DONE;
+            policy_call_withdrawn(platform, id, instance);
+        }
+    }
+    if (request->running == 0)
+        request_finish(platform, slot);
+}
+
+void jobs_check_queue(struct platform *platform, struct queue *queue, const char *what, uint32_t id)
+{
+    queue_advance(platform, queue);
+    if (queue->length != 0)
+        platform_fail(platform, "invariant once: %s %" PRIu32 " holds %" PRIu32 " jobs at the end",
+                      what, id, queue->length);
+    else if (queue->area != queue->waited)
+        platform_fail(platform,
+                      "invariant Little: %s %" PRIu32
+                      " integrates to %.0f job ns, its jobs waited %.0f ns",
+                      what, id, (double)queue->area, (double)queue->waited);
+}
+
+bool jobs_check(struct platform *platform)
+{
+    for (uint32_t q = 0; q < platform->workload->queue_count; q++)
+        jobs_check_queue(platform, &platform->queues[q], "queue", q);
+    if (platform->in_flight != 0)
+        platform_fail(platform, "invariant once: %" PRIu32 " requests in flight at the end",
+                      platform->in_flight);
+    return !platform->failed;
+}

@@ -1,0 +1,580 @@
+#include "sim/platform/simulation.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "sim/platform/state.h"
+#include "workloads/application_draw.h"
+
+enum { IDLE_ROUNDS_MAX = 10000, IDLE_TIMERS_MAX = 1000000, PROGRESS_INTERVAL = 65536 };
+enum { SAMPLES_MAX = 100000000 };
+
+event_queue_handle platform_schedule(struct platform *platform, sim_time_t time,
+                                     enum event_kind kind, uint32_t subject)
+{
+    platform->work_events += kind < EVENT_WORK_KINDS;
+    event_queue_handle handle =
+        event_queue_push(platform->event_queue, time, (uint16_t)kind, subject);
+    if (handle == 0)
+        platform_fail(platform, "the event calendar: %s", event_queue_fault(platform->event_queue));
+    return handle;
+}
+
+/* ---- The controller -------------------------------------------------------------------------- */
+
+static double wall_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void decision_begin(struct controller *controller, bool measured)
+{
+    controller->units = 0;
+    controller->acts = 0;
+    controller->moves = 0;
+    controller->alternatives = 0;
+    controller->plan_cost = 0;
+    controller->plan_time = 0;
+    controller->planned = SIM_NONE;
+    controller->wall_start = measured ? wall_seconds() * 1e9 : 0;
+    controller->deciding = true;
+}
+
+/* Books the decision; returns the time it took. */
+static sim_time_t decision_end(struct platform *platform)
+{
+    struct controller *controller = &platform->controller;
+    bool worked = controller->acts > 0 || controller->units > 0;
+    sim_time_t charged = worked ? controller_charged(platform) : 0;
+    controller->deciding = false;
+    if (worked) {
+        platform->metrics.decisions++;
+        platform->metrics.decision_units += controller->units;
+        platform->metrics.decision_time += charged;
+        if (charged > platform->metrics.longest_decision)
+            platform->metrics.longest_decision = charged;
+    }
+    return charged;
+}
+
+/* Lets the policy decide until it has nothing more to do or its decision takes time. */
+static inline void controller_run(struct platform *platform)
+{
+    struct controller *controller = &platform->controller;
+    bool measured = platform->experiment->platform.decision_cost == DECISION_MEASURED;
+    do {
+        controller->changed = false;
+        decision_begin(controller, measured);
+        controller->more = policy_call_decide(platform);
+        sim_time_t charged = decision_end(platform);
+        if (platform->failed)
+            return;
+        bool progress = controller->moves > 0 || !controller->more;
+        controller->idle_rounds = progress ? 0 : controller->idle_rounds + 1;
+        if (controller->idle_rounds > IDLE_ROUNDS_MAX) {
+            platform_fail(platform,
+                          "rule progress: decide asked for another step %d times in a row "
+                          "without dispatching or dropping anything",
+                          IDLE_ROUNDS_MAX);
+            return;
+        }
+        if (charged > 0) {
+            controller->busy = true;
+            platform_schedule(platform, platform->now + charged, EVENT_CONTROLLER_FREE, 0);
+            return;
+        }
+    } while (controller->more || controller->changed);
+}
+
+static inline void controller_wake(struct platform *platform)
+{
+    struct controller *controller = &platform->controller;
+    if (!controller->busy && (controller->changed || controller->more))
+        controller_run(platform);
+}
+
+/* ---- Arrivals -------------------------------------------------------------------------------- */
+
+/* The next arrival of an open process, or none. */
+struct cursor {
+    struct arrival_stream *stream;
+    struct arrival next;
+    bool there;
+    uint64_t left; /* requests still to be generated */
+};
+
+static bool cursor_advance(struct platform *platform, struct cursor *cursor)
+{
+    cursor->there = false;
+    if (cursor->left == 0 || cursor->stream == NULL)
+        return true;
+    struct error fault;
+    fault.kind = ERROR_NONE; /* the whole of it is a thousand bytes, at every arrival */
+    cursor->there = arrival_stream_next(cursor->stream, &cursor->next, &fault);
+    if (!cursor->there && fault.kind != ERROR_NONE) {
+        platform->failed = true;
+        if (platform->error != NULL)
+            *platform->error = fault;
+        return false;
+    }
+    if (cursor->there)
+        cursor->left--;
+    return true;
+}
+
+static uint64_t requests_total(const struct experiment *experiment)
+{
+    return experiment->warmup_requests + experiment->requests;
+}
+
+void simulation_user_thinks(struct platform *platform, uint32_t user, uint64_t request)
+{
+    const struct arrival_spec *spec = &platform->experiment->arrivals;
+    sim_time_t think = sim_from_ms(spec->think_mean_ms);
+    if (!spec->think_constant && spec->think_mean_ms > 0) {
+        struct random_stream stream;
+        random_stream_open(&stream, platform->experiment->seed, RANDOM_THINK, request, 0);
+        think = sim_from_ms(gsl_ran_exponential(&stream.rng, spec->think_mean_ms));
+    }
+    platform_schedule(platform, platform->now + think, EVENT_USER, user);
+}
+
+/* Users begin by thinking; their first thoughts are drawn beyond the numbers of any request. */
+static void users_init(struct platform *platform)
+{
+    const struct arrival_spec *spec = &platform->experiment->arrivals;
+    if (spec->process != ARRIVAL_CLOSED)
+        return;
+    for (uint32_t user = 0; user < spec->users; user++)
+        simulation_user_thinks(platform, user, UINT64_MAX - user);
+}
+
+static void user_asks(struct platform *platform, uint32_t user)
+{
+    const struct experiment *experiment = platform->experiment;
+    if (platform->next_request >= requests_total(experiment))
+        return;
+    jobs_admit(platform,
+               application_draw(platform->workload, experiment->seed, platform->next_request), 0,
+               user);
+}
+
+/* ---- Samples --------------------------------------------------------------------------------- */
+
+/* Is there a waiting queue whose smallest batch the invoker could take? */
+static bool invoker_useful(const struct platform *platform, uint32_t invoker)
+{
+    for (uint32_t q = platform_next_queue(platform, 0), first = SIM_NONE;
+         q != SIM_NONE && q != first; q = platform_next_queue(platform, q + 1)) {
+        uint32_t f = platform->queues[q].function;
+        uint32_t minimum = (uint32_t)platform->workload->functions[f].minimum_configuration;
+        if (platform_fits(platform, f, minimum, invoker))
+            return true;
+        first = first == SIM_NONE ? q : first;
+    }
+    return false;
+}
+
+/* Share of the free vGPUs that stand on invokers where nothing that waits would fit. O(invokers ×
+ * waiting queues), once a sample. */
+static double stranded_share(const struct platform *platform)
+{
+    const struct cluster *cluster = &platform->cluster;
+    int64_t free_parts = 0, stranded = 0;
+    for (uint32_t i = 0; i < cluster->invoker_count; i++) {
+        const struct invoker_state *invoker = &cluster->invokers[i];
+        int64_t here = 0;
+        for (uint32_t g = 0; g < invoker->gpu_count; g++)
+            here += cluster->gpus[invoker->first_gpu + g].free_parts;
+        free_parts += here;
+        if (here > 0 && !invoker_useful(platform, i))
+            stranded += here;
+    }
+    return free_parts > 0 ? (double)stranded / (double)free_parts : 0.0;
+}
+
+static void timeline_record(struct platform *platform, double stranded)
+{
+    const struct recorder *recorder = platform->recorder;
+    const struct cluster_use *use = &platform->cluster.use, *all = &platform->cluster.capacity;
+    if (recorder == NULL || recorder->timeline == NULL)
+        return;
+    struct timeline_row row = {
+        .time_ns = platform->now,
+        .waiting_jobs = platform->waiting_jobs,
+        .running_batches = platform->running_batches,
+        .idle_containers = platform->cluster.idle_containers,
+        .starting_containers = platform->cluster.starting_containers,
+        .gpu_used = all->unit_parts > 0 ? (double)use->unit_parts / (double)all->unit_parts : 0,
+        .vcpu_used = all->vcpus > 0 ? (double)use->vcpus / (double)all->vcpus : 0,
+        .gpu_memory_used =
+            all->gpu_memory_kb > 0 ? (double)use->gpu_memory_kb / (double)all->gpu_memory_kb : 0,
+        .stranded_vgpu = stranded};
+    if (!recorder->timeline(recorder->context, &row, platform->error))
+        platform->failed = true;
+}
+
+static void sample_take(struct platform *platform)
+{
+    double stranded = 0;
+    if (platform->waiting_jobs > 0 && platform->cluster.capacity.unit_parts > 0) {
+        stranded = stranded_share(platform);
+        if (platform->metrics.measuring) {
+            platform->metrics.stranded_sum += stranded;
+            platform->metrics.stranded_samples++;
+        }
+    }
+    timeline_record(platform, stranded);
+    batches_check_holdings(platform);
+    const sim_time_t interval = platform->experiment->platform.sample_interval;
+    if (platform->now / interval >= SAMPLES_MAX)
+        platform_fail(platform,
+                      "platform.sample_interval_s is %g, which gives more than %d samples; give a "
+                      "longer one",
+                      sim_to_s(interval), SAMPLES_MAX);
+    platform_schedule(platform, platform->now + interval, EVENT_SAMPLE, 0);
+}
+
+/* ---- The loop -------------------------------------------------------------------------------- */
+
+static void event_handle(struct platform *platform, const struct event *event)
+{
+    platform->work_events -= event->kind < EVENT_WORK_KINDS;
+    switch ((enum event_kind)event->kind) {
+    case EVENT_BATCH_START:
+        batches_start(platform, event->subject);
+        break;
+    case EVENT_BATCH_FINISH:
+        batches_finish(platform, event->subject);
+        break;
+    case EVENT_CONTAINER_READY:
+        containers_ready(platform, event->subject);
+        break;
+    case EVENT_INSTANCE_READY:
+        instances_ready(platform, event->subject);
+        break;
+    case EVENT_CONTAINER_EXPIRY:
+        containers_expire(platform, event->subject);
+        break;
+    case EVENT_CONTAINER_RELOAD:
+        keep_alive_reload(platform, event->subject);
+        break;
+    case EVENT_CONTROLLER_FREE:
+        platform->controller.busy = false;
+        break;
+    case EVENT_TIMER:
+        platform->controller.changed = true;
+        platform->controller.idle_timers++;
+        policy_call_timer(platform, event->subject);
+        break;
+    case EVENT_USER:
+        user_asks(platform, event->subject);
+        break;
+    case EVENT_PREWARM:
+        predictor_act(platform, event->subject);
+        break;
+    case EVENT_SAMPLE:
+        sample_take(platform);
+        break;
+    case EVENT_WORK_KINDS:
+        break;
+    }
+}
+
+/* The keys that set the time of an event; NULL: none does alone. */
+static const char *event_cause(enum event_kind kind)
+{
+    switch (kind) {
+    case EVENT_BATCH_START:
+    case EVENT_INSTANCE_READY:
+    case EVENT_CONTAINER_READY:
+        return "platform.transfer, platform.decision_cost or a function's cold_start_ms";
+    case EVENT_BATCH_FINISH:
+        return "a function's latency_ms or service, platform.noise.cv, the interference model or a "
+               "GPU's speed";
+    case EVENT_CONTROLLER_FREE:
+        return "platform.decision_cost";
+    case EVENT_USER:
+        return "arrivals.think_ms";
+    default:
+        return NULL;
+    }
+}
+
+/* The next event lies beyond the clock: fails the run, named after the first that a key set. */
+static void clock_end(struct platform *platform)
+{
+    struct event event;
+    const char *cause = NULL;
+    while (cause == NULL && event_queue_pop(platform->event_queue, &event))
+        cause = event_cause((enum event_kind)event.kind);
+    platform_fail(platform,
+                  "the next event would come after the clock's end (about 18 years), as set by "
+                  "%s",
+                  cause != NULL ? cause : "the policy's parameters");
+}
+
+/* Moves the clock to the next arrival or event and handles it; what was queued goes before an
+ * arrival of the same instant, so that resources are free when it comes. */
+static bool simulation_step(struct platform *platform, struct cursor *cursor)
+{
+    sim_time_t event_time = event_queue_next_time(platform->event_queue);
+    sim_time_t arrival_time = cursor->there ? cursor->next.time : SIM_FOREVER;
+    sim_time_t time = event_time <= arrival_time ? event_time : arrival_time;
+    if (time < platform->now) {
+        platform_fail(platform, "invariant time: the next event is %.6f ms in the past",
+                      sim_to_ms(platform->now - time));
+        return false;
+    }
+    const uint32_t ended = platform->backend != NULL ? replay_wait(platform, time) : SIM_NONE;
+    if (platform->failed)
+        return false;
+    platform->events++;
+    if (ended != SIM_NONE) {
+        batches_finish(platform, ended);
+        controller_wake(platform);
+        return !platform->failed;
+    }
+    if (time > SIM_CLOCK_END) {
+        clock_end(platform);
+        return false;
+    }
+    platform->now = time;
+    if (event_time <= arrival_time) {
+        struct event event;
+        event_queue_pop(platform->event_queue, &event);
+        event_handle(platform, &event);
+    } else {
+        uint32_t application = cursor->next.application;
+        sim_time_t slo = cursor->next.slo;
+        jobs_admit(platform, application, slo, SIM_NONE);
+        if (!platform->failed && !cursor_advance(platform, cursor))
+            return false;
+    }
+    if (!platform->failed)
+        controller_wake(platform);
+    return !platform->failed;
+}
+
+static bool simulation_over(const struct platform *platform, const struct cursor *cursor)
+{
+    const struct experiment *experiment = platform->experiment;
+    if (cursor->there || platform->in_flight > 0)
+        return false;
+    return experiment->arrivals.process != ARRIVAL_CLOSED ||
+           platform->next_request >= requests_total(experiment);
+}
+
+static bool progress_due(struct platform *platform, const struct progress *progress)
+{
+    /* On a backend time is not ours to be quick with: every step may be the one to stop at. */
+    const uint64_t interval = platform->backend != NULL ? 1 : PROGRESS_INTERVAL;
+    if (progress == NULL || platform->events % interval != 0)
+        return true;
+    if (progress->report(progress->context, platform->next_request - platform->in_flight,
+                         requests_total(platform->experiment)))
+        return true;
+    error_run(platform->error, "%s: interrupted", platform->experiment->name);
+    platform->failed = true;
+    return false;
+}
+
+/* Nothing can happen any more but by the policy, and it does nothing, or only watches the clock. */
+static bool simulation_stuck(struct platform *platform, const struct cursor *cursor)
+{
+    if (cursor->there || platform->running_batches > 0)
+        platform->controller.idle_timers = 0;
+    return (!cursor->there && platform->work_events == 0) ||
+           platform->controller.idle_timers > IDLE_TIMERS_MAX;
+}
+
+/* All that is there before the first request. */
+static bool simulation_prepare(struct platform *platform, struct cursor *cursor)
+{
+    containers_init(platform);
+    users_init(platform);
+    platform_schedule(platform, platform->experiment->platform.sample_interval, EVENT_SAMPLE, 0);
+    return !platform->failed && cursor_advance(platform, cursor) &&
+           (platform->backend == NULL || replay_open(platform));
+}
+
+static void simulation_loop(struct platform *platform, struct cursor *cursor,
+                            const struct progress *progress)
+{
+    while (!platform->failed && !simulation_over(platform, cursor)) {
+        if (simulation_stuck(platform, cursor)) {
+            platform_fail(platform,
+                          "rule progress: %" PRIu64 " jobs wait, nothing runs and the "
+                          "policy does nothing",
+                          platform->waiting_jobs);
+            return;
+        }
+        if (!simulation_step(platform, cursor) || !progress_due(platform, progress))
+            return;
+    }
+}
+
+/* ---- Start and end --------------------------------------------------------------------------- */
+
+static bool fastest_init(struct platform *platform)
+{
+    const struct workload *workload = platform->workload;
+    platform->fastest = calloc(workload->function_count, sizeof *platform->fastest);
+    if (platform->fastest == NULL)
+        return false;
+    double gpu_speed = 0;
+    for (uint32_t g = 0; g < platform->cluster.gpu_count; g++)
+        gpu_speed = fmax(gpu_speed, platform->cluster.gpus[g].spec->speed);
+    for (size_t f = 0; f < workload->function_count; f++) {
+        const struct function *function = &workload->functions[f];
+        struct fastest *best = &platform->fastest[f];
+        for (size_t c = 0; c < function->configuration_count; c++) {
+            const struct configuration *configuration = &function->configurations[c];
+            double speed = configuration->vgpu > 0 ? gpu_speed : 1.0;
+            if (c == 0 || (double)configuration->time * best->speed < (double)best->time * speed)
+                *best = (struct fastest){configuration->time, speed,
+                                         function->service == SERVICE_PROFILE};
+        }
+    }
+    return true;
+}
+
+static bool policy_init(struct platform *platform, const double *values)
+{
+    const struct policy *policy = platform->policy;
+    platform->policy_state = calloc(1, policy->state_bytes > 0 ? policy->state_bytes : 1);
+    if (platform->policy_state == NULL)
+        return error_run(platform->error, "out of memory for the state of policy %s", policy->name);
+    return policy_call_init(platform, values);
+}
+
+static bool platform_init(struct platform *platform)
+{
+    const struct experiment *experiment = platform->experiment;
+    if (experiment->workload.max_stages > RECORD_MAX_STAGES)
+        return error_run(platform->error, "an application has more than %d stages",
+                         RECORD_MAX_STAGES);
+    if (!cluster_init(&platform->cluster, platform->workload, experiment->platform.reuse,
+                      platform->error) ||
+        !metrics_init(&platform->metrics, platform->workload->application_count, platform->error))
+        return false;
+    platform->event_queue = event_queue_create(1024);
+    platform->predictors = calloc(platform->workload->function_count, sizeof *platform->predictors);
+    /* On a backend batches disturb one another as they do there. */
+    platform->interference = experiment->platform.interference &&
+                             platform->workload->interference != NULL && platform->backend == NULL;
+    if (platform->event_queue == NULL || platform->predictors == NULL || !jobs_init(platform) ||
+        !batches_init(platform) || !gpu_work_init(platform) || !fastest_init(platform))
+        return error_run(platform->error, "out of memory at the start of a run");
+    return keep_alive_init(platform);
+}
+
+static void platform_clear(struct platform *platform, bool policy_started)
+{
+    if (policy_started)
+        policy_call_end(platform);
+    free(platform->policy_state);
+    if (platform->queues != NULL)
+        jobs_clear(platform);
+    batches_clear(platform);
+    gpu_work_clear(platform);
+    instances_clear(platform);
+    keep_alive_clear(platform);
+    free(platform->fastest);
+    free(platform->predictors);
+    if (platform->event_queue != NULL)
+        event_queue_destroy(platform->event_queue);
+    metrics_clear(&platform->metrics);
+    cluster_clear(&platform->cluster);
+}
+
+/* Idle containers at the end count up to the end. */
+static void idle_flush(struct platform *platform)
+{
+    struct cluster *cluster = &platform->cluster;
+    for (uint32_t i = 0; i < cluster->invoker_count; i++)
+        for (uint32_t id; (id = cluster_longest_idle(cluster, i)) != SIM_NONE;)
+            cluster_evict(cluster, id);
+}
+
+/* The thorough checks of the end, then the figures. */
+static bool simulation_close(struct platform *platform, struct simulation_result *result)
+{
+    struct metrics *metrics = &platform->metrics;
+    double requests = metrics->total_request_cost, batches = metrics->total_batch_cost;
+    struct error fault = {0};
+    uint64_t evictions = metrics->evictions;
+    platform->backend = NULL; /* what goes now goes with the run */
+    instances_close(platform);
+    if (!cluster_check(&platform->cluster, true, &fault))
+        platform_fail(platform, "%s", fault.message);
+    if (!jobs_check(platform))
+        return false;
+    if (fabs(requests - batches) > 1e-9 * (requests + batches)) {
+        platform_fail(platform, "invariant cost: requests sum to %.12g $, batches to %.12g $",
+                      requests, batches);
+        return false;
+    }
+    metrics_integrate(metrics, &platform->cluster.use, platform->now);
+    const double flush = wall_seconds();
+    idle_flush(platform);
+    metrics->evictions = evictions;
+    platform->setup_s += wall_seconds() - flush;
+    if (!metrics_report(metrics, platform->workload, &platform->cluster.capacity, platform->now,
+                        result, platform->error))
+        return false;
+    result->run.events = platform->events;
+    return true;
+}
+
+bool simulation_replay(const struct experiment *experiment, const struct policy *policy,
+                       const double *values, const struct backend *backend,
+                       const struct recorder *recorder, const struct progress *progress,
+                       struct simulation_result *result, struct error *error)
+{
+    double start = wall_seconds();
+    struct error local = {0};
+    struct platform platform = {.experiment = experiment,
+                                .workload = &experiment->workload,
+                                .policy = policy,
+                                .recorder = recorder,
+                                .backend = backend,
+                                .error = error != NULL ? error : &local};
+    struct cursor cursor = {.left = requests_total(experiment)};
+    *result = (struct simulation_result){0};
+    const struct platform *before = policy_calls_begin(&platform);
+    bool ready = platform_init(&platform);
+    bool policy_started = ready;
+    ready = ready && policy_init(&platform, values);
+    if (ready && experiment->arrivals.process != ARRIVAL_CLOSED) {
+        cursor.stream = arrival_stream_open(&experiment->arrivals, platform.workload,
+                                            experiment->seed, platform.error);
+        ready = cursor.stream != NULL;
+    }
+    ready = ready && simulation_prepare(&platform, &cursor);
+    platform.setup_s = wall_seconds() - start;
+    if (ready)
+        simulation_loop(&platform, &cursor, progress);
+    bool done = ready && !platform.failed && simulation_close(&platform, result);
+    const double end = wall_seconds();
+    if (done && cursor.stream != NULL)
+        result->arrivals = arrival_stream_tally(cursor.stream);
+    if (cursor.stream != NULL)
+        arrival_stream_close(cursor.stream);
+    platform_clear(&platform, policy_started && platform.policy_state != NULL);
+    policy_calls_end(before);
+    result->wall_s = wall_seconds() - start;
+    result->setup_s = platform.setup_s + result->wall_s - (end - start);
+    return done;
+}
+
+bool simulation_run(const struct experiment *experiment, const struct policy *policy,
+                    const double *values, const struct recorder *recorder,
+                    const struct progress *progress, struct simulation_result *result,
+                    struct error *error)
+{
+    return simulation_replay(experiment, policy, values, NULL, recorder, progress, result, error);
+}

@@ -1,0 +1,295 @@
+/* MSER-5 against its definition and on processes whose warm-up is known; batch means against
+ * processes whose mean is known: how often do the intervals cover it? */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+#include <math.h>
+
+#include "sim/engine/batch_means.h"
+
+static gsl_rng *rng_of(unsigned long seed)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    assert_non_null(rng);
+    gsl_rng_set(rng, seed);
+    return rng;
+}
+
+/* A process whose next value follows from its last. */
+struct process {
+    const char *name;
+    double (*next)(gsl_rng *rng, double parameter, double *state);
+    double parameter;
+    double mean; /* in the long run */
+};
+
+static double normal_next(gsl_rng *rng, double unused, double *state)
+{
+    (void)unused;
+    *state = gsl_ran_gaussian_ziggurat(rng, 1);
+    return *state;
+}
+
+/* AR(1): x = phi x + noise; mean 0. */
+static double ar1_next(gsl_rng *rng, double phi, double *state)
+{
+    *state = phi * *state + gsl_ran_gaussian_ziggurat(rng, 1);
+    return *state;
+}
+
+/* Sojourn times of M/M/1, service 1, by Lindley's recursion; the state is the waiting time. */
+static double mm1_next(gsl_rng *rng, double rate, double *state)
+{
+    double service = gsl_ran_exponential(rng, 1);
+    double sojourn = *state + service;
+    double wait = sojourn - gsl_ran_exponential(rng, 1 / rate);
+    *state = wait > 0 ? wait : 0;
+    return sojourn;
+}
+
+static void fill(struct batch_means *series, const struct process *process, gsl_rng *rng,
+                 double start, size_t n)
+{
+    double state = start;
+    for (size_t i = 0; i < n; i++)
+        batch_means_add(series, process->next(rng, process->parameter, &state));
+}
+
+/* The rule as it is written down. */
+static double mser_by_definition(const double *means, size_t n, size_t batch)
+{
+    double smallest = INFINITY;
+    size_t best = 0;
+    for (size_t cut = 0; n - cut >= 5; cut++) {
+        double mean = 0;
+        double squares = 0;
+        for (size_t i = cut; i < n; i++)
+            mean += means[i] / (double)(n - cut);
+        for (size_t i = cut; i < n; i++)
+            squares += (means[i] - mean) * (means[i] - mean);
+        squares /= (double)(n - cut) * (double)(n - cut);
+        if (squares < smallest) {
+            smallest = squares;
+            best = cut;
+        }
+    }
+    return best <= n / 2 ? (double)(best * batch) : NAN;
+}
+
+static void the_cut_is_that_of_the_definition(void **state)
+{
+    (void)state;
+    gsl_rng *rng = rng_of(1);
+    for (size_t trial = 0; trial < 300; trial++) {
+        size_t n = 50 + gsl_rng_uniform_int(rng, 1500);
+        double start = 40 * gsl_rng_uniform(rng);
+        const struct process process = {"AR(1)", ar1_next, gsl_rng_uniform(rng) * 0.99, 0};
+        struct batch_means series;
+        assert_true(batch_means_init(&series, 5));
+        fill(&series, &process, rng, start, n);
+        double expected = mser_by_definition(series.means, series.count, 5);
+        double found = batch_means_warmup(&series);
+        assert_true(isnan(expected) ? isnan(found) : found == expected);
+        batch_means_clear(&series);
+    }
+    gsl_rng_free(rng);
+}
+
+static void a_long_series_is_that_of_longer_batches(void **state)
+{
+    (void)state;
+    gsl_rng *rng = rng_of(2);
+    const size_t n = 5 * BATCH_MEANS_BATCHES * 3 + 17;
+    struct batch_means doubled, direct;
+    assert_true(batch_means_init(&doubled, 5));
+    assert_true(batch_means_init(&direct, 20));
+    for (size_t i = 0; i < n; i++) {
+        double value = gsl_rng_uniform(rng);
+        batch_means_add(&doubled, value);
+        batch_means_add(&direct, value);
+    }
+    assert_int_equal(doubled.batch, 20);
+    assert_int_equal(doubled.count, direct.count);
+    for (size_t i = 0; i < direct.count; i++)
+        assert_true(fabs(doubled.means[i] - direct.means[i]) < 1e-12);
+    assert_true(batch_means_warmup(&doubled) == batch_means_warmup(&direct));
+    batch_means_clear(&doubled);
+    batch_means_clear(&direct);
+    gsl_rng_free(rng);
+}
+
+/* AR(1) from x0 has bias x0 phi^i: plain to see while above 3 standard deviations s, that
+ * is until i = ln(x0 / 3 s) / ln(1 / phi), and below s / 100 from ln(100 x0 / s) / ln(1 / phi) on.
+ */
+static void the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_ends(void **state)
+{
+    (void)state;
+    enum { TRIALS = 400, LENGTH = 5000 };
+    static const double phis[] = {0.5, 0.9, 0.98};
+    gsl_rng *rng = rng_of(3);
+    for (size_t p = 0; p < sizeof phis / sizeof phis[0]; p++) {
+        const double phi = phis[p];
+        const double sd = 1 / sqrt(1 - phi * phi);
+        const double start = 50 * sd;
+        const double early = log(50.0 / 3) / log(1 / phi) - 5;
+        const double late = log(5000) / log(1 / phi) + 5;
+        size_t found = 0;
+        double sum = 0;
+        for (size_t trial = 0; trial < TRIALS; trial++) {
+            const struct process process = {"AR(1)", ar1_next, phi, 0};
+            struct batch_means series;
+            assert_true(batch_means_init(&series, 5));
+            fill(&series, &process, rng, start, LENGTH);
+            double cut = batch_means_warmup(&series);
+            found += cut >= early && cut <= 2 * late + 50;
+            sum += isnan(cut) ? 0 : cut;
+            batch_means_clear(&series);
+        }
+        print_message("AR(1) %.2f: bias is above 3 sd until %.0f, below 0.01 sd from %.0f on; "
+                      "mean cut %.0f, %.1f %% of cuts within\n",
+                      phi, early + 5, late - 5, sum / TRIALS, 100.0 * (double)found / TRIALS);
+        assert_true((double)found >= 0.9 * TRIALS);
+    }
+    gsl_rng_free(rng);
+}
+
+static void a_process_without_warm_up_is_hardly_cut(void **state)
+{
+    (void)state;
+    enum { TRIALS = 400, LENGTH = 10000 };
+    gsl_rng *rng = rng_of(4);
+    const struct process process = {"normal", normal_next, 0, 0};
+    size_t hardly = 0;
+    for (size_t trial = 0; trial < TRIALS; trial++) {
+        struct batch_means series;
+        assert_true(batch_means_init(&series, 5));
+        fill(&series, &process, rng, 0, LENGTH);
+        hardly += batch_means_warmup(&series) <= LENGTH / 10.0;
+        batch_means_clear(&series);
+    }
+    print_message("no warm-up: %.1f %% of runs are cut by at most a tenth\n",
+                  100.0 * (double)hardly / TRIALS);
+    assert_true((double)hardly >= 0.75 * TRIALS);
+    gsl_rng_free(rng);
+}
+
+/* M/M/1 that begins with 100 in the queue: the mean of what the rule leaves is nearer the truth. */
+static void cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away(void **state)
+{
+    (void)state;
+    enum { TRIALS = 300, LENGTH = 4000 };
+    gsl_rng *rng = rng_of(5);
+    const double truth = 1 / (1 - 0.5);
+    double whole = 0;
+    double cut_mean = 0;
+    size_t told = 0;
+    for (size_t trial = 0; trial < TRIALS; trial++) {
+        const struct process process = {"M/M/1", mm1_next, 0.5, truth};
+        struct batch_means series;
+        assert_true(batch_means_init(&series, 5));
+        fill(&series, &process, rng, 100, LENGTH);
+        const double warmup = batch_means_warmup(&series);
+        if (isnan(warmup)) { /* too short to tell */
+            batch_means_clear(&series);
+            continue;
+        }
+        told++;
+        const size_t cut = (size_t)warmup / 5;
+        double sum = 0;
+        double all = 0;
+        for (size_t i = 0; i < series.count; i++) {
+            all += series.means[i];
+            sum += i >= cut ? series.means[i] : 0;
+        }
+        whole += all / (double)series.count;
+        cut_mean += sum / (double)(series.count - cut);
+        batch_means_clear(&series);
+    }
+    assert_in_range(told, TRIALS * 9 / 10, TRIALS);
+    whole /= (double)told;
+    cut_mean /= (double)told;
+    print_message("M/M/1 from 100 waiting: true mean %.2f, of all %.2f, of what is left %.2f\n",
+                  truth, whole, cut_mean);
+    assert_true(whole - truth > 1);
+    assert_true(fabs(cut_mean - truth) < 0.05 * truth);
+    gsl_rng_free(rng);
+}
+
+static double coverage(const struct process *process, size_t n, size_t trials, unsigned long seed)
+{
+    gsl_rng *rng = rng_of(seed);
+    size_t covered = 0;
+    for (size_t trial = 0; trial < trials; trial++) {
+        struct batch_means series;
+        double sum = 0;
+        assert_true(batch_means_init(&series, 1));
+        double state = 0;
+        for (int i = 0; i < 2000; i++) /* the warm-up is not what is tested here */
+            (void)process->next(rng, process->parameter, &state);
+        for (size_t i = 0; i < n; i++) {
+            double value = process->next(rng, process->parameter, &state);
+            batch_means_add(&series, value);
+            sum += value;
+        }
+        covered += fabs(sum / (double)n - process->mean) <= batch_means_half_width(&series);
+        batch_means_clear(&series);
+    }
+    gsl_rng_free(rng);
+    return (double)covered / (double)trials;
+}
+
+/* 1,000 trials: a true 95 % shows as 95 ± 1.4 %. */
+static void intervals_from_one_run_cover_the_mean_as_often_as_they_say(void **state)
+{
+    (void)state;
+    static const struct {
+        struct process process;
+        size_t n;
+        double least;
+    } cases[] = {
+        {{"independent", normal_next, 0, 0}, 10000, 0.93},
+        {{"AR(1) 0.5", ar1_next, 0.5, 0}, 10000, 0.93},
+        {{"AR(1) 0.9", ar1_next, 0.9, 0}, 20000, 0.92},
+        {{"M/M/1 at 0.5", mm1_next, 0.5, 2}, 20000, 0.92},
+        {{"M/M/1 at 0.8", mm1_next, 0.8, 5}, 40000, 0.89},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double found = coverage(&cases[i].process, cases[i].n, 1000, 100 + i);
+        print_message("%-13s %zu observations: the 95 %% interval covers in %.1f %% of runs\n",
+                      cases[i].process.name, cases[i].n, 100 * found);
+        assert_true(found >= cases[i].least && found <= 0.975);
+    }
+}
+
+static void too_little_gives_no_figure(void **state)
+{
+    (void)state;
+    struct batch_means series;
+    assert_true(batch_means_init(&series, 1));
+    for (int i = 0; i < 2 * BATCH_MEANS_INTERVAL_BATCHES; i++) {
+        assert_true(!isfinite(batch_means_half_width(&series)));
+        assert_true(i >= 10 || isnan(batch_means_warmup(&series)));
+        batch_means_add(&series, i % 3);
+    }
+    assert_true(isfinite(batch_means_half_width(&series)));
+    batch_means_clear(&series);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cut_is_that_of_the_definition),
+        cmocka_unit_test(a_long_series_is_that_of_longer_batches),
+        cmocka_unit_test(the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_ends),
+        cmocka_unit_test(a_process_without_warm_up_is_hardly_cut),
+        cmocka_unit_test(cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away),
+        cmocka_unit_test(intervals_from_one_run_cover_the_mean_as_often_as_they_say),
+        cmocka_unit_test(too_little_gives_no_figure),
+    };
+    return cmocka_run_group_tests_name("series", tests, NULL, NULL);
+}

@@ -1,0 +1,353 @@
+/* Verdicts on published figures, over made-up runs whose gains and savings are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <cjson/cJSON.h>
+
+#include "results/report/reproduction_check.h"
+#include "tests/fixture_results.h"
+
+/* Three seeds of a policy in a setting; the hit rates overall are 0.8 of these, gains in per cent
+ * and savings the same. */
+#define SEEDS(setting, policy, a, b, c, cost)                                                      \
+    {setting, policy, "policy.name=" policy " setting=" setting, 1, a, cost, RECORD_SUMMARY},      \
+        {setting, policy, "policy.name=" policy " setting=" setting, 2, b, cost, RECORD_SUMMARY},  \
+    {                                                                                              \
+        setting, policy, "policy.name=" policy " setting=" setting, 3, c, cost, RECORD_SUMMARY     \
+    }
+
+/* Against orion 70 % in both settings; against fifo 70 % and 6.25 %; against edf 240 % and 21.4 %;
+ * against llf 54.5, 61.9 and 70 %, 62.1 ± 19.2, in light alone; against none any in sjf, which
+ * never hits in light and meets 0.5 in heavy. */
+static const struct fixture runs[] = {
+    SEEDS("light", "esg", 0.85, 0.85, 0.85, 0.0001),
+    SEEDS("heavy", "esg", 0.85, 0.85, 0.85, 0.0001),
+    SEEDS("light", "orion", 0.5, 0.5, 0.5, 0.0002),
+    SEEDS("heavy", "orion", 0.5, 0.5, 0.5, 0.0001),
+    SEEDS("light", "fifo", 0.5, 0.5, 0.5, 0.0002),
+    SEEDS("heavy", "fifo", 0.8, 0.8, 0.8, 0.0002),
+    SEEDS("light", "edf", 0.25, 0.25, 0.25, 0.0002),
+    SEEDS("heavy", "edf", 0.7, 0.7, 0.7, 0.0002),
+    SEEDS("light", "llf", 0.55, 0.525, 0.5, 0.0002),
+    SEEDS("light", "sjf", 0, 0, 0, 0.0002),
+    SEEDS("heavy", "sjf", 0.5, 0.5, 0, 0.0002),
+};
+enum { RUNS = sizeof runs / sizeof runs[0] };
+
+struct judged {
+    struct results *results;
+    struct report *report;
+    struct reference *reference;
+    struct judgement judgement;
+};
+
+/* The first figure of a reference file with these, over `count` runs. */
+static void judge(struct judged *judged, const struct fixture *made, size_t count,
+                  const char *figures)
+{
+    struct error error = {0};
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/esgsim-reference-XXXXXX", P_tmpdir);
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_true(dprintf(fd, "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", figures) >
+                0);
+    (void)close(fd);
+    judged->results = fixture_results(made, count);
+    assert_non_null(judged->results);
+    judged->report = report_build(judged->results, &error);
+    judged->reference = reference_load(path, &error);
+    (void)unlink(path);
+    if (judged->report == NULL || judged->reference == NULL ||
+        !verdict_judge(judged->report, &judged->reference->figures[0], &judged->judgement, &error))
+        fail_msg("%s", error.message);
+}
+
+static void judged_clear(struct judged *judged)
+{
+    judgement_clear(&judged->judgement);
+    reference_free(judged->reference);
+    report_free(judged->report);
+    results_free(judged->results);
+}
+
+#define GAIN(against)                                                                              \
+    "{\"metric\": \"slo_hit_rate_gain\", \"low\": 61, \"high\": 80, \"unit\": \"%\", "             \
+    "\"evidence\": \"published\", \"against\": [" against                                          \
+    "], \"settings\": [\"light\", \"heavy\"]}"
+
+static void assert_judged(const char *figures, enum verdict verdict, const char *sentence)
+{
+    struct judged judged = {0};
+    judge(&judged, runs, RUNS, figures);
+    assert_string_equal(judged.judgement.sentence, sentence);
+    assert_int_equal(judged.judgement.verdict, verdict);
+    judged_clear(&judged);
+}
+
+static void a_range_that_every_pair_keeps_is_reproduced(void **state)
+{
+    (void)state;
+    assert_judged(GAIN("\"orion\""), VERDICT_REPRODUCED,
+                  "Reproduced: ESG's SLO hit rate is from 70.0 % (\xC2\xB1 0.0) higher (against "
+                  "orion in light) to 70.0 % (\xC2\xB1 0.0) higher (against orion in heavy), the "
+                  "published figure is 61 to 80 % higher; it holds in 2 of 2 pairs of baseline and "
+                  "setting (orion: light, heavy).");
+}
+
+static void a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_listed(void **state)
+{
+    (void)state;
+    assert_judged(
+        GAIN("\"orion\", \"fifo\", \"edf\""), VERDICT_PARTLY,
+        "Partly reproduced: ESG's SLO hit rate is from 6.2 % (\xC2\xB1 0.0) higher (against "
+        "fifo in heavy) to 240.0 % (\xC2\xB1 0.0) higher (against edf in light), the "
+        "published figure is 61 to 80 % higher; it holds in 3 of 6 pairs of baseline and "
+        "setting (orion: light, heavy; fifo: light), is below in 2 (fifo: heavy; edf: "
+        "heavy), is above in 1 (edf: light).");
+}
+
+static void a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below(void **state)
+{
+    (void)state;
+    assert_judged(
+        GAIN("\"edf\""), VERDICT_NOT,
+        "Not reproduced: ESG's SLO hit rate is from 21.4 % (\xC2\xB1 0.0) higher (against "
+        "edf in heavy) to 240.0 % (\xC2\xB1 0.0) higher (against edf in light), the "
+        "published figure is 61 to 80 % higher; it holds in 0 of 2 pairs of baseline and "
+        "setting, is below in 1 (edf: heavy), is above in 1 (edf: light).");
+}
+
+static void worse_than_the_baseline_is_called_lower(void **state)
+{
+    (void)state;
+    assert_judged(
+        "{\"metric\": \"cost_saving\", \"low\": 47, \"high\": 187, \"unit\": \"%\", "
+        "\"evidence\": \"recalled\", \"against\": [\"orion\"], \"settings\": [\"light\"]}",
+        VERDICT_REPRODUCED,
+        "Reproduced: the baseline's cost, relative to ESG's, is 100.0 % (\xC2\xB1 0.0) "
+        "higher against orion in light, the recalled figure is 47 to 187 % higher; it "
+        "holds in 1 of 1 pair of baseline and setting (orion: light).");
+    static const struct fixture dear[] = {SEEDS("light", "esg", 0.2, 0.2, 0.2, 0.0002),
+                                          SEEDS("light", "orion", 0.8, 0.8, 0.8, 0.0001)};
+    struct judged judged = {0};
+    judge(&judged, dear, 6, GAIN("\"orion\""));
+    assert_int_equal(judged.judgement.verdict, VERDICT_NOT);
+    assert_string_equal(judged.judgement.sentence,
+                        "Not reproduced: ESG's SLO hit rate is 75.0 % (\xC2\xB1 0.0) lower against "
+                        "orion in light, the published figure is 61 to 80 % higher; it holds in 0 "
+                        "of 2 pairs of baseline and setting, is below in 1 (orion: light); no run "
+                        "of setting heavy in this file.");
+    judged_clear(&judged);
+}
+
+static void an_interval_across_an_end_decides_nothing(void **state)
+{
+    (void)state;
+    assert_judged(
+        GAIN("\"llf\""), VERDICT_UNKNOWN,
+        "Cannot be said: ESG's SLO hit rate is 62.2 % (\xC2\xB1 19.2) higher against llf "
+        "in light, the published figure is 61 to 80 % higher; it holds in 0 of 2 pairs of "
+        "baseline and setting, is undecided in 1 (llf: light); "
+        "no run of llf in heavy.");
+}
+
+static void what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole(void **state)
+{
+    (void)state;
+    assert_judged(GAIN("\"infless\", \"orion\", \"aquatope\""), VERDICT_PARTLY,
+                  "Partly reproduced: ESG's SLO hit rate is from 70.0 % (\xC2\xB1 0.0) higher "
+                  "(against orion in light) to 70.0 % (\xC2\xB1 0.0) higher (against orion in "
+                  "heavy), the published figure is 61 to 80 % higher; it holds in 2 of 6 pairs of "
+                  "baseline and setting (orion: light, heavy); no run of infless, aquatope in this "
+                  "file.");
+    assert_judged(GAIN("\"infless\""), VERDICT_UNKNOWN,
+                  "Cannot be said: the published figure is 61 to 80 % higher; it holds in 0 of 2 "
+                  "pairs of baseline and setting; no run of infless in this file.");
+}
+
+static void without_a_run_of_esg_nothing_is_said(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    judge(&judged, runs + 6, 6, GAIN("\"orion\""));
+    assert_int_equal(judged.judgement.verdict, VERDICT_UNKNOWN);
+    assert_int_equal(judged.judgement.counts[STANDING_NO_RUN], 2);
+    const char *sentence = judged.judgement.sentence;
+    assert_true(sentence != NULL && strstr(sentence, "; no run of esg in this file") != NULL);
+    judged_clear(&judged);
+}
+
+static void one_seed_has_no_interval_and_so_no_verdict(void **state)
+{
+    (void)state;
+    static const struct fixture single[] = {
+        {"light", "esg", "policy.name=esg setting=light", 1, 0.85, 0.0001, RECORD_SUMMARY},
+        {"light", "orion", "policy.name=orion setting=light", 1, 0.5, 0.0001, RECORD_SUMMARY},
+    };
+    struct judged judged = {0};
+    judge(&judged, single, 2, GAIN("\"orion\""));
+    assert_int_equal(judged.judgement.verdict, VERDICT_UNKNOWN);
+    assert_string_equal(
+        judged.judgement.sentence,
+        "Cannot be said: ESG's SLO hit rate is 70.0 % higher against orion in "
+        "light, the published figure is 61 to 80 % higher; it holds in 0 of 2 pairs "
+        "of baseline and setting, has one seed and so no interval in 1 (orion: "
+        "light); no run of setting heavy in this file.");
+    judged_clear(&judged);
+}
+
+static void a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_points(void **state)
+{
+    (void)state;
+    /* In heavy one seed of three has none: that makes the mean undefined, too. */
+    assert_judged(GAIN("\"sjf\""), VERDICT_UNKNOWN,
+                  "Cannot be said: the published figure is 61 to 80 % higher; it holds in 0 of 2 "
+                  "pairs of baseline and setting, is undefined, the baseline's hit rate being 0 in "
+                  "a seed, in 2 (sjf: light, heavy).");
+    assert_judged("{\"metric\": \"slo_hit_rate_gain_points\", \"low\": 61, \"high\": 80, \"unit\": "
+                  "\"points\", \"evidence\": \"published\", \"against\": [\"sjf\"], \"settings\": "
+                  "[\"light\"]}",
+                  VERDICT_REPRODUCED,
+                  "Reproduced: ESG's SLO hit rate is 68.0 points (\xC2\xB1 0.0) higher against sjf "
+                  "in light, the published figure is 61 to 80 points higher; it holds in 1 of 1 "
+                  "pair of baseline and setting (sjf: light).");
+}
+
+static void a_figure_of_one_policy_is_judged_in_every_scenario(void **state)
+{
+    (void)state;
+    assert_judged(
+        "{\"metric\": \"decision_us_mean\", \"high\": 10000, \"unit\": \"us\", "
+        "\"evidence\": \"secondary\"}",
+        VERDICT_REPRODUCED,
+        "Reproduced: ours is from 12.5 us (\xC2\xB1 0) (for esg in light) to 12.5 us (\xC2\xB1 "
+        "0) (for esg in heavy), the secondary figure is at most 10000 us; it holds in 2 of 2 "
+        "pairs of policy and setting (esg: light, heavy).");
+    assert_judged(
+        "{\"metric\": \"slo_hit_rate\", \"low\": 0.9, \"unit\": \"1\", \"evidence\": "
+        "\"assumed\", \"policy\": \"orion\", \"settings\": [\"light\", \"dark\"]}",
+        VERDICT_NOT,
+        "Not reproduced: ours is 0.4 (\xC2\xB1 0) for orion in light, the assumed figure is "
+        "at least 0.9; it holds in 0 of 2 pairs of policy and setting, is below in 1 "
+        "(orion: light); no run of setting dark in this file.");
+    /* The runs of these policies plan nothing ahead. */
+    assert_judged("{\"metric\": \"preplanned_miss_rate\", \"low\": 0.5, \"unit\": \"1\", "
+                  "\"evidence\": \"assumed\", \"policy\": \"orion\", \"settings\": [\"light\"]}",
+                  VERDICT_UNKNOWN,
+                  "Cannot be said: the assumed figure is at least 0.5; it holds in 0 of 1 pair of "
+                  "policy and setting, does not exist in 1 (orion: light).");
+}
+
+static char *printed(const struct judged *judged,
+                     bool (*print)(const struct report *, const struct reference *, FILE *,
+                                   struct error *))
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    FILE *out = open_memstream(&text, &size);
+    assert_true(print(judged->report, judged->reference, out, &error));
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void text_csv_and_json_carry_the_verdict(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    judge(&judged, runs, RUNS, GAIN("\"fifo\", \"sjf\", \"infless\""));
+    char *text = printed(&judged, report_text);
+    assert_non_null(strstr(text, "\n  Partly reproduced: ESG's SLO hit rate is from 6.2 %"));
+    assert_non_null(strstr(text, "\n- in %: undefined, the baseline's hit rate being 0"));
+    free(text);
+    char *csv = printed(&judged, report_csv);
+    assert_non_null(strstr(csv, "\r\nreference,,published,esg,,,slo_hit_rate_gain,%,verdict,0,,,,,"
+                                "\"Partly reproduced: ESG's"));
+    assert_non_null(strstr(csv, "\r\nreference,light,published,esg,,,slo_hit_rate_gain,%,fifo,3,"));
+    assert_non_null(strstr(csv, ",assumed,holds,,\r\n"));
+    assert_non_null(strstr(csv, "\r\nreference,heavy,published,esg,,,slo_hit_rate_gain,%,sjf,3,,,,"
+                                "assumed,undefined,,\r\n"));
+    assert_non_null(strstr(csv, "slo_hit_rate_gain,%,infless,0,,,,assumed,no run,,\r\n"));
+    assert_null(strstr(csv, "inf,"));
+    free(csv);
+    char *json = printed(&judged, report_json);
+    cJSON *root = cJSON_Parse(json);
+    assert_non_null(root);
+    const cJSON *paper = cJSON_GetObjectItem(root, "paper");
+    const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(paper, "figures"), 0);
+    assert_string_equal(cJSON_GetObjectItem(figure, "verdict")->valuestring, "partly");
+    assert_string_equal(cJSON_GetObjectItem(figure, "sentence")->valuestring,
+                        judged.judgement.sentence);
+    const cJSON *counts = cJSON_GetObjectItem(figure, "pairs");
+    assert_true(cJSON_GetObjectItem(counts, "holds")->valueint == 1);
+    assert_true(cJSON_GetObjectItem(counts, "below")->valueint == 1);
+    assert_true(cJSON_GetObjectItem(counts, "undefined")->valueint == 2);
+    assert_true(cJSON_GetObjectItem(counts, "no run")->valueint == 2);
+    const cJSON *pair = cJSON_GetArrayItem(cJSON_GetObjectItem(figure, "ours"), 0);
+    assert_string_equal(cJSON_GetObjectItem(pair, "standing")->valuestring, "holds");
+    assert_string_equal(cJSON_GetObjectItem(pair, "profile_evidence")->valuestring, "assumed");
+    cJSON_Delete(root);
+    free(json);
+    judged_clear(&judged);
+}
+
+/* The same settings on two profiles, as two sweeps of one file would have them. */
+static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **state)
+{
+    (void)state;
+    static const struct fixture both[] = {
+        SEEDS("light", "esg", 0.85, 0.85, 0.85, 0.0001),
+        SEEDS("light", "orion", 0.5, 0.5, 0.5, 0.0002),
+        SEEDS("other", "esg", 0.5, 0.5, 0.5, 0.0001),
+        SEEDS("other", "orion", 0.5, 0.5, 0.5, 0.0002),
+    };
+    struct error error = {0};
+    struct judged judged = {0};
+    judge(&judged, both, 12, GAIN("\"orion\""));
+    judgement_clear(&judged.judgement);
+    report_free(judged.report);
+    for (size_t i = 6; i < 12; i++) {
+        struct summary_row *run = &judged.results->runs[i];
+        column_copy_text(run->name, sizeof run->name, "other");
+        column_copy_text(run->setting, sizeof run->setting, "light");
+        column_copy_text(run->evidence, sizeof run->evidence, "measured: on a desk");
+    }
+    judged.report = report_build(judged.results, &error);
+    assert_non_null(judged.report);
+    assert_int_equal(judged.report->scenario_count, 2);
+    assert_string_equal(judged.report->scenarios[0].title, "made-up light");
+    assert_string_equal(judged.report->scenarios[1].title, "other light");
+    assert_string_equal(judged.report->scenarios[1].evidence, "measured: on a desk");
+    assert_true(
+        verdict_judge(judged.report, &judged.reference->figures[0], &judged.judgement, &error));
+    assert_int_equal(judged.judgement.counts[STANDING_HOLDS], 1);
+    assert_int_equal(judged.judgement.counts[STANDING_BELOW], 1);
+    char *text = printed(&judged, report_text);
+    assert_non_null(strstr(text, "\nprofile evidence: assumed\n"));
+    assert_non_null(strstr(text, "\nprofile evidence: measured: on a desk\n"));
+    free(text);
+    judged_clear(&judged);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_that_every_pair_keeps_is_reproduced),
+        cmocka_unit_test(a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_listed),
+        cmocka_unit_test(a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below),
+        cmocka_unit_test(worse_than_the_baseline_is_called_lower),
+        cmocka_unit_test(an_interval_across_an_end_decides_nothing),
+        cmocka_unit_test(what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole),
+        cmocka_unit_test(without_a_run_of_esg_nothing_is_said),
+        cmocka_unit_test(one_seed_has_no_interval_and_so_no_verdict),
+        cmocka_unit_test(a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_points),
+        cmocka_unit_test(a_figure_of_one_policy_is_judged_in_every_scenario),
+        cmocka_unit_test(text_csv_and_json_carry_the_verdict),
+        cmocka_unit_test(settings_on_two_profiles_stay_apart_and_show_their_evidence),
+    };
+    return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
+}

@@ -1,0 +1,618 @@
+/* Sweeps as they are carried out: the same tables by every way, and what cannot be joined or gone
+ * on with is refused. */
+#include "tests/fixture_sweep.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "results/report/statistics.h"
+#include "results/store/store.h"
+#include "traces/json/atomic_file.h"
+
+static const char plain[] = "\"matrix\": {\"arrivals.rate_per_s\": [100, 300, 350], "
+                            "\"policy.name\": [\"fifo\", \"edf\"]}, \"seeds\": 3";
+static const char precise[] =
+    "\"matrix\": {\"arrivals.rate_per_s\": [50, 150, 320]}, \"seeds\": 3,"
+    " \"precision\": {\"metric\": \"latency_ms_mean\", \"half_width\": 1.1, \"max_seeds\": 24}";
+
+/* Each run's record is longer than those before it together. */
+static const char recorded[] =
+    "\"matrix\": {\"record\": [\"all\"], \"requests\": [100, 400, 1600, 6400, 25600]}";
+
+static char folder[] = "/tmp/esgsim-campaign-XXXXXX";
+static const char *const names[] = {
+    "sweep.json", "a.h5",   "b.h5", "c.h5",    "d.h5",      "e.h5",         "f.h5",
+    "g.h5",       "all.h5", "out",  "link.h5", "a.h5.runs", "a.h5.journal", "a.h5.runs/part-0.h5"};
+enum { NAMES = sizeof names / sizeof names[0] };
+
+/* Valid to the end; `name` is one of `names`. */
+static const char *in_folder(const char *name)
+{
+    static char paths[NAMES][96];
+    size_t i = 0;
+    while (i < NAMES - 1 && strcmp(names[i], name) != 0)
+        i++;
+    (void)snprintf(paths[i], sizeof paths[i], "%s/%s", folder, name);
+    return paths[i];
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) == NULL ? -1 : 0;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    return place->level == 0 ? 0 : remove(path);
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static int remove_folder(void **state)
+{
+    (void)remove_files(state);
+    return rmdir(folder);
+}
+
+/* Each run is a part by itself, whatever the machine's speed. */
+static struct sweep_runner_options options_of(const char *out, uint64_t jobs)
+{
+    return (struct sweep_runner_options){
+        .out = in_folder(out), .jobs = jobs, .shard = 1, .shards = 1};
+}
+
+static int run(const struct sweep_runner_options *options)
+{
+    return sweep_run(in_folder("sweep.json"), options, in_folder("out"));
+}
+
+static bool was_said(const char *text)
+{
+    char said[4096] = "";
+    FILE *file = fopen(in_folder("out"), "r");
+    assert_non_null(file);
+    said[fread(said, 1, sizeof said - 1, file)] = '\0';
+    (void)fclose(file);
+    if (strstr(said, text) != NULL)
+        return true;
+    print_message("not \"%s\" but: %s", text, said);
+    return false;
+}
+
+/* Neither a lock nor a temporary file is left. */
+static void nothing_unfinished(void)
+{
+    DIR *listing = opendir(folder);
+    assert_non_null(listing);
+    for (const struct dirent *file; (file = readdir(listing)) != NULL;)
+        if (strstr(file->d_name, ".lock") != NULL || strstr(file->d_name, ".partial-") != NULL)
+            fail_msg("%s is left", file->d_name);
+    (void)closedir(listing);
+}
+
+static void run_shard(const char *out, uint64_t shard, uint64_t shards)
+{
+    struct sweep_runner_options options = options_of(out, 1);
+    options.shard = shard;
+    options.shards = shards;
+    assert_int_equal(run(&options), 0);
+}
+
+static void assert_same_for_jobs_and_shards(const char *sweep)
+{
+    static const char *const parts[] = {"a.h5", "b.h5", "c.h5", "d.h5", "e.h5", "f.h5", "g.h5"};
+    struct error error = {0};
+    sweep_write(in_folder("sweep.json"), sweep);
+    struct sweep_runner_options options = options_of("all.h5", 1);
+    assert_int_equal(run(&options), 0);
+    struct table_bytes expected = tables_read(in_folder("all.h5"));
+    for (uint64_t jobs = 1; jobs <= 3; jobs++) {
+        options = options_of("all.h5", jobs);
+        options.hold_ms = jobs == 2 ? 20 : 1000;
+        assert_int_equal(run(&options), 0);
+        assert_tables(in_folder("all.h5"), &expected);
+    }
+    for (uint64_t shards = 1; shards <= 3; shards++) {
+        const char *paths[7];
+        for (uint64_t s = 0; s < shards; s++) {
+            run_shard(parts[s], s + 1, shards);
+            paths[shards - 1 - s] = in_folder(parts[s]); /* any order will do */
+        }
+        assert_true(store_merge(in_folder("all.h5"), paths, (size_t)shards, &error));
+        assert_tables(in_folder("all.h5"), &expected);
+    }
+    free(expected.bytes);
+}
+
+static void jobs_and_shards_do_not_change_the_tables(void **state)
+{
+    (void)state;
+    assert_same_for_jobs_and_shards(plain);
+}
+
+static void nor_do_they_where_seeds_are_run_until_an_interval_is_narrow(void **state)
+{
+    (void)state;
+    assert_same_for_jobs_and_shards(precise);
+}
+
+/* Recomputed from the file: each combination has as many seeds as the rule asks for. */
+static void a_combination_ends_with_a_narrow_interval_or_at_its_limit(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    sweep_write(in_folder("sweep.json"), precise);
+    struct sweep_runner_options options = options_of("all.h5", 2);
+    assert_int_equal(run(&options), 0);
+    struct results *results = results_load(in_folder("all.h5"), &error);
+    assert_non_null(results);
+    size_t combinations = 0;
+    size_t fewest = 99;
+    for (size_t first = 0; first < results->run_count; combinations++) {
+        double values[24];
+        size_t n = 0;
+        while (first + n < results->run_count &&
+               strcmp(results->runs[first + n].label, results->runs[first].label) == 0) {
+            values[n] = results->runs[first + n].measures.latency_ms_mean;
+            assert_int_equal(results->runs[first + n].seed, 1 + n);
+            n++;
+        }
+        assert_in_range(n, 3, 24);
+        assert_true(n == 24 || statistics_estimate(values, n).half_width <= 1.1);
+        /* No round before the last would have been enough. */
+        size_t round = 3;
+        while (round < n) {
+            size_t next = statistics_next_count(values, round, 1.1, 24);
+            assert_true(next > round && next <= n);
+            round = next;
+        }
+        fewest = n < fewest ? n : fewest;
+        first += n;
+    }
+    assert_int_equal(combinations, 3);
+    assert_true(fewest < 24); /* or the test would show nothing */
+    results_free(results);
+}
+
+static void expect_no_merge(const char *const *paths, size_t count, const char *complaint)
+{
+    struct error error = {0};
+    assert_false(store_merge(in_folder("all.h5"), paths, count, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, complaint));
+    assert_null(strchr(error.message, '\n'));
+    assert_int_equal(access(in_folder("all.h5"), F_OK), -1);
+}
+
+static void shards_that_overlap_are_missing_or_foreign_are_refused(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), plain);
+    run_shard("a.h5", 1, 3);
+    run_shard("b.h5", 2, 3);
+    run_shard("c.h5", 3, 3);
+    run_shard("d.h5", 2, 2);
+    sweep_write(in_folder("sweep.json"), precise);
+    run_shard("e.h5", 3, 3);
+    const char *missing[] = {in_folder("a.h5"), in_folder("c.h5")};
+    const char *twice[] = {in_folder("a.h5"), in_folder("b.h5"), in_folder("a.h5")};
+    const char *overlap[] = {in_folder("a.h5"), in_folder("d.h5")};
+    const char *foreign[] = {in_folder("a.h5"), in_folder("b.h5"), in_folder("e.h5")};
+    const char *absent[] = {in_folder("a.h5"), in_folder("g.h5")};
+    const char *strange[] = {in_folder("a.h5"), in_folder("sweep.json")};
+    expect_no_merge(missing, 2, "shard 2/3 of its sweep is missing");
+    expect_no_merge(twice, 3, "give each shard once");
+    expect_no_merge(overlap, 2, "overlap");
+    expect_no_merge(foreign, 3, "another sweep");
+    expect_no_merge(absent, 2, "g.h5");
+    expect_no_merge(strange, 2, "is not an HDF5 file");
+    expect_no_merge(missing, 0, "no shards");
+    /* A truncated shard. */
+    assert_int_equal(truncate(in_folder("c.h5"), 20000), 0);
+    const char *cut[] = {in_folder("a.h5"), in_folder("b.h5"), in_folder("c.h5")};
+    expect_no_merge(cut, 3, "c.h5");
+}
+
+static void resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), plain);
+    struct sweep_runner_options options = options_of("a.h5", 2);
+    options.resume = true;
+    assert_int_equal(run(&options), 0);
+    struct results *results = NULL;
+    struct error error = {0};
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("18 of 18 runs are in"));
+    options.shards = 2;
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("another sweep, shard or version"));
+    options.shards = 1;
+    sweep_write(in_folder("sweep.json"), precise);
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("another sweep, shard or version"));
+    /* Truncated results are told, and not begun anew without a word. */
+    assert_int_equal(truncate(in_folder("a.h5"), 5000), 0);
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("a.h5"));
+    results = results_load(in_folder("a.h5"), &error);
+    assert_null(results);
+    options.resume = false;
+    assert_int_equal(run(&options), 0);
+}
+
+static void one_run_is_a_sweep_and_a_shard_without_runs_is_refused(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), "\"seeds\": 1");
+    struct sweep_runner_options options = options_of("a.h5", 2);
+    assert_int_equal(run(&options), 0);
+    struct error error = {0};
+    struct results *results = results_load(in_folder("a.h5"), &error);
+    assert_non_null(results);
+    assert_int_equal(results->run_count, 1);
+    results_free(results);
+    options = options_of("b.h5", 2);
+    options.shard = options.shards = 2;
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("no run falls to shard 2/2"));
+    assert_int_equal(access(in_folder("b.h5"), F_OK), -1);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Else two sweeps by two names of one file would know nothing of each other. */
+static void through_a_link_the_runs_lie_beside_the_results(void **state)
+{
+    (void)state;
+    struct stat status;
+    sweep_write(in_folder("sweep.json"), plain);
+    assert_int_equal(symlink("a.h5", in_folder("link.h5")), 0);
+    run_shard("link.h5", 1, 1);
+    assert_int_equal(lstat(in_folder("link.h5"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(lstat(in_folder("a.h5"), &status), 0);
+    assert_true(S_ISREG(status.st_mode));
+    /* What is no folder of runs is never written over. */
+    write_text(in_folder("a.h5.runs"), "a file that has the folder's name");
+    struct sweep_runner_options options = options_of("link.h5", 1);
+    options.resume = true;
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("a.h5.runs: is not a folder of finished runs"));
+    options.resume = false;
+    options.restart = true;
+    assert_int_equal(run(&options), 2);
+    assert_int_equal(lstat(in_folder("a.h5.runs"), &status), 0);
+    assert_int_equal(status.st_size, strlen("a file that has the folder's name"));
+}
+
+static void the_journal_of_an_earlier_version_is_told_and_discarded_by_restart_alone(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), "\"seeds\": 2");
+    write_text(in_folder("a.h5.journal"), "esgsim journal2 and some runs");
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    for (int resume = 0; resume <= 1; resume++) {
+        options.resume = resume != 0;
+        assert_int_equal(run(&options), 2);
+        assert_true(was_said("a.h5.journal: holds finished runs in the format of an earlier"));
+        assert_int_equal(access(in_folder("a.h5"), F_OK), -1);
+    }
+    options.resume = false;
+    options.restart = true;
+    assert_int_equal(run(&options), 0);
+    assert_int_equal(access(in_folder("a.h5.journal"), F_OK), -1);
+    /* Somebody else's file of that name is none of ours. */
+    write_text(in_folder("a.h5.journal"), "dear diary");
+    assert_int_equal(run(&options), 0);
+    assert_int_equal(access(in_folder("a.h5.journal"), F_OK), 0);
+}
+
+static void a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), plain);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    options.dry_run = true;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("run 0: arrivals.rate_per_s=100 policy.name=fifo seed=1\n"));
+    assert_true(was_said("run 17: arrivals.rate_per_s=350 policy.name=edf seed=3\n"));
+    assert_true(was_said("\n18 runs of 6 combinations\n"));
+    options.shard = 2;
+    options.shards = 4;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("run 1: "));
+    assert_true(was_said("\n5 runs of 6 combinations\n"));
+    sweep_write(in_folder("sweep.json"), precise);
+    options = options_of("a.h5", 1);
+    options.dry_run = true;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("\n9 runs of 3 combinations, and more until"));
+    assert_int_equal(access(in_folder("a.h5"), F_OK), -1);
+    assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
+    /* What a sweep would refuse is refused. */
+    sweep_write(in_folder("sweep.json"), "\"matrix\": {\"policy.name\": [\"fifo\", \"fife\"]}");
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("fife"));
+}
+
+static void no_seeds_and_senseless_precisions_are_refused(void **state)
+{
+    static const char *const rests[][2] = {
+        {"\"seeds\": 0", "seeds"},
+        {"\"seeds\": []", "seeds"},
+        {"\"precision\": {\"metric\": \"slo_hit_rat\", \"half_width\": 1, \"max_seeds\": 9}",
+         "slo_hit_rate"},
+        {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 0, \"max_seeds\": 9}",
+         "half_width"},
+        {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 1, \"max_seeds\": 1}",
+         "max_seeds"},
+        {"\"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 1}", "max_seeds"},
+        {"\"seeds\": 1, \"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 1,"
+         " \"max_seeds\": 9}",
+         "seeds"},
+        {"\"seeds\": [4, 5], \"precision\": {\"metric\": \"slo_hit_rate\", \"half_width\": 1,"
+         " \"max_seeds\": 9}",
+         "seeds"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rests / sizeof rests[0]; i++) {
+        struct sweep_runner_options options = options_of("a.h5", 1);
+        sweep_write(in_folder("sweep.json"), rests[i][0]);
+        assert_int_equal(run(&options), 2);
+        assert_true(was_said(rests[i][1]));
+    }
+}
+
+/* Room for nothing, for a part, for some runs in the results, and at last for all. */
+static void a_full_disk_keeps_what_had_finished_and_resuming_completes_it(void **state)
+{
+    (void)state;
+    struct rlimit old, small;
+    sweep_write(in_folder("sweep.json"), plain);
+    struct sweep_runner_options options = options_of("all.h5", 1);
+    assert_int_equal(run(&options), 0);
+    struct table_bytes expected = tables_read(in_folder("all.h5"));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    options = options_of("a.h5", 1);
+    options.resume = true;
+    int failures = 0;
+    for (rlim_t room = 1000; room < 400000; room = room * 3 / 2) {
+        small = old;
+        small.rlim_cur = room;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        int status = run(&options);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+        if (status != 0 && status != 1)
+            (void)was_said("?");
+        assert_true(status == 0 || was_said("File too large"));
+        assert_true(status == 0 || status == 1);
+        failures += status == 1;
+        nothing_unfinished();
+        if (status == 0)
+            break;
+    }
+    (void)signal(SIGXFSZ, handler);
+    assert_true(failures > 3);
+    assert_int_equal(run(&options), 0);
+    assert_tables(in_folder("a.h5"), &expected);
+    free(expected.bytes);
+}
+
+/* Ctrl-C: what has finished can be read at once, and the rest follows. */
+static void an_interrupted_sweep_leaves_a_readable_file_and_goes_on(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    sweep_write(in_folder("sweep.json"), plain);
+    struct sweep_runner_options options = options_of("all.h5", 1);
+    assert_int_equal(run(&options), 0);
+    struct table_bytes expected = tables_read(in_folder("all.h5"));
+    options = options_of("a.h5", 1);
+    options.resume = true;
+    pid_t pid = sweep_start(in_folder("sweep.json"), &options, in_folder("out"));
+    /* Some runs have finished, or it was too fast for us. */
+    struct timespec nap = {.tv_nsec = 200000};
+    while (parts_count(in_folder("a.h5.runs")) < 2 && access(in_folder("a.h5"), F_OK) != 0)
+        (void)nanosleep(&nap, NULL);
+    assert_int_equal(kill(pid, SIGINT), 0);
+    int status = sweep_wait(pid);
+    assert_true(status == 1 || status == 0);
+    if (status == 1)
+        assert_true(was_said("interrupted"));
+    nothing_unfinished();
+    struct results *results = results_load(in_folder("a.h5"), &error);
+    assert_non_null(results);
+    assert_in_range(results->run_count, 1, 18);
+    results_free(results);
+    assert_int_equal(run(&options), 0);
+    assert_tables(in_folder("a.h5"), &expected);
+    assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
+    free(expected.bytes);
+}
+
+/* Runs the sweep with room for files of that many bytes, so that some of its runs have none, on
+ * machines of any speed. */
+static int run_with_room(const struct sweep_runner_options *options, rlim_t room)
+{
+    struct rlimit old, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = room;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const int status = run(options);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    (void)signal(SIGXFSZ, handler);
+    return status;
+}
+
+static size_t runs_in(const char *name)
+{
+    struct error error = {0};
+    struct results *results = results_load(in_folder(name), &error);
+    assert_non_null(results);
+    const size_t count = results->run_count;
+    results_free(results);
+    return count;
+}
+
+enum { RECORDED_RUNS = 5, ROOM_FOR_SOME = 450000, ROOM_FOR_MORE = 1400000 };
+
+static void a_sweep_that_fails_leaves_the_older_whole_results(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), recorded);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    assert_int_equal(run(&options), 0);
+    struct table_bytes expected = tables_read(in_folder("a.h5"));
+    options.quiet = true;
+    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+    assert_true(was_said("a.h5 is as it was; go on with --resume"));
+    assert_tables(in_folder("a.h5"), &expected);
+    nothing_unfinished();
+    /* What had finished is not discarded by mistake, not in silence either. */
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("go on with --resume, or discard them with --restart"));
+    sweep_write(in_folder("sweep.json"), "\"seeds\": 2");
+    assert_int_equal(run(&options), 2);
+    assert_true(was_said("of another sweep"));
+    assert_true(was_said("--restart (--resume would"));
+    sweep_write(in_folder("sweep.json"), recorded);
+    assert_tables(in_folder("a.h5"), &expected);
+    options.resume = true;
+    options.quiet = false;
+    assert_int_equal(run(&options), 0);
+    assert_true(was_said("going on: "));
+    assert_tables(in_folder("a.h5"), &expected);
+    assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
+    free(expected.bytes);
+}
+
+static void incomplete_results_are_replaced_by_those_of_no_fewer_runs(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), recorded);
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+    const size_t some = runs_in("a.h5");
+    assert_in_range(some, 1, RECORDED_RUNS - 2);
+    assert_true(was_said("a.h5.runs and "));
+    options.restart = true;
+    assert_int_equal(run_with_room(&options, ROOM_FOR_MORE), 1);
+    const size_t more = runs_in("a.h5");
+    assert_in_range(more, some + 1, RECORDED_RUNS - 1);
+    assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+    assert_int_equal(runs_in("a.h5"), more);
+    options.restart = false;
+    options.resume = true;
+    assert_int_equal(run(&options), 0);
+    assert_int_equal(runs_in("a.h5"), RECORDED_RUNS);
+}
+
+static void a_second_sweep_is_refused_while_the_first_holds_the_results(void **state)
+{
+    (void)state;
+    struct atomic_file file;
+    struct error error = {0};
+    char wanted[64];
+    sweep_write(in_folder("sweep.json"), plain);
+    (void)snprintf(wanted, sizeof wanted, "process %ld is writing there", (long)getpid());
+    assert_true(atomic_file_begin(&file, in_folder("a.h5"), &error));
+    struct sweep_runner_options options = options_of("a.h5", 1);
+    for (int resume = 0; resume <= 1; resume++) {
+        options.resume = resume != 0;
+        options.restart = !options.resume;
+        assert_int_equal(run(&options), 1);
+        assert_true(was_said(wanted));
+        assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
+    }
+    assert_false(atomic_file_end(&file, false, &error));
+    assert_int_equal(run(&options), 0);
+}
+
+/* Changes a byte in the middle of a file, or cuts the file there. */
+static void damage(const char *path, bool cut)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    if (cut) {
+        assert_int_equal(truncate(path, status.st_size / 2), 0);
+        return;
+    }
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, status.st_size / 2, SEEK_SET), 0);
+    const int byte = fgetc(file);
+    assert_int_equal(fseek(file, status.st_size / 2, SEEK_SET), 0);
+    assert_int_not_equal(fputc(byte ^ 1, file), EOF);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void damage_in_a_part_is_told_and_costs_the_runs_in_it(void **state)
+{
+    (void)state;
+    sweep_write(in_folder("sweep.json"), recorded);
+    struct sweep_runner_options options = options_of("all.h5", 1);
+    assert_int_equal(run(&options), 0);
+    struct table_bytes expected = tables_read(in_folder("all.h5"));
+    for (int cut = 0; cut <= 1; cut++) {
+        options = options_of("a.h5", 1);
+        options.restart = true;
+        assert_int_equal(run_with_room(&options, ROOM_FOR_SOME), 1);
+        const size_t some = runs_in("a.h5");
+        damage(in_folder("a.h5.runs/part-0.h5"), cut != 0);
+        options.restart = false;
+        options.resume = true;
+        assert_int_equal(run(&options), 0);
+        char wanted[64];
+        (void)snprintf(wanted, sizeof wanted, "going on: %zu runs had finished", some - 1);
+        assert_true(was_said(wanted));
+        assert_true(was_said("files that are damaged or cut short: 1; their runs are done again"));
+        assert_tables(in_folder("a.h5"), &expected);
+        assert_int_equal(unlink(in_folder("a.h5")), 0);
+    }
+    free(expected.bytes);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_teardown(name, remove_files)
+    const struct CMUnitTest tests[] = {
+        TEST(jobs_and_shards_do_not_change_the_tables),
+        TEST(nor_do_they_where_seeds_are_run_until_an_interval_is_narrow),
+        TEST(a_combination_ends_with_a_narrow_interval_or_at_its_limit),
+        TEST(shards_that_overlap_are_missing_or_foreign_are_refused),
+        TEST(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused),
+        TEST(one_run_is_a_sweep_and_a_shard_without_runs_is_refused),
+        TEST(through_a_link_the_runs_lie_beside_the_results),
+        TEST(the_journal_of_an_earlier_version_is_told_and_discarded_by_restart_alone),
+        TEST(a_dry_run_lists_the_runs_of_its_shard_and_writes_nothing),
+        TEST(no_seeds_and_senseless_precisions_are_refused),
+        TEST(a_full_disk_keeps_what_had_finished_and_resuming_completes_it),
+        TEST(an_interrupted_sweep_leaves_a_readable_file_and_goes_on),
+        TEST(a_sweep_that_fails_leaves_the_older_whole_results),
+        TEST(incomplete_results_are_replaced_by_those_of_no_fewer_runs),
+        TEST(a_second_sweep_is_refused_while_the_first_holds_the_results),
+        TEST(damage_in_a_part_is_told_and_costs_the_runs_in_it),
+    };
+    return cmocka_run_group_tests_name("campaign", tests, make_folder, remove_folder);
+}

@@ -1,0 +1,184 @@
+#include "traces/calibrate/calibrate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+static bool out_of_memory(struct error *error)
+{
+    return error_run(error, "out of memory for a calibration");
+}
+
+static bool same_surface(const struct latency_sample *a, const struct latency_sample *b)
+{
+    return a->function == b->function && a->vcpu == b->vcpu;
+}
+
+/* Splits the set's sorted samples into surfaces. */
+static bool cut_surfaces(const struct sample_set *set, struct calibration *calibration,
+                         struct error *error)
+{
+    calibration->surfaces = calloc(set->latency_count, sizeof *calibration->surfaces);
+    if (calibration->surfaces == NULL)
+        return out_of_memory(error);
+    for (size_t i = 0; i < set->latency_count;) {
+        struct calibrated_surface *surface = &calibration->surfaces[calibration->surface_count++];
+        size_t end = i + 1;
+        while (end < set->latency_count && same_surface(&set->latencies[i], &set->latencies[end]))
+            end++;
+        *surface = (struct calibrated_surface){.function = set->latencies[i].function,
+                                               .vcpu = set->latencies[i].vcpu,
+                                               .samples = &set->latencies[i],
+                                               .points = calloc(end - i, sizeof *surface->points),
+                                               .count = end - i};
+        if (surface->points == NULL)
+            return out_of_memory(error);
+        for (size_t j = 0; j < surface->count; j++)
+            surface->points[j] =
+                (struct latency_point){.batch = surface->samples[j].batch,
+                                       .share = samples_share(set, &surface->samples[j]),
+                                       .ms = surface->samples[j].ms};
+        i = end;
+    }
+    return true;
+}
+
+static bool calibrate_all(const struct sample_set *set, calibration_progress *progress,
+                          void *context, struct calibration *calibration, struct error *error)
+{
+    size_t total = calibration->surface_count + calibration->has_interference;
+    for (size_t i = 0; i < calibration->surface_count; i++) {
+        struct calibrated_surface *surface = &calibration->surfaces[i];
+        const char *name = set->functions.names[surface->function];
+        if (progress != NULL)
+            progress(context, name, i, total);
+        if (surface->count < 2)
+            return error_input(error,
+                               "%s at %d vCPUs has %zu point to fit; measure at least 2 batches or "
+                               "shares",
+                               name, surface->vcpu, surface->count);
+        if (!surface_calibrate(surface->points, surface->count, &surface->surface, error))
+            return false;
+    }
+    if (!calibration->has_interference)
+        return true;
+    if (progress != NULL)
+        progress(context, "interference", calibration->surface_count, total);
+    return interference_calibrate(set, &calibration->interference, error) &&
+           unseen_pairs_measure(set, &calibration->unseen, error);
+}
+
+bool calibration_run(const struct sample_set *set, calibration_progress *progress, void *context,
+                     struct calibration *calibration, struct error *error)
+{
+    *calibration = (struct calibration){.set = set, .has_interference = set->co_run_count > 0};
+    if (set->latency_count == 0 && set->co_run_count == 0)
+        return error_input(error, "there are no samples to calibrate with");
+    /* By default GSL aborts the program on an error. With the handler off it returns a status. */
+    gsl_error_handler_t *before = gsl_set_error_handler_off();
+    bool fine = (set->latency_count == 0 || cut_surfaces(set, calibration, error)) &&
+                calibrate_all(set, progress, context, calibration, error);
+    (void)gsl_set_error_handler(before);
+    if (!fine)
+        calibration_clear(calibration);
+    return fine;
+}
+
+void calibration_clear(struct calibration *calibration)
+{
+    for (size_t i = 0; i < calibration->surface_count; i++) {
+        free(calibration->surfaces[i].points);
+        surface_clear(&calibration->surfaces[i].surface);
+    }
+    free(calibration->surfaces);
+    interference_fit_clear(&calibration->interference);
+    *calibration = (struct calibration){0};
+}
+
+static void add_errors(struct mean_error *sum, const struct surface_errors *errors, bool inner)
+{
+    const struct mean_error *more = inner ? &errors->inner : &errors->all;
+    if (more->count == 0)
+        return;
+    sum->count += more->count;
+    sum->mape += (more->mape - sum->mape) * (double)more->count / (double)sum->count;
+    sum->worst = fmax(sum->worst, more->worst);
+}
+
+static struct mean_error none_is_nan(struct mean_error sum)
+{
+    return sum.count > 0 ? sum : (struct mean_error){NAN, NAN, 0};
+}
+
+struct mean_error calibration_error(const struct calibration *calibration, enum surface_kind kind,
+                                    enum surface_fold fold, bool inner)
+{
+    struct mean_error sum = {0};
+    for (size_t i = 0; i < calibration->surface_count; i++)
+        add_errors(&sum, &calibration->surfaces[i].surface.errors[kind][fold], inner);
+    return none_is_nan(sum);
+}
+
+struct mean_error calibration_chosen_error(const struct calibration *calibration, bool inner)
+{
+    struct mean_error sum = {0};
+    for (size_t i = 0; i < calibration->surface_count; i++)
+        add_errors(&sum, &calibration->surfaces[i].surface.chosen, inner);
+    return none_is_nan(sum);
+}
+
+static double median(double *values, size_t count)
+{
+    gsl_sort(values, 1, count);
+    return count == 0 ? NAN : gsl_stats_median_from_sorted_data(values, 1, count);
+}
+
+double calibration_noise(const struct calibration *calibration, uint32_t function)
+{
+    const struct sample_set *set = calibration->set;
+    double *values = calloc(set->latency_count + set->co_run_count + 1, sizeof *values);
+    size_t count = 0;
+    if (values == NULL)
+        return NAN;
+    for (size_t i = 0; i < set->latency_count; i++)
+        if (set->latencies[i].function == function && !isnan(set->latencies[i].cv))
+            values[count++] = set->latencies[i].cv;
+    bool repeated = count > 0;
+    for (size_t i = 0; !repeated && i < set->co_run_count; i++)
+        if (set->co_runs[i].function == function && !isnan(set->co_runs[i].cv))
+            values[count++] = set->co_runs[i].cv;
+    double noise = median(values, count);
+    free(values);
+    return noise;
+}
+
+static void print_point(FILE *out, const struct calibration *calibration,
+                        const struct calibrated_surface *surface, size_t i)
+{
+    const struct latency_point *point = &surface->points[i];
+    double fit = surface->surface.fitted_ms[i];
+    double left_out = surface->surface.left_out_ms[i];
+    (void)fprintf(out, "%s,%s,%d,%d,%d,%d,%.9g,%zu,%.9g,%.9g,%.9g,%.9g,%.9g,%d\n",
+                  calibration->set->functions.names[surface->function],
+                  surface_kind_names[surface->surface.kind], surface->samples[i].batch,
+                  surface->vcpu, surface->samples[i].share, calibration->set->unit, point->ms,
+                  surface->samples[i].repeats, fit,
+                  latency_law_ms(&surface->surface.law, point->batch, point->share), left_out,
+                  fit / point->ms - 1, left_out / point->ms - 1,
+                  surface_is_inner(surface->points, surface->count, i));
+}
+
+void calibration_write_points(const struct calibration *calibration, FILE *out)
+{
+    (void)fputs("function,predictor,batch,vcpu,share,unit,measured_ms,repeats,fit_ms,law_ms,"
+                "left_out_ms,residual,left_out_residual,inner\n",
+                out);
+    for (size_t s = 0; s < calibration->surface_count; s++)
+        for (size_t i = 0; i < calibration->surfaces[s].count; i++)
+            print_point(out, calibration, &calibration->surfaces[s], i);
+}

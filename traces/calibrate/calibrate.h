@@ -1,0 +1,77 @@
+/* Calibration: computes a profile, with its cross-validation errors, from measured samples.
+ *
+ * Each pair of function and vCPU count gets a surface over batch and share
+ * (traces/calibrate/calibrate_surface.h). The device gets one interference law
+ * (traces/calibrate/calibrate_interference.h). The profile's grid consists of the measured
+ * configurations, with the values of the selected predictor. Configurations that were not measured
+ * are null.
+ */
+#ifndef ESGSIM_TRACES_CALIBRATE_CALIBRATE_H
+#define ESGSIM_TRACES_CALIBRATE_CALIBRATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "sim/error.h"
+#include "traces/calibrate/calibrate_interference.h"
+#include "traces/calibrate/calibrate_surface.h"
+#include "traces/calibrate/calibrate_unseen_pairs.h"
+#include "traces/profile/profile.h"
+#include "traces/calibrate/samples.h"
+
+struct calibrated_surface {
+    uint32_t function;
+    int vcpu;
+    const struct latency_sample *samples; /* part of the set's */
+    struct latency_point *points;
+    size_t count;
+    struct surface surface;
+};
+
+struct calibration {
+    const struct sample_set *set;
+    struct calibrated_surface *surfaces; /* sorted by function, then vCPU */
+    size_t surface_count;
+    struct interference_fit interference;
+    struct unseen_pairs
+        unseen; /* what the pairs predict about pairs of functions not measured together */
+    bool has_interference;
+};
+
+/* Called before each surface and before the interference fit; may be NULL. */
+typedef void calibration_progress(void *context, const char *what, size_t done, size_t total);
+
+/* Calibrates a reduced set, which must outlive the calibration. ERROR_INPUT if it has no samples.
+ * Free with calibration_clear. */
+bool calibration_run(const struct sample_set *set, calibration_progress *progress, void *context,
+                     struct calibration *calibration, struct error *error);
+void calibration_clear(struct calibration *calibration);
+
+/* Mean error over all surfaces, weighted by their numbers of points. */
+struct mean_error calibration_error(const struct calibration *calibration, enum surface_kind kind,
+                                    enum surface_fold fold, bool inner);
+/* The same for the selected predictors, where the selection for each point ignores that point. */
+struct mean_error calibration_chosen_error(const struct calibration *calibration, bool inner);
+
+struct profile_options {
+    int unit; /* of the profile; 0: the set's. Drops shares that are not whole multiples of it */
+    int extend_batch;           /* above 0: the law is valid up to this batch and for all shares */
+    const struct profile *base; /* source of values that the samples lack; NULL: none */
+};
+
+/* Writes the profile (traces/README.md). False: ERROR_INPUT if there are no latencies or `base`
+ * does not match, ERROR_RUN if memory is exhausted. The caller checks the stream. */
+bool calibration_write_profile(const struct calibration *calibration,
+                               const struct profile_options *options, FILE *out,
+                               struct error *error);
+
+/* Writes measured points, fit, leave-one-out prediction and residuals as CSV, one line per point.
+ * The caller checks the stream. */
+void calibration_write_points(const struct calibration *calibration, FILE *out);
+
+/* Noise of a function: the median, over configurations, of the deviation among repeats. If nothing
+ * was repeated alone, the median over co-locations; NAN if nothing was repeated at all. */
+double calibration_noise(const struct calibration *calibration, uint32_t function);
+
+#endif

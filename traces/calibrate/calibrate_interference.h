@@ -1,0 +1,67 @@
+/* Selects the interference law that describes measured slowdowns best, by cross-validation.
+ *
+ * The laws (traces/profile/interference.h) are `constant`, `pairs` and `bandwidth`. For a
+ * co-location of three or more they predict the sum of the pairs' excess slowdowns, as the
+ * simulator does. The pair table is fitted to pairs only. Each cell is shrunk towards the mean of
+ * all cells, by an amount that follows from the variances within and between cells. Functions that
+ * were not measured together use the constant of the table.
+ *
+ * There are three ways to form folds, and each answers a different question:
+ * - One co-location (both its sides): how well does the law interpolate between batches and shares
+ *   of functions that were measured together?
+ * - All co-locations of the same functions at the same batch sizes: the same question for
+ *   combinations of batch sizes that were not measured.
+ * - All co-locations of the same functions: how well does the law predict functions that were not
+ *   measured together?
+ */
+#ifndef ESGSIM_TRACES_CALIBRATE_CALIBRATE_INTERFERENCE_H
+#define ESGSIM_TRACES_CALIBRATE_CALIBRATE_INTERFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sim/error.h"
+#include "traces/calibrate/calibrate_surface.h"
+#include "traces/profile/interference.h"
+#include "traces/calibrate/samples.h"
+
+enum { INTERFERENCE_LAWS = INTERFERENCE_BANDWIDTH + 1 };
+
+enum { INTERFERENCE_MET = 3 };
+
+enum interference_fold { FOLD_LOCATION, FOLD_BATCHES, FOLD_FUNCTIONS, INTERFERENCE_FOLDS };
+
+extern const char *const interference_law_names[INTERFERENCE_LAWS];
+/* Numbers of known co-locations per pair of functions: 1, 2, 4. */
+extern const size_t interference_met[INTERFERENCE_MET];
+extern const char *const interference_fold_names[INTERFERENCE_FOLDS];
+
+struct interference_fit {
+    struct interference laws[INTERFERENCE_LAWS]; /* pair names belong to the sample set */
+    enum interference_kind
+        kind; /* selected: least error by FOLD_LOCATION; if equal to 0.01 %, the simpler law */
+    /* Errors of predicting no interference, and of each law. */
+    struct mean_error none;
+    struct mean_error errors[INTERFERENCE_LAWS][INTERFERENCE_FOLDS];
+    /* Errors on the remaining co-locations of two functions if `interference_met` of them are
+     * known. Not computed for bandwidth, whose fits are too slow. Count 0: no pair has more
+     * co-locations. */
+    struct mean_error met[INTERFERENCE_LAWS][INTERFERENCE_MET];
+    size_t locations;
+    bool has_demand; /* false: no demands were measured, so bandwidth was not fitted */
+};
+
+/* Fits a law to the co-runs that have a slowdown, except those with `left_out[location]` (NULL:
+ * none). Allocates `law->pairs`. */
+bool interference_law_fit(enum interference_kind kind, const struct sample_set *set,
+                          const bool *left_out, struct interference *law, struct error *error);
+/* Predicted slowdown of co-run `index`. */
+double interference_law_slowdown(const struct interference *law, const struct sample_set *set,
+                                 size_t index);
+/* Fits all laws and selects one. ERROR_INPUT if the set has no slowdowns. Free with
+ * interference_fit_clear. */
+bool interference_calibrate(const struct sample_set *set, struct interference_fit *fit,
+                            struct error *error);
+void interference_fit_clear(struct interference_fit *fit);
+
+#endif

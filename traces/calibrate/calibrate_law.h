@@ -1,0 +1,58 @@
+/* The latency law: latency of a batch as a function of its size and its share of the GPU, with a
+ * robust fit.
+ *
+ *     t(b, s) = (f^p + w^p)^(1/p),   f = f0 + f1·b,   w = (k1·b² + k2·b + k3) / (s + k4)^a
+ *
+ * f is the time that a larger share does not shorten (launches, serial parts). w is the work that
+ * is divided by the share. p sets how sharp the kink between the two is. p = 1 adds them, which is
+ * the form of iGniter's GPU active time (Xu et al., IEEE TPDS 2023, section 3). p → ∞ gives max(f,
+ * w), the launch-bound floor. All coefficients are at least 0, p >= 1 and 0 <= a <= 2. Therefore
+ * the law increases with b and decreases with s everywhere.
+ *
+ * The fit minimises log residuals (relative errors) with Huber's weights (Huber 1964; tuning
+ * constant 1.345, scale from the median absolute deviation). Each reweighting step is GSL's
+ * trust-region nonlinear least squares.
+ */
+#ifndef ESGSIM_TRACES_CALIBRATE_CALIBRATE_LAW_H
+#define ESGSIM_TRACES_CALIBRATE_CALIBRATE_LAW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sim/error.h"
+
+enum latency_coefficient {
+    LAW_FLOOR,
+    LAW_FLOOR_PER_ITEM,
+    LAW_WORK_SQUARE,
+    LAW_WORK_PER_ITEM,
+    LAW_WORK,
+    LAW_SHARE_OFFSET,
+    LAW_KINK,
+    LAW_SHARE_EXPONENT,
+    LAW_COEFFICIENTS
+};
+
+/* Indexed by enum latency_coefficient; the names used in profiles. */
+extern const char *const latency_coefficient_names[LAW_COEFFICIENTS];
+
+struct latency_law {
+    double k[LAW_COEFFICIENTS];
+};
+
+struct latency_point {
+    double batch;
+    double share; /* 0..1; fraction of the multiprocessors if known, see samples_share */
+    double ms;
+};
+
+/* Latency in milliseconds; batch >= 0, share > 0. */
+double latency_law_ms(const struct latency_law *law, double batch, double share);
+
+/* Fits at least two points; all batches, shares and times must be above 0. With `start` the search
+ * begins there only, with NULL at several places. Points whose entry of `left_out` is true are
+ * ignored (NULL: none). ERROR_INPUT for fewer than two points. */
+bool latency_law_fit(const struct latency_point *points, size_t count, const bool *left_out,
+                     const struct latency_law *start, struct latency_law *law, struct error *error);
+
+#endif

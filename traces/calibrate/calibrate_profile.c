@@ -1,0 +1,480 @@
+/* Conversion of a calibration to a profile in JSON. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "traces/calibrate/calibrate.h"
+#include "traces/calibrate/calibrate_launches.h"
+
+/* The surfaces of one function are [first, end). */
+struct span {
+    size_t first, end;
+};
+
+struct writer {
+    const struct calibration *calibration;
+    const struct profile_options *options;
+    int unit;
+};
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+/* Six significant digits are more than the measurements have, and the same on every machine. */
+static double rounded(double value)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%.6g", value);
+    return strtod(text, NULL);
+}
+
+static cJSON *number(double value)
+{
+    return isfinite(value) ? cJSON_CreateNumber(rounded(value)) : cJSON_CreateNull();
+}
+
+static void put_number(cJSON *object, const char *key, double value)
+{
+    (void)cJSON_AddItemToObject(object, key, number(value));
+}
+
+static void put_known(cJSON *object, const char *key, double value)
+{
+    if (isfinite(value))
+        put_number(object, key, value);
+}
+
+static void put_text(cJSON *object, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void put_text(cJSON *object, const char *key, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        return;
+    (void)cJSON_AddStringToObject(object, key, text);
+    free(text);
+}
+
+/* ---- The grid -------------------------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
+{
+    int a = *(const int *)left;
+    int b = *(const int *)right;
+    return (a > b) - (a < b);
+}
+
+static size_t distinct(int *values, size_t count)
+{
+    size_t kept = 0;
+    qsort(values, count, sizeof *values, compare);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || values[i] != values[kept - 1])
+            values[kept++] = values[i];
+    return kept;
+}
+
+/* The share in units of the profile; -1 if it is not a whole number of them. */
+static int share_in_unit(const struct writer *writer, int share)
+{
+    int scaled = share * writer->unit;
+    int unit = writer->calibration->set->unit;
+    return scaled % unit == 0 ? scaled / unit : -1;
+}
+
+struct axes {
+    int *batch, *vcpu, *vgpu;
+    size_t batches, vcpus, vgpus;
+};
+
+static void axes_clear(struct axes *axes)
+{
+    free(axes->batch);
+    free(axes->vcpu);
+    free(axes->vgpu);
+}
+
+static bool has_parts(const struct sample_set *set);
+
+/* Where the whole GPU is more than its share says (132 multiprocessors, and 96 on six sevenths), a
+ * profile must not answer between the last share and the whole: the share next to the whole is of
+ * the grid, and null where it was not measured. */
+static void guard_whole(const struct writer *writer, int *vgpu, size_t *count)
+{
+    bool whole = false;
+    for (size_t i = 0; i < *count; i++)
+        whole = whole || vgpu[i] == writer->unit;
+    if (whole && *count > 1 && writer->unit > 1 && has_parts(writer->calibration->set))
+        vgpu[(*count)++] = writer->unit - 1;
+}
+
+static bool axes_fill(const struct writer *writer, struct span span, struct axes *axes)
+{
+    const struct calibrated_surface *surfaces = writer->calibration->surfaces;
+    size_t count = 0;
+    for (size_t s = span.first; s < span.end; s++)
+        count += surfaces[s].count;
+    *axes = (struct axes){calloc(count, sizeof(int)),
+                          calloc(count, sizeof(int)),
+                          calloc(count + 1, sizeof(int)),
+                          0,
+                          0,
+                          0};
+    if (axes->batch == NULL || axes->vcpu == NULL || axes->vgpu == NULL)
+        return false;
+    size_t n = 0;
+    for (size_t s = span.first; s < span.end; s++)
+        for (size_t i = 0; i < surfaces[s].count; i++) {
+            int share = share_in_unit(writer, surfaces[s].samples[i].share);
+            if (share < 0)
+                continue;
+            axes->batch[n] = surfaces[s].samples[i].batch;
+            axes->vcpu[n] = surfaces[s].vcpu;
+            axes->vgpu[n++] = share;
+        }
+    axes->batches = distinct(axes->batch, n);
+    axes->vcpus = distinct(axes->vcpu, n);
+    guard_whole(writer, axes->vgpu, &n);
+    axes->vgpus = distinct(axes->vgpu, n);
+    return true;
+}
+
+static double value_at(const struct writer *writer, struct span span, int batch, int vcpu, int vgpu)
+{
+    for (size_t s = span.first; s < span.end; s++) {
+        const struct calibrated_surface *surface = &writer->calibration->surfaces[s];
+        for (size_t i = 0; surface->vcpu == vcpu && i < surface->count; i++)
+            if (surface->samples[i].batch == batch &&
+                share_in_unit(writer, surface->samples[i].share) == vgpu)
+                return surface->surface.fitted_ms[i];
+    }
+    return NAN;
+}
+
+static cJSON *latency_json(const struct writer *writer, struct span span, const struct axes *axes)
+{
+    cJSON *latency = cJSON_CreateArray();
+    for (size_t b = 0; b < axes->batches; b++) {
+        cJSON *plane = cJSON_CreateArray();
+        for (size_t c = 0; c < axes->vcpus; c++) {
+            cJSON *row = cJSON_CreateArray();
+            for (size_t g = 0; g < axes->vgpus; g++)
+                (void)cJSON_AddItemToArray(row, number(value_at(writer, span, axes->batch[b],
+                                                                axes->vcpu[c], axes->vgpu[g])));
+            (void)cJSON_AddItemToArray(plane, row);
+        }
+        (void)cJSON_AddItemToArray(latency, plane);
+    }
+    return latency;
+}
+
+static bool put_grid(const struct writer *writer, struct span span, cJSON *function,
+                     struct axes *axes, struct error *error)
+{
+    if (!axes_fill(writer, span, axes))
+        return error_run(error, "out of memory for a profile");
+    if (axes->batches == 0)
+        return error_input(error,
+                           "no share of %s is a whole number of units of 1/%d; give another --unit",
+                           function->string, writer->unit);
+    cJSON *grid = cJSON_AddObjectToObject(function, "grid");
+    (void)cJSON_AddItemToObject(grid, "batch",
+                                cJSON_CreateIntArray(axes->batch, (int)axes->batches));
+    (void)cJSON_AddItemToObject(grid, "vcpu", cJSON_CreateIntArray(axes->vcpu, (int)axes->vcpus));
+    (void)cJSON_AddItemToObject(grid, "vgpu", cJSON_CreateIntArray(axes->vgpu, (int)axes->vgpus));
+    (void)cJSON_AddItemToObject(function, "latency_ms", latency_json(writer, span, axes));
+    return true;
+}
+
+/* ---- Functions ------------------------------------------------------------------------------- */
+
+static void put_errors(cJSON *object, const char *key, const struct surface_errors *errors)
+{
+    cJSON *pair = cJSON_AddObjectToObject(object, key);
+    put_number(pair, "mape", errors->all.mape);
+    put_number(pair, "points", (double)errors->all.count);
+    put_number(pair, "inner_mape", errors->inner.mape);
+    put_number(pair, "inner_points", (double)errors->inner.count);
+}
+
+static void put_surface(const struct calibrated_surface *surface, cJSON *list)
+{
+    cJSON *object = cJSON_CreateObject();
+    put_number(object, "vcpu", surface->vcpu);
+    put_text(object, "predictor", "%s", surface_kind_names[surface->surface.kind]);
+    put_errors(object, "left_out_with_choice", &surface->surface.chosen);
+    cJSON *errors = cJSON_AddObjectToObject(object, "left_out");
+    for (int fold = 0; fold < SURFACE_FOLDS; fold++)
+        put_errors(errors, surface_fold_names[fold],
+                   &surface->surface.errors[surface->surface.kind][fold]);
+    put_errors(object, "naive", &surface->surface.errors[SURFACE_NAIVE][FOLD_POINT]);
+    put_number(object, "residual_cv", surface->surface.residual_cv);
+    (void)cJSON_AddItemToArray(list, object);
+}
+
+/* Returns whether some share differs from its nominal fraction. */
+static bool has_parts(const struct sample_set *set)
+{
+    for (size_t i = 0; i < set->latency_count; i++)
+        if (samples_share(set, &set->latencies[i]) != (double)set->latencies[i].share / set->unit)
+            return true;
+    return false;
+}
+
+/* Computes the fraction of the GPU for 1..unit vGPUs from the samples. It is linear between
+ * measured shares, with 0 for no share and 1 for all. */
+static void parts_fill(const struct writer *writer, double *parts)
+{
+    const struct sample_set *set = writer->calibration->set;
+    int before = 0;
+    parts[writer->unit] = 1;
+    for (size_t i = 0; i < set->latency_count; i++) {
+        const struct latency_sample *sample = &set->latencies[i];
+        const int vgpu = share_in_unit(writer, sample->share);
+        if (vgpu > 0)
+            parts[vgpu] = samples_share(set, sample);
+    }
+    for (int vgpu = 1; vgpu <= writer->unit; vgpu++) {
+        if (parts[vgpu] == 0)
+            continue;
+        for (int between = before + 1; between < vgpu; between++)
+            parts[between] = parts[before] +
+                             (parts[vgpu] - parts[before]) * (between - before) / (vgpu - before);
+        before = vgpu;
+    }
+}
+
+static bool put_parts(const struct writer *writer, cJSON *law, struct error *error)
+{
+    if (!has_parts(writer->calibration->set))
+        return true;
+    double *parts = calloc((size_t)writer->unit + 1, sizeof *parts);
+    if (parts == NULL)
+        return error_run(error, "out of memory for a profile");
+    parts_fill(writer, parts);
+    cJSON *array = cJSON_AddArrayToObject(law, "parts");
+    for (int vgpu = 1; vgpu <= writer->unit; vgpu++)
+        (void)cJSON_AddItemToArray(array, number(parts[vgpu]));
+    free(parts);
+    return true;
+}
+
+static bool put_law(const struct writer *writer, const struct calibrated_surface *surface,
+                    cJSON *function, struct error *error)
+{
+    cJSON *law = cJSON_AddObjectToObject(function, "law");
+    for (int i = 0; i < LAW_COEFFICIENTS; i++)
+        put_number(law, latency_coefficient_names[i], surface->surface.law.k[i]);
+    cJSON *range = cJSON_AddArrayToObject(law, "batch");
+    (void)cJSON_AddItemToArray(range, cJSON_CreateNumber(1));
+    (void)cJSON_AddItemToArray(range, cJSON_CreateNumber(writer->options->extend_batch));
+    range = cJSON_AddArrayToObject(law, "vgpu");
+    (void)cJSON_AddItemToArray(range, cJSON_CreateNumber(1));
+    (void)cJSON_AddItemToArray(range, cJSON_CreateNumber(writer->unit));
+    return put_parts(writer, law, error);
+}
+
+/* Returns the measured value, or the base profile's if there is none, and records the source in
+ * `evidence`. */
+static double fact(double measured, double base, const char *key, cJSON *evidence)
+{
+    if (isfinite(measured))
+        put_text(evidence, key, "measured");
+    else if (isfinite(base))
+        put_text(evidence, key, "taken from the base profile");
+    return isfinite(measured) ? measured : base;
+}
+
+static void put_facts(const struct writer *writer, uint32_t index, cJSON *function, cJSON *evidence)
+{
+    static const struct profile_function unknown = {.input_bytes = NAN,
+                                                    .noise_cv = NAN,
+                                                    .cold_start_mean_ms = NAN,
+                                                    .cold_start_cv = NAN,
+                                                    .gpu_weights_mb = NAN,
+                                                    .gpu_per_item_mb = NAN,
+                                                    .host_memory_mb = NAN,
+                                                    .bandwidth_share = NAN};
+    const struct function_facts *facts = &writer->calibration->set->facts[index];
+    const struct profile_function *base =
+        writer->options->base == NULL ? NULL
+                                      : profile_find(writer->options->base, function->string);
+    base = base == NULL ? &unknown : base;
+    double noise =
+        fact(calibration_noise(writer->calibration, index), base->noise_cv, "noise.cv", evidence);
+    if (isfinite(noise))
+        put_number(cJSON_AddObjectToObject(function, "noise"), "cv", noise);
+    double cold = fact(facts->cold_start_ms, base->cold_start_mean_ms, "cold_start_ms", evidence);
+    if (isfinite(cold)) {
+        cJSON *object = cJSON_AddObjectToObject(function, "cold_start_ms");
+        put_number(object, "mean", cold);
+        put_known(object, "cv",
+                  isfinite(facts->cold_start_ms) ? facts->cold_start_cv : base->cold_start_cv);
+    }
+    double weights =
+        fact(facts->weights_mb, base->gpu_weights_mb, "gpu_memory_mb.weights", evidence);
+    double item =
+        fact(facts->per_item_mb, base->gpu_per_item_mb, "gpu_memory_mb.per_item", evidence);
+    if (isfinite(weights) || isfinite(item)) {
+        cJSON *memory = cJSON_AddObjectToObject(function, "gpu_memory_mb");
+        put_known(memory, "weights", weights);
+        put_known(memory, "per_item", item);
+    }
+    put_known(function, "host_memory_mb",
+              fact(facts->host_memory_mb, base->host_memory_mb, "host_memory_mb", evidence));
+    put_known(function, "bandwidth_share",
+              fact(facts->demand, base->bandwidth_share, "bandwidth_share", evidence));
+    put_known(function, "input_bytes",
+              fact(facts->input_bytes, base->input_bytes, "input_bytes", evidence));
+}
+
+static void put_launches(const struct sample_set *set, uint32_t index, cJSON *function)
+{
+    struct launches launches;
+    if (!launches_of(set, index, &launches))
+        return;
+    cJSON *object = cJSON_AddObjectToObject(function, "launch_bound");
+    put_number(object, "launches", launches.count);
+    put_number(object, "batch", launches.up_to);
+}
+
+static bool put_function(const struct writer *writer, struct span span, cJSON *functions,
+                         struct error *error)
+{
+    const struct calibrated_surface *first = &writer->calibration->surfaces[span.first];
+    const char *name = writer->calibration->set->functions.names[first->function];
+    cJSON *function = cJSON_AddObjectToObject(functions, name);
+    cJSON *evidence = cJSON_CreateObject();
+    struct axes axes = {0};
+    put_text(function, "model", "%s", name);
+    bool fine = put_grid(writer, span, function, &axes, error);
+    axes_clear(&axes);
+    put_text(evidence, "latency_ms", "fitted to measurements; null: not measured");
+    if (writer->options->extend_batch > 0) {
+        if (fine && span.end - span.first > 1)
+            fine = error_input(error,
+                               "%s was measured at several vCPU counts; its law cannot be "
+                               "extended: omit --extend-batch",
+                               name);
+        fine = fine && put_law(writer, first, function, error);
+        put_text(evidence, "law", "fitted; outside the grid it is an extrapolation");
+    }
+    put_facts(writer, first->function, function, evidence);
+    put_launches(writer->calibration->set, first->function, function);
+    (void)cJSON_AddItemToObject(function, "evidence", evidence);
+    cJSON *list = cJSON_AddArrayToObject(function, "calibration");
+    for (size_t s = span.first; s < span.end; s++)
+        put_surface(&writer->calibration->surfaces[s], list);
+    return fine;
+}
+
+/* ---- Interference ---------------------------------------------------------------------------- */
+
+/* Lists only functions with a latency, because a profile cannot name others. */
+static void put_pairs(const struct writer *writer, const struct interference *law, cJSON *functions,
+                      cJSON *object)
+{
+    cJSON *names = cJSON_AddArrayToObject(object, "functions");
+    cJSON *rows = cJSON_AddArrayToObject(object, "excess");
+    for (size_t i = 0; i < law->pair_count; i++) {
+        const char *name = writer->calibration->set->functions.names[i];
+        if (cJSON_GetObjectItemCaseSensitive(functions, name) == NULL)
+            continue;
+        cJSON *row = cJSON_CreateArray();
+        (void)cJSON_AddItemToArray(names, cJSON_CreateString(name));
+        for (size_t j = 0; j < law->pair_count; j++)
+            if (cJSON_GetObjectItemCaseSensitive(
+                    functions, writer->calibration->set->functions.names[j]) != NULL)
+                (void)cJSON_AddItemToArray(row, number(law->pairs[i * law->pair_count + j]));
+        (void)cJSON_AddItemToArray(rows, row);
+    }
+}
+
+static void put_interference(const struct writer *writer, cJSON *functions, cJSON *profile)
+{
+    const struct interference_fit *fit = &writer->calibration->interference;
+    const struct interference *law = &fit->laws[fit->kind];
+    cJSON *object = cJSON_AddObjectToObject(profile, "interference");
+    put_text(object, "model", "%s", interference_law_names[fit->kind]);
+    if (fit->kind == INTERFERENCE_BANDWIDTH) {
+        put_number(object, "coefficient", law->coefficient);
+        put_number(object, "victim_exponent", law->victim_exponent);
+        put_number(object, "share_exponent", law->share_exponent);
+    } else {
+        put_number(object, "constant", law->constant);
+    }
+    if (fit->kind == INTERFERENCE_PAIRS)
+        put_pairs(writer, law, functions, object);
+    put_text(object, "evidence", "measured");
+    cJSON *errors = cJSON_AddObjectToObject(object, "calibration");
+    put_number(errors, "slowdowns", (double)fit->none.count);
+    put_number(errors, "none", fit->none.mape);
+    for (int kind = 0; kind < INTERFERENCE_LAWS; kind++) {
+        cJSON *by_fold = cJSON_AddObjectToObject(errors, interference_law_names[kind]);
+        for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
+            if (fit->errors[kind][fold].count > 0)
+                put_number(by_fold, interference_fold_names[fold], fit->errors[kind][fold].mape);
+    }
+}
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+static void put_origin(const struct sample_set *set, cJSON *profile)
+{
+    put_text(profile, "device", "%s", set->device == NULL ? "" : set->device);
+    put_text(profile, "evidence", "%s", set->evidence == NULL ? "measured" : set->evidence);
+    put_text(profile, "source", "%s", set->source == NULL ? "" : set->source);
+    put_text(profile, "licence", "%s", set->licence == NULL ? "" : set->licence);
+    cJSON *derivation = cJSON_AddObjectToObject(profile, "derivation");
+    put_text(derivation, "latency_ms",
+             "predictor chosen for each function by leaving points out, see its \"calibration\" "
+             "(errors as fractions); %zu configurations measured",
+             set->latency_count);
+    if (has_parts(set))
+        put_text(derivation, "share",
+                 "fitted over the multiprocessors that a share came to, of all of the device's; "
+                 "vGPUs name the shares that were asked for");
+    if (set->left_out != NULL)
+        put_text(derivation, "left_out", "%s", set->left_out);
+}
+
+bool calibration_write_profile(const struct calibration *calibration,
+                               const struct profile_options *options, FILE *out,
+                               struct error *error)
+{
+    const struct writer writer = {calibration, options,
+                                  options->unit > 0 ? options->unit : calibration->set->unit};
+    if (calibration->surface_count == 0)
+        return error_input(error, "there are no latencies; a profile needs them");
+    cJSON *profile = cJSON_CreateObject();
+    put_origin(calibration->set, profile);
+    put_number(profile, "unit", writer.unit);
+    cJSON *functions = cJSON_AddObjectToObject(profile, "functions");
+    bool fine = true;
+    for (size_t s = 0; fine && s < calibration->surface_count;) {
+        struct span span = {s, s + 1};
+        while (span.end < calibration->surface_count &&
+               calibration->surfaces[span.end].function == calibration->surfaces[s].function)
+            span.end++;
+        fine = put_function(&writer, span, functions, error);
+        s = span.end;
+    }
+    if (fine && calibration->has_interference)
+        put_interference(&writer, functions, profile);
+    char *text = fine ? cJSON_Print(profile) : NULL;
+    if (fine && text == NULL)
+        fine = error_run(error, "out of memory for the profile");
+    if (fine)
+        (void)fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(profile);
+    return fine;
+}

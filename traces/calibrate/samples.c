@@ -1,0 +1,249 @@
+#include "traces/calibrate/samples.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "sim/utf8.h"
+
+enum { SAMPLES_MOST = 1 << 22 };
+
+static bool out_of_memory(struct error *error)
+{
+    return error_run(error, "out of memory for samples");
+}
+
+void samples_clear(struct sample_set *set)
+{
+    string_index_clear(&set->functions);
+    free(set->facts);
+    free(set->latencies);
+    free(set->co_runs);
+    free(set->device);
+    free(set->evidence);
+    free(set->source);
+    free(set->licence);
+    free(set->left_out);
+    *set = (struct sample_set){0};
+}
+
+/* Makes room for one more entry of `size` bytes. */
+static bool grow(void **entries, size_t count, size_t *capacity, size_t size, struct error *error)
+{
+    if (count < *capacity)
+        return true;
+    size_t wanted = *capacity == 0 ? 64 : 2 * *capacity;
+    if (wanted > SAMPLES_MOST)
+        return error_input(error, "more than %d samples; give fewer files at once", SAMPLES_MOST);
+    void *more = realloc(*entries, wanted * size);
+    if (more == NULL)
+        return out_of_memory(error);
+    *entries = more;
+    *capacity = wanted;
+    return true;
+}
+
+bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
+                      struct error *error)
+{
+    size_t before = set->functions.count;
+    if (!utf8_is_name(name))
+        return error_input(error,
+                           "the function's name '%s' holds control characters or is not UTF-8; "
+                           "mend it",
+                           name);
+    int32_t found = string_index_add(&set->functions, name);
+    if (found == STRING_INDEX_NONE)
+        return out_of_memory(error);
+    *index = (uint32_t)found;
+    if (set->functions.count == before)
+        return true;
+    void *facts = set->facts;
+    if (!grow(&facts, before, &set->fact_capacity, sizeof *set->facts, error))
+        return false;
+    set->facts = facts;
+    set->facts[before] = (struct function_facts){NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0, NAN};
+    return true;
+}
+
+bool samples_add_latency(struct sample_set *set, const struct latency_sample *sample,
+                         struct error *error)
+{
+    void *entries = set->latencies;
+    if (!grow(&entries, set->latency_count, &set->latency_capacity, sizeof *set->latencies, error))
+        return false;
+    set->latencies = entries;
+    set->latencies[set->latency_count++] = *sample;
+    return true;
+}
+
+bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct error *error)
+{
+    void *entries = set->co_runs;
+    if (!grow(&entries, set->co_run_count, &set->co_run_capacity, sizeof *set->co_runs, error))
+        return false;
+    set->co_runs = entries;
+    set->co_runs[set->co_run_count++] = *run;
+    if (run->group >= set->groups)
+        set->groups = run->group + 1;
+    return true;
+}
+
+void samples_add_demand(struct sample_set *set, uint32_t function, int share, double demand)
+{
+    struct function_facts *facts = &set->facts[function];
+    if (isnan(demand) || share < facts->demand_share)
+        return;
+    if (share > facts->demand_share) {
+        facts->demand_share = share;
+        facts->demand_reads = 0;
+        facts->demand = 0;
+    }
+    facts->demand_reads++;
+    facts->demand += (demand - facts->demand) / (double)facts->demand_reads;
+}
+
+bool samples_set_text(char **text, const char *value, struct error *error)
+{
+    char *copy = strdup(value);
+    if (copy == NULL)
+        return out_of_memory(error);
+    free(*text);
+    *text = copy;
+    return true;
+}
+
+bool samples_note(struct sample_set *set, struct error *error, const char *format, ...)
+{
+    char *note = NULL;
+    char *joined = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&note, format, args);
+    va_end(args);
+    if (length < 0)
+        return out_of_memory(error);
+    bool first = set->left_out == NULL;
+    length = asprintf(&joined, "%s%s%s", first ? "" : set->left_out, first ? "" : "; ", note);
+    free(note);
+    if (length < 0)
+        return out_of_memory(error);
+    free(set->left_out);
+    set->left_out = joined;
+    return true;
+}
+
+bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct error *error)
+{
+    if (set->unit != 0 && set->unit != unit)
+        return error_input(error,
+                           "%s: its shares are of %d, those of the files before it of %d; "
+                           "calibrate one device at a time",
+                           path, unit, set->unit);
+    set->unit = unit;
+    return true;
+}
+
+double samples_share(const struct sample_set *set, const struct latency_sample *sample)
+{
+    return sample->part > 0 ? sample->part : (double)sample->share / set->unit;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct latency_sample *a = left;
+    const struct latency_sample *b = right;
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    if (a->vcpu != b->vcpu)
+        return a->vcpu < b->vcpu ? -1 : 1;
+    if (a->batch != b->batch)
+        return a->batch < b->batch ? -1 : 1;
+    if (a->share != b->share)
+        return a->share < b->share ? -1 : 1;
+    return (a->ms > b->ms) - (a->ms < b->ms);
+}
+
+static bool same_configuration(const struct latency_sample *a, const struct latency_sample *b)
+{
+    return a->function == b->function && a->vcpu == b->vcpu && a->batch == b->batch &&
+           a->share == b->share;
+}
+
+/* Merges `count` repeats, sorted by latency, into one sample. */
+static struct latency_sample join_repeats(const struct latency_sample *first, size_t count)
+{
+    struct latency_sample joined = *first;
+    const size_t stride = sizeof *first / sizeof(double);
+    _Static_assert(sizeof(struct latency_sample) % sizeof(double) == 0, "times at equal strides");
+    joined.ms = gsl_stats_median_from_sorted_data(&first->ms, stride, count);
+    joined.repeats = count;
+    if (count < 2)
+        return joined;
+    double mean = 0;
+    double squares = 0;
+    for (size_t i = 0; i < count; i++)
+        mean += log(first[i].ms) / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += pow(log(first[i].ms) - mean, 2);
+    joined.cv = sqrt(squares / (double)(count - 1));
+    return joined;
+}
+
+void samples_reduce(struct sample_set *set)
+{
+    size_t kept = 0;
+    if (set->latency_count == 0)
+        return;
+    qsort(set->latencies, set->latency_count, sizeof *set->latencies, compare);
+    for (size_t i = 0; i < set->latency_count;) {
+        size_t end = i + 1;
+        while (end < set->latency_count &&
+               same_configuration(&set->latencies[i], &set->latencies[end]))
+            end++;
+        set->latencies[kept++] = join_repeats(&set->latencies[i], end - i);
+        i = end;
+    }
+    set->latency_count = kept;
+}
+
+/* End of the samples with the function and vCPU count of the one at `first`. */
+static size_t surface_end(const struct sample_set *set, size_t first)
+{
+    const struct latency_sample *samples = set->latencies;
+    size_t end = first + 1;
+    while (end < set->latency_count && samples[end].function == samples[first].function &&
+           samples[end].vcpu == samples[first].vcpu)
+        end++;
+    return end;
+}
+
+bool samples_leave_out_lone(struct sample_set *set, struct error *error)
+{
+    size_t kept = 0;
+    size_t end = 0;
+    for (size_t i = 0; i < set->latency_count; i = end) {
+        end = surface_end(set, i);
+        if (end - i == 1) {
+            if (!samples_note(set, error, "%s at %d vCPU left out, one point is too few to fit",
+                              set->functions.names[set->latencies[i].function],
+                              set->latencies[i].vcpu))
+                return false;
+            continue;
+        }
+        memmove(&set->latencies[kept], &set->latencies[i], (end - i) * sizeof *set->latencies);
+        kept += end - i;
+    }
+    if (set->latency_count > 0 && kept == 0 && set->co_run_count == 0)
+        return error_input(error,
+                           "%s: no function has more than one point to fit; measure at least 2 "
+                           "batches or shares of one",
+                           set->left_out);
+    set->latency_count = kept;
+    return true;
+}

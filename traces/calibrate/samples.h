@@ -1,0 +1,108 @@
+/* Measured samples for calibration: latencies of batches that ran alone, slowdowns of batches that
+ * shared the GPU, and known properties of the functions and the device.
+ *
+ * Readers (sample_table_read for text, results/store/capture.h for our own captures) add raw
+ * samples. samples_reduce then merges all repeats of a configuration into one point: their median,
+ * their number and their spread.
+ */
+#ifndef ESGSIM_TRACES_CALIBRATE_SAMPLES_H
+#define ESGSIM_TRACES_CALIBRATE_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "traces/profile/string_index.h"
+
+struct latency_sample {
+    uint32_t function;
+    int batch;
+    int vcpu;
+    int share; /* in units of the set: share / unit of the GPU */
+    double ms; /* above 0; after samples_reduce the median of the repeats */
+    size_t repeats;
+    double cv;   /* of the repeats: standard deviation of their logarithms; NAN for one */
+    double part; /* multiprocessors of the share / those of the GPU; 0: not known */
+};
+
+/* One batch of a co-location. All runs with the same `group` ran together. Groups with the same
+ * `location` are one co-location, with each member measured in turn. */
+struct co_run {
+    uint32_t group;
+    uint32_t location;
+    uint32_t function;
+    int batch;
+    int share;
+    double slowdown; /* latency / latency alone at this batch and share; NAN: not measured */
+    double cv;       /* of its latency; NAN: not measured */
+};
+
+/* Properties that calibration copies to the profile unchanged; NAN: not measured. */
+struct function_facts {
+    double input_bytes;
+    double weights_mb;
+    double per_item_mb;
+    double host_memory_mb;
+    double cold_start_ms;
+    double cold_start_cv;
+    double demand;       /* memory bandwidth used on a whole GPU, as a fraction 0..1 */
+    double demand_share; /* share at which the demand was measured; 0 before the first */
+    size_t demand_reads;
+    double launches; /* kernels and library calls of one inference */
+};
+
+struct sample_set {
+    struct string_index functions; /* names by index */
+    struct function_facts *facts;
+    size_t fact_capacity;
+    struct latency_sample *latencies;
+    size_t latency_count, latency_capacity;
+    struct co_run *co_runs; /* groups are contiguous */
+    size_t co_run_count, co_run_capacity;
+    uint32_t groups;
+    int unit;                                   /* shares in a whole GPU; 0 until a file gives it */
+    char *device, *evidence, *source, *licence; /* NULL: not known */
+    char *left_out; /* what the readers skipped, one sentence each; NULL: nothing */
+};
+
+/* A zeroed structure is an empty set. */
+void samples_clear(struct sample_set *set);
+
+/* Returns the function's index. A new function is added with unknown properties. False: out of
+ * memory. */
+bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
+                      struct error *error);
+bool samples_add_latency(struct sample_set *set, const struct latency_sample *sample,
+                         struct error *error);
+bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct error *error);
+/* Adds a measured use of memory bandwidth. The demand is the mean over those at the largest share.
+ */
+void samples_add_demand(struct sample_set *set, uint32_t function, int share, double demand);
+/* Replaces *text by a copy of `value`. */
+bool samples_set_text(char **text, const char *value, struct error *error);
+/* Appends a sentence to set->left_out. */
+bool samples_note(struct sample_set *set, struct error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Sets the unit. ERROR_INPUT naming `path` if another file gave a different unit. */
+bool samples_set_unit(struct sample_set *set, int unit, const char *path, struct error *error);
+
+/* Sorts by function, vCPU, batch and share, and merges repeats. */
+void samples_reduce(struct sample_set *set);
+
+/* Removes from a reduced set the functions that have a single point at some vCPU count, because no
+ * law can be fitted to one point. Adds a note for each. ERROR_INPUT if nothing remains. */
+bool samples_leave_out_lone(struct sample_set *set, struct error *error);
+
+/* Fraction of the GPU that the sample ran on, 0..1. It is the sample's `part` if that is known,
+ * else share / unit. The two differ for slices: a slice consists of whole groups of
+ * multiprocessors, while the whole GPU also contains multiprocessors outside any group. So k slices
+ * of n have less than k/n of the GPU. */
+double samples_share(const struct sample_set *set, const struct latency_sample *sample);
+
+/* Reads a text table. The format is recognised by its header line; sample_table.c lists the
+ * formats. ERROR_INPUT "FILE:LINE: …". */
+bool sample_table_read(struct sample_set *set, const char *path, struct error *error);
+
+#endif

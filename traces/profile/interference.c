@@ -1,0 +1,75 @@
+#include "traces/profile/interference.h"
+
+#include <math.h>
+
+static double pair_excess(const struct interference *model, uint32_t victim, uint32_t other)
+{
+    if (victim >= model->pair_count || other >= model->pair_count)
+        return model->constant;
+    double excess = model->pairs[victim * model->pair_count + other];
+    return isnan(excess) ? model->constant : excess;
+}
+
+/* Factors of realistic laws are far smaller. The product of three factors below the limit is
+ * finite. */
+#define FACTOR_LIMIT 1e100
+
+/* A function without a demand (NAN) uses no memory bandwidth, so it neither suffers nor causes a
+ * slowdown. The same holds if a power is not finite. */
+static double usable(double factor)
+{
+    return factor > 0 && factor <= FACTOR_LIMIT ? factor : 0;
+}
+
+struct prepared_runner interference_prepare(const struct interference *model,
+                                            const struct co_runner *runner)
+{
+    struct prepared_runner prepared = {.index = runner->index};
+    if (model->kind == INTERFERENCE_BANDWIDTH) {
+        prepared.as_victim =
+            usable(model->coefficient * pow(runner->demand, model->victim_exponent));
+        prepared.demand = usable(runner->demand);
+        prepared.as_other = usable(pow(runner->share, model->share_exponent));
+    }
+    return prepared;
+}
+
+/* What `other` adds to the slowdown of `victim`. */
+static inline double excess(const struct interference *model, const struct prepared_runner *victim,
+                            const struct prepared_runner *other)
+{
+    switch (model->kind) {
+    case INTERFERENCE_BANDWIDTH:
+        return victim->as_victim * other->demand * other->as_other;
+    case INTERFERENCE_PAIRS:
+        return pair_excess(model, victim->index, other->index);
+    default:
+        return model->constant;
+    }
+}
+
+void interference_slowdowns(const struct interference *model, const struct prepared_runner *runners,
+                            size_t count, double *slowdowns)
+{
+    for (size_t victim = 0; victim < count; victim++) {
+        double slowdown = 1;
+        for (size_t other = 0; other < count; other++)
+            if (other != victim)
+                slowdown += excess(model, &runners[victim], &runners[other]);
+        slowdowns[victim] = slowdown;
+    }
+}
+
+double interference_slowdown(const struct interference *model, const struct co_runner *runners,
+                             size_t count, size_t victim)
+{
+    const struct prepared_runner own = interference_prepare(model, &runners[victim]);
+    double slowdown = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (i == victim)
+            continue;
+        const struct prepared_runner other = interference_prepare(model, &runners[i]);
+        slowdown += excess(model, &own, &other);
+    }
+    return slowdown;
+}

@@ -1,0 +1,63 @@
+/* Slowdown of batches that run at the same time on one MPS GPU.
+ *
+ * MPS partitions compute, but memory bandwidth and L2 cache remain shared. A model gives the
+ * slowdown (>= 1) of a victim from its co-runners. The simulator converts it to a rate, 1 /
+ * slowdown. Measurements exist for pairs only. For three or more batches every model here adds the
+ * excess slowdowns of the pairs. That is an assumption, and README lists it as one.
+ */
+#ifndef ESGSIM_TRACES_PROFILE_INTERFERENCE_H
+#define ESGSIM_TRACES_PROFILE_INTERFERENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum interference_kind {
+    INTERFERENCE_CONSTANT, /* each co-runner adds `constant` */
+    INTERFERENCE_PAIRS,    /* co-runner j adds pairs[victim][j] */
+    INTERFERENCE_BANDWIDTH /* co-runner j adds coefficient × victim^victim_exponent × demand_j ×
+                              share_j^share_exponent */
+};
+
+struct interference {
+    enum interference_kind kind;
+    double constant;   /* excess slowdown per co-runner; also for pairs not in the table */
+    size_t pair_count; /* table is pair_count × pair_count */
+    char **pair_names;
+    double *pairs; /* excess slowdown of the row's function by the column's; NAN: not measured */
+    double coefficient;
+    double victim_exponent;
+    double share_exponent;
+};
+
+/* One batch running on the GPU. */
+struct co_runner {
+    uint32_t index; /* row in the pair table; UINT32_MAX: not in the table */
+    double demand;  /* bandwidth_share of its function */
+    double share;   /* of the GPU, 0..1 */
+};
+
+/* Slowdown of runners[victim] among all `count` runners: 1 + Σ excess over the others; >= 1.
+ * O(count). */
+double interference_slowdown(const struct interference *model, const struct co_runner *runners,
+                             size_t count, size_t victim);
+
+/* A runner with its powers precomputed, for repeated evaluation with the same functions and shares.
+ * The slowdowns are bitwise the same, without calls of pow. Only `as_other` depends on the runner's
+ * share. */
+struct prepared_runner {
+    /* for the bandwidth model; 0 if the model has no such value: */
+    double as_victim; /* coefficient × demand^victim_exponent */
+    double demand;
+    double as_other; /* share^share_exponent */
+    uint32_t index;  /* for the pair model */
+};
+
+struct prepared_runner interference_prepare(const struct interference *model,
+                                            const struct co_runner *runner);
+
+/* Stores interference_slowdown of each of `count` runners, prepared for `model`, in `slowdowns`.
+ * O(count^2). */
+void interference_slowdowns(const struct interference *model, const struct prepared_runner *runners,
+                            size_t count, double *slowdowns);
+
+#endif

@@ -1,0 +1,590 @@
+#include "traces/profile/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/json/json.h"
+
+enum { AXIS_LIMIT = 1024, GRID_LIMIT = 1 << 20, FUNCTION_LIMIT = 10000, TEXT_KEYS_LIMIT = 64 };
+
+static const double MS_LIMIT = 1e9;
+static const double MB_LIMIT = 1e9;
+static const double LEAST_PART = 1e-4; /* smallest valid fraction of a GPU in `parts` */
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+static char *copy_string(const char *text, struct error *error)
+{
+    char *copy = strdup(text);
+    if (copy == NULL)
+        error_run(error, "out of memory while reading a profile");
+    return copy;
+}
+
+/* Appends "; key: text" to *out. */
+static bool append_note(const struct json_value *note, char **out, struct error *error)
+{
+    const char *text = json_as_text(note, error);
+    const char *before = *out == NULL ? "" : *out;
+    char *joined = NULL;
+    if (text == NULL)
+        return false;
+    if (asprintf(&joined, "%s%s%s: %s", before, *out == NULL ? "" : "; ", note->node->string,
+                 text) < 0)
+        return error_run(error, "out of memory while reading a profile");
+    free(*out);
+    *out = joined;
+    return true;
+}
+
+/* Reads a string, or an object of strings as "name: text; name: text". An absent key gives "". If
+ * `out` is NULL, the text is only checked. */
+static bool read_text(const struct json_value *object, const char *key, char **out,
+                      struct error *error)
+{
+    struct json_value text;
+    char *joined = NULL;
+    bool fine = true;
+    if (!json_child(object, key, &text)) {
+        joined = copy_string("", error);
+    } else if (cJSON_IsObject(text.node)) {
+        size_t i = 0;
+        for (struct json_value v = json_first(&text); fine && v.node != NULL;
+             v = json_after(&text, &v, ++i))
+            fine = append_note(&v, &joined, error);
+        if (fine && joined == NULL)
+            joined = copy_string("", error);
+    } else if (json_as_text(&text, error) != NULL) {
+        joined = copy_string(text.node->valuestring, error);
+    }
+    if (joined != NULL && out != NULL)
+        fine = fine && json_is_name(&text, joined, error); /* because it is shown on one line */
+    if (joined == NULL || !fine || out == NULL) {
+        fine = fine && joined != NULL;
+        free(joined);
+        return fine;
+    }
+    *out = joined;
+    return true;
+}
+
+/* ---- The grid ------------------------------------------------------------------------------ */
+
+static bool read_axis(const struct json_value *grid, const char *key, int low, int high,
+                      struct profile_axis *axis, struct error *error)
+{
+    struct json_value array;
+    if (!json_require(grid, key, &array, error) || !json_is_array(&array, 1, AXIS_LIMIT, error))
+        return false;
+    axis->values = calloc(json_size(&array), sizeof *axis->values);
+    if (axis->values == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    size_t i = 0;
+    for (struct json_value v = json_first(&array); v.node != NULL;
+         v = json_after(&array, &v, ++i)) {
+        int64_t value = 0;
+        if (!json_as_integer(&v, low, high, &value, error))
+            return false;
+        if (i > 0 && value <= axis->values[i - 1])
+            return json_fault(&v, error, "must be above the entry before it, %d; sort the axis",
+                              axis->values[i - 1]);
+        axis->values[i] = (int)value;
+        axis->count = i + 1;
+    }
+    return true;
+}
+
+static bool has_length(const struct json_value *array, size_t count, const char *axis,
+                       struct error *error)
+{
+    if (!json_is_array(array, 1, GRID_LIMIT, error))
+        return false;
+    if (json_size(array) != count)
+        return json_fault(array, error, "has %zu entries; grid.%s has %zu, give one for each",
+                          json_size(array), axis, count);
+    return true;
+}
+
+/* Reads the latencies of one row, over the vGPU axis. Counts the entries that are not null. */
+static bool read_latency_row(const struct json_value *row, size_t count, double *out,
+                             size_t *present, struct error *error)
+{
+    size_t i = 0;
+    if (!has_length(row, count, "vgpu", error))
+        return false;
+    for (struct json_value v = json_first(row); v.node != NULL; v = json_after(row, &v, ++i)) {
+        out[i] = NAN;
+        if (cJSON_IsNull(v.node))
+            continue;
+        if (!json_as_number(&v, 0, MS_LIMIT, &out[i], error))
+            return false;
+        if (!(out[i] > 0))
+            return json_fault(&v, error, "must be above 0, or null if it did not run");
+        (*present)++;
+    }
+    return true;
+}
+
+static bool read_latency_plane(const struct json_value *plane, struct profile_function *function,
+                               double *out, size_t *present, struct error *error)
+{
+    size_t i = 0;
+    if (!has_length(plane, function->vcpu.count, "vcpu", error))
+        return false;
+    for (struct json_value v = json_first(plane); v.node != NULL; v = json_after(plane, &v, ++i))
+        if (!read_latency_row(&v, function->vgpu.count, out + i * function->vgpu.count, present,
+                              error))
+            return false;
+    return true;
+}
+
+static bool read_latency(const struct json_value *value, struct profile_function *function,
+                         struct error *error)
+{
+    struct json_value latency;
+    size_t plane = function->vcpu.count * function->vgpu.count;
+    size_t present = 0;
+    size_t i = 0;
+    if (function->batch.count * plane > GRID_LIMIT)
+        return json_fault(value, error, "has a grid of %zu points; at most %d",
+                          function->batch.count * plane, GRID_LIMIT);
+    if (!json_require(value, "latency_ms", &latency, error) ||
+        !has_length(&latency, function->batch.count, "batch", error))
+        return false;
+    function->latency_ms = calloc(function->batch.count * plane, sizeof *function->latency_ms);
+    if (function->latency_ms == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    for (struct json_value v = json_first(&latency); v.node != NULL;
+         v = json_after(&latency, &v, ++i))
+        if (!read_latency_plane(&v, function, function->latency_ms + i * plane, &present, error))
+            return false;
+    if (present == 0)
+        return json_fault(&latency, error, "holds only nulls; give at least one latency");
+    return true;
+}
+
+static bool read_grid(const struct json_value *value, int unit, struct profile_function *function,
+                      struct error *error)
+{
+    static const char *const keys[] = {"batch", "vcpu", "vgpu", NULL};
+    struct json_value grid;
+    return json_require(value, "grid", &grid, error) && json_is_object(&grid, keys, error) &&
+           read_axis(&grid, "batch", 1, UINT16_MAX, &function->batch, error) &&
+           read_axis(&grid, "vcpu", 1, UINT16_MAX, &function->vcpu, error) &&
+           read_axis(&grid, "vgpu", 0, unit, &function->vgpu, error) &&
+           read_latency(value, function, error);
+}
+
+/* ---- Functions ----------------------------------------------------------------------------- */
+
+static bool read_noise(const struct json_value *value, struct profile_function *function,
+                       struct error *error)
+{
+    static const char *const keys[] = {"cv", NULL};
+    struct json_value noise;
+    return !json_child(value, "noise", &noise) ||
+           (json_is_object(&noise, keys, error) &&
+            json_number(&noise, "cv", 0, 10, &function->noise_cv, error));
+}
+
+static bool read_cold_start(const struct json_value *value, struct profile_function *function,
+                            struct error *error)
+{
+    static const char *const keys[] = {"mean", "cv", NULL};
+    struct json_value cold;
+    struct json_value mean;
+    return !json_child(value, "cold_start_ms", &cold) ||
+           (json_is_object(&cold, keys, error) && json_require(&cold, "mean", &mean, error) &&
+            json_number(&cold, "mean", 0, MS_LIMIT, &function->cold_start_mean_ms, error) &&
+            json_number(&cold, "cv", 0, 10, &function->cold_start_cv, error));
+}
+
+static bool read_gpu_memory(const struct json_value *value, struct profile_function *function,
+                            struct error *error)
+{
+    static const char *const keys[] = {"weights", "per_item", NULL};
+    struct json_value memory;
+    return !json_child(value, "gpu_memory_mb", &memory) ||
+           (json_is_object(&memory, keys, error) &&
+            json_number(&memory, "weights", 0, MB_LIMIT, &function->gpu_weights_mb, error) &&
+            json_number(&memory, "per_item", 0, MB_LIMIT, &function->gpu_per_item_mb, error));
+}
+
+static bool read_range(const struct json_value *law, const char *key, int most, int range[2],
+                       struct error *error)
+{
+    struct json_value array;
+    int64_t bounds[2] = {0, 0};
+    if (!json_require(law, key, &array, error) || !json_is_array(&array, 2, 2, error))
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        struct json_value entry = json_entry(&array, i);
+        if (!json_as_integer(&entry, i == 0 ? 1 : bounds[0], most, &bounds[i], error))
+            return false;
+        range[i] = (int)bounds[i];
+    }
+    return true;
+}
+
+static bool read_parts(const struct json_value *law, struct profile_law *extension,
+                       struct error *error)
+{
+    const size_t count = (size_t)extension->unit;
+    struct json_value array;
+    if (!json_child(law, "parts", &array))
+        return true;
+    if (!json_is_array(&array, count, count, error))
+        return false;
+    extension->parts = calloc(count, sizeof *extension->parts);
+    if (extension->parts == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    for (size_t i = 0; i < count; i++) {
+        const struct json_value entry = json_entry(&array, i);
+        const double least = i == 0 ? LEAST_PART : extension->parts[i - 1];
+        if (!json_as_number(&entry, least, 1, &extension->parts[i], error))
+            return false;
+    }
+    return true;
+}
+
+static bool read_extension(const struct json_value *value, int unit,
+                           struct profile_function *function, struct error *error)
+{
+    const char *keys[LAW_COEFFICIENTS + 4] = {"batch", "vgpu", "parts"};
+    struct json_value law;
+    for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
+        keys[i + 3] = latency_coefficient_names[i];
+    if (!json_child(value, "law", &law))
+        return true;
+    function->extension = calloc(1, sizeof *function->extension);
+    if (function->extension == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    function->extension->unit = unit;
+    if (!json_is_object(&law, keys, error))
+        return false;
+    for (size_t i = 0; i < LAW_COEFFICIENTS; i++) {
+        struct json_value coefficient;
+        if (!json_require(&law, latency_coefficient_names[i], &coefficient, error) ||
+            !json_as_number(&coefficient, i == LAW_KINK ? 1 : 0,
+                            i == LAW_SHARE_EXPONENT ? 2 : MS_LIMIT, &function->extension->law.k[i],
+                            error))
+            return false;
+    }
+    return read_range(&law, "batch", UINT16_MAX, function->extension->batch, error) &&
+           read_range(&law, "vgpu", unit, function->extension->vgpu, error) &&
+           read_parts(&law, function->extension, error);
+}
+
+static bool read_function(const struct json_value *value, int unit,
+                          struct profile_function *function, struct error *error)
+{
+    static const char *const keys[] = {"model",
+                                       "grid",
+                                       "latency_ms",
+                                       "noise",
+                                       "cold_start_ms",
+                                       "gpu_memory_mb",
+                                       "host_memory_mb",
+                                       "bandwidth_share",
+                                       "input_bytes",
+                                       "evidence",
+                                       "derivation",
+                                       "law",
+                                       "calibration",
+                                       "launch_bound", /* for readers */
+                                       NULL};
+    function->input_bytes = NAN;
+    function->noise_cv = NAN;
+    function->cold_start_mean_ms = NAN;
+    function->cold_start_cv = NAN;
+    function->gpu_weights_mb = NAN;
+    function->gpu_per_item_mb = NAN;
+    function->host_memory_mb = NAN;
+    function->bandwidth_share = NAN;
+    if (!json_is_object(value, keys, error))
+        return false;
+    function->name = copy_string(value->node->string, error);
+    if (function->name == NULL)
+        return false;
+    if (function->name[0] == '\0')
+        return json_fault(value, error, "is a function without a name; name it");
+    if (!json_is_name(value, function->name, error))
+        return false;
+    function->model = copy_string(function->name, error);
+    return function->model != NULL && json_string(value, "model", &function->model, error) &&
+           read_grid(value, unit, function, error) && read_noise(value, function, error) &&
+           read_cold_start(value, function, error) && read_gpu_memory(value, function, error) &&
+           json_number(value, "host_memory_mb", 0, MB_LIMIT, &function->host_memory_mb, error) &&
+           json_number(value, "bandwidth_share", 0, 1, &function->bandwidth_share, error) &&
+           json_number(value, "input_bytes", 0, 1e15, &function->input_bytes, error) &&
+           read_text(value, "evidence", NULL, error) &&
+           read_text(value, "derivation", NULL, error) &&
+           read_extension(value, unit, function, error);
+}
+
+static bool read_functions(const struct json_value *root, struct profile *profile,
+                           struct error *error)
+{
+    struct json_value functions;
+    if (!json_require(root, "functions", &functions, error) ||
+        !json_is_object(&functions, NULL, error))
+        return false;
+    size_t count = json_size(&functions);
+    if (count == 0 || count > FUNCTION_LIMIT)
+        return json_fault(&functions, error, "has %zu functions; give 1 to %d", count,
+                          FUNCTION_LIMIT);
+    profile->functions = calloc(count, sizeof *profile->functions);
+    if (profile->functions == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    size_t i = 0;
+    for (struct json_value v = json_first(&functions); v.node != NULL;
+         v = json_after(&functions, &v, ++i)) {
+        profile->function_count = i + 1;
+        if (!read_function(&v, profile->unit, &profile->functions[i], error))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Interference -------------------------------------------------------------------------- */
+
+static bool know_function(const struct json_value *name, const struct profile *profile,
+                          struct error *error)
+{
+    const char **names = NULL;
+    const char *nearest = NULL;
+    const char *wanted = name->node->valuestring;
+    if (profile_find(profile, wanted) != NULL)
+        return true;
+    names = calloc(profile->function_count, sizeof *names);
+    if (names != NULL) {
+        for (size_t i = 0; i < profile->function_count; i++)
+            names[i] = profile->functions[i].name;
+        nearest = error_nearest_name(wanted, names, (int)profile->function_count);
+    }
+    if (nearest != NULL)
+        json_fault(name, error, "\"%s\" is not a function of this profile; did you mean \"%s\"?",
+                   wanted, nearest);
+    else
+        json_fault(name, error,
+                   "\"%s\" is not a function of this profile; use a name of \"functions\"", wanted);
+    free(names);
+    return false;
+}
+
+static bool read_pair_names(const struct json_value *value, const struct profile *profile,
+                            struct interference *model, struct error *error)
+{
+    struct json_value names;
+    if (!json_require(value, "functions", &names, error) ||
+        !json_is_array(&names, 1, FUNCTION_LIMIT, error))
+        return false;
+    model->pair_names = calloc(json_size(&names), sizeof *model->pair_names);
+    if (model->pair_names == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    size_t i = 0;
+    for (struct json_value v = json_first(&names); v.node != NULL;
+         v = json_after(&names, &v, ++i)) {
+        const char *name = json_as_string(&v, error);
+        if (name == NULL || !know_function(&v, profile, error))
+            return false;
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(model->pair_names[j], name) == 0)
+                return json_fault(&v, error, "\"%s\" is there twice; keep one", name);
+        model->pair_names[i] = copy_string(name, error);
+        if (model->pair_names[i] == NULL)
+            return false;
+        model->pair_count = i + 1;
+    }
+    return true;
+}
+
+static bool read_pair_row(const struct json_value *row, struct interference *model, double *out,
+                          struct error *error)
+{
+    size_t i = 0;
+    if (!json_is_array(row, model->pair_count, model->pair_count, error))
+        return false;
+    for (struct json_value v = json_first(row); v.node != NULL; v = json_after(row, &v, ++i)) {
+        out[i] = NAN;
+        if (!cJSON_IsNull(v.node) && !json_as_number(&v, 0, 100, &out[i], error))
+            return false;
+    }
+    return true;
+}
+
+static bool read_pairs(const struct json_value *value, const struct profile *profile,
+                       struct interference *model, struct error *error)
+{
+    struct json_value excess;
+    if (!read_pair_names(value, profile, model, error) ||
+        !json_require(value, "excess", &excess, error) ||
+        !json_is_array(&excess, model->pair_count, model->pair_count, error))
+        return false;
+    model->pairs = calloc(model->pair_count * model->pair_count, sizeof *model->pairs);
+    if (model->pairs == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    size_t i = 0;
+    for (struct json_value v = json_first(&excess); v.node != NULL;
+         v = json_after(&excess, &v, ++i))
+        if (!read_pair_row(&v, model, model->pairs + i * model->pair_count, error))
+            return false;
+    return true;
+}
+
+/* The keys of each model. A key of another model is an unknown key. */
+static const char *const none_keys[] = {"model",      "note",        "evidence", "source",
+                                        "derivation", "calibration", NULL};
+static const char *const constant_keys[] = {"model",      "constant",    "evidence", "source",
+                                            "derivation", "calibration", NULL};
+static const char *const pairs_keys[] = {"model",      "constant",    "functions",
+                                         "excess",     "evidence",    "source",
+                                         "derivation", "calibration", NULL};
+static const char *const bandwidth_keys[] = {"model",          "coefficient", "victim_exponent",
+                                             "share_exponent", "evidence",    "source",
+                                             "derivation",     "calibration", NULL};
+
+static bool read_law(const struct json_value *value, const struct profile *profile,
+                     struct interference *model, struct error *error)
+{
+    struct json_value needed;
+    switch (model->kind) {
+    case INTERFERENCE_CONSTANT:
+        return json_is_object(value, constant_keys, error) &&
+               json_require(value, "constant", &needed, error) &&
+               json_number(value, "constant", 0, 100, &model->constant, error);
+    case INTERFERENCE_PAIRS:
+        return json_is_object(value, pairs_keys, error) &&
+               json_number(value, "constant", 0, 100, &model->constant, error) &&
+               read_pairs(value, profile, model, error);
+    case INTERFERENCE_BANDWIDTH:
+        return json_is_object(value, bandwidth_keys, error) &&
+               json_require(value, "coefficient", &needed, error) &&
+               json_number(value, "coefficient", 0, 1000, &model->coefficient, error) &&
+               json_number(value, "victim_exponent", 0, 10, &model->victim_exponent, error) &&
+               json_number(value, "share_exponent", 0, 10, &model->share_exponent, error);
+    }
+    return false;
+}
+
+static bool read_interference(const struct json_value *root, struct profile *profile,
+                              struct error *error)
+{
+    enum { NONE = INTERFERENCE_BANDWIDTH + 1 };
+    static const char *const kinds[] = {"constant", "pairs", "bandwidth", "none", NULL};
+    struct json_value value;
+    struct json_value kind;
+    int choice = 0;
+    if (!json_child(root, "interference", &value))
+        return true;
+    if (!json_is_object(&value, NULL, error) || !json_require(&value, "model", &kind, error) ||
+        !json_choice(&value, "model", kinds, &choice, error))
+        return false;
+    profile->states_no_interference = choice == NONE;
+    if (choice == NONE)
+        return json_is_object(&value, none_keys, error);
+    profile->interference = calloc(1, sizeof *profile->interference);
+    if (profile->interference == NULL)
+        return error_run(error, "out of memory while reading a profile");
+    profile->interference->kind = (enum interference_kind)choice;
+    return read_law(&value, profile, profile->interference, error) &&
+           read_text(&value, "evidence", NULL, error) && read_text(&value, "source", NULL, error) &&
+           read_text(&value, "derivation", NULL, error);
+}
+
+/* ---- Whole files --------------------------------------------------------------------------- */
+
+static bool read_profile(const struct json_value *root, struct profile *profile,
+                         struct error *error)
+{
+    static const char *const keys[] = {"device",    "evidence",     "source",     "licence", "unit",
+                                       "functions", "interference", "derivation", NULL};
+    struct json_value unit_value;
+    int64_t unit = 0;
+    if (!json_is_object(root, keys, error) || !json_require(root, "unit", &unit_value, error) ||
+        !json_integer(root, "unit", 1, 1000, &unit, error))
+        return false;
+    profile->unit = (int)unit;
+    return read_text(root, "device", &profile->device, error) &&
+           read_text(root, "evidence", &profile->evidence, error) &&
+           read_text(root, "source", &profile->source, error) &&
+           read_text(root, "licence", &profile->licence, error) &&
+           read_text(root, "derivation", NULL, error) && read_functions(root, profile, error) &&
+           read_interference(root, profile, error);
+}
+
+struct profile *profile_parse(const char *text, const char *name, struct error *error)
+{
+    cJSON *root = json_parse(text, name, error);
+    if (root == NULL)
+        return NULL;
+    struct json_value value = json_root(name, root);
+    struct profile *profile = calloc(1, sizeof *profile);
+    bool fine = profile != NULL && (profile->path = copy_string(name, error)) != NULL;
+    if (profile == NULL)
+        error_run(error, "out of memory while reading a profile");
+    fine = fine && read_profile(&value, profile, error);
+    cJSON_Delete(root);
+    if (!fine) {
+        profile_free(profile);
+        return NULL;
+    }
+    return profile;
+}
+
+struct profile *profile_load(const char *path, struct error *error)
+{
+    char *text = json_read_text(path, NULL, error);
+    if (text == NULL)
+        return NULL;
+    struct profile *profile = profile_parse(text, path, error);
+    free(text);
+    return profile;
+}
+
+static void free_interference(struct interference *model)
+{
+    if (model == NULL)
+        return;
+    for (size_t i = 0; i < model->pair_count; i++)
+        free(model->pair_names[i]);
+    free(model->pair_names);
+    free(model->pairs);
+    free(model);
+}
+
+void profile_free(struct profile *profile)
+{
+    if (profile == NULL)
+        return;
+    for (size_t i = 0; i < profile->function_count; i++) {
+        struct profile_function *function = &profile->functions[i];
+        free(function->name);
+        free(function->model);
+        free(function->batch.values);
+        free(function->vcpu.values);
+        free(function->vgpu.values);
+        free(function->latency_ms);
+        if (function->extension != NULL)
+            free(function->extension->parts);
+        free(function->extension);
+    }
+    free(profile->functions);
+    free_interference(profile->interference);
+    free(profile->path);
+    free(profile->device);
+    free(profile->evidence);
+    free(profile->source);
+    free(profile->licence);
+    free(profile);
+}
+
+const struct profile_function *profile_find(const struct profile *profile, const char *name)
+{
+    for (size_t i = 0; i < profile->function_count; i++)
+        if (profile->functions[i].name != NULL && strcmp(profile->functions[i].name, name) == 0)
+            return &profile->functions[i];
+    return NULL;
+}

@@ -1,0 +1,100 @@
+/* Latency profiles of functions on a GPU, measured or derived from measurements.
+ *
+ * A profile is a JSON file; traces/README.md documents every key. For each function it gives:
+ * - the latency in milliseconds on a full grid of batch × vCPU × vGPU,
+ * - the noise, the cold start, and the demand for memory and memory bandwidth.
+ *
+ * One interference model describes the device. A grid entry may be null, which means that the
+ * configuration did not run (out of memory).
+ *
+ * A function has no latency outside its grid unless the file gives a fitted `law`
+ * (traces/calibrate/calibrate_law.h). A law consists of the coefficients and of the ranges of batch
+ * and vGPU, as [least, most], for which it may be evaluated. Its optional `parts` lists the
+ * fraction of the GPU that 1, 2, … vGPUs provide, if that is not vGPUs / unit. Outside the grid the
+ * latency is the law's, scaled to agree with the grid at the grid's edge.
+ *
+ * Between grid points the latency is interpolated along one axis at a time: first vGPU, then vCPU,
+ * then batch. An axis whose values include the wanted one is not interpolated. Interpolation along
+ * an axis uses the longest run of non-null points around the wanted value. With three points or
+ * more it is GSL's Steffen spline, which is monotone between points and never overshoots them. With
+ * two points it is linear.
+ *
+ * `calibration`, of a function or of the interference, records cross-validation errors. It is
+ * documentation and is not checked.
+ *
+ * Required keys are `unit` and `functions`, and `grid` and `latency_ms` of each function.
+ * `evidence`, `derivation`, `source`, `device` and `licence` are a string or an object of strings.
+ * In `interference`, `model` selects the law, and the law determines the other keys:
+ * - `constant`; or
+ * - `functions`, `excess` (one row per victim, null: not measured) and optionally `constant`; or
+ * - `coefficient`, `victim_exponent`, `share_exponent`.
+ */
+#ifndef ESGSIM_TRACES_PROFILE_PROFILE_H
+#define ESGSIM_TRACES_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "traces/calibrate/calibrate_law.h"
+#include "traces/profile/interference.h"
+
+struct profile_axis {
+    int *values; /* strictly ascending */
+    size_t count;
+};
+
+/* The latency law that covers configurations outside the grid. */
+struct profile_law {
+    struct latency_law law;
+    int batch[2], vgpu[2]; /* least, most */
+    int unit;              /* unit of the profile */
+    double *parts;         /* parts[v - 1] is the fraction of the GPU in v vGPUs; NULL: v / unit */
+};
+
+struct profile_function {
+    char *name;
+    char *model; /* defaults to the function's name */
+    struct profile_axis batch, vcpu, vgpu;
+    double *latency_ms; /* [batch][vcpu][vgpu], row-major; NAN where null */
+    double input_bytes; /* NAN if the file gives none; likewise below */
+    double noise_cv;
+    double cold_start_mean_ms;
+    double cold_start_cv;
+    double gpu_weights_mb;
+    double gpu_per_item_mb;
+    double host_memory_mb;
+    double bandwidth_share;
+    struct profile_law *extension; /* NULL if the file gives no law */
+};
+
+struct profile {
+    char *path;
+    char *device; /* this and the next three: "" if the file gives none */
+    char *evidence;
+    char *source;
+    char *licence;
+    int unit; /* slicing unit: a whole GPU is `unit` vGPUs */
+    struct profile_function *functions;
+    size_t function_count;
+    struct interference *interference; /* NULL if the file gives none */
+    bool states_no_interference;       /* the file says "interference": {"model": "none"} */
+};
+
+/* Loads and checks a profile. Returns NULL with ERROR_INPUT, which names the file, the JSON path,
+ * the fault and the remedy. */
+struct profile *profile_load(const char *path, struct error *error);
+/* Like profile_load, from JSON text; messages use `name` as the file name. */
+struct profile *profile_parse(const char *text, const char *name, struct error *error);
+void profile_free(struct profile *profile);
+
+/* Returns NULL if the profile has no function of that name. */
+const struct profile_function *profile_find(const struct profile *profile, const char *name);
+
+/* Latency in ms at (batch, vcpu, vgpu). At a grid point it is the grid's value, between grid points
+ * it is interpolated. It is NAN outside the grid or next to a null, unless the function has a law,
+ * its ranges include batch and vgpu, and vcpu is one of the grid's. */
+double profile_latency_ms(const struct profile_function *function, int batch, int vcpu, int vgpu);
+
+#endif

@@ -1,0 +1,236 @@
+#include "traces/readers/trace_layout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct trace_layout *const layouts[] = {
+    &trace_layout_esgsim,     &trace_layout_azure_llm,  &trace_layout_azure_2019,
+    &trace_layout_azure_2021, &trace_layout_per_second, &trace_layout_per_minute,
+};
+enum { LAYOUT_COUNT = sizeof layouts / sizeof *layouts };
+
+/* The names of the layouts. */
+const char *const trace_formats[] = {"esgsim",     "azure-llm",         "azure-2019",
+                                     "azure-2021", "counts-per-second", "counts-per-minute",
+                                     NULL};
+
+const char *trace_format(const struct trace_reader *reader)
+{
+    return reader->layout->name;
+}
+
+bool trace_has_times(const struct trace_reader *reader)
+{
+    return reader->layout->bin == 0;
+}
+
+/* ---- The header ------------------------------------------------------------------------------ */
+
+static bool is_header_of(const struct trace_layout *layout, const char *line)
+{
+    if (layout->recognises != NULL)
+        return layout->recognises(line);
+    if (layout->headers == NULL)
+        return strcmp(line, layout->header) == 0;
+    for (size_t i = 0; layout->headers[i] != NULL; i++)
+        if (strcmp(line, layout->headers[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Returns NULL if the line is not a known header. */
+static const struct trace_layout *layout_of_header(const char *line)
+{
+    for (int i = 0; i < LAYOUT_COUNT; i++)
+        if (is_header_of(layouts[i], line))
+            return layouts[i];
+    return NULL;
+}
+
+/* Finds the layout with that name; NULL if no name is given. */
+static bool layout_find(const struct trace_reader *reader, const char *name,
+                        const struct trace_layout **layout, struct error *error)
+{
+    *layout = NULL;
+    if (name == NULL)
+        return true;
+    for (int i = 0; i < LAYOUT_COUNT; i++)
+        if (strcmp(name, layouts[i]->name) == 0)
+            *layout = layouts[i];
+    if (*layout != NULL)
+        return true;
+    const char *nearest = error_nearest_name(name, trace_formats, LAYOUT_COUNT);
+    return error_input(error,
+                       "%s: trace format '%.40s' is unknown%s%s%s; formats: esgsim, azure-llm, "
+                       "azure-2019, azure-2021, counts-per-second, counts-per-minute",
+                       reader->path, name, nearest == NULL ? "" : " (did you mean ",
+                       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)");
+}
+
+static bool is_bare_count(const char *line)
+{
+    return *line != '\0' && strspn(line, "0123456789") == strlen(line);
+}
+
+/* Returns whether the line is safe to print; binary data would disturb the terminal. */
+static bool is_text(const char *line)
+{
+    for (const char *c = line; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+            return false;
+    return true;
+}
+
+static bool begins_json(const char *line)
+{
+    const char first = line[strspn(line, " \t")];
+    return first == '{' || first == '[';
+}
+
+static bool header_fault(const struct trace_reader *reader, const char *line,
+                         const struct trace_layout *asked, struct error *error)
+{
+    if (asked == NULL && is_bare_count(line))
+        return line_fault(&reader->lines, error,
+                          "has no header; name the format: counts-per-second or counts-per-minute");
+    if (!is_text(line))
+        return line_fault(&reader->lines, error,
+                          "is not text; a trace begins with a header such "
+                          "as '%s'",
+                          asked != NULL ? asked->header : trace_layout_esgsim.header);
+    if (begins_json(line))
+        return line_fault(&reader->lines, error,
+                          "is JSON; a trace begins with a header such as '%s', and JSON is read "
+                          "from files only that are neither compressed nor pipes",
+                          asked != NULL ? asked->header : trace_layout_esgsim.header);
+    if (asked == NULL)
+        return line_fault(&reader->lines, error,
+                          "header '%.60s' is of no known trace format; one is '%s'", line,
+                          trace_layout_esgsim.header);
+    return line_fault(&reader->lines, error, "header '%.60s' is not that of %s: '%s'", line,
+                      asked->name, asked->header);
+}
+
+static bool read_header(struct trace_reader *reader, const char *name, struct error *error)
+{
+    const struct trace_layout *asked = NULL;
+    char *line = NULL;
+    if (!layout_find(reader, name, &asked, error))
+        return false;
+    reader->lines.words = asked != NULL && asked->bare;
+    enum line_status status = line_reader_next(&reader->lines, &line, error);
+    if (status == LINE_FAULT)
+        return false;
+    if (status == LINE_END)
+        return error_input(error, "%s:1: the file is empty; a trace begins with a header line",
+                           reader->path);
+    if (asked != NULL && asked->bare && is_bare_count(line)) {
+        reader->layout = asked;
+        reader->pending = line;
+    } else {
+        reader->lines.words = false;
+        reader->layout = layout_of_header(line);
+        if (reader->layout == NULL || (asked != NULL && asked != reader->layout))
+            return header_fault(reader, line, asked, error);
+    }
+    return reader->layout->open(reader, line, error);
+}
+
+/* ---- The reader ------------------------------------------------------------------------------ */
+
+static bool is_time(double value)
+{
+    return isfinite(value) && value >= 0 && value <= TRACE_MOST_SECONDS;
+}
+
+static bool take_view(struct trace_reader *reader, const struct trace_view *view,
+                      struct error *error)
+{
+    reader->scale = 1;
+    reader->end = SIM_FOREVER;
+    if (view == NULL)
+        return true;
+    reader->view = *view;
+    reader->has_view = true;
+    if (!is_time(view->start_s) || !is_time(view->duration_s))
+        return error_input(error, "%s: start and duration of a trace lie in 0..1e9 s",
+                           reader->path);
+    if (view->scale_rate != 0 && !(view->scale_rate >= 1e-6 && view->scale_rate <= 1e6))
+        return error_input(error, "%s: the rate's scale %g is outside 1e-6..1e6", reader->path,
+                           view->scale_rate);
+    reader->start = sim_from_s(view->start_s);
+    if (view->duration_s > 0)
+        reader->end = reader->start + sim_from_s(view->duration_s);
+    if (view->scale_rate != 0)
+        reader->scale = view->scale_rate;
+    for (size_t i = 0; i < view->label_count; i++)
+        if (string_index_add(&reader->wanted, view->labels[i]) != (int32_t)i)
+            return error_input(error, "%s: source '%.60s' is asked for twice", reader->path,
+                               view->labels[i]);
+    return true;
+}
+
+struct trace_reader *trace_open_view(const char *path, const char *format, uint64_t seed,
+                                     const struct trace_view *view, struct error *error)
+{
+    struct trace_reader *reader = calloc(1, sizeof *reader);
+    if (reader != NULL)
+        reader->path = strdup(path);
+    if (reader == NULL || reader->path == NULL) {
+        free(reader);
+        (void)error_run(error, "%s: out of memory", path);
+        return NULL;
+    }
+    reader->seed = seed;
+    bool good = take_view(reader, view, error) &&
+                line_reader_open(&reader->lines, reader->path, error) &&
+                read_header(reader, format, error);
+    if (!good) {
+        trace_close(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+struct trace_reader *trace_open(const char *path, const char *format, uint64_t seed,
+                                struct error *error)
+{
+    return trace_open_view(path, format, seed, NULL, error);
+}
+
+void trace_close(struct trace_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    if (reader->layout != NULL && reader->layout->close != NULL)
+        reader->layout->close(reader);
+    line_reader_close(&reader->lines);
+    string_index_clear(&reader->wanted);
+    string_index_clear(&reader->sources);
+    free(reader->path);
+    free(reader);
+}
+
+bool trace_next(struct trace_reader *reader, struct trace_record *record, struct error *error)
+{
+    struct raw_record raw = {0};
+    do {
+        if (reader->layout->next(reader, &raw, error) != RAW_READ || raw.time >= reader->end)
+            return false;
+    } while (raw.time < reader->start || raw.selected == TRACE_DROPPED);
+    if (reader->view.tally != NULL && !reader->layout->whole)
+        reader->view.tally(reader->view.context, raw.label, 1);
+    sim_time_t time = raw.time - reader->start;
+    if (reader->scale != 1)
+        time = sim_round((double)time / reader->scale);
+    if (time > SIM_CLOCK_END)
+        return error_input(
+            error, "%s: a request comes after the clock's end (about 18 years) at scale_rate %g",
+            reader->path, reader->scale);
+    record->time = time;
+    record->selected = raw.selected;
+    record->source = trace_shown_label(reader, raw.label, raw.selected);
+    record->slo = raw.slo;
+    return true;
+}

@@ -1,0 +1,105 @@
+/* Arrival traces in their original formats, read as a stream, gzip or plain.
+ *
+ * | format            | layout                                                                  |
+ * |-------------------|-------------------------------------------------------------------------|
+ * | esgsim            | CSV `time_ms,application[,slo_ms]`, one line per request                |
+ * | azure-llm         | CSV `TIMESTAMP,ContextTokens,GeneratedTokens`, 100 ns stamps            |
+ * | azure-2019        | CSV `HashOwner,HashApp,HashFunction,Trigger,1..1440`: counts per minute |
+ * | azure-2021        | CSV `app,func,end_timestamp,duration` [s], one line per invocation      |
+ * | counts-per-second | CSV `second,requests`, or bare integers                                 |
+ * | counts-per-minute | CSV `minute,requests`, or bare integers                                 |
+ *
+ * Counts become arrivals at uniform random times within their bin, sorted. They are drawn from the
+ * stream (seed, RANDOM_TRACE_BIN, bin, source); bin 0 is the first of the file. For azure-2019 the
+ * source is the row in which the label first appears, so a function's arrivals do not depend on
+ * which other functions are selected. Merged rows use TRACE_MERGED_STREAM, and all other formats
+ * use 0. A bin that `second,requests` does not list has no requests. Bare integers may be separated
+ * by any white space.
+ *
+ * An arrival of azure-2021 is end − duration, but the file is sorted by end. Rows are reordered
+ * within a window of 24 hours before the latest end, or of 1,048,576 rows if that is shorter. A row
+ * outside the window is an error. In all other formats the stamps must ascend.
+ *
+ * Memory is bounded by one bin, or by the reorder window of azure-2021. For azure-2019, whose rows
+ * are functions, it is bounded by 1,440 bins per source kept.
+ */
+#ifndef ESGSIM_TRACES_READERS_ARRIVAL_TRACE_H
+#define ESGSIM_TRACES_READERS_ARRIVAL_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/error.h"
+#include "sim/units.h"
+
+enum {
+    TRACE_MERGED_STREAM = (1 << 24) - 1, /* source number of merged azure-2019 rows */
+    TRACE_MOST_ROWS = 4096               /* most azure-2019 sources kept apart */
+};
+
+/* `selected` of a record whose source is not one of the view's labels. */
+#define TRACE_UNSELECTED UINT32_MAX
+
+struct trace_reader;
+
+struct trace_record {
+    sim_time_t time; /* since the trace's first record (stamps) or first bin (counts); with a view,
+                        since its start and divided by its scale */
+    const char *source; /* label of the application or function; "" if the format has none or
+                           sources were merged; valid until the next call */
+    uint32_t selected;  /* index into the view's labels, or TRACE_UNSELECTED */
+    sim_time_t slo;     /* 0: not given */
+};
+
+/* How to treat sources that the view does not name. */
+enum trace_others {
+    TRACE_OTHERS_KEEP,  /* each under its own label; azure-2019: at most TRACE_MOST_ROWS */
+    TRACE_OTHERS_MERGE, /* all under "" */
+    TRACE_OTHERS_DROP
+};
+
+/* A selection from a trace. A zeroed structure selects all of it, unscaled. */
+struct trace_view {
+    const char *const *labels; /* names of sources to select: `application` of esgsim; HashFunction
+                                  or HashApp; func or app (func is matched first) */
+    size_t label_count;
+    enum trace_others others;
+    double start_s;    /* seconds of the trace to skip */
+    double duration_s; /* seconds of the trace to read; 0: to its end */
+    double scale_rate; /* > 1: time is compressed by this factor; 0 means 1 */
+    /* Called for every source that is not dropped, under its own label even if merged, with a
+     * number of requests. That is 1 per record, except for azure-2019: one call per source at
+     * opening, with the count of the whole day. May be NULL. */
+    void (*tally)(void *context, const char *label, uint64_t requests);
+    void *context;
+};
+
+/* Names of the formats, NULL-terminated. */
+extern const char *const trace_formats[];
+
+/* Opens a whole trace, unscaled; the functions of azure-2019 are merged. `format` is a name of the
+ * table above. NULL recognises the format by its header line; bare integers need a name. `seed`
+ * places counts within bins. Returns NULL with ERROR_INPUT on failure. */
+struct trace_reader *trace_open(const char *path, const char *format, uint64_t seed,
+                                struct error *error);
+
+/* Like trace_open, for a selection from the trace. `path` is copied. `view`, its labels and its
+ * context must outlive the reader. */
+struct trace_reader *trace_open_view(const char *path, const char *format, uint64_t seed,
+                                     const struct trace_view *view, struct error *error);
+
+/* The format in use, a name of the table above. */
+const char *trace_format(const struct trace_reader *reader);
+
+/* True if the arrival times are in the file, false if they are drawn within bins and depend on the
+ * seed. */
+bool trace_has_times(const struct trace_reader *reader);
+
+/* Returns the next record in order of time. False at the end (error unchanged) or on a malformed
+ * line (error set: file, line, fault, remedy). */
+bool trace_next(struct trace_reader *reader, struct trace_record *record, struct error *error);
+
+void trace_close(struct trace_reader *reader);
+
+#endif

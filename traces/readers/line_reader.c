@@ -1,0 +1,176 @@
+#include "traces/readers/line_reader.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { CHUNK = 1 << 16 };
+
+bool line_fault(const struct line_reader *reader, struct error *error, const char *format, ...)
+{
+    char message[512];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return error_input(error, "%s:%llu: %s", reader->path, (unsigned long long)reader->line,
+                       message);
+}
+
+bool line_reader_open(struct line_reader *reader, const char *path, struct error *error)
+{
+    struct stat status;
+    reader->path = path;
+    if (stat(path, &status) != 0)
+        return error_input(error, "%s: cannot be read: %s", path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return error_input(error, "%s: is a folder; name a file", path);
+    reader->file = gzopen(path, "rb");
+    if (reader->file == NULL)
+        return error_input(error, "%s: cannot be read: %s", path,
+                           errno != 0 ? strerror(errno) : "out of memory");
+    (void)gzbuffer(reader->file, CHUNK);
+    reader->capacity = 2 * CHUNK;
+    reader->buffer = malloc(reader->capacity);
+    if (reader->buffer == NULL)
+        return error_run(error, "%s: out of memory", path);
+    return true;
+}
+
+void line_reader_close(struct line_reader *reader)
+{
+    if (reader->file != NULL)
+        (void)gzclose(reader->file);
+    free(reader->buffer);
+    *reader = (struct line_reader){0};
+}
+
+/* Makes room for another chunk after the unread bytes. */
+static bool make_room(struct line_reader *reader, struct error *error)
+{
+    memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
+    reader->end -= reader->begin;
+    reader->begin = 0;
+    if (reader->capacity - reader->end > CHUNK)
+        return true;
+    char *buffer = realloc(reader->buffer, 2 * reader->capacity);
+    if (buffer == NULL)
+        return error_run(error, "%s: out of memory", reader->path);
+    reader->buffer = buffer;
+    reader->capacity *= 2;
+    return true;
+}
+
+/* Leaves one byte free after the data, for the NUL of the last line. */
+static bool read_chunk(struct line_reader *reader, struct error *error)
+{
+    if (!make_room(reader, error))
+        return false;
+    int count = gzread(reader->file, reader->buffer + reader->end, CHUNK);
+    if (count > 0) {
+        reader->end += (size_t)count;
+        return true;
+    }
+    int status = Z_OK;
+    const char *what = gzerror(reader->file, &status);
+    if (status == Z_ERRNO)
+        return error_input(error, "%s: cannot be read: %s", reader->path, strerror(errno));
+    reader->line++;
+    if (status == Z_BUF_ERROR)
+        return line_fault(reader, error, "the gzip stream ends early; fetch the file again");
+    if (count < 0) {
+        /* zlib prefixes its message with the path, which our message already has. */
+        size_t prefix = strlen(reader->path);
+        if (strncmp(what, reader->path, prefix) == 0 && strncmp(what + prefix, ": ", 2) == 0)
+            what += prefix + 2;
+        return line_fault(reader, error, "the gzip stream is damaged (%s); fetch the file again",
+                          what);
+    }
+    reader->line--;
+    reader->ended = true;
+    return true;
+}
+
+/* Length of the next line, without its end byte. *found is false if the file ends first. */
+static size_t line_length(const struct line_reader *reader, size_t from, bool *found)
+{
+    const char *text = reader->buffer + reader->begin;
+    size_t length = reader->end - reader->begin;
+    *found = true;
+    if (!reader->words) {
+        const char *end = memchr(text + from, '\n', length - from);
+        if (end != NULL)
+            return (size_t)(end - text);
+    } else {
+        for (size_t i = from; i < length; i++)
+            if (text[i] == '\n' || text[i] == ' ' || text[i] == '\t')
+                return i;
+    }
+    *found = false;
+    return length;
+}
+
+/* Reads until a whole line is in the buffer, and stores its length. */
+static enum line_status gather_line(struct line_reader *reader, size_t *length, struct error *error)
+{
+    size_t searched = 0;
+    for (;;) {
+        bool found = false;
+        *length = line_length(reader, searched, &found);
+        if (*length > LINE_LENGTH_MOST) {
+            reader->line++;
+            (void)line_fault(reader, error, "the line is longer than 1 MiB; is this a trace?");
+            return LINE_FAULT;
+        }
+        if (found)
+            return LINE_READ;
+        if (reader->ended)
+            return *length == 0 ? LINE_END : LINE_READ;
+        searched = *length;
+        if (!read_chunk(reader, error))
+            return LINE_FAULT;
+    }
+}
+
+static char *strip_mark(const struct line_reader *reader, char *text)
+{
+    return reader->line == 1 && strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
+}
+
+enum line_status line_reader_next(struct line_reader *reader, char **text, struct error *error)
+{
+    uint64_t blank = 0;
+    for (;;) {
+        size_t length = 0;
+        enum line_status status = gather_line(reader, &length, error);
+        if (status != LINE_READ)
+            return status;
+        char *line = reader->buffer + reader->begin;
+        bool last = reader->begin + length == reader->end;
+        reader->begin += length + (last ? 0 : 1);
+        if (!reader->line_goes_on)
+            reader->line++;
+        reader->line_goes_on = !last && line[length] != '\n';
+        if (memchr(line, '\0', length) != NULL) {
+            (void)line_fault(reader, error, "holds a NUL byte; a trace is text");
+            return LINE_FAULT;
+        }
+        if (length > 0 && line[length - 1] == '\r')
+            length--;
+        line[length] = '\0';
+        if (length == 0) {
+            blank = blank == 0 ? reader->line : blank;
+            continue;
+        }
+        if (blank != 0 && !reader->words) {
+            reader->line = blank;
+            (void)line_fault(reader, error, "the line is empty; remove it");
+            return LINE_FAULT;
+        }
+        *text = strip_mark(reader, line);
+        return LINE_READ;
+    }
+}

@@ -1,0 +1,157 @@
+/* Arrivals at uniform random times within bins, and the layouts with one line per bin. */
+#include "traces/readers/trace_layout.h"
+
+#include <stdlib.h>
+
+#include "sim/engine/random.h"
+
+/* ---- Drawing --------------------------------------------------------------------------------- */
+
+static int compare_drawn(const void *a, const void *b)
+{
+    const struct drawn_arrival *left = a, *right = b;
+    if (left->time != right->time)
+        return left->time < right->time ? -1 : 1;
+    return (left->row > right->row) - (left->row < right->row);
+}
+
+bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn, uint64_t bin,
+                uint32_t row, uint32_t stream, uint64_t count, struct error *error)
+{
+    const sim_time_t width = reader->layout->bin;
+    if ((sim_time_t)(bin + 1) * width <= reader->start)
+        return true;
+    if (drawn->count + count > TRACE_MOST_IN_BIN)
+        return error_input(error, "%s: bin %llu holds more than %d requests; use a finer trace",
+                           reader->path, (unsigned long long)bin, (int)TRACE_MOST_IN_BIN);
+    if (drawn->count + count > drawn->capacity) {
+        const size_t capacity = 2 * (drawn->count + (size_t)count);
+        struct drawn_arrival *arrivals =
+            realloc(drawn->arrivals, capacity * sizeof *drawn->arrivals);
+        if (arrivals == NULL)
+            return trace_no_memory(reader, error);
+        drawn->arrivals = arrivals;
+        drawn->capacity = capacity;
+    }
+    struct random_stream random;
+    random_stream_open(&random, reader->seed, RANDOM_TRACE_BIN, bin, stream);
+    for (uint64_t i = 0; i < count; i++) {
+        const double place = gsl_rng_uniform(&random.rng) * (double)width;
+        drawn->arrivals[drawn->count++] =
+            (struct drawn_arrival){.time = (sim_time_t)bin * width + (sim_time_t)place, .row = row};
+    }
+    return true;
+}
+
+enum raw_status trace_drawn(const struct trace_reader *reader, struct drawn_bin *drawn,
+                            uint64_t bin)
+{
+    const sim_time_t width = reader->layout->bin;
+    if (drawn->count > 1)
+        qsort(drawn->arrivals, drawn->count, sizeof *drawn->arrivals, compare_drawn);
+    return reader->end != SIM_FOREVER && (sim_time_t)bin * width > reader->end + width ? RAW_END
+                                                                                       : RAW_READ;
+}
+
+/* ---- second,requests and minute,requests ----------------------------------------------------- */
+
+enum { FIELDS = 2 };
+
+struct counts {
+    struct drawn_bin drawn;
+    uint64_t bin, first_bin;
+    bool begun;
+};
+
+static bool open_counts(struct trace_reader *reader, const char *header, struct error *error)
+{
+    (void)header;
+    reader->fields = reader->lines.words ? 1 : FIELDS;
+    reader->state = calloc(1, sizeof(struct counts));
+    return reader->state != NULL || trace_no_memory(reader, error);
+}
+
+static void close_counts(struct trace_reader *reader)
+{
+    struct counts *counts = reader->state;
+    if (counts != NULL)
+        free(counts->drawn.arrivals);
+    free(counts);
+}
+
+/* Reads the bin number and count of one line. Bare integers are numbered consecutively. */
+static bool parse_bin(const struct trace_reader *reader, char *line, uint64_t *count,
+                      struct error *error)
+{
+    struct counts *counts = reader->state;
+    const uint64_t most = (uint64_t)TRACE_MOST_SECONDS / (uint64_t)(reader->layout->bin / SIM_S);
+    const char *what = reader->layout->bin == SIM_S ? "second" : "minute";
+    char *fields[FIELDS];
+    const bool bare = reader->lines.words;
+    uint64_t number = counts->begun ? counts->first_bin + counts->bin + 1 : 0;
+    if (!trace_split(reader, line, fields, error) ||
+        (!bare && !trace_parse_count(reader, fields[0], what, UINT64_MAX / 16, &number, error)) ||
+        !trace_parse_count(reader, fields[bare ? 0 : 1], "requests", TRACE_MOST_IN_COUNT, count,
+                           error))
+        return false;
+    if (!counts->begun) {
+        counts->first_bin = number;
+        counts->begun = true;
+    } else if (number <= counts->first_bin + counts->bin) {
+        return line_fault(&reader->lines, error, "%s %llu does not come after %llu; sort the file",
+                          what, (unsigned long long)number,
+                          (unsigned long long)counts->first_bin + counts->bin);
+    }
+    counts->bin = number - counts->first_bin;
+    if (counts->bin > most)
+        return line_fault(&reader->lines, error, "%s %llu is more than %llu after the first", what,
+                          (unsigned long long)number, (unsigned long long)most);
+    return true;
+}
+
+static enum raw_status fill(struct trace_reader *reader, struct error *error)
+{
+    struct counts *counts = reader->state;
+    char *line = NULL;
+    uint64_t count = 0;
+    enum raw_status status = trace_next_line(reader, &line, error);
+    if (status != RAW_READ)
+        return status;
+    if (!parse_bin(reader, line, &count, error) ||
+        !trace_draw(reader, &counts->drawn, counts->bin, 0, 0, count, error))
+        return RAW_FAULT;
+    return trace_drawn(reader, &counts->drawn, counts->bin);
+}
+
+static enum raw_status next_counts(struct trace_reader *reader, struct raw_record *raw,
+                                   struct error *error)
+{
+    struct counts *counts = reader->state;
+    while (counts->drawn.next == counts->drawn.count) {
+        counts->drawn.next = counts->drawn.count = 0;
+        enum raw_status status = fill(reader, error);
+        if (status != RAW_READ)
+            return status;
+    }
+    raw->time = counts->drawn.arrivals[counts->drawn.next++].time;
+    raw->slo = 0;
+    raw->label = "";
+    raw->selected = trace_select(reader, "", NULL);
+    return RAW_READ;
+}
+
+const struct trace_layout trace_layout_per_second = {.name = "counts-per-second",
+                                                     .header = "second,requests",
+                                                     .bin = SIM_S,
+                                                     .bare = true,
+                                                     .open = open_counts,
+                                                     .next = next_counts,
+                                                     .close = close_counts};
+
+const struct trace_layout trace_layout_per_minute = {.name = "counts-per-minute",
+                                                     .header = "minute,requests",
+                                                     .bin = 60 * SIM_S,
+                                                     .bare = true,
+                                                     .open = open_counts,
+                                                     .next = next_counts,
+                                                     .close = close_counts};

@@ -1,0 +1,135 @@
+/* Shared state and helpers of the arrival trace formats. Private to the readers
+ * (traces/readers/arrival_trace.c, traces/trace_*.c).
+ *
+ * A layout describes one format: its header line, and the functions that convert the following
+ * lines to records. All layouts stream. Memory is bounded by one bin or by the reorder window, not
+ * by the size of the file.
+ */
+#ifndef ESGSIM_TRACES_READERS_TRACE_LAYOUT_H
+#define ESGSIM_TRACES_READERS_TRACE_LAYOUT_H
+
+#include "traces/readers/arrival_trace.h"
+#include "traces/profile/string_index.h"
+#include "traces/readers/line_reader.h"
+
+/* Largest stamp, about 31 years. Scaled or summed stamps stay far below the clock's maximum. */
+#define TRACE_MOST_SECONDS 1e9
+
+/* A source is mapped to an index into the view's labels, to TRACE_UNSELECTED, or to this. */
+#define TRACE_DROPPED (UINT32_MAX - 1)
+
+/* A record before the view's window and scale are applied. */
+struct raw_record {
+    sim_time_t time;
+    const char *label; /* of its own source, for the tally */
+    uint32_t selected;
+    sim_time_t slo;
+};
+
+enum raw_status { RAW_READ, RAW_END, RAW_FAULT };
+
+struct trace_layout {
+    const char *name;
+    const char *header;         /* as shown in messages */
+    const char *const *headers; /* accepted header lines, NULL-terminated; NULL: only `header` */
+    bool (*recognises)(const char *line); /* recognises a header; NULL: compare with `headers` */
+    sim_time_t bin;                       /* width of its bins; 0: none */
+    bool bare;                            /* also accepts integers without a header */
+    bool whole; /* read completely when opened, which is when it reports to the tally */
+    /* Called after the header line. Sets `fields` and, if the layout needs it, `state`. */
+    bool (*open)(struct trace_reader *reader, const char *header, struct error *error);
+    enum raw_status (*next)(struct trace_reader *reader, struct raw_record *raw,
+                            struct error *error);
+    void (*close)(struct trace_reader *reader); /* frees `state`; may be NULL */
+};
+
+extern const struct trace_layout trace_layout_esgsim, trace_layout_azure_llm,
+    trace_layout_azure_2019, trace_layout_azure_2021, trace_layout_per_second,
+    trace_layout_per_minute;
+
+struct trace_reader {
+    char *path;
+    const struct trace_layout *layout;
+    void *state;   /* private to the layout */
+    size_t fields; /* number per line */
+    uint64_t seed;
+    struct trace_view view;
+    bool has_view;              /* a view was given */
+    struct string_index wanted; /* the view's labels */
+    struct string_index
+        sources; /* all labels read, for layouts that keep records longer than a line */
+    struct line_reader lines;
+    sim_time_t start, end; /* of the view */
+    double scale;
+    char *pending; /* the first line, if it was not a header */
+    uint64_t record_lines;
+    sim_time_t origin, last; /* stamps of the first and of the last record */
+    bool has_origin;
+};
+
+/* ---- Lines and fields: false with ERROR_INPUT "FILE:LINE: …" ---- */
+
+enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct error *error);
+
+/* Cuts the line at its commas, in place, into reader->fields fields. */
+bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error);
+
+/* Parses a number of seconds in 0 .. 10^9, given in units of `unit` ns. Faults name the field
+ * `what`. */
+bool trace_parse_time(const struct trace_reader *reader, const char *text, const char *what,
+                      sim_time_t unit, sim_time_t *time, struct error *error);
+
+bool trace_parse_count(const struct trace_reader *reader, const char *text, const char *what,
+                       uint64_t most, uint64_t *count, struct error *error);
+
+bool trace_check_label(const struct trace_reader *reader, const char *label, const char *what,
+                       struct error *error);
+
+/* Converts a stamp to time since the first stamp. A stamp earlier than the previous one is a fault.
+ */
+bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time,
+                 struct error *error);
+
+/* Sets ERROR_RUN, naming the file. */
+bool trace_no_memory(const struct trace_reader *reader, struct error *error);
+
+/* ---- Sources ---- */
+
+/* Maps a row to its source. The row has the label `name` and, if not NULL, the wider label `group`.
+ */
+uint32_t trace_select(const struct trace_reader *reader, const char *name, const char *group);
+
+/* The label under which the view reports a record of that source. */
+const char *trace_shown_label(const struct trace_reader *reader, const char *own,
+                              uint32_t selected);
+
+/* Sets `number` to the label's number in `sources`, adding the label if new. */
+bool trace_keep_label(struct trace_reader *reader, const char *name, uint32_t *number,
+                      struct error *error);
+
+/* ---- Bins: arrivals at uniform random times within the bin that counts them ---- */
+
+enum { TRACE_MOST_IN_COUNT = 1000000, /* per count in the file */ TRACE_MOST_IN_BIN = 10000000 };
+
+/* An arrival drawn within the current bin. */
+struct drawn_arrival {
+    sim_time_t time;
+    uint32_t row; /* index of its source, defined by the layout */
+};
+
+/* The arrivals of one bin, in order once the bin is complete. Zeroed: empty. */
+struct drawn_bin {
+    struct drawn_arrival *arrivals;
+    size_t count, capacity, next;
+};
+
+/* Adds `count` arrivals of a row to a bin, drawn from stream `stream`. Skips a bin that ends before
+ * the view begins. */
+bool trace_draw(const struct trace_reader *reader, struct drawn_bin *drawn, uint64_t bin,
+                uint32_t row, uint32_t stream, uint64_t count, struct error *error);
+
+/* Sorts a completed bin. RAW_END if the bin is beyond the view. */
+enum raw_status trace_drawn(const struct trace_reader *reader, struct drawn_bin *drawn,
+                            uint64_t bin);
+
+#endif

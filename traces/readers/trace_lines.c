@@ -1,0 +1,193 @@
+#include "traces/readers/trace_layout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/utf8.h"
+
+bool trace_no_memory(const struct trace_reader *reader, struct error *error)
+{
+    return error_run(error, "%s: out of memory", reader->path);
+}
+
+/* ---- Fields ---------------------------------------------------------------------------------- */
+
+/* Splits at commas, in place. Returns a number above `most` if there are more fields. */
+static size_t split_fields(char *line, char **fields, size_t most)
+{
+    size_t count = 0;
+    for (char *field = line; field != NULL; count++) {
+        char *comma = strchr(field, ',');
+        if (comma != NULL)
+            *comma = '\0';
+        if (count == most)
+            return most + 1;
+        fields[count] = field;
+        field = comma == NULL ? NULL : comma + 1;
+    }
+    return count;
+}
+
+bool trace_split(const struct trace_reader *reader, char *line, char **fields, struct error *error)
+{
+    size_t count = split_fields(line, fields, reader->fields);
+    if (count == reader->fields)
+        return true;
+    return line_fault(&reader->lines, error, "has %s%zu field%s, not %zu (%s)",
+                      count > reader->fields ? "at least " : "", count, count == 1 ? "" : "s",
+                      reader->fields, reader->layout->header);
+}
+
+/* Parses digits with at most one decimal point exactly, rounded to the nanosecond. `unit`: ns per
+ * unit. */
+static bool parse_plain_time(const char *text, sim_time_t unit, sim_time_t *time)
+{
+    const sim_time_t most = (sim_time_t)TRACE_MOST_SECONDS * SIM_S;
+    sim_time_t value = 0;
+    const char *c = text;
+    for (; *c >= '0' && *c <= '9'; c++) {
+        value = value * 10 + (*c - '0');
+        if (value > most / unit)
+            return false;
+    }
+    value *= unit;
+    if (c == text || (*c != '.' && *c != '\0'))
+        return false;
+    if (*c == '.')
+        c++;
+    for (sim_time_t place = unit / 10; *c >= '0' && *c <= '9'; c++, place /= 10) {
+        value += (*c - '0') * place;
+        if (place == 0) {
+            value += *c >= '5' ? 1 : 0;
+            c += strspn(c, "0123456789");
+            break;
+        }
+    }
+    *time = value;
+    return *c == '\0';
+}
+
+bool trace_parse_time(const struct trace_reader *reader, const char *text, const char *what,
+                      sim_time_t unit, sim_time_t *time, struct error *error)
+{
+    if (parse_plain_time(text, unit, time))
+        return true;
+    const double most = TRACE_MOST_SECONDS * ((double)SIM_S / (double)unit);
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (*text == '\0')
+        return line_fault(&reader->lines, error, "%s is missing", what);
+    if (strspn(text, "0123456789.eE+-") != strlen(text) || *end != '\0' || end == text)
+        return line_fault(&reader->lines, error, "%s '%.40s' is not a finite decimal number", what,
+                          text);
+    if (!(value >= 0) || value > most)
+        return line_fault(&reader->lines, error, "%s %.40s is outside 0..%g", what, text, most);
+    *time = (sim_time_t)llround(value * (double)unit);
+    return true;
+}
+
+bool trace_parse_count(const struct trace_reader *reader, const char *text, const char *what,
+                       uint64_t most, uint64_t *count, struct error *error)
+{
+    uint64_t value = 0;
+    const char *c = text;
+    for (; *c >= '0' && *c <= '9'; c++) {
+        value = value * 10 + (uint64_t)(*c - '0');
+        if (value > most)
+            return line_fault(&reader->lines, error, "%s %.40s is above %llu", what, text,
+                              (unsigned long long)most);
+    }
+    if (c == text || *c != '\0')
+        return line_fault(&reader->lines, error, "%s '%.40s' is not a whole number from 0 on", what,
+                          text);
+    *count = value;
+    return true;
+}
+
+bool trace_check_label(const struct trace_reader *reader, const char *label, const char *what,
+                       struct error *error)
+{
+    if (*label == '\0')
+        return line_fault(&reader->lines, error, "%s is missing", what);
+    if (strlen(label) > 256)
+        return line_fault(&reader->lines, error, "%s is longer than 256 bytes", what);
+    if (strchr(label, '"') != NULL)
+        return line_fault(&reader->lines, error, "%s is quoted; write it without quotes", what);
+    if (!utf8_is_name(label))
+        return line_fault(&reader->lines, error,
+                          "%s '%.60s' holds control characters or is not UTF-8; mend it", what,
+                          label);
+    return true;
+}
+
+/* ---- Sources --------------------------------------------------------------------------------- */
+
+uint32_t trace_select(const struct trace_reader *reader, const char *name, const char *group)
+{
+    int32_t found = string_index_find(&reader->wanted, name);
+    if (found == STRING_INDEX_NONE && group != NULL)
+        found = string_index_find(&reader->wanted, group);
+    if (found != STRING_INDEX_NONE)
+        return (uint32_t)found;
+    return reader->view.others == TRACE_OTHERS_DROP ? TRACE_DROPPED : TRACE_UNSELECTED;
+}
+
+const char *trace_shown_label(const struct trace_reader *reader, const char *own, uint32_t selected)
+{
+    if (selected < reader->wanted.count)
+        return reader->wanted.names[selected];
+    return reader->view.others == TRACE_OTHERS_MERGE ? "" : own;
+}
+
+bool trace_keep_label(struct trace_reader *reader, const char *name, uint32_t *number,
+                      struct error *error)
+{
+    int32_t added = string_index_add(&reader->sources, name);
+    if (added == STRING_INDEX_NONE)
+        return line_fault(&reader->lines, error, "more than %d different sources; split the trace",
+                          (int)STRING_INDEX_MOST);
+    *number = (uint32_t)added;
+    return true;
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+enum raw_status trace_next_line(struct trace_reader *reader, char **line, struct error *error)
+{
+    if (reader->pending != NULL) {
+        *line = reader->pending;
+        reader->pending = NULL;
+        reader->record_lines++;
+        return RAW_READ;
+    }
+    switch (line_reader_next(&reader->lines, line, error)) {
+    case LINE_READ:
+        reader->record_lines++;
+        return RAW_READ;
+    case LINE_END:
+        if (reader->record_lines > 0)
+            return RAW_END;
+        (void)line_fault(&reader->lines, error, "nothing follows the header; the trace is empty");
+        return RAW_FAULT;
+    case LINE_FAULT:
+        break;
+    }
+    return RAW_FAULT;
+}
+
+bool trace_order(struct trace_reader *reader, sim_time_t stamp, sim_time_t *time,
+                 struct error *error)
+{
+    if (!reader->has_origin) {
+        reader->origin = stamp;
+        reader->last = stamp;
+        reader->has_origin = true;
+    }
+    if (stamp < reader->last)
+        return line_fault(&reader->lines, error, "time goes back by %.9g s; sort the file by time",
+                          sim_to_s(reader->last - stamp));
+    reader->last = stamp;
+    *time = stamp - reader->origin;
+    return true;
+}

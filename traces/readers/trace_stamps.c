@@ -1,0 +1,164 @@
+/* Layouts with one line per request, sorted by time: our own and Azure's LLM inference traces. */
+#include "traces/readers/trace_layout.h"
+
+#include <string.h>
+#include <time.h>
+
+/* ---- time_ms,application[,slo_ms] ------------------------------------------------------------ */
+
+enum { ESGSIM_FIELDS = 3 /* with slo_ms */, LLM_FIELDS = 3 };
+
+static const char esgsim_with_slo[] = "time_ms,application,slo_ms";
+static const char *const esgsim_headers[] = {"time_ms,application", esgsim_with_slo, NULL};
+
+static bool open_esgsim(struct trace_reader *reader, const char *header, struct error *error)
+{
+    (void)error;
+    reader->fields = strcmp(header, esgsim_with_slo) == 0 ? ESGSIM_FIELDS : ESGSIM_FIELDS - 1;
+    return true;
+}
+
+static bool parse_esgsim(struct trace_reader *reader, char *line, struct raw_record *raw,
+                         struct error *error)
+{
+    char *fields[ESGSIM_FIELDS];
+    sim_time_t stamp = 0;
+    if (!trace_split(reader, line, fields, error) ||
+        !trace_parse_time(reader, fields[0], "time_ms", SIM_MS, &stamp, error) ||
+        !trace_check_label(reader, fields[1], "application", error))
+        return false;
+    raw->slo = 0;
+    if (reader->fields == ESGSIM_FIELDS && *fields[2] != '\0') {
+        if (!trace_parse_time(reader, fields[2], "slo_ms", SIM_MS, &raw->slo, error))
+            return false;
+        if (raw->slo == 0)
+            return line_fault(&reader->lines, error,
+                              "slo_ms is 0; give a positive time or leave the field empty");
+    }
+    raw->label = fields[1];
+    raw->selected = trace_select(reader, fields[1], NULL);
+    return trace_order(reader, stamp, &raw->time, error);
+}
+
+static enum raw_status next_esgsim(struct trace_reader *reader, struct raw_record *raw,
+                                   struct error *error)
+{
+    char *line = NULL;
+    enum raw_status status = trace_next_line(reader, &line, error);
+    if (status != RAW_READ)
+        return status;
+    return parse_esgsim(reader, line, raw, error) ? RAW_READ : RAW_FAULT;
+}
+
+const struct trace_layout trace_layout_esgsim = {.name = "esgsim",
+                                                 .header = "time_ms,application[,slo_ms]",
+                                                 .headers = esgsim_headers,
+                                                 .open = open_esgsim,
+                                                 .next = next_esgsim};
+
+/* ---- TIMESTAMP,ContextTokens,GeneratedTokens ------------------------------------------------- */
+
+/* Parses exactly `count` digits followed by one of `ends` (its NUL included), and advances *text.
+ */
+static bool parse_digits(const char **text, int count, const char *ends, int *value)
+{
+    *value = 0;
+    for (int i = 0; i < count; i++, (*text)++) {
+        if (**text < '0' || **text > '9')
+            return false;
+        *value = *value * 10 + (**text - '0');
+    }
+    if (strchr(ends, **text) == NULL)
+        return false;
+    if (**text != '\0')
+        (*text)++;
+    return true;
+}
+
+/* Parses "03.9799600" or "03" to nanoseconds; nothing, Z or +00:00 may follow. */
+static bool parse_seconds(const char *text, sim_time_t *time)
+{
+    int seconds = 0;
+    if (!parse_digits(&text, 2, ".Z+", &seconds) || seconds > 59)
+        return false;
+    *time = seconds * SIM_S;
+    if (text[-1] == '.') {
+        sim_time_t place = SIM_S;
+        if (*text < '0' || *text > '9')
+            return false;
+        for (; *text >= '0' && *text <= '9'; text++) {
+            if (place == 1)
+                return false;
+            place /= 10;
+            *time += (*text - '0') * place;
+        }
+    } else if (text[-1] == 'Z' || text[-1] == '+') {
+        text--;
+    }
+    return *text == '\0' || strcmp(text, "Z") == 0 || strcmp(text, "+00:00") == 0;
+}
+
+/* Parses "2023-11-16 18:17:03.9799600" in UTC to nanoseconds since 1970. */
+static bool parse_stamp(const char *text, sim_time_t *time)
+{
+    int year = 0, month = 0, day = 0, hour = 0, minute = 0;
+    sim_time_t seconds = 0;
+    if (!parse_digits(&text, 4, "-", &year) || !parse_digits(&text, 2, "-", &month) ||
+        !parse_digits(&text, 2, " T", &day) || !parse_digits(&text, 2, ":", &hour) ||
+        !parse_digits(&text, 2, ":", &minute) || !parse_seconds(text, &seconds))
+        return false;
+    if (year < 1970 || year > 2099 || hour > 23 || minute > 59)
+        return false;
+    struct tm event_queue = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
+    time_t midnight = timegm(&event_queue);
+    /* timegm converts 31 February to a day in March instead of refusing it. */
+    if (event_queue.tm_mday != day || event_queue.tm_mon != month - 1)
+        return false;
+    *time = ((sim_time_t)midnight + hour * 3600 + minute * 60) * SIM_S + seconds;
+    return true;
+}
+
+static bool open_azure_llm(struct trace_reader *reader, const char *header, struct error *error)
+{
+    (void)header;
+    (void)error;
+    reader->fields = LLM_FIELDS;
+    return true;
+}
+
+static bool parse_azure_llm(struct trace_reader *reader, char *line, struct raw_record *raw,
+                            struct error *error)
+{
+    char *fields[LLM_FIELDS];
+    sim_time_t stamp = 0;
+    uint64_t tokens = 0;
+    if (!trace_split(reader, line, fields, error))
+        return false;
+    if (!parse_stamp(fields[0], &stamp))
+        return line_fault(&reader->lines, error,
+                          "TIMESTAMP '%.40s' is not of the form 2023-11-16 18:17:03.9799600",
+                          fields[0]);
+    if (!trace_parse_count(reader, fields[1], "ContextTokens", UINT32_MAX, &tokens, error) ||
+        !trace_parse_count(reader, fields[2], "GeneratedTokens", UINT32_MAX, &tokens, error))
+        return false;
+    raw->label = "";
+    raw->selected = trace_select(reader, "", NULL);
+    raw->slo = 0;
+    return trace_order(reader, stamp, &raw->time, error);
+}
+
+static enum raw_status next_azure_llm(struct trace_reader *reader, struct raw_record *raw,
+                                      struct error *error)
+{
+    char *line = NULL;
+    enum raw_status status = trace_next_line(reader, &line, error);
+    if (status != RAW_READ)
+        return status;
+    return parse_azure_llm(reader, line, raw, error) ? RAW_READ : RAW_FAULT;
+}
+
+const struct trace_layout trace_layout_azure_llm = {.name = "azure-llm",
+                                                    .header =
+                                                        "TIMESTAMP,ContextTokens,GeneratedTokens",
+                                                    .open = open_azure_llm,
+                                                    .next = next_azure_llm};

@@ -1,0 +1,157 @@
+/* Internal interface of the experiment's loaders; not for other modules.
+ *
+ * Each part of the experiment file has a loader, which converts a `json_value` into a part of
+ * `struct experiment`. All return false with an error. Memory allocated before an error belongs to
+ * the structure that they fill and is freed with it.
+ */
+#ifndef ESGSIM_WORKLOADS_LOADER_INTERNAL_H
+#define ESGSIM_WORKLOADS_LOADER_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <nettle/sha2.h>
+
+#include "sim/error.h"
+#include "traces/json/json.h"
+#include "workloads/json_include.h"
+#include "workloads/experiment.h"
+
+enum { NAME_LIMIT = 63 };
+
+/* Limits of durations in files. Milliseconds: at most four months, so that sums and small multiples
+ * of several durations are far below the clock's range. Seconds: at most 30 years; these are not
+ * summed. */
+#define LIMIT_MS 1e10
+#define LIMIT_S 1e9
+/* Megabytes: at most 1 PiB. */
+#define LIMIT_MB 1e9
+
+/* Names of the values of enumerations, in their order, for the loaders and for the canonical form.
+ * distribution_names begins with SERVICE_CONSTANT. NULL-terminated. */
+extern const char *const arrival_process_names[],
+    *const distribution_names[], *const initial_names[], *const reuse_names[],
+                                                             *const prewarm_names[],
+                                                                 *const decision_cost_names[];
+
+/* Allocates `count` zeroed entries (at least one). NULL with an error when out of memory. */
+void *load_array(size_t count, size_t size, struct error *error);
+
+/* Loads a required name of 1..63 characters into *out, which the caller owns. */
+bool load_name(const struct json_value *object, const char *key, char **out, struct error *error);
+
+/* Reports "KEY must be …; did you mean …?" for a name that is not among `names`. Returns false. */
+bool load_unknown_name(const struct json_value *value, const char *what, const char *name,
+                       const char *const *names, int count, struct error *error);
+
+/* Loads {"invokers": […], "price": {…}}. */
+bool cluster_load(const struct json_value *value, struct cluster_spec *cluster,
+                  struct error *error);
+void cluster_spec_clear(struct cluster_spec *cluster);
+
+/* One entry of a functions file. Fields that the entry does not set are NAN or NULL. */
+struct function_entry {
+    struct json_value place;
+    char *name;
+    char *model;
+    bool has_service;
+    enum service_kind service;
+    double service_mean_ms;
+    double service_cv;
+    double *samples_ms;
+    size_t sample_count;
+    double input_bytes;
+    double noise_cv;
+    double cold_start_mean_ms, cold_start_cv;
+    double gpu_weights_mb, gpu_per_item_mb;
+    double host_memory_mb;
+    double bandwidth_share;
+    bool has_axes[3]; /* batch, vcpu, vgpu are given under "configurations" */
+    struct json_value axes[3];
+    int64_t batch, vcpu, vgpu; /* "configuration" of a service function */
+};
+
+struct function_entries {
+    struct function_entry *entries;
+    size_t count;
+};
+
+/* Loads {"functions": […]} or the array itself. */
+bool function_entries_load(const struct json_value *value, struct function_entries *functions,
+                           struct error *error);
+void function_entries_clear(struct function_entries *functions);
+
+/* The functions that applications may use, and those used so far. */
+struct function_table {
+    const struct function_entries *entries;
+    const struct profile *profile; /* NULL if there is none */
+    struct workload *workload;     /* receives functions in order of first use; only `name` is
+                                    * set */
+};
+
+/* Index of function `name` in the workload. The first use adds it. An unknown name is reported at
+ * `value`. */
+bool function_table_use(struct function_table *table, const struct json_value *value,
+                        const char *name, uint32_t *index, struct error *error);
+
+/* Fills every used function from its entry, then from the profile, and tabulates the configurations
+ * that the cluster can run. Errors that belong to no entry are reported at `where`, the experiment.
+ */
+bool function_table_resolve(const struct function_table *table, const struct json_value *where,
+                            struct error *error);
+
+/* Loads stages in topological order and fills name, stages and weight (default 1). Functions are
+ * looked up in `table`; NULL skips the look-up. */
+bool application_load(const struct json_value *value, struct function_table *table,
+                      struct application *application, struct error *error);
+
+/* Loads an axis: 1..1024 whole numbers within low..high, strictly ascending. */
+bool axis_load(const struct json_value *value, int low, int high, int **values, size_t *count,
+               struct error *error);
+
+/* Loads a "params" object as settings, sorted by key. Free with settings_free, also after an error.
+ */
+bool settings_load(const struct json_value *params, struct setting **settings, size_t *count,
+                   struct error *error);
+void settings_free(struct setting *settings, size_t count);
+
+bool arrivals_load(const struct json_include *document, const struct json_value *value,
+                   const struct workload *workload, struct arrival_spec *arrivals,
+                   struct error *error);
+void arrivals_clear(struct arrival_spec *arrivals);
+
+/* Sets the defaults, then the values in `value`. A NULL node gives only defaults. */
+bool platform_load(const struct json_value *value, const struct workload *workload,
+                   struct platform_spec *platform, struct error *error);
+/* Sets every application's SLO from "slo". A NULL node means factor 1. */
+bool slo_load(const struct json_value *value, struct workload *workload, struct error *error);
+bool policy_load(const struct json_value *value, struct experiment *experiment,
+                 struct error *error);
+
+/* experiment_load and experiment_parse with a cache of input files (workloads/inputs.h). `inputs`
+ * may be NULL. */
+struct experiment *experiment_load_with(struct inputs *inputs, const char *path,
+                                        const struct override *overrides, size_t override_count,
+                                        struct error *error);
+struct experiment *experiment_parse_with(struct inputs *inputs, const char *text, const char *name,
+                                         const char *directory, const struct override *overrides,
+                                         size_t override_count, struct error *error);
+
+/* Builds the experiment from a document to which the overrides have been applied. */
+struct experiment *experiment_resolve(struct json_include *document, struct error *error);
+/* The keys of an experiment file, NULL-terminated. */
+extern const char *const experiment_keys[];
+
+/* Prints one line of JSON with the members of every object sorted by key, which reorders `root`.
+ * The caller frees. NULL when out of memory. */
+char *json_print_sorted(cJSON *root);
+
+/* SHA-256 in hexadecimal. */
+void hash_bytes(const char *bytes, size_t size, char hex[65]);
+void hash_finish(struct sha256_ctx *context, char hex[65]);
+
+/* Fills resolved_json and hash from the other fields of the experiment. */
+bool experiment_canonicalize(struct experiment *experiment, struct error *error);
+
+#endif
