@@ -233,19 +233,6 @@ static void successive_numbers_and_all_bits_are_uncorrelated(void **state)
     free(u);
 }
 
-static void exponentials_made_ahead_are_those_of_the_stream(void **state)
-{
-    (void)state;
-    struct random_exponentials ahead;
-    struct random_stream stream;
-    random_exponentials_open(&ahead, 9, RANDOM_TEST, 6, 1);
-    random_stream_open(&stream, 9, RANDOM_TEST, 6, 1);
-    for (int i = 0; i < 1000; i++) {
-        const double mean = 1 + i % 7 * 0.3;
-        assert_true(random_exponentials_next(&ahead, mean) == random_exponential(&stream, mean));
-    }
-}
-
 static void reopening_a_stream_starts_it_again(void **state)
 {
     (void)state;
@@ -296,7 +283,6 @@ int main(void)
         cmocka_unit_test(first_numbers_of_neighbouring_streams_are_uniform_in_every_coordinate),
         cmocka_unit_test(neighbouring_streams_are_independent),
         cmocka_unit_test(successive_numbers_and_all_bits_are_uncorrelated),
-        cmocka_unit_test(exponentials_made_ahead_are_those_of_the_stream),
         cmocka_unit_test(reopening_a_stream_starts_it_again),
         cmocka_unit_test(noise_has_mean_one_and_the_given_coefficient_of_variation),
     };

@@ -44,7 +44,8 @@ static void set_mark(const struct best_fit *fit, struct fit_set *set, uint32_t b
 /* In a function's set are its pools. */
 static struct fit_link *link_of(const struct cluster *cluster, uint32_t which, uint32_t id)
 {
-    return which == cluster->function_count ? &cluster->fit.entries[id] : &cluster->pools[id].link;
+    return which == cluster->function_count ? &cluster->fit.entries[id].link
+                                            : &cluster->pools[id].link;
 }
 
 static void set_remove(struct cluster *cluster, uint32_t which, uint32_t id)
@@ -151,11 +152,10 @@ bool best_fit_init(struct cluster *cluster)
     fit->sets = calloc((size_t)fit->function_count + 1, sizeof *fit->sets);
     fit->members = calloc(fit->function_count, sizeof *fit->members);
     fit->entries = malloc(entries * sizeof *fit->entries);
-    fit->filed = calloc(entries, sizeof *fit->filed);
-    if (fit->sets == NULL || fit->members == NULL || fit->entries == NULL || fit->filed == NULL)
+    if (fit->sets == NULL || fit->members == NULL || fit->entries == NULL)
         return false;
     for (size_t i = 0; i < entries; i++)
-        fit->entries[i].bucket = SIM_NONE;
+        fit->entries[i] = (struct fit_entry){.link.bucket = SIM_NONE};
     return true;
 }
 
@@ -164,11 +164,10 @@ void best_fit_clear(struct best_fit *fit)
     for (uint32_t i = 0; fit->sets != NULL && i <= fit->function_count; i++)
         set_clear(&fit->sets[i]);
     for (uint32_t f = 0; fit->members != NULL && f < fit->function_count; f++)
-        free(fit->members[f].pools);
+        free(fit->members[f].list);
     free(fit->sets);
     free(fit->members);
     free(fit->entries);
-    free(fit->filed);
 }
 
 /* The number of the present filing for an entry of the invoker. Of one filing the later GPU counts
@@ -182,24 +181,17 @@ static uint64_t filing_of(const struct cluster *cluster, const struct invoker_st
 
 /* ---- Members --------------------------------------------------------------------------------- */
 
-static uint32_t pool_entry(const struct cluster *cluster, const struct container_pool *pool)
-{
-    return pool->gpu == SIM_NONE ? cluster->gpu_count + pool->invoker : pool->gpu;
-}
-
 /* The filing from which the member counts at its place. */
-static uint64_t member_filing(const struct cluster *cluster, uint32_t id)
+static uint64_t member_filing(const struct best_fit *fit, const struct fit_member *member)
 {
-    const struct container_pool *pool = &cluster->pools[id];
-    const uint64_t filed = cluster->fit.filed[pool_entry(cluster, pool)];
-    return filed > pool->since ? filed : pool->since;
+    const uint64_t filed = fit->entries[member->entry].filed;
+    return filed > member->since ? filed : member->since;
 }
 
-static bool member_file(struct cluster *cluster, uint32_t id)
+static bool member_file(struct cluster *cluster, uint32_t function, const struct fit_member *member)
 {
-    const struct container_pool *pool = &cluster->pools[id];
-    return set_file(cluster, pool->function, id,
-                    cluster->fit.entries[pool_entry(cluster, pool)].bucket);
+    return set_file(cluster, function, member->pool,
+                    cluster->fit.entries[member->entry].link.bucket);
 }
 
 /* Files all members in the function's set, the latest comer last. */
@@ -209,16 +201,17 @@ static bool members_file(struct cluster *cluster, uint32_t function)
     members->in_set = true;
     cluster->fit.set_count++;
     for (uint32_t k = 0; k < members->count; k++) {
-        uint32_t next = SIM_NONE;
+        const struct fit_member *next = NULL;
         uint64_t earliest = UINT64_MAX;
         for (uint32_t m = 0; m < members->count; m++) {
-            const uint64_t filing = member_filing(cluster, members->pools[m]);
-            if (filing < earliest && cluster->pools[members->pools[m]].link.bucket == SIM_NONE) {
+            const struct fit_member *member = &members->list[m];
+            const uint64_t filing = member_filing(&cluster->fit, member);
+            if (filing < earliest && cluster->pools[member->pool].link.bucket == SIM_NONE) {
                 earliest = filing;
-                next = members->pools[m];
+                next = member;
             }
         }
-        if (!member_file(cluster, next))
+        if (!member_file(cluster, function, next))
             return false;
     }
     return true;
@@ -230,7 +223,7 @@ static void members_unfile(struct cluster *cluster, uint32_t function)
     members->in_set = false;
     cluster->fit.set_count--;
     for (uint32_t k = 0; k < members->count; k++)
-        set_remove(cluster, function, members->pools[k]);
+        set_remove(cluster, function, members->list[k].pool);
 }
 
 static bool member_add(struct cluster *cluster, uint32_t id)
@@ -239,17 +232,20 @@ static bool member_add(struct cluster *cluster, uint32_t id)
     struct fit_members *members = &cluster->fit.members[pool->function];
     if (members->count == members->capacity) {
         const uint32_t capacity = members->capacity == 0 ? 8 : 2 * members->capacity;
-        uint32_t *grown = realloc(members->pools, capacity * sizeof *grown);
+        struct fit_member *grown = realloc(members->list, capacity * sizeof *grown);
         if (grown == NULL)
             return false;
-        members->pools = grown;
+        members->list = grown;
         members->capacity = capacity;
     }
     pool->position = members->count;
-    pool->since = filing_of(cluster, &cluster->invokers[pool->invoker], pool->gpu);
-    members->pools[members->count++] = id;
+    struct fit_member *member = &members->list[members->count++];
+    *member = (struct fit_member){
+        .pool = id,
+        .entry = pool->gpu == SIM_NONE ? cluster->gpu_count + pool->invoker : pool->gpu,
+        .since = filing_of(cluster, &cluster->invokers[pool->invoker], pool->gpu)};
     if (members->in_set)
-        return member_file(cluster, id);
+        return member_file(cluster, pool->function, member);
     return members->count <= BEST_FIT_WALK_MOST || members_file(cluster, pool->function);
 }
 
@@ -257,9 +253,9 @@ static void member_remove(struct cluster *cluster, uint32_t id)
 {
     struct container_pool *pool = &cluster->pools[id];
     struct fit_members *members = &cluster->fit.members[pool->function];
-    const uint32_t last = members->pools[--members->count];
-    members->pools[pool->position] = last;
-    cluster->pools[last].position = pool->position;
+    const struct fit_member last = members->list[--members->count];
+    members->list[pool->position] = last;
+    cluster->pools[last.pool].position = pool->position;
     pool->position = SIM_NONE;
     set_remove(cluster, pool->function, id);
     if (members->in_set && members->count < BEST_FIT_WALK_MOST / 4)
@@ -274,12 +270,13 @@ static bool entry_file(struct cluster *cluster, uint32_t id, uint32_t headroom, 
 {
     struct best_fit *fit = &cluster->fit;
     const uint32_t bucket = bucket_of(fit, headroom, vcpus);
-    if (fit->entries[id].bucket == bucket)
+    struct fit_entry *entry = &fit->entries[id];
+    if (entry->link.bucket == bucket)
         return true;
-    fit->filed[id] = filing;
+    entry->filed = filing;
     if (in_all)
         return set_file(cluster, fit->function_count, id, bucket);
-    fit->entries[id].bucket = bucket;
+    entry->link.bucket = bucket;
     return true;
 }
 
@@ -308,19 +305,22 @@ static bool pool_file(struct cluster *cluster, uint32_t id)
     }
     if (pool->position == SIM_NONE)
         return member_add(cluster, id);
-    return !cluster->fit.members[pool->function].in_set || member_file(cluster, id);
+    const struct fit_members *members = &cluster->fit.members[pool->function];
+    return !members->in_set || member_file(cluster, pool->function, &members->list[pool->position]);
 }
 
 /* Files the pools that changed, and those in sets. */
 static bool pools_file(struct cluster *cluster, struct invoker_state *invoker)
 {
+    const bool sets = cluster->fit.set_count > 0;
     bool ok = true;
-    invoker->pools_changed = false;
-    for (uint32_t k = 0; ok && k < invoker->pool_count;) {
+    for (uint32_t k = 0; ok && k < invoker->pool_count && (sets || invoker->pools_changed > 0);) {
         struct pool_entry *entry = &invoker->pools[k];
-        const bool in_set = entry->member && cluster->fit.members[entry->function].in_set;
+        const bool in_set =
+            sets && entry->member && cluster->fit.members[entry->place >> 32].in_set;
         if (entry->changed || in_set) {
             ok = pool_file(cluster, entry->pool);
+            invoker->pools_changed -= entry->changed;
             entry->changed = false;
             entry->member = cluster->pools[entry->pool].idle_count > 0;
             /* A pool that is given back leaves the list. */
@@ -336,8 +336,7 @@ bool best_fit_file(struct cluster *cluster, uint32_t id)
 {
     struct invoker_state *invoker = &cluster->invokers[id];
     cluster->fit.filings++;
-    return entries_file(cluster, id) && ((!invoker->pools_changed && cluster->fit.set_count == 0) ||
-                                         pools_file(cluster, invoker));
+    return entries_file(cluster, id) && pools_file(cluster, invoker);
 }
 
 /* ---- Queries --------------------------------------------------------------------------------- */
@@ -346,12 +345,11 @@ bool best_fit_file(struct cluster *cluster, uint32_t id)
 enum { FILING_BITS = 46 };
 
 /* Members are in the order of their keys. */
-static uint64_t member_key(const struct cluster *cluster, uint32_t id)
+static uint64_t member_key(const struct best_fit *fit, const struct fit_member *member)
 {
-    const uint32_t entry = pool_entry(cluster, &cluster->pools[id]);
     const uint64_t latest = (UINT64_C(1) << FILING_BITS) - 1;
-    return (uint64_t)cluster->fit.entries[entry].bucket << FILING_BITS |
-           (latest - member_filing(cluster, id));
+    return (uint64_t)fit->entries[member->entry].link.bucket << FILING_BITS |
+           (latest - member_filing(fit, member));
 }
 
 /* The member after `cursor->at`, by a look at each; SIM_NONE past the last. */
@@ -364,13 +362,13 @@ static uint32_t members_next(const struct cluster *cluster, const struct fit_cur
     uint64_t least = UINT64_MAX;
     uint32_t found = SIM_NONE;
     if (cursor->at != SIM_NONE)
-        from = member_key(cluster, cursor->at) + 1;
+        from = member_key(fit, &members->list[cluster->pools[cursor->at].position]) + 1;
     for (uint32_t k = 0; k < members->count; k++) {
-        const uint64_t key = member_key(cluster, members->pools[k]);
+        const uint64_t key = member_key(fit, &members->list[k]);
         if (key >= from && key < least &&
             bucket_vcpus(fit, (uint32_t)(key >> FILING_BITS)) >= vcpus) {
             least = key;
-            found = members->pools[k];
+            found = members->list[k].pool;
         }
     }
     return found;

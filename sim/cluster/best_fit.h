@@ -31,7 +31,7 @@ struct cluster;
 /* Most members that a query looks at one by one. */
 enum { BEST_FIT_WALK_MOST = 32 };
 
-/* An entry or member in a set. */
+/* Of an entry or a pool in a set. */
 struct fit_link {
     uint32_t bucket; /* headroom << column_bits | free vCPUs; SIM_NONE: not in the set */
     uint32_t previous, next;
@@ -43,9 +43,17 @@ struct fit_set {
     uint64_t *mask;  /* [units + 1][mask_words] buckets that are not empty */
 };
 
+struct fit_entry {
+    struct fit_link link;
+    uint64_t filed; /* the filing that brought it to its place */
+};
+
 /* Of a function: the pools with idle containers. */
 struct fit_members {
-    uint32_t *pools; /* in no order */
+    struct fit_member {
+        uint32_t pool, entry;
+        uint64_t since; /* the filing that found it idle */
+    } * list;           /* in no order */
     uint32_t count, capacity;
     bool in_set; /* they are many, and in the function's set */
 };
@@ -59,8 +67,7 @@ struct best_fit {
     uint32_t set_count;          /* functions whose members are in their sets */
     struct fit_set *sets;        /* of each function; then of all */
     struct fit_members *members; /* of each function */
-    struct fit_link *entries;    /* of each GPU, then of each invoker's vCPUs */
-    uint64_t *filed;             /* of each entry: the filing that brought it to its place */
+    struct fit_entry *entries;   /* of each GPU, then of each invoker's vCPUs */
     uint64_t filings;            /* of an invoker, so far */
 };
 

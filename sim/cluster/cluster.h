@@ -67,13 +67,14 @@ struct invoker_state {
     uint16_t gpu_count;
     bool dirty; /* it changed since best_fit_file filed it */
     struct pool_entry {
-        uint32_t function, gpu, pool; /* pool: index into cluster.pools */
-        bool changed; /* since the invoker was filed: it came to have idle containers, or none */
-        bool member;  /* it had idle containers when the invoker was filed */
-    } * pools;        /* of the containers here, by function, then GPU */
+        uint64_t place; /* function << 32 | gpu: entries are in this order */
+        uint32_t pool;  /* index into cluster.pools */
+        bool changed;   /* since the invoker was filed: it came to have idle containers, or none */
+        bool member;    /* it had idle containers when the invoker was filed */
+    } * pools;          /* of the containers here */
     uint32_t pool_count, pool_capacity;
     uint32_t next_pool, pools_end; /* allocated for it and never used */
-    bool pools_changed;            /* some of them */
+    uint32_t pools_changed;        /* entries with `changed` */
 };
 
 /* All that an invoker has. */
@@ -91,9 +92,9 @@ struct container_pool {
     uint32_t idle_count;
     uint32_t starting_head; /* starting and unclaimed; of a free pool: the next free one */
     uint32_t containers;    /* in whatever state */
+    uint32_t rank;          /* of its entry among the invoker's */
     /* Of best_fit.h, where the pool had idle containers when its invoker was filed: */
     uint32_t position; /* among the function's members; SIM_NONE: it had none */
-    uint64_t since;    /* the filing that first found some */
     struct fit_link link;
 };
 

@@ -5,28 +5,38 @@
 
 /* ---- Which pools there are ------------------------------------------------------------------- */
 
-/* Where the pool is among the invoker's, or belongs: by function, then GPU; SIM_NONE is the last.
- */
-static uint32_t pool_rank(const struct invoker_state *invoker, uint32_t function, uint32_t gpu)
+/* The order of an invoker's pools: by function, then GPU; SIM_NONE is the last. */
+static uint64_t pool_place(uint32_t function, uint32_t gpu)
 {
-    uint32_t low = 0, high = invoker->pool_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const struct pool_entry *entry = &invoker->pools[middle];
-        if (entry->function < function || (entry->function == function && entry->gpu < gpu))
-            low = middle + 1;
-        else
-            high = middle;
+    return (uint64_t)function << 32 | gpu;
+}
+
+/* The rank of the first entry at or after `place`. Its steps depend on the count of entries alone,
+ * so that the processor has no branch to guess. */
+static uint32_t pool_rank(const struct invoker_state *invoker, uint64_t place)
+{
+    uint32_t first = 0, count = invoker->pool_count;
+    while (count > 0) {
+        const uint32_t half = (count + 1) / 2;
+        first += invoker->pools[first + half - 1].place < place ? half : 0;
+        count -= half;
     }
-    return low;
+    return first;
+}
+
+/* Entries from `rank` on have moved. */
+static void pools_rank(struct cluster *cluster, const struct invoker_state *invoker, uint32_t rank)
+{
+    for (uint32_t k = rank; k < invoker->pool_count; k++)
+        cluster->pools[invoker->pools[k].pool].rank = k;
 }
 
 struct pool_range pools_find(const struct cluster *cluster, uint32_t invoker, uint32_t function)
 {
     const struct invoker_state *state = &cluster->invokers[invoker];
     struct pool_range range;
-    range.first = range.end = pool_rank(state, function, 0);
-    while (range.end < state->pool_count && state->pools[range.end].function == function)
+    range.first = range.end = pool_rank(state, pool_place(function, 0));
+    while (range.end < state->pool_count && state->pools[range.end].place >> 32 == function)
         range.end++;
     return range;
 }
@@ -93,9 +103,9 @@ static bool invoker_make_room(struct invoker_state *invoker)
 uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker, uint32_t gpu)
 {
     struct invoker_state *state = &cluster->invokers[invoker];
-    const uint32_t rank = pool_rank(state, function, gpu);
-    if (rank < state->pool_count && state->pools[rank].function == function &&
-        state->pools[rank].gpu == gpu)
+    const uint64_t place = pool_place(function, gpu);
+    const uint32_t rank = pool_rank(state, place);
+    if (rank < state->pool_count && state->pools[rank].place == place)
         return state->pools[rank].pool;
     const uint32_t id = invoker_make_room(state) ? pool_allocate(cluster, state) : SIM_NONE;
     if (id == SIM_NONE)
@@ -110,8 +120,9 @@ uint32_t pool_take(struct cluster *cluster, uint32_t function, uint32_t invoker,
                                                  .link.bucket = SIM_NONE};
     memmove(&state->pools[rank + 1], &state->pools[rank],
             (state->pool_count - rank) * sizeof *state->pools);
-    state->pools[rank] = (struct pool_entry){.function = function, .gpu = gpu, .pool = id};
+    state->pools[rank] = (struct pool_entry){.place = place, .pool = id};
     state->pool_count++;
+    pools_rank(cluster, state, rank);
     return id;
 }
 
@@ -121,10 +132,11 @@ bool pool_tidy(struct cluster *cluster, uint32_t id)
     struct invoker_state *invoker = &cluster->invokers[pool->invoker];
     if (pool->containers > 0 || pool->position != SIM_NONE)
         return false;
-    const uint32_t rank = pool_rank(invoker, pool->function, pool->gpu);
+    struct pool_entry *entry = &invoker->pools[pool->rank];
+    invoker->pools_changed -= entry->changed;
     invoker->pool_count--;
-    memmove(&invoker->pools[rank], &invoker->pools[rank + 1],
-            (invoker->pool_count - rank) * sizeof *invoker->pools);
+    memmove(entry, entry + 1, (invoker->pool_count - pool->rank) * sizeof *entry);
+    pools_rank(cluster, invoker, pool->rank);
     pool->starting_head = cluster->pool_free;
     cluster->pool_free = id;
     return true;
@@ -167,8 +179,9 @@ static struct container_pool *pool_of(const struct cluster *cluster, uint32_t co
 static void pool_changes(struct cluster *cluster, const struct container_pool *pool)
 {
     struct invoker_state *invoker = &cluster->invokers[pool->invoker];
-    invoker->pools[pool_rank(invoker, pool->function, pool->gpu)].changed = true;
-    invoker->pools_changed = true;
+    struct pool_entry *entry = &invoker->pools[pool->rank];
+    invoker->pools_changed += !entry->changed;
+    entry->changed = true;
 }
 
 void pool_push_idle(struct cluster *cluster, uint32_t container)

@@ -90,20 +90,6 @@ void random_stream_open(struct random_stream *stream, uint64_t seed, enum random
     philox_start(&stream->state, seed, purpose, a, b);
 }
 
-void random_exponentials_open(struct random_exponentials *exponentials, uint64_t seed,
-                              enum random_purpose purpose, uint64_t a, uint32_t b)
-{
-    random_stream_open(&exponentials->stream, seed, purpose, a, b);
-    exponentials->next = RANDOM_EXPONENTIALS_AHEAD;
-}
-
-void random_exponentials_refill(struct random_exponentials *exponentials)
-{
-    for (uint32_t i = 0; i < RANDOM_EXPONENTIALS_AHEAD; i++)
-        exponentials->ahead[i] = random_exponential(&exponentials->stream, 1);
-    exponentials->next = 0;
-}
-
 double random_noise(struct random_stream *stream, double cv)
 {
     if (cv == 0)

@@ -40,8 +40,6 @@ enum random_purpose {
  * random_stream_open(stream, s, RANDOM_TEST, 0, 0). */
 extern const gsl_rng_type *const random_philox;
 
-enum { RANDOM_EXPONENTIALS_AHEAD = 16 };
-
 /* A generator held by value: no allocation. Use `&stream.rng` with gsl_ran_*. Not copyable (the
  * gsl_rng points into the structure). */
 struct random_stream {
@@ -86,28 +84,6 @@ static inline double random_uniform(struct random_stream *stream)
 static inline double random_exponential(struct random_stream *stream, double mean)
 {
     return -mean * log(1 - random_uniform(stream));
-}
-
-/* A stream of nothing but exponentials, of which some are made at a time: the processor works on
- * several logarithms at once, where a caller who waits for each has it work on one. */
-struct random_exponentials {
-    struct random_stream stream;
-    double ahead[RANDOM_EXPONENTIALS_AHEAD]; /* of mean 1 */
-    uint32_t next;
-};
-
-void random_exponentials_open(struct random_exponentials *exponentials, uint64_t seed,
-                              enum random_purpose purpose, uint64_t a, uint32_t b);
-
-/* Makes the next ones once all are handed out; called by random_exponentials_next. */
-void random_exponentials_refill(struct random_exponentials *exponentials);
-
-/* What random_exponential would give of the stream next. */
-static inline double random_exponentials_next(struct random_exponentials *exponentials, double mean)
-{
-    if (exponentials->next == RANDOM_EXPONENTIALS_AHEAD)
-        random_exponentials_refill(exponentials);
-    return mean * exponentials->ahead[exponentials->next++];
 }
 
 /* gsl_ran_exponential(&stream->rng, mean), bit for bit, without the calls through pointers. */
