@@ -1,0 +1,35 @@
+/* What the files of the cluster's ledger share: sizes in whole kilobytes, and a GPU's use. */
+#ifndef ESGSIM_SIM_CLUSTER_CLUSTER_INTERNAL_H
+#define ESGSIM_SIM_CLUSTER_CLUSTER_INTERNAL_H
+
+#include <math.h>
+
+#include "sim/cluster/cluster.h"
+
+static inline int64_t kb_from_mb(double mb)
+{
+    return (int64_t)llround(mb * 1024.0);
+}
+
+static inline int64_t weights_kb(const struct cluster *cluster, uint32_t function)
+{
+    return cluster->functions[function].weights_kb;
+}
+
+static inline int64_t host_kb(const struct cluster *cluster, uint32_t function)
+{
+    return cluster->functions[function].host_kb;
+}
+
+static inline int64_t activation_kb(const struct cluster *cluster, uint32_t function,
+                                    const struct configuration *configuration)
+{
+    return kb_from_mb(configuration->gpu_memory_mb) - weights_kb(cluster, function);
+}
+
+static inline struct gpu_use gpu_use(const struct gpu_state *gpu)
+{
+    return (struct gpu_use){gpu->free_parts, gpu->holding, gpu->slots};
+}
+
+#endif

@@ -1,0 +1,169 @@
+/* Where a batch or an instance fits: in an idle container, in one that starts, or in room for a new
+ * one. Changes nothing. */
+#include "sim/cluster/cluster_internal.h"
+
+/* What a batch or an instance asks for. */
+struct demand {
+    const struct configuration *configuration;
+    uint32_t quota;
+    uint32_t gpu; /* SIM_NONE: any of the invoker's */
+};
+
+/* Units and slice memory of one GPU for a demand; memory of the GPU is asked elsewhere. */
+static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *demand)
+{
+    const struct configuration *configuration = demand->configuration;
+    const struct gpu_use use = gpu_use(gpu);
+    const bool placeable =
+        gpu_sharing_of(gpu->spec)->fits(gpu->spec, &use, configuration->vgpu, demand->quota);
+    return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
+}
+
+/* For the demand in a container of the pool; `idle`: an idle one, whose weights are not to go. */
+static bool pool_fits(const struct cluster *cluster, const struct container_pool *pool, bool idle,
+                      const struct demand *demand)
+{
+    const struct configuration *configuration = demand->configuration;
+    if (configuration->vgpu == 0)
+        return pool->gpu == SIM_NONE;
+    if (pool->gpu == SIM_NONE || (demand->gpu != SIM_NONE && demand->gpu != pool->gpu))
+        return false;
+    const struct gpu_state *gpu = &cluster->gpus[pool->gpu];
+    if (!gpu_can_hold(gpu, demand))
+        return false;
+    /* Other idle containers on the GPU may go, this one may not. */
+    int64_t own = idle ? weights_kb(cluster, pool->function) : 0;
+    return activation_kb(cluster, pool->function, configuration) <=
+           gpu->free_kb + gpu->idle_kb - own;
+}
+
+/* Is container `a` before `b` in the order of reuse? */
+static bool reuse_before(const struct cluster *cluster, uint32_t a, uint32_t b)
+{
+    const struct container *x = &cluster->containers[a], *y = &cluster->containers[b];
+    if (cluster->reuse == REUSE_NEWEST)
+        return x->serial > y->serial;
+    return cluster->reuse == REUSE_LRU ? x->idle_order < y->idle_order
+                                       : x->idle_order > y->idle_order;
+}
+
+/* The idle container of the pool, which has one, that is the first in the order of reuse. */
+static uint32_t pool_first_idle(const struct cluster *cluster, const struct container_pool *pool)
+{
+    uint32_t found = cluster->reuse == REUSE_LRU ? pool->idle_tail : pool->idle_head;
+    for (uint32_t id = found; cluster->reuse == REUSE_NEWEST && id != SIM_NONE;
+         id = cluster->containers[id].next)
+        if (reuse_before(cluster, id, found))
+            found = id;
+    return found;
+}
+
+/* Sets the placement's container and GPU: the GPU with the fewest units left, of its containers the
+ * first in the order of reuse. */
+static bool find_idle(const struct cluster *cluster, const struct invoker_state *invoker,
+                      struct pool_range range, const struct demand *demand,
+                      struct placement *placement)
+{
+    uint32_t found = SIM_NONE, least = 0;
+    for (uint32_t k = range.first; k < range.end; k++) {
+        const struct container_pool *pool = &cluster->pools[invoker->pools[k].pool];
+        if (pool->idle_count == 0 || !pool_fits(cluster, pool, true, demand))
+            continue;
+        const uint32_t id = pool_first_idle(cluster, pool);
+        const uint32_t headroom =
+            pool->gpu == SIM_NONE ? 0 : gpu_headroom(&cluster->gpus[pool->gpu]);
+        if (found == SIM_NONE || headroom < least ||
+            (headroom == least && reuse_before(cluster, id, found))) {
+            found = id;
+            least = headroom;
+            placement->gpu = pool->gpu;
+        }
+    }
+    placement->container = found;
+    return found != SIM_NONE;
+}
+
+/* Sets them to the starting container that is ready first, of equal ones the one made last. */
+static bool find_starting(const struct cluster *cluster, const struct invoker_state *invoker,
+                          struct pool_range range, const struct demand *demand,
+                          struct placement *placement)
+{
+    const struct container *found = NULL;
+    for (uint32_t k = range.first; k < range.end; k++) {
+        const struct container_pool *pool = &cluster->pools[invoker->pools[k].pool];
+        if (pool->starting_head == SIM_NONE || !pool_fits(cluster, pool, false, demand))
+            continue;
+        for (uint32_t id = pool->starting_head; id != SIM_NONE; id = cluster->containers[id].next) {
+            const struct container *c = &cluster->containers[id];
+            if (found == NULL || c->ready_at < found->ready_at ||
+                (c->ready_at == found->ready_at && c->serial > found->serial)) {
+                found = c;
+                placement->container = id;
+                placement->gpu = c->gpu;
+            }
+        }
+    }
+    return found != NULL;
+}
+
+/* Best-fitting GPU of the invoker for a new container and its batch; SIM_NONE where none. */
+static uint32_t find_gpu(const struct cluster *cluster, const struct demand *demand,
+                         uint32_t invoker)
+{
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    int64_t need = kb_from_mb(demand->configuration->gpu_memory_mb);
+    uint32_t found = SIM_NONE, least = UINT32_MAX;
+    for (uint32_t g = state->first_gpu; g < state->first_gpu + state->gpu_count; g++) {
+        const struct gpu_state *gpu = &cluster->gpus[g];
+        uint32_t headroom = gpu_headroom(gpu);
+        if (demand->gpu != SIM_NONE && demand->gpu != g)
+            continue;
+        if (headroom < least && gpu_can_hold(gpu, demand) && need <= gpu->free_kb + gpu->idle_kb) {
+            least = headroom;
+            found = g;
+        }
+    }
+    return found;
+}
+
+static bool demand_place(const struct cluster *cluster, uint32_t function,
+                         const struct demand *demand, uint32_t invoker, bool warm_only,
+                         struct placement *placement)
+{
+    const struct configuration *configuration = demand->configuration;
+    const struct invoker_state *state = &cluster->invokers[invoker];
+    if (configuration->vcpu > state->free_vcpus)
+        return false;
+    const struct pool_range range = pools_find(cluster, invoker, function);
+    placement->invoker = invoker;
+    placement->quota = demand->quota;
+    if (find_idle(cluster, state, range, demand, placement))
+        return true;
+    if (warm_only)
+        return false;
+    if (find_starting(cluster, state, range, demand, placement))
+        return true;
+    placement->container = SIM_NONE;
+    if (host_kb(cluster, function) > state->free_kb + state->idle_kb)
+        return false;
+    placement->gpu = SIM_NONE;
+    if (configuration->vgpu > 0)
+        placement->gpu = find_gpu(cluster, demand, invoker);
+    return configuration->vgpu == 0 || placement->gpu != SIM_NONE;
+}
+
+bool cluster_place(const struct cluster *cluster, uint32_t function,
+                   const struct configuration *configuration, uint32_t invoker, bool warm_only,
+                   struct placement *placement)
+{
+    const struct demand demand = {configuration, UNIT_PARTS, SIM_NONE};
+    return demand_place(cluster, function, &demand, invoker, warm_only, placement);
+}
+
+bool cluster_place_instance(const struct cluster *cluster, uint32_t function,
+                            const struct configuration *configuration, uint32_t quota,
+                            uint32_t invoker, uint32_t gpu, struct placement *placement)
+{
+    const struct demand demand = {configuration, quota, gpu};
+    return demand_place(cluster, function, &demand, invoker, false, placement);
+}
