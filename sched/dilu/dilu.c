@@ -41,245 +41,16 @@
  * - Profiling and changing a share take no time. Decision time: one unit per job taken up, per
  *   sample and instance examined, per GPU when placing, and per neighbour when shares are granted.
  */
-#include "sched/dilu/dilu.h"
+#include "sched/dilu/dilu_internal.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/common/backlog.h"
-#include "sched/common/unique_fifo.h"
-#include "sched/dilu/scaler.h"
-
 #define TICK SIM_NONE
 
-enum parameter_index {
-    PARAMETER_BOUND,
-    PARAMETER_DROP,
-    PARAMETER_LIMIT,
-    PARAMETER_VCPUS,
-    PARAMETER_SPLIT,
-    PARAMETER_OMEGA,
-    PARAMETER_GAMMA,
-    PARAMETER_ALPHA,
-    PARAMETER_COUNTED,
-    PARAMETER_WINDOW,
-    PARAMETER_OUT,
-    PARAMETER_IN,
-    PARAMETER_FIRST,
-    PARAMETER_VERTICAL,
-    PARAMETER_ROUTING,
-    PARAMETER_BACKLOG,
-    PARAMETER_SAMPLE,
-    PARAMETER_ACTIVE,
-    PARAMETER_COUNT
-};
-
-enum { ON, OFF };
-enum { COUNTED_NOMINAL, COUNTED_GRID };
-enum { ROUTING_IDLE, ROUTING_ARRIVAL };
-
-static const struct parameter dilu_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_BOUND] =
-        {"bound", 0.5, 0.05, 1, NULL,
-         "fraction of a stage's budget for execution, in the profile search (derived)"},
-    [PARAMETER_DROP] = {"te_drop", 0.2, 0, 1e6, NULL,
-                        "loss of jobs/s per % of GPU at which the profile search stops (code)"},
-    [PARAMETER_LIMIT] =
-        {"limit", 1.5, 1, 100, NULL,
-         "limit of an instance as a multiple of its request (code: its simulation)"},
-    [PARAMETER_VCPUS] =
-        {"vcpus", 0, 0, 1024, NULL,
-         "vCPUs of an instance; 0: in proportion to its request (derived; code: 4)"},
-    [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
-                         "a stage's share of the SLO: by mean latency (derived)"},
-    [PARAMETER_OMEGA] = {"omega", 1, 0.01, 1, NULL, "largest sum of requests on a GPU (code)"},
-    [PARAMETER_GAMMA] = {"gamma", 1.5, 0.01, 100, NULL, "largest sum of limits on a GPU (code)"},
-    [PARAMETER_ALPHA] = {"alpha", 0.6, 0, 1, NULL,
-                         "weight of shares in the score; memory has 1 - alpha (code)"},
-    [PARAMETER_COUNTED] =
-        {"counted", COUNTED_NOMINAL, 0, 1, "nominal|grid",
-         "limit counted for gamma: factor × request, or the next share of the profile (derived)"},
-    [PARAMETER_WINDOW] = {"window", 40, 1, 3600, NULL, "samples, at most (code)"},
-    [PARAMETER_OUT] = {"out", 20, 1, 3600, NULL,
-                       "samples above capacity that add an instance (code)"},
-    [PARAMETER_IN] = {"in", 30, 1, 3600, NULL,
-                      "samples below the capacity without an instance that remove it (code)"},
-    [PARAMETER_FIRST] = {"first", 1, 1, 1000, NULL,
-                         "instances made at a function's first request (derived)"},
-    [PARAMETER_VERTICAL] = {"vertical", ON, 0, 1, "on|off",
-                            "an instance that works alone gets its limit, or never (code: on)"},
-    [PARAMETER_ROUTING] =
-        {"routing", ROUTING_IDLE, 0, 1, "idle|arrival",
-         "jobs wait for an idle instance (derived), or are routed on arrival (code)"},
-    [PARAMETER_BACKLOG] = {"backlog", ON, 0, 1, "on|off",
-                           "waiting jobs count as rate (derived; code: off)"},
-    [PARAMETER_SAMPLE] = {"sample_s", 1, 0.001, 3600, NULL, "between samples (code)"},
-    [PARAMETER_ACTIVE] = {"active_ms", 50, 0, 60000, NULL,
-                          "time after a batch for which an instance counts as active (code)"},
-};
-
-/* A function, its queues and its instances. */
-struct deployment {
-    uint32_t function;
-    struct backlog backlog;
-    sim_time_t budget; /* the smallest budget of its stages */
-    struct dilu_profile profile, smallest;
-    uint32_t *instances; /* oldest first; owned */
-    uint32_t instance_count, instance_room;
-    uint32_t turn; /* index of the next instance to get work */
-    uint64_t arrivals;
-    struct dilu_window window;
-    bool started; /* has had a request */
-    bool starving, reap;
-};
-
-struct dilu {
-    const struct workload *workload;
-    double values[PARAMETER_COUNT];
-    struct dilu_lazy_rule lazy;
-    struct planner *planner;
-    struct dilu_hosts hosts;
-    struct deployment *deployments;
-    size_t deployment_count;
-    struct backlog_slot *slots; /* by queue; the owner is a deployment */
-    struct unique_fifo turns;   /* deployments that decide has to serve */
-    size_t sampling;            /* deployments left to sample in this second */
-    uint32_t starving;          /* deployments with jobs, without an instance, and without room
-                                 * for one */
-    bool freed;                 /* resources may have become free since the starving ones were
-                                 * last processed */
-    bool ticking, moved;
-    struct dilu_counters counters;
-};
-
 /* ---- Set-up ---------------------------------------------------------------------------------- */
-
-static void dilu_finish(void *state)
-{
-    struct dilu *self = state;
-    for (size_t d = 0; self->deployments != NULL && d < self->deployment_count; d++) {
-        struct deployment *deployment = &self->deployments[d];
-        dilu_profile_clear(&deployment->profile);
-        dilu_profile_clear(&deployment->smallest);
-        dilu_window_clear(&deployment->window);
-        backlog_clear(&deployment->backlog);
-        free(deployment->instances);
-    }
-    free(self->deployments);
-    free(self->slots);
-    unique_fifo_clear(&self->turns);
-    dilu_hosts_clear(&self->hosts);
-    planner_destroy(self->planner);
-    *self = (struct dilu){0};
-}
-
-static bool deployment_init(struct dilu *self, struct deployment *deployment, struct error *error)
-{
-    const bool vertical =
-        self->values[PARAMETER_VERTICAL] == ON && planner_all_mps(&self->workload->cluster);
-    const struct dilu_profile_rule rule = {
-        .bound = (sim_time_t)(self->values[PARAMETER_BOUND] * (double)deployment->budget),
-        .drop = self->values[PARAMETER_DROP],
-        .factor = vertical ? self->values[PARAMETER_LIMIT] : 1,
-        .vcpus = (uint32_t)self->values[PARAMETER_VCPUS]};
-    const uint32_t smallest = planner_smallest(self->planner, deployment->function, 1);
-    if (!backlog_start(&deployment->backlog) ||
-        !dilu_window_init(&deployment->window, self->lazy.window))
-        return error_run(error, "policy dilu: out of memory");
-    return dilu_profile_fill(&deployment->profile, self->workload, self->planner,
-                             deployment->function, &rule, error) &&
-           dilu_profile_single(&deployment->smallest, self->workload, self->planner,
-                               deployment->function, smallest, rule.factor, error);
-}
-
-/* The deployment of a function, created if missing. */
-static struct deployment *deployment_for(struct dilu *self, uint32_t function)
-{
-    for (size_t d = 0; d < self->deployment_count; d++)
-        if (self->deployments[d].function == function)
-            return &self->deployments[d];
-    struct deployment *deployment = &self->deployments[self->deployment_count++];
-    deployment->function = function;
-    deployment->budget = SIM_FOREVER;
-    return deployment;
-}
-
-static bool deployments_init(struct dilu *self, struct error *error)
-{
-    const struct workload *workload = self->workload;
-    for (size_t a = 0; a < workload->application_count; a++) {
-        const struct application *application = &workload->applications[a];
-        for (uint32_t s = 0; s < application->stage_count; s++) {
-            const uint32_t queue = application->first_queue + s;
-            struct deployment *deployment = deployment_for(self, application->stages[s].function);
-            const sim_time_t budget = planner_budget(self->planner, queue, application->slo);
-            deployment->budget = budget < deployment->budget ? budget : deployment->budget;
-            if (!backlog_add(&deployment->backlog, &self->slots[queue],
-                             (uint32_t)(deployment - self->deployments), queue))
-                return error_run(error, "policy dilu: out of memory");
-        }
-    }
-    for (size_t d = 0; d < self->deployment_count; d++)
-        if (!deployment_init(self, &self->deployments[d], error))
-            return false;
-    return true;
-}
-
-static bool tables_init(struct dilu *self, struct error *error)
-{
-    const size_t queues = (size_t)self->workload->queue_count + 1;
-    self->deployments = calloc(queues, sizeof *self->deployments);
-    self->slots = calloc(queues, sizeof *self->slots);
-    return (self->deployments != NULL && self->slots != NULL &&
-            unique_fifo_init(&self->turns, queues)) ||
-           error_run(error, "policy dilu: out of memory");
-}
-
-static bool values_check(const double *values, struct error *error)
-{
-    static const enum parameter_index whole[] = {PARAMETER_VCPUS, PARAMETER_WINDOW, PARAMETER_OUT,
-                                                 PARAMETER_IN, PARAMETER_FIRST};
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        if (values[whole[i]] != floor(values[whole[i]]))
-            return error_input(error, "policy.params.%s is %g; give a whole number",
-                               dilu_parameters[whole[i]].name, values[whole[i]]);
-    if (values[PARAMETER_OUT] > values[PARAMETER_WINDOW] ||
-        values[PARAMETER_IN] > values[PARAMETER_WINDOW])
-        return error_input(error,
-                           "policy.params.window is %g; give at least as many samples as out (%g) "
-                           "and in (%g) ask for",
-                           values[PARAMETER_WINDOW], values[PARAMETER_OUT], values[PARAMETER_IN]);
-    return true;
-}
-
-static bool dilu_init(void *state, struct platform *platform, const double *values,
-                      struct error *error)
-{
-    struct dilu *self = state;
-    if (!values_check(values, error))
-        return false;
-    self->workload = platform_workload(platform);
-    memcpy(self->values, values, sizeof self->values);
-    self->lazy = (struct dilu_lazy_rule){.window = (size_t)values[PARAMETER_WINDOW],
-                                         .out = (size_t)values[PARAMETER_OUT],
-                                         .in = (size_t)values[PARAMETER_IN]};
-    const struct dilu_rule rule = {.omega = values[PARAMETER_OMEGA],
-                                   .gamma = values[PARAMETER_GAMMA],
-                                   .alpha = values[PARAMETER_ALPHA],
-                                   .beta = 1 - values[PARAMETER_ALPHA]};
-    self->planner = planner_create(self->workload, UINT16_MAX,
-                                   (enum planner_split)values[PARAMETER_SPLIT], error);
-    bool done = self->planner != NULL && tables_init(self, error);
-    done = done && dilu_hosts_init(&self->hosts, self->workload, &rule,
-                                   values[PARAMETER_COUNTED] == COUNTED_NOMINAL, error);
-    done = done && deployments_init(self, error);
-    if (!done)
-        dilu_finish(self);
-    return done;
-}
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
@@ -295,8 +66,8 @@ static void dilu_on_ready(void *state, struct platform *platform, uint32_t queue
     struct dilu *self = state;
     if (!self->ticking) {
         self->ticking = true;
-        platform_set_timer(
-            platform, platform_now(platform) + sim_from_s(self->values[PARAMETER_SAMPLE]), TICK);
+        platform_set_timer(platform, platform_now(platform) + sim_from_s(self->values[DILU_SAMPLE]),
+                           TICK);
     }
     const uint32_t index = self->slots[queue].owner;
     self->deployments[index].arrivals++;
@@ -314,7 +85,7 @@ static void dilu_on_withdrawn(void *state, struct platform *platform, uint32_t q
 static void instance_idle(struct dilu *self, uint32_t id)
 {
     const struct dilu_instance *instance = &self->hosts.instances[id];
-    struct deployment *deployment = &self->deployments[instance->deployment];
+    struct dilu_deployment *deployment = &self->deployments[instance->deployment];
     deployment->reap = deployment->reap || instance->draining;
     self->freed = true;
     unique_fifo_add(&self->turns, instance->deployment);
@@ -326,7 +97,7 @@ static void dilu_on_finish(void *state, struct platform *platform,
     struct dilu *self = state;
     struct dilu_instance *instance = &self->hosts.instances[batch->instance];
     instance->busy = false;
-    instance->active_until = platform_now(platform) + sim_from_ms(self->values[PARAMETER_ACTIVE]);
+    instance->active_until = platform_now(platform) + sim_from_ms(self->values[DILU_ACTIVE]);
     dilu_hosts_touch(&self->hosts, instance->host);
     if (instance->host != SIM_NONE && self->hosts.gpus[instance->host].instances > 1)
         platform_set_timer(platform, instance->active_until, instance->host);
@@ -349,13 +120,13 @@ static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
         return;
     }
     self->sampling = self->deployment_count;
-    platform_set_timer(platform,
-                       platform_now(platform) + sim_from_s(self->values[PARAMETER_SAMPLE]), TICK);
+    platform_set_timer(platform, platform_now(platform) + sim_from_s(self->values[DILU_SAMPLE]),
+                       TICK);
 }
 
 /* ---- Instances ------------------------------------------------------------------------------- */
 
-static bool instance_list_grow(struct deployment *deployment)
+static bool instance_list_grow(struct dilu_deployment *deployment)
 {
     if (deployment->instance_count < deployment->instance_room)
         return true;
@@ -371,7 +142,7 @@ static bool instance_list_grow(struct deployment *deployment)
 /* Makes one more instance by the profile, or with `makeshift` the smallest that fits. */
 static bool make(struct dilu *self, struct platform *platform, uint32_t index, bool makeshift)
 {
-    struct deployment *deployment = &self->deployments[index];
+    struct dilu_deployment *deployment = &self->deployments[index];
     const struct dilu_profile *profile = makeshift ? &deployment->smallest : &deployment->profile;
     if (!instance_list_grow(deployment))
         return false;
@@ -387,7 +158,7 @@ static bool make(struct dilu *self, struct platform *platform, uint32_t index, b
     return true;
 }
 
-static void take_from_list(struct deployment *deployment, uint32_t id)
+static void take_from_list(struct dilu_deployment *deployment, uint32_t id)
 {
     uint32_t at = 0;
     while (deployment->instances[at] != id)
@@ -401,7 +172,7 @@ static void take_from_list(struct deployment *deployment, uint32_t id)
 /* Ends an instance that is not busy. Its buffered jobs return to their queues. */
 static void end(struct dilu *self, struct platform *platform, uint32_t id)
 {
-    struct deployment *deployment = &self->deployments[self->hosts.instances[id].deployment];
+    struct dilu_deployment *deployment = &self->deployments[self->hosts.instances[id].deployment];
     if (platform_instance(platform, id).buffered > 0) {
         if (!platform_return(platform, id))
             return;
@@ -416,7 +187,7 @@ static void end(struct dilu *self, struct platform *platform, uint32_t id)
     self->moved = true;
 }
 
-static void reap(struct dilu *self, struct platform *platform, struct deployment *deployment)
+static void reap(struct dilu *self, struct platform *platform, struct dilu_deployment *deployment)
 {
     deployment->reap = false;
     for (uint32_t i = deployment->instance_count; i-- > 0;) {
@@ -430,7 +201,7 @@ static void reap(struct dilu *self, struct platform *platform, struct deployment
 
 /* The instance to remove next: a makeshift one, or the youngest. SIM_NONE if none may be removed.
  */
-static uint32_t next_to_go(const struct dilu *self, const struct deployment *deployment)
+static uint32_t next_to_go(const struct dilu *self, const struct dilu_deployment *deployment)
 {
     uint32_t found = SIM_NONE;
     for (uint32_t i = deployment->instance_count; i-- > 0;) {
@@ -446,21 +217,21 @@ static uint32_t next_to_go(const struct dilu *self, const struct deployment *dep
 }
 
 static double rate_of(const struct dilu *self, const struct platform *platform,
-                      const struct deployment *deployment)
+                      const struct dilu_deployment *deployment)
 {
     double waiting = 0;
-    if (self->values[PARAMETER_BACKLOG] == ON) {
+    if (self->values[DILU_BACKLOG] == DILU_ON) {
         waiting = deployment->backlog.waiting;
         for (uint32_t i = 0; i < deployment->instance_count; i++)
             waiting += platform_instance(platform, deployment->instances[i]).buffered;
     }
-    const double sample_s = self->values[PARAMETER_SAMPLE];
+    const double sample_s = self->values[DILU_SAMPLE];
     return (double)deployment->arrivals / sample_s +
            waiting / ((double)self->lazy.window * sample_s);
 }
 
-static void scale_in(struct dilu *self, struct platform *platform, struct deployment *deployment,
-                     uint32_t id)
+static void scale_in(struct dilu *self, struct platform *platform,
+                     struct dilu_deployment *deployment, uint32_t id)
 {
     self->counters.ins++;
     self->hosts.instances[id].draining = true;
@@ -470,7 +241,7 @@ static void scale_in(struct dilu *self, struct platform *platform, struct deploy
 
 static void sample(struct dilu *self, struct platform *platform, uint32_t index)
 {
-    struct deployment *deployment = &self->deployments[index];
+    struct dilu_deployment *deployment = &self->deployments[index];
     double capacity = 0;
     size_t staying = 0;
     if (!deployment->started)
@@ -502,10 +273,10 @@ static void sample(struct dilu *self, struct platform *platform, uint32_t index)
 
 static bool make_any(struct dilu *self, struct platform *platform, uint32_t index)
 {
-    struct deployment *deployment = &self->deployments[index];
+    struct dilu_deployment *deployment = &self->deployments[index];
     if (!make(self, platform, index, false) && !make(self, platform, index, true))
         return false;
-    const uint32_t first = deployment->started ? 1 : (uint32_t)self->values[PARAMETER_FIRST];
+    const uint32_t first = deployment->started ? 1 : (uint32_t)self->values[DILU_FIRST];
     for (bool room = true; room && deployment->instance_count < first;)
         room = make(self, platform, index, false);
     deployment->started = true;
@@ -519,7 +290,7 @@ static uint32_t hungriest(struct dilu *self)
     uint32_t found = SIM_NONE;
     sim_time_t since = SIM_FOREVER;
     for (uint32_t d = 0; d < self->deployment_count; d++) {
-        struct deployment *deployment = &self->deployments[d];
+        struct dilu_deployment *deployment = &self->deployments[d];
         if (!deployment->starving)
             continue;
         const sim_time_t here = backlog_since(&deployment->backlog);
@@ -541,7 +312,7 @@ static uint32_t spare_instance(struct dilu *self, struct platform *platform, sim
     uint32_t best = SIM_NONE;
     uint32_t most = 0;
     for (size_t d = 0; d < self->deployment_count; d++) {
-        const struct deployment *deployment = &self->deployments[d];
+        const struct dilu_deployment *deployment = &self->deployments[d];
         platform_charge(platform, deployment->instance_count + 1);
         if (deployment->instance_count <= most || backlog_since(&deployment->backlog) <= since)
             continue;
@@ -562,7 +333,7 @@ static void relieve(struct dilu *self, struct platform *platform)
     const uint32_t index = hungriest(self);
     if (index == SIM_NONE)
         return;
-    struct deployment *deployment = &self->deployments[index];
+    struct dilu_deployment *deployment = &self->deployments[index];
     if (make_any(self, platform, index)) {
         deployment->starving = false;
         self->starving--;
@@ -586,7 +357,7 @@ static bool takes_jobs(const struct dilu *self, uint32_t id, bool idle)
 
 /* The next instance in turn that takes jobs; SIM_NONE if there is none. */
 static uint32_t next_in_turn(const struct dilu *self, struct platform *platform,
-                             struct deployment *deployment, bool idle)
+                             struct dilu_deployment *deployment, bool idle)
 {
     for (uint32_t i = 0; i < deployment->instance_count; i++) {
         const uint32_t at = (deployment->turn + i) % deployment->instance_count;
@@ -600,8 +371,8 @@ static uint32_t next_in_turn(const struct dilu *self, struct platform *platform,
 }
 
 /* Moves up to `jobs` of the oldest jobs to the instance. */
-static uint32_t route(struct dilu *self, struct platform *platform, struct deployment *deployment,
-                      uint32_t id, uint32_t jobs)
+static uint32_t route(struct dilu *self, struct platform *platform,
+                      struct dilu_deployment *deployment, uint32_t id, uint32_t jobs)
 {
     uint32_t routed = 0;
     for (; routed < jobs; routed++) {
@@ -615,7 +386,7 @@ static uint32_t route(struct dilu *self, struct platform *platform, struct deplo
 }
 
 static void launch(struct dilu *self, struct platform *platform,
-                   const struct deployment *deployment, uint32_t id, uint32_t jobs)
+                   const struct dilu_deployment *deployment, uint32_t id, uint32_t jobs)
 {
     struct dilu_instance *instance = &self->hosts.instances[id];
     const struct dilu_level *level = &instance->profile->levels[instance->level];
@@ -630,7 +401,8 @@ static void launch(struct dilu *self, struct platform *platform,
 }
 
 /* Routing to idle instances only; jobs wait in their queues. */
-static void serve_idle(struct dilu *self, struct platform *platform, struct deployment *deployment)
+static void serve_idle(struct dilu *self, struct platform *platform,
+                       struct dilu_deployment *deployment)
 {
     if (backlog_oldest(&deployment->backlog) == SIM_NONE)
         return;
@@ -645,7 +417,7 @@ static void serve_idle(struct dilu *self, struct platform *platform, struct depl
 
 /* Routing on arrival: distributes the jobs, and launches the buffers of idle instances. */
 static void serve_arrivals(struct dilu *self, struct platform *platform,
-                           struct deployment *deployment)
+                           struct dilu_deployment *deployment)
 {
     while (backlog_oldest(&deployment->backlog) != SIM_NONE) {
         const uint32_t id = next_in_turn(self, platform, deployment, false);
@@ -665,7 +437,7 @@ static void serve_arrivals(struct dilu *self, struct platform *platform,
 
 static void serve(struct dilu *self, struct platform *platform, uint32_t index)
 {
-    struct deployment *deployment = &self->deployments[index];
+    struct dilu_deployment *deployment = &self->deployments[index];
     if (deployment->reap)
         reap(self, platform, deployment);
     if (deployment->instance_count == 0 && !deployment->starving &&
@@ -677,7 +449,7 @@ static void serve(struct dilu *self, struct platform *platform, uint32_t index)
         self->moved = true;
         return;
     }
-    if (self->values[PARAMETER_ROUTING] == ROUTING_ARRIVAL) {
+    if (self->values[DILU_ROUTING] == DILU_ROUTING_ARRIVAL) {
         serve_arrivals(self, platform, deployment);
         return;
     }
@@ -723,7 +495,7 @@ size_t dilu_deployment_count(const void *state)
 
 struct dilu_deployment_view dilu_deployment(const void *state, size_t index)
 {
-    const struct deployment *deployment = &((const struct dilu *)state)->deployments[index];
+    const struct dilu_deployment *deployment = &((const struct dilu *)state)->deployments[index];
     return (struct dilu_deployment_view){&deployment->profile, deployment->instances,
                                          deployment->instance_count};
 }
@@ -734,7 +506,7 @@ const struct policy policy_dilu = {
     .name = "dilu",
     .summary = "instances with a request and a limit, placed complementarily, scaled lazily",
     .parameters = dilu_parameters,
-    .parameter_count = PARAMETER_COUNT,
+    .parameter_count = DILU_PARAMETER_COUNT,
     .state_bytes = sizeof(struct dilu),
     .init = dilu_init,
     .on_ready = dilu_on_ready,

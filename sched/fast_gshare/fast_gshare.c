@@ -43,218 +43,15 @@
  * - Decision time: one unit per job taken up, per pod examined when scaling down, and per free
  *   rectangle and GPU when placing.
  */
-#include "sched/fast_gshare/fast_gshare.h"
+#include "sched/fast_gshare/fast_gshare_internal.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "sched/common/unique_fifo.h"
 
 #define TICK SIM_NONE
 
-enum parameter_index {
-    PARAMETER_PERIOD,
-    PARAMETER_WINDOW,
-    PARAMETER_HYSTERESIS,
-    PARAMETER_QUOTAS,
-    PARAMETER_ELASTIC,
-    PARAMETER_LIMIT,
-    PARAMETER_FIT,
-    PARAMETER_POOL,
-    PARAMETER_SPLIT,
-    PARAMETER_BOUND,
-    PARAMETER_MAX_BATCH,
-    PARAMETER_MIN_PODS,
-    PARAMETER_BACKLOG,
-    PARAMETER_FILL,
-    PARAMETER_RESIDUAL,
-    PARAMETER_HEADROOM,
-    PARAMETER_COUNT
-};
-
-enum { ON, OFF };
-enum { POOL_FUNCTION, POOL_APPLICATION };
-enum { FILL_LAUNCH, FILL_WAIT };
-enum { RESIDUAL_COVER, RESIDUAL_BEST };
-
-static const struct parameter fast_gshare_parameters[PARAMETER_COUNT] = {
-    [PARAMETER_PERIOD] = {"period_s", 10, 0.1, 3600, NULL,
-                          "period of the scaler (code; an older revision: 2)"},
-    [PARAMETER_WINDOW] = {"window_s", 10, 0.1, 3600, NULL,
-                          "window over which the rate is measured, in whole periods (code)"},
-    [PARAMETER_HYSTERESIS] = {"hysteresis", 0.2, 0, 1, NULL,
-                              "relative difference from the capacity without scaling (code)"},
-    [PARAMETER_QUOTAS] = {"quotas", ON, 0, 1, "on|off",
-                          "pods get 20, 40 … 100 % of the time, or only 100 (code)"},
-    [PARAMETER_ELASTIC] = {"elastic", ON, 0, 1, "on|off",
-                           "lend unrequested time to working pods (code)"},
-    [PARAMETER_LIMIT] = {"limit", 100, 20, 100, NULL, "time is lent up to this percentage (code)"},
-    [PARAMETER_FIT] = {"fit", RECTANGLE_BEST_AREA, 0, 1, "area|short-side",
-                       "choice of the free rectangle for a pod (recall: best by area)"},
-    [PARAMETER_POOL] = {"pool", POOL_FUNCTION, 0, 1, "function|application",
-                        "pods are shared by all users of a function, or per application (derived)"},
-    [PARAMETER_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
-                         "a stage's share of the SLO: by mean latency (derived)"},
-    [PARAMETER_BOUND] = {"bound", 1, 0.05, 1, NULL,
-                         "fraction of a stage's budget for execution; half in batches (derived)"},
-    [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL,
-                             "most jobs per batch, chosen by RPR; 1: the paper's pods (derived)"},
-    [PARAMETER_MIN_PODS] = {"min_pods", 1, 0, 1000, NULL,
-                            "pods kept after a function's first request (derived)"},
-    [PARAMETER_BACKLOG] = {"backlog", ON, 0, 1, "on|off", "waiting jobs count as rate (derived)"},
-    [PARAMETER_FILL] =
-        {"fill", FILL_LAUNCH, 0, 1, "launch|wait",
-         "a batch that is not full: launch at once, or when it must start (derived)"},
-    [PARAMETER_RESIDUAL] =
-        {"residual", RESIDUAL_COVER, 0, 1, "cover|best",
-         "pod for the residual rate: smallest (recall), or most efficient (code)"},
-    [PARAMETER_HEADROOM] = {"headroom", 0, 0, 10, NULL,
-                            "fraction added to the rate; the paper has none (derived)"},
-};
-
-struct fast_gshare {
-    const struct workload *workload;
-    double values[PARAMETER_COUNT];
-    struct planner *planner;
-    struct pods pods;
-    struct deployment *deployments;
-    size_t deployment_count;
-    struct backlog_slot *slots; /* by queue; the owner is a deployment */
-    sim_time_t *budget;         /* stage budget, by queue */
-    struct unique_fifo turns;   /* deployments that decide has to serve */
-    size_t look_count;          /* scaling steps per window */
-    size_t looked;              /* scaling steps so far */
-    size_t scaling;             /* remaining parts of the current scaling step: all scale-downs,
-                                 * then all scale-ups */
-    bool ticking, moved;
-    struct fast_gshare_counters counters;
-};
-
 /* ---- Set-up ---------------------------------------------------------------------------------- */
-
-static void fast_gshare_finish(void *state)
-{
-    struct fast_gshare *self = state;
-    for (size_t d = 0; self->deployments != NULL && d < self->deployment_count; d++) {
-        struct deployment *deployment = &self->deployments[d];
-        scaler_points_clear(&deployment->points);
-        backlog_clear(&deployment->backlog);
-        free(deployment->pods);
-        free(deployment->looks);
-        queue_order_destroy(deployment->idle);
-    }
-    free(self->deployments);
-    free(self->slots);
-    free(self->budget);
-    unique_fifo_clear(&self->turns);
-    pods_clear(&self->pods);
-    planner_destroy(self->planner);
-    *self = (struct fast_gshare){0};
-}
-
-static bool deployment_init(struct fast_gshare *self, struct deployment *deployment,
-                            struct error *error)
-{
-    static const uint32_t quotas[] = {20, 40, 60, 80, 100};
-    const size_t all = sizeof quotas / sizeof *quotas;
-    const bool on =
-        self->values[PARAMETER_QUOTAS] == ON && planner_all_mps(&self->workload->cluster);
-    deployment->looks = calloc(self->look_count, sizeof *deployment->looks);
-    if (deployment->looks == NULL || !backlog_start(&deployment->backlog))
-        return error_run(error, "policy fast-gshare: out of memory");
-    return scaler_points_fill(&deployment->points, self->workload, self->planner,
-                              deployment->function, deployment->budget,
-                              self->values[PARAMETER_BOUND],
-                              (uint32_t)self->values[PARAMETER_MAX_BATCH],
-                              on ? quotas : quotas + all - 1, on ? all : 1, error);
-}
-
-/* The deployment for a function of one application, created if missing. */
-static struct deployment *deployment_for(struct fast_gshare *self, uint32_t function, size_t first)
-{
-    for (size_t d = first; d < self->deployment_count; d++)
-        if (self->deployments[d].function == function)
-            return &self->deployments[d];
-    struct deployment *deployment = &self->deployments[self->deployment_count++];
-    *deployment = (struct deployment){.function = function,
-                                      .budget = SIM_FOREVER,
-                                      .claim = SIM_NONE,
-                                      .tried = UINT64_MAX,
-                                      .timer = SIM_FOREVER};
-    return deployment;
-}
-
-static bool deployments_init(struct fast_gshare *self, struct error *error)
-{
-    const struct workload *workload = self->workload;
-    for (size_t a = 0; a < workload->application_count; a++) {
-        const struct application *application = &workload->applications[a];
-        const size_t first =
-            self->values[PARAMETER_POOL] == POOL_APPLICATION ? self->deployment_count : 0;
-        for (uint32_t s = 0; s < application->stage_count; s++) {
-            const uint32_t queue = application->first_queue + s;
-            struct deployment *deployment =
-                deployment_for(self, application->stages[s].function, first);
-            const sim_time_t budget = planner_budget(self->planner, queue, application->slo);
-            self->budget[queue] = budget;
-            deployment->budget = budget < deployment->budget ? budget : deployment->budget;
-            if (!backlog_add(&deployment->backlog, &self->slots[queue],
-                             (uint32_t)(deployment - self->deployments), queue))
-                return error_run(error, "policy fast-gshare: out of memory");
-        }
-    }
-    for (size_t d = 0; d < self->deployment_count; d++)
-        if (!deployment_init(self, &self->deployments[d], error))
-            return false;
-    return true;
-}
-
-static bool whole(const double *values, enum parameter_index index, struct error *error)
-{
-    return values[index] == floor(values[index]) ||
-           error_input(error, "policy.params.%s is %g; give a whole number",
-                       fast_gshare_parameters[index].name, values[index]);
-}
-
-static bool tables_init(struct fast_gshare *self, struct error *error)
-{
-    const size_t queues = (size_t)self->workload->queue_count + 1;
-    self->deployments = calloc(queues, sizeof *self->deployments);
-    self->slots = calloc(queues, sizeof *self->slots);
-    self->budget = calloc(queues, sizeof *self->budget);
-    self->pods.deployments = self->deployments;
-    return (self->deployments != NULL && self->slots != NULL && self->budget != NULL &&
-            unique_fifo_init(&self->turns, queues)) ||
-           error_run(error, "policy fast-gshare: out of memory");
-}
-
-static bool fast_gshare_init(void *state, struct platform *platform, const double *values,
-                             struct error *error)
-{
-    struct fast_gshare *self = state;
-    const struct workload *workload = platform_workload(platform);
-    if (!whole(values, PARAMETER_MAX_BATCH, error) || !whole(values, PARAMETER_MIN_PODS, error) ||
-        !whole(values, PARAMETER_LIMIT, error))
-        return false;
-    self->workload = workload;
-    memcpy(self->values, values, sizeof self->values);
-    self->look_count =
-        (size_t)fmax(ceil(values[PARAMETER_WINDOW] / values[PARAMETER_PERIOD] - 1e-9), 1);
-    const bool elastic = values[PARAMETER_ELASTIC] == ON && values[PARAMETER_QUOTAS] == ON &&
-                         planner_all_mps(&workload->cluster);
-    self->planner = planner_create(workload, (uint32_t)values[PARAMETER_MAX_BATCH],
-                                   (enum planner_split)values[PARAMETER_SPLIT], error);
-    bool done = self->planner != NULL;
-    done = done && pods_init(&self->pods, workload, (enum rectangle_rule)values[PARAMETER_FIT],
-                             elastic ? (uint32_t)values[PARAMETER_LIMIT] : 0, error);
-    done = done && tables_init(self, error) && deployments_init(self, error);
-    if (!done)
-        fast_gshare_finish(self);
-    return done;
-}
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
@@ -271,7 +68,7 @@ static void fast_gshare_on_ready(void *state, struct platform *platform, uint32_
     if (!self->ticking) {
         self->ticking = true;
         platform_set_timer(
-            platform, platform_now(platform) + sim_from_s(self->values[PARAMETER_PERIOD]), TICK);
+            platform, platform_now(platform) + sim_from_s(self->values[FAST_GSHARE_PERIOD]), TICK);
     }
     const uint32_t index = self->slots[queue].owner;
     self->deployments[index].arrivals++;
@@ -330,7 +127,7 @@ static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_
     self->scaling = 2 * self->deployment_count;
     self->looked++;
     platform_set_timer(platform,
-                       platform_now(platform) + sim_from_s(self->values[PARAMETER_PERIOD]), TICK);
+                       platform_now(platform) + sim_from_s(self->values[FAST_GSHARE_PERIOD]), TICK);
 }
 
 /* ---- The scaling step ------------------------------------------------------------------------ */
@@ -355,9 +152,10 @@ static double capacity_of(const struct fast_gshare *self, const struct deploymen
 
 static double wanted_of(const struct fast_gshare *self, const struct deployment *deployment)
 {
-    const double backlog = self->values[PARAMETER_BACKLOG] == ON ? deployment->backlog.waiting : 0;
-    return deployment->rate * (1 + self->values[PARAMETER_HEADROOM]) +
-           backlog / self->values[PARAMETER_WINDOW];
+    const double backlog =
+        self->values[FAST_GSHARE_BACKLOG] == FAST_GSHARE_ON ? deployment->backlog.waiting : 0;
+    return deployment->rate * (1 + self->values[FAST_GSHARE_HEADROOM]) +
+           backlog / self->values[FAST_GSHARE_WINDOW];
 }
 
 static void measure(const struct fast_gshare *self, struct deployment *deployment)
@@ -368,7 +166,7 @@ static void measure(const struct fast_gshare *self, struct deployment *deploymen
     *oldest = deployment->arrivals;
     deployment->arrivals = 0;
     deployment->rate =
-        (double)deployment->in_window / ((double)seen * self->values[PARAMETER_PERIOD]);
+        (double)deployment->in_window / ((double)seen * self->values[FAST_GSHARE_PERIOD]);
 }
 
 /* Removes the pods marked by scaler_shrink, and makeshift pods if others carry the load. */
@@ -394,10 +192,10 @@ static void scale_down(struct fast_gshare *self, struct platform *platform,
                                             .created = pod->serial,
                                             .id = id};
     }
-    const int direction = scaler_direction(wanted, capacity, self->values[PARAMETER_HYSTERESIS]);
+    const int direction = scaler_direction(wanted, capacity, self->values[FAST_GSHARE_HYSTERESIS]);
     const double surplus = direction < 0 ? capacity - wanted : 0;
     const size_t removed =
-        scaler_shrink(pods, count, surplus, (size_t)self->values[PARAMETER_MIN_PODS]);
+        scaler_shrink(pods, count, surplus, (size_t)self->values[FAST_GSHARE_MIN_PODS]);
     for (size_t i = 0; i < count; i++)
         if (pods[i].remove)
             pods_drain(&self->pods, platform, pods[i].id);
@@ -449,12 +247,13 @@ static void scale_up(struct fast_gshare *self, struct platform *platform, uint32
     const struct scaler_points *points = &deployment->points;
     const double capacity = capacity_of(self, deployment);
     const double wanted = wanted_of(self, deployment);
-    if (scaler_direction(wanted, capacity, self->values[PARAMETER_HYSTERESIS]) <= 0)
+    if (scaler_direction(wanted, capacity, self->values[FAST_GSHARE_HYSTERESIS]) <= 0)
         return;
     double gap = wanted - capacity;
     const struct scaler_point *best = scaler_best(points);
     struct scaler_growth growth = scaler_grow(points, gap);
-    if (self->values[PARAMETER_RESIDUAL] == RESIDUAL_BEST && growth.residual != SCALER_NONE)
+    if (self->values[FAST_GSHARE_RESIDUAL] == FAST_GSHARE_RESIDUAL_BEST &&
+        growth.residual != SCALER_NONE)
         growth.residual = (size_t)(best - points->points);
     bool room = true;
     size_t made = 0;
@@ -701,7 +500,7 @@ static bool serve_one(struct fast_gshare *self, struct platform *platform, uint3
         return false;
     const uint32_t id = deployment->pods[slot];
     const struct scaler_point *point = &deployment->points.points[self->pods.pods[id].point];
-    if (jobs < point->batch && self->values[PARAMETER_FILL] == FILL_WAIT) {
+    if (jobs < point->batch && self->values[FAST_GSHARE_FILL] == FAST_GSHARE_FILL_WAIT) {
         const sim_time_t latest = latest_start(self, platform, deployment, point->time);
         if (latest > platform_now(platform)) {
             if (latest < deployment->timer) {
@@ -760,7 +559,7 @@ const struct policy policy_fast_gshare = {
     .name = "fast-gshare",
     .summary = "pods with a GPU share for a quota of time, by throughput per resource held",
     .parameters = fast_gshare_parameters,
-    .parameter_count = PARAMETER_COUNT,
+    .parameter_count = FAST_GSHARE_PARAMETER_COUNT,
     .state_bytes = sizeof(struct fast_gshare),
     .init = fast_gshare_init,
     .on_ready = fast_gshare_on_ready,

@@ -1,175 +1,16 @@
-#include "sched/gpulet/plan.h"
+#include "sched/gpulet/plan_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const double gain_least = 1.05;
 static const double served_least = 0.85;
 static const double residual_tolerance = 1.05;
-static const double rounding = 1 + 1e-12;
 
 struct maker {
     const struct gpulet_world *world;
     struct gpulet_plan *plan;
     bool *refused; /* by place: refused for the gpu-let that is being placed */
 };
-
-/* A gpu-let that a task requests. */
-struct wish {
-    size_t part;
-    double duty;
-    double rate; /* rate still unserved */
-    uint32_t task;
-    uint32_t batch;
-    bool saturated;
-};
-
-/* ---- Latency --------------------------------------------------------------------------------- */
-
-size_t gpulet_part(const struct gpulet_world *world, uint16_t units)
-{
-    size_t part = world->part_count;
-    for (size_t p = 0; p < world->part_count && world->parts[p] <= units; p++)
-        part = p;
-    return part;
-}
-
-static double latency(const struct gpulet_world *world, uint32_t task, size_t part, uint32_t batch,
-                      double slowdown)
-{
-    if (part == world->part_count)
-        return (double)INFINITY;
-    const struct gpulet_task *spec = &world->tasks[task];
-    const sim_time_t time = batch_latency_time(&spec->ladders[part], batch);
-    if (time >= SIM_FOREVER)
-        return (double)INFINITY;
-    return ((double)time * slowdown + (double)spec->overhead) * world->margin;
-}
-
-static double slowdown_of(const struct gpulet_world *world, const struct gpulet_gpu *gpu,
-                          size_t which, uint32_t task)
-{
-    const struct gpulet *other = &gpu->lets[1 - which];
-    double most = 1;
-    for (size_t i = 0; world->slowdown != NULL && i < other->count; i++)
-        most = fmax(most, world->slowdown(world->context, task, gpu->lets[which].units,
-                                          other->shares[i].task, other->units));
-    return most;
-}
-
-double gpulet_latency(const struct gpulet_world *world, const struct gpulet_gpu *gpu, size_t which,
-                      uint32_t task, uint32_t batch)
-{
-    return latency(world, task, gpulet_part(world, gpu->lets[which].units), batch,
-                   slowdown_of(world, gpu, which, task));
-}
-
-/* Largest batch with 2 L <= SLO (saturated) or L + b / rate <= SLO; 0 if there is none. */
-static uint32_t most_batch(const struct gpulet_world *world, uint32_t task, size_t part,
-                           double slowdown, bool saturated, double rate)
-{
-    uint32_t most = 0;
-    if (part == world->part_count)
-        return 0;
-    const struct gpulet_task *spec = &world->tasks[task];
-    const struct batch_latency *ladder = &spec->ladders[part];
-    for (size_t i = 0; i < ladder->count; i++) {
-        const double time = latency(world, task, part, ladder->batch[i], slowdown);
-        const double wait = saturated ? time : ladder->batch[i] / rate * (double)SIM_S;
-        if (time + wait > (double)spec->slo * rounding)
-            break;
-        most = ladder->batch[i];
-    }
-    return most;
-}
-
-/* ---- Sizes ----------------------------------------------------------------------------------- */
-
-double gpulet_saturation(const struct gpulet_world *world, uint32_t task, size_t part,
-                         uint32_t *batch, bool *feasible)
-{
-    *batch = most_batch(world, task, part, 1, true, 0);
-    *feasible = *batch > 0;
-    *batch = *batch > 0 ? *batch : 1;
-    const double time = latency(world, task, part, *batch, 1);
-    return isfinite(time) ? *batch / time * (double)SIM_S : 0;
-}
-
-/* The smallest part on which the task meets its SLO; part_count if there is none. */
-static size_t first_feasible(const struct gpulet_world *world, uint32_t task)
-{
-    size_t part = 0;
-    while (part < world->part_count && most_batch(world, task, part, 1, true, 0) == 0)
-        part++;
-    return part;
-}
-
-size_t gpulet_knee(const struct gpulet_world *world, uint32_t task)
-{
-    size_t first = first_feasible(world, task);
-    first = first < world->part_count ? first : 0;
-    size_t knee = first;
-    double best = 0;
-    for (size_t p = first; p + 2 < world->part_count; p++) {
-        uint32_t batch;
-        bool feasible;
-        const double low = gpulet_saturation(world, task, p, &batch, &feasible);
-        const double high = gpulet_saturation(world, task, p + 1, &batch, &feasible);
-        if (high < low * gain_least)
-            continue;
-        const double gain = (high - low) / (world->parts[p + 1] - world->parts[p]);
-        if (gain > best) {
-            best = gain;
-            knee = p + 1;
-        }
-    }
-    return knee;
-}
-
-bool gpulet_residual(const struct gpulet_world *world, uint32_t task, double rate, size_t *part,
-                     uint32_t *batch, double *duty)
-{
-    const double slo = (double)world->tasks[task].slo;
-    for (size_t top = gpulet_knee(world, task); top < world->part_count; top++) {
-        *batch = most_batch(world, task, top, 1, false, rate);
-        *duty = *batch / rate * (double)SIM_S;
-        const double alone = latency(world, task, top, 1, 1);
-        if (*batch == 0 && alone < (double)SIM_S / rate && alone < slo) {
-            *batch = 1;
-            *duty = (slo - alone) / world->margin;
-        }
-        if (*batch == 0 || latency(world, task, top, *batch, 1) > *duty * rounding)
-            continue;
-        *part = top;
-        while (*part > 0) {
-            const double time = latency(world, task, *part - 1, *batch, 1);
-            if (time > *duty || time + *duty > slo)
-                break;
-            (*part)--;
-        }
-        return true;
-    }
-    return false;
-}
-
-/* The next gpu-let for the unserved rate of a task; false if none can serve it. */
-static bool wish_next(const struct gpulet_world *world, uint32_t task, double rate,
-                      struct wish *wish)
-{
-    bool feasible;
-    *wish = (struct wish){.task = task, .part = gpulet_knee(world, task), .rate = rate};
-    const double most = gpulet_saturation(world, task, wish->part, &wish->batch, &feasible);
-    wish->saturated = feasible && rate > most;
-    wish->duty = latency(world, task, wish->part, wish->batch, 1);
-    if (!wish->saturated &&
-        !gpulet_residual(world, task, rate, &wish->part, &wish->batch, &wish->duty)) {
-        /* The rate is too high for one duty cycle: run batch after batch [derived]. */
-        if (!feasible)
-            return false;
-        wish->saturated = true;
-    }
-    return true;
-}
 
 /* ---- Interference ---------------------------------------------------------------------------- */
 
@@ -179,8 +20,8 @@ static bool adjust_saturated(const struct gpulet_world *world, struct gpulet_gpu
     struct gpulet *let = &gpu->lets[which];
     struct gpulet_share *share = &let->shares[0];
     const size_t part = gpulet_part(world, let->units);
-    const uint32_t batch =
-        most_batch(world, share->task, part, slowdown_of(world, gpu, which, share->task), true, 0);
+    const uint32_t batch = gpulet_most_batch(
+        world, share->task, part, gpulet_slowdown(world, gpu, which, share->task), true, 0);
     if (batch == 0)
         return false;
     share->batch = batch < share->batch ? batch : share->batch;
@@ -215,7 +56,7 @@ static bool adjust_residual(const struct gpulet_world *world, struct gpulet_gpu 
     struct gpulet *let = &gpu->lets[which];
     const size_t part = gpulet_part(world, let->units);
     const double work = work_of(world, gpu, which);
-    bool good = work <= let->duty * rounding;
+    bool good = work <= let->duty * GPULET_ROUNDING;
     for (size_t i = 0; i < let->count; i++)
         good = good && work + let->duty <=
                            (double)world->tasks[let->shares[i].task].slo * residual_tolerance;
@@ -244,7 +85,7 @@ static bool adjust_residual(const struct gpulet_world *world, struct gpulet_gpu 
     for (size_t i = 0; i < let->count; i++)
         let->shares[i].rate = let->shares[i].batch / least * (double)SIM_S;
     let->occupancy = work_of(world, gpu, which) / least;
-    return let->occupancy <= rounding;
+    return let->occupancy <= GPULET_ROUNDING;
 }
 
 static bool adjust(const struct gpulet_world *world, struct gpulet_gpu *gpu)
@@ -282,7 +123,7 @@ static uint16_t whole(const struct gpulet_world *world)
  * breaks an SLO. `refit`: the gpu-let's size is not the one wished, so that the batch is chosen
  * again. */
 static bool occupy(const struct gpulet_world *world, struct gpulet_gpu *gpu, size_t which,
-                   const struct wish *wish, bool refit)
+                   const struct gpulet_wish *wish, bool refit)
 {
     struct gpulet *let = &gpu->lets[which];
     const double slo = (double)world->tasks[wish->task].slo;
@@ -290,8 +131,8 @@ static bool occupy(const struct gpulet_world *world, struct gpulet_gpu *gpu, siz
     uint32_t batch = wish->batch;
     double duty = wish->duty;
     if (refit) {
-        const double slowdown = slowdown_of(world, gpu, which, wish->task);
-        batch = most_batch(world, wish->task, part, slowdown, wish->saturated, wish->rate);
+        const double slowdown = gpulet_slowdown(world, gpu, which, wish->task);
+        batch = gpulet_most_batch(world, wish->task, part, slowdown, wish->saturated, wish->rate);
         duty = batch / wish->rate * (double)SIM_S;
         if (batch == 0 && !wish->saturated) {
             batch = wish->batch;
@@ -302,7 +143,7 @@ static bool occupy(const struct gpulet_world *world, struct gpulet_gpu *gpu, siz
     }
     const double time = gpulet_latency(world, gpu, which, wish->task, batch);
     duty = wish->saturated || duty < time ? time : duty;
-    if (time + duty > slo * (wish->saturated ? rounding : residual_tolerance))
+    if (time + duty > slo * (wish->saturated ? GPULET_ROUNDING : residual_tolerance))
         return false;
     let->saturated = wish->saturated;
     let->duty = duty;
@@ -313,7 +154,7 @@ static bool occupy(const struct gpulet_world *world, struct gpulet_gpu *gpu, siz
 }
 
 /* Tries the wish at a place. On failure the GPU is unchanged. */
-static bool place_try(struct maker *maker, size_t gpu, size_t which, const struct wish *wish,
+static bool place_try(struct maker *maker, size_t gpu, size_t which, const struct gpulet_wish *wish,
                       bool split)
 {
     const struct gpulet_world *world = maker->world;
@@ -333,7 +174,8 @@ static bool place_try(struct maker *maker, size_t gpu, size_t which, const struc
 
 /* Misfit of a place: 0 for an exact fit, 1 for a whole GPU to be split, else 1 + the excess units;
  * -1 if the wish does not fit. */
-static int misfit(const struct maker *maker, size_t gpu, size_t which, const struct wish *wish)
+static int misfit(const struct maker *maker, size_t gpu, size_t which,
+                  const struct gpulet_wish *wish)
 {
     const struct gpulet *let = &maker->plan->gpus[gpu].lets[which];
     const uint16_t size = maker->world->parts[wish->part];
@@ -345,7 +187,7 @@ static int misfit(const struct maker *maker, size_t gpu, size_t which, const str
     return let->units == whole(maker->world) ? 1 : 1 + let->units - size;
 }
 
-static bool wish_place(struct maker *maker, const struct wish *wish)
+static bool wish_place(struct maker *maker, const struct gpulet_wish *wish)
 {
     const size_t places = maker->world->gpu_count * GPULETS_PER_GPU;
     for (size_t i = 0; i < places; i++)
@@ -372,8 +214,8 @@ static bool wish_place(struct maker *maker, const struct wish *wish)
 /* Ties go to the wish made first, whose unserved rate is larger. */
 static int compare_wishes(const void *left, const void *right)
 {
-    const struct wish *a = left;
-    const struct wish *b = right;
+    const struct gpulet_wish *a = left;
+    const struct gpulet_wish *b = right;
     if (a->part != b->part)
         return a->part > b->part ? -1 : 1;
     if (a->saturated != b->saturated)
@@ -386,11 +228,11 @@ static bool task_place(struct maker *maker, uint32_t task)
 {
     enum { WISHES = 256 };
     const struct gpulet_world *world = maker->world;
-    struct wish wishes[WISHES] = {0};
+    struct gpulet_wish wishes[WISHES] = {0};
     size_t count = 0;
     double rate = world->tasks[task].rate;
     while (count < WISHES && rate > world->slack) {
-        if (!wish_next(world, task, rate, &wishes[count]))
+        if (!gpulet_wish_next(world, task, rate, &wishes[count]))
             break;
         rate -= wishes[count].batch / wishes[count].duty * (double)SIM_S;
         count++;
@@ -433,10 +275,10 @@ static void task_readjust(struct maker *maker, uint32_t task)
         const size_t gpu = place / GPULETS_PER_GPU;
         const size_t which = place % GPULETS_PER_GPU;
         const uint16_t units = maker->plan->gpus[gpu].lets[which].units;
-        struct wish wish;
+        struct gpulet_wish wish;
         maker->plan->work += places;
         maker->refused[place] = true;
-        if (!wish_next(world, task, rate, &wish))
+        if (!gpulet_wish_next(world, task, rate, &wish))
             return;
         if (units < whole(world)) {
             /* A partition is used at its full size. */
@@ -447,7 +289,8 @@ static void task_readjust(struct maker *maker, uint32_t task)
             wish.saturated =
                 rate > gpulet_saturation(world, task, wish.part, &wish.batch, &feasible);
             wish.duty = wish.batch / rate * (double)SIM_S;
-            const uint32_t batch = most_batch(world, task, wish.part, 1, wish.saturated, rate);
+            const uint32_t batch =
+                gpulet_most_batch(world, task, wish.part, 1, wish.saturated, rate);
             if (batch == 0)
                 continue;
             wish.batch = batch;
@@ -490,8 +333,8 @@ static void task_merge(struct maker *maker, uint32_t task)
         if (gpu->lets[which].units != units)
             continue;
         struct gpulet_gpu kept = *gpu;
-        struct wish wish = {.task = task, .part = gpulet_part(world, units), .rate = rate};
-        wish.batch = most_batch(world, task, wish.part, 1, false, rate);
+        struct gpulet_wish wish = {.task = task, .part = gpulet_part(world, units), .rate = rate};
+        wish.batch = gpulet_most_batch(world, task, wish.part, 1, false, rate);
         wish.duty = wish.batch / rate * (double)SIM_S;
         gpu->lets[which] = (struct gpulet){.units = units};
         if (wish.batch == 0 || !occupy(world, gpu, which, &wish, false)) {
@@ -676,7 +519,7 @@ static int compare_order(const void *left, const void *right)
 static bool wanted(const struct gpulet_world *world, uint32_t task)
 {
     return world->tasks[task].rate > world->slack &&
-           first_feasible(world, task) < world->part_count;
+           gpulet_first_feasible(world, task) < world->part_count;
 }
 
 static void plan_fill(struct maker *maker, struct order *orders)

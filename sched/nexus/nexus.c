@@ -48,8 +48,7 @@
 #include <stdlib.h>
 
 #include "sched/common/duty_cycle.h"
-#include "sched/nexus/split.h"
-#include "sched/nexus/squishy.h"
+#include "sched/nexus/budgets.h"
 
 enum { TIMER_PLAN, TIMER_RETRY };
 enum { SPLIT_DP, SPLIT_PROPORTIONAL, SPLIT_EQUAL };
@@ -324,74 +323,6 @@ static bool nexus_init(void *state, struct platform *platform, const double *val
     return false;
 }
 
-/* ---- Budgets --------------------------------------------------------------------------------- */
-
-static double best_throughput(const struct squishy_session *session)
-{
-    const struct batch_latency *ladder = session->ladder;
-    double most = 0;
-    for (size_t i = 0; i < ladder->count; i++) {
-        const sim_time_t time = ladder->time[i] + session->overhead;
-        if (2 * time > session->slo)
-            break;
-        most = fmax(most, (double)ladder->batch[i] / sim_to_s(time));
-    }
-    return most;
-}
-
-static double packed_gpus(const struct squishy_session *session, enum squishy_rule rule)
-{
-    const uint32_t batch = squishy_saturating_batch(session);
-    if (batch == 0)
-        return (double)INFINITY;
-    const double throughput = (double)batch / sim_to_s(squishy_time(session, batch));
-    const double whole = floor(session->rate / throughput);
-    const double left = session->rate - whole * throughput;
-    uint32_t part = 0;
-    sim_time_t duty = 0;
-    if (!(left > 0) || !squishy_residual(session, left, rule, &part, &duty))
-        return whole + (left > 0 ? 1 : 0);
-    return whole + (double)squishy_time(session, part) / (double)duty;
-}
-
-static void cost_fill(struct nexus *nexus, const struct application *application, size_t steps)
-{
-    for (size_t s = 0; s < application->stage_count; s++) {
-        struct squishy_session session = nexus->sessions[application->first_queue + s];
-        double least = (double)INFINITY;
-        for (size_t k = 0; k <= steps; k++) {
-            session.slo = (sim_time_t)((double)application->slo * (double)k / (double)steps);
-            const double gpus =
-                nexus->values[PARAMETER_COST] == COST_PACKED
-                    ? packed_gpus(&session, (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL])
-                    : session.rate / best_throughput(&session);
-            least = gpus < least ? gpus : least;
-            nexus->cost[s * (steps + 1) + k] = least;
-        }
-    }
-}
-
-/* Computes each stage's budget. Uses the planner's if no split serves every stage in time. */
-static bool budgets_fill(struct nexus *nexus, struct platform *platform, struct error *error)
-{
-    const struct workload *workload = nexus->workload;
-    const size_t steps = (size_t)nexus->values[PARAMETER_STEPS];
-    uint64_t work = 0;
-    for (size_t a = 0; a < workload->application_count; a++) {
-        const struct application *application = &workload->applications[a];
-        double share[WORKLOAD_MAX_STAGES];
-        double total = (double)INFINITY;
-        cost_fill(nexus, application, steps);
-        if (!split_budgets(application, nexus->cost, steps, share, &total, &work, error))
-            return false;
-        for (size_t s = 0; isfinite(total) && s < application->stage_count; s++)
-            nexus->sessions[application->first_queue + s].slo =
-                (sim_time_t)((double)application->slo * share[s]);
-    }
-    platform_charge(platform, work);
-    return true;
-}
-
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
 /* Measures the rates since the last call. True if a rate is outside the planned range. */
@@ -536,6 +467,10 @@ static void replan(struct nexus *nexus, struct platform *platform)
     const sim_time_t now = platform_now(platform);
     const sim_time_t least = sim_from_s(nexus->values[PARAMETER_MIN_EPOCH]);
     const bool begun = nexus->interval < least;
+    const struct budgets_rule rule = {.steps = (size_t)nexus->values[PARAMETER_STEPS],
+                                      .packed = nexus->values[PARAMETER_COST] == COST_PACKED,
+                                      .residual =
+                                          (enum squishy_rule)nexus->values[PARAMETER_RESIDUAL]};
     struct error error = {0};
     struct squishy_plan plan = {0};
     nexus->due = false;
@@ -545,9 +480,9 @@ static void replan(struct nexus *nexus, struct platform *platform)
     if (!begun && !left && now - nexus->planned_at < sim_from_s(nexus->values[PARAMETER_EPOCH]))
         return;
     /* Without memory for a better plan the last one is kept. */
-    bool done =
-        (nexus->values[PARAMETER_SPLIT] != SPLIT_DP || budgets_fill(nexus, platform, &error)) &&
-        plan_make(nexus, &plan, &error);
+    bool done = (nexus->values[PARAMETER_SPLIT] != SPLIT_DP ||
+                 budgets_fill(nexus->sessions, platform, &rule, nexus->cost, &error)) &&
+                plan_make(nexus, &plan, &error);
     platform_charge(platform, plan.work);
     if (done) {
         plan_assign(nexus, &plan);

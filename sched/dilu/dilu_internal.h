@@ -1,0 +1,83 @@
+/* Dilu: the state of the policy, shared by its files only.
+ *   setup.c  parameters, set-up, clean-up
+ *   dilu.c   the policy: callbacks, instances, lazy scaling, serving
+ */
+#ifndef ESGSIM_SCHED_DILU_DILU_INTERNAL_H
+#define ESGSIM_SCHED_DILU_DILU_INTERNAL_H
+
+#include "sched/common/backlog.h"
+#include "sched/common/unique_fifo.h"
+#include "sched/dilu/dilu.h"
+#include "sched/dilu/scaler.h"
+#include "sched/policy.h"
+
+enum dilu_parameter {
+    DILU_BOUND,
+    DILU_DROP,
+    DILU_LIMIT,
+    DILU_VCPUS,
+    DILU_SPLIT,
+    DILU_OMEGA,
+    DILU_GAMMA,
+    DILU_ALPHA,
+    DILU_COUNTED,
+    DILU_WINDOW,
+    DILU_OUT,
+    DILU_IN,
+    DILU_FIRST,
+    DILU_VERTICAL,
+    DILU_ROUTING,
+    DILU_BACKLOG,
+    DILU_SAMPLE,
+    DILU_ACTIVE,
+    DILU_PARAMETER_COUNT
+};
+
+enum { DILU_ON, DILU_OFF };
+enum { DILU_ROUTING_IDLE, DILU_ROUTING_ARRIVAL };
+
+/* A function, its queues and its instances. */
+struct dilu_deployment {
+    uint32_t function;
+    struct backlog backlog;
+    sim_time_t budget; /* the smallest budget of its stages */
+    struct dilu_profile profile, smallest;
+    uint32_t *instances; /* oldest first; owned */
+    uint32_t instance_count, instance_room;
+    uint32_t turn; /* index of the next instance to get work */
+    uint64_t arrivals;
+    struct dilu_window window;
+    bool started; /* has had a request */
+    bool starving, reap;
+};
+
+struct dilu {
+    const struct workload *workload;
+    double values[DILU_PARAMETER_COUNT];
+    struct dilu_lazy_rule lazy;
+    struct planner *planner;
+    struct dilu_hosts hosts;
+    struct dilu_deployment *deployments;
+    size_t deployment_count;
+    struct backlog_slot *slots; /* by queue; the owner is a deployment */
+    struct unique_fifo turns;   /* deployments that decide has to serve */
+    size_t sampling;            /* deployments left to sample in this second */
+    uint32_t starving;          /* deployments with jobs, without an instance, and without room
+                                 * for one */
+    bool freed;                 /* resources may have become free since the starving ones were
+                                 * last processed */
+    bool ticking, moved;
+    struct dilu_counters counters;
+};
+
+/* By enum dilu_parameter. */
+extern const struct parameter dilu_parameters[DILU_PARAMETER_COUNT];
+
+/* The policy's init: fills a state that is all zeros. False with ERROR_INPUT for values that do not
+ * fit together, or ERROR_RUN when out of memory; the state is then cleared. O(applications × stages
+ * × configurations). */
+bool dilu_init(void *state, struct platform *platform, const double *values, struct error *error);
+/* The policy's finish: frees all that the state owns and sets it to zeros. */
+void dilu_finish(void *state);
+
+#endif

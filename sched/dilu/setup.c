@@ -1,0 +1,167 @@
+/* Dilu's parameters, and the set-up of its state. */
+#include "sched/dilu/dilu_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNTED_NOMINAL, COUNTED_GRID };
+
+const struct parameter dilu_parameters[DILU_PARAMETER_COUNT] = {
+    [DILU_BOUND] = {"bound", 0.5, 0.05, 1, NULL,
+                    "fraction of a stage's budget for execution, in the profile search (derived)"},
+    [DILU_DROP] = {"te_drop", 0.2, 0, 1e6, NULL,
+                   "loss of jobs/s per % of GPU at which the profile search stops (code)"},
+    [DILU_LIMIT] = {"limit", 1.5, 1, 100, NULL,
+                    "limit of an instance as a multiple of its request (code: its simulation)"},
+    [DILU_VCPUS] = {"vcpus", 0, 0, 1024, NULL,
+                    "vCPUs of an instance; 0: in proportion to its request (derived; code: 4)"},
+    [DILU_SPLIT] = {"split", PLANNER_PROPORTIONAL, 0, 2, "proportional|equal|dominator",
+                    "a stage's share of the SLO: by mean latency (derived)"},
+    [DILU_OMEGA] = {"omega", 1, 0.01, 1, NULL, "largest sum of requests on a GPU (code)"},
+    [DILU_GAMMA] = {"gamma", 1.5, 0.01, 100, NULL, "largest sum of limits on a GPU (code)"},
+    [DILU_ALPHA] = {"alpha", 0.6, 0, 1, NULL,
+                    "weight of shares in the score; memory has 1 - alpha (code)"},
+    [DILU_COUNTED] =
+        {"counted", COUNTED_NOMINAL, 0, 1, "nominal|grid",
+         "limit counted for gamma: factor × request, or the next share of the profile (derived)"},
+    [DILU_WINDOW] = {"window", 40, 1, 3600, NULL, "samples, at most (code)"},
+    [DILU_OUT] = {"out", 20, 1, 3600, NULL, "samples above capacity that add an instance (code)"},
+    [DILU_IN] = {"in", 30, 1, 3600, NULL,
+                 "samples below the capacity without an instance that remove it (code)"},
+    [DILU_FIRST] = {"first", 1, 1, 1000, NULL,
+                    "instances made at a function's first request (derived)"},
+    [DILU_VERTICAL] = {"vertical", DILU_ON, 0, 1, "on|off",
+                       "an instance that works alone gets its limit, or never (code: on)"},
+    [DILU_ROUTING] = {"routing", DILU_ROUTING_IDLE, 0, 1, "idle|arrival",
+                      "jobs wait for an idle instance (derived), or are routed on arrival (code)"},
+    [DILU_BACKLOG] = {"backlog", DILU_ON, 0, 1, "on|off",
+                      "waiting jobs count as rate (derived; code: off)"},
+    [DILU_SAMPLE] = {"sample_s", 1, 0.001, 3600, NULL, "between samples (code)"},
+    [DILU_ACTIVE] = {"active_ms", 50, 0, 60000, NULL,
+                     "time after a batch for which an instance counts as active (code)"},
+};
+
+void dilu_finish(void *state)
+{
+    struct dilu *self = state;
+    for (size_t d = 0; self->deployments != NULL && d < self->deployment_count; d++) {
+        struct dilu_deployment *deployment = &self->deployments[d];
+        dilu_profile_clear(&deployment->profile);
+        dilu_profile_clear(&deployment->smallest);
+        dilu_window_clear(&deployment->window);
+        backlog_clear(&deployment->backlog);
+        free(deployment->instances);
+    }
+    free(self->deployments);
+    free(self->slots);
+    unique_fifo_clear(&self->turns);
+    dilu_hosts_clear(&self->hosts);
+    planner_destroy(self->planner);
+    *self = (struct dilu){0};
+}
+
+static bool deployment_init(struct dilu *self, struct dilu_deployment *deployment,
+                            struct error *error)
+{
+    const bool vertical =
+        self->values[DILU_VERTICAL] == DILU_ON && planner_all_mps(&self->workload->cluster);
+    const struct dilu_profile_rule rule = {
+        .bound = (sim_time_t)(self->values[DILU_BOUND] * (double)deployment->budget),
+        .drop = self->values[DILU_DROP],
+        .factor = vertical ? self->values[DILU_LIMIT] : 1,
+        .vcpus = (uint32_t)self->values[DILU_VCPUS]};
+    const uint32_t smallest = planner_smallest(self->planner, deployment->function, 1);
+    if (!backlog_start(&deployment->backlog) ||
+        !dilu_window_init(&deployment->window, self->lazy.window))
+        return error_run(error, "policy dilu: out of memory");
+    return dilu_profile_fill(&deployment->profile, self->workload, self->planner,
+                             deployment->function, &rule, error) &&
+           dilu_profile_single(&deployment->smallest, self->workload, self->planner,
+                               deployment->function, smallest, rule.factor, error);
+}
+
+/* The deployment of a function, created if missing. */
+static struct dilu_deployment *deployment_for(struct dilu *self, uint32_t function)
+{
+    for (size_t d = 0; d < self->deployment_count; d++)
+        if (self->deployments[d].function == function)
+            return &self->deployments[d];
+    struct dilu_deployment *deployment = &self->deployments[self->deployment_count++];
+    deployment->function = function;
+    deployment->budget = SIM_FOREVER;
+    return deployment;
+}
+
+static bool deployments_init(struct dilu *self, struct error *error)
+{
+    const struct workload *workload = self->workload;
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        for (uint32_t s = 0; s < application->stage_count; s++) {
+            const uint32_t queue = application->first_queue + s;
+            struct dilu_deployment *deployment =
+                deployment_for(self, application->stages[s].function);
+            const sim_time_t budget = planner_budget(self->planner, queue, application->slo);
+            deployment->budget = budget < deployment->budget ? budget : deployment->budget;
+            if (!backlog_add(&deployment->backlog, &self->slots[queue],
+                             (uint32_t)(deployment - self->deployments), queue))
+                return error_run(error, "policy dilu: out of memory");
+        }
+    }
+    for (size_t d = 0; d < self->deployment_count; d++)
+        if (!deployment_init(self, &self->deployments[d], error))
+            return false;
+    return true;
+}
+
+static bool tables_init(struct dilu *self, struct error *error)
+{
+    const size_t queues = (size_t)self->workload->queue_count + 1;
+    self->deployments = calloc(queues, sizeof *self->deployments);
+    self->slots = calloc(queues, sizeof *self->slots);
+    return (self->deployments != NULL && self->slots != NULL &&
+            unique_fifo_init(&self->turns, queues)) ||
+           error_run(error, "policy dilu: out of memory");
+}
+
+static bool values_check(const double *values, struct error *error)
+{
+    static const enum dilu_parameter whole[] = {DILU_VCPUS, DILU_WINDOW, DILU_OUT, DILU_IN,
+                                                DILU_FIRST};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (values[whole[i]] != floor(values[whole[i]]))
+            return error_input(error, "policy.params.%s is %g; give a whole number",
+                               dilu_parameters[whole[i]].name, values[whole[i]]);
+    if (values[DILU_OUT] > values[DILU_WINDOW] || values[DILU_IN] > values[DILU_WINDOW])
+        return error_input(error,
+                           "policy.params.window is %g; give at least as many samples as out (%g) "
+                           "and in (%g) ask for",
+                           values[DILU_WINDOW], values[DILU_OUT], values[DILU_IN]);
+    return true;
+}
+
+bool dilu_init(void *state, struct platform *platform, const double *values, struct error *error)
+{
+    struct dilu *self = state;
+    if (!values_check(values, error))
+        return false;
+    self->workload = platform_workload(platform);
+    memcpy(self->values, values, sizeof self->values);
+    self->lazy = (struct dilu_lazy_rule){.window = (size_t)values[DILU_WINDOW],
+                                         .out = (size_t)values[DILU_OUT],
+                                         .in = (size_t)values[DILU_IN]};
+    const struct dilu_rule rule = {.omega = values[DILU_OMEGA],
+                                   .gamma = values[DILU_GAMMA],
+                                   .alpha = values[DILU_ALPHA],
+                                   .beta = 1 - values[DILU_ALPHA]};
+    self->planner =
+        planner_create(self->workload, UINT16_MAX, (enum planner_split)values[DILU_SPLIT], error);
+    bool done = self->planner != NULL && tables_init(self, error);
+    done = done && dilu_hosts_init(&self->hosts, self->workload, &rule,
+                                   values[DILU_COUNTED] == COUNTED_NOMINAL, error);
+    done = done && deployments_init(self, error);
+    if (!done)
+        dilu_finish(self);
+    return done;
+}
