@@ -1,11 +1,17 @@
 /* The platform as a policy sees it: queries and actions of sched/policy.h. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "sched/policy_bookkeeping.h"
+#include "sim/platform/batches.h"
+#include "sim/platform/containers.h"
 #include "sim/platform/policy_api_internal.h"
+#include "sim/platform/policy_calls.h"
+#include "sim/platform/requests.h"
+#include "sim/platform/simulation_internal.h"
 
 /* Units of work that a run may report: as many as a double holds exactly. */
 #define CHARGE_MOST (UINT64_C(1) << 53)

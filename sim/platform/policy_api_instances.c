@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "sim/platform/batches.h"
+#include "sim/platform/instances.h"
 #include "sim/platform/policy_api_internal.h"
 
 /* ---- Arguments ------------------------------------------------------------------------------- */

@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 
+#include "sim/platform/policy_api.h"
+#include "sim/platform/requests.h"
 #include "sim/platform/state.h"
 
 /* The headers of policies declare short queries without `inline`, so the inline ones of the two
