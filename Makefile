@@ -63,6 +63,9 @@ DERIVE_SRC := $(wildcard traces/calibrate/derive/*.c)
 TEST_SRC := $(wildcard tests/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 HEADERS  := $(foreach room,$(ROOMS),$(wildcard $(room)/*.h))
+# Headers of the simulator's own state, which are not installed.
+PRIVATE  := sim/engine/event_queue_internal.h \
+            $(filter-out %/metrics.h %/simulation.h,$(wildcard sim/platform/*.h))
 # Of the capture tool, what needs CUDA's headers is looked at where they are.
 CUDA     ?= /usr/local/cuda
 CUDA_PART := executor/device executor/lane executor/probe executor/executor \
@@ -437,7 +440,7 @@ install: all man ## install program, manual, completion, library, headers, data 
 	install -D -m 644 $(BUILD)/esgsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/esgsim.1
 	install -D -m 644 sim/cli/completion.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/esgsim
-	@for file in $(filter-out sim/platform/state.h,$(HEADERS)) $(wildcard sim/*/*.def); do \
+	@for file in $(filter-out $(PRIVATE),$(HEADERS)) $(wildcard sim/*/*.def); do \
 	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/include/esgsim/$$file || exit 1; done
 	@for file in $(DATA); do \
 	  install -D -m 644 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done

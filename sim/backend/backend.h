@@ -31,8 +31,9 @@
 #include <stdint.h>
 
 #include "sim/error.h"
-#include "sim/platform/simulation.h"
 #include "sim/units.h"
+
+struct experiment;
 
 struct backend_batch {
     uint32_t id;                      /* unique among executing batches; reused after the end */
@@ -60,16 +61,5 @@ struct backend {
     bool (*wait)(void *context, sim_time_t until, uint32_t *ended, sim_time_t *time,
                  struct error *error);
 };
-
-/* Like simulation_run, but batches execute on `backend`, and progress is reported at every step. If
- * the run fails or is stopped, the owner of the backend waits for batches that are still executing.
- * ERROR_RUN: the backend does not support something (the message gives the time and what to set
- * instead), or it reported an invalid end. A batch's slowdown is its execution time / `modelled`.
- * The model's interference and its lower bound on latency are not used. With backend NULL it is
- * simulation_run. */
-bool simulation_replay(const struct experiment *experiment, const struct policy *policy,
-                       const double *values, const struct backend *backend,
-                       const struct recorder *recorder, const struct progress *progress,
-                       struct simulation_result *result, struct error *error);
 
 #endif

@@ -1,6 +1,10 @@
 /* A run whose batches execute on a backend: where it differs from a simulation. */
 #include <inttypes.h>
 
+#include "sim/backend/backend.h"
+#include "sim/platform/batches.h"
+#include "sim/platform/policy_api.h"
+#include "sim/platform/replay.h"
 #include "sim/platform/state.h"
 
 static const char *function_name(const struct platform *platform, uint32_t function)

@@ -1,312 +1,8 @@
 #include "sim/engine/event_queue.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "sim/engine/overflow_heap.h"
-
-/* SPILL: keys of a heap that gets on without the far ones. REFILL: keys that it gets of them at
- * least, where there are as many. */
-enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64, SPILL = 512, REFILL = 64 };
-enum { GENERATION_BITS = 24, DELAY_LOW_BITS = 16, DELAY_BITS = 40 };
-
-#define SLOT_LIMIT ((size_t)1 << SLOT_BITS)
-#define SLOT_MASK ((uint64_t)SLOT_LIMIT - 1)
-#define SEQUENCE_LIMIT ((uint64_t)1 << SEQUENCE_BITS)
-#define SEQUENCE_MASK (SEQUENCE_LIMIT - 1)
-#define GENERATION_MASK (((uint64_t)1 << GENERATION_BITS) - 1)
-#define DELAY_LIMIT ((sim_time_t)1 << DELAY_BITS)
-#define NO_SLOT UINT32_MAX
-/* Later than every key: stands behind the last one, so that a family of children is always whole.
- */
-#define KEY_END (~(event_queue_key)0)
-
-/* A postponed event keeps its key in the heap, and moves on to where it belongs only when that has
- * come up to the root: an event that is put off again and again, as that of a batch whose GPU fills
- * up, costs the heap one move. */
-struct slot {
-    uint64_t use;     /* sequence of its current key, 0: the slot is free; below it, generation */
-    sim_time_t time;  /* of its current key; ~time: the event comes later than its key says */
-    uint64_t later;   /* of a postponed event: upper bits of its delay; below them, its sequence */
-    uint32_t subject; /* of a free slot: the next free one */
-    uint16_t kind;
-    uint16_t delay_low; /* of a postponed event, from its key's time on */
-};
-
-/* The root may be an open hole (the event just popped): most handlers push an event straight away,
- * which then sinks from the root, and one pass through the heap serves both. */
-struct event_queue {
-    event_queue_key
-        *heap;     /* `length` keys, then ARITY times KEY_END; heap + 1 is on a cache line */
-    size_t length; /* keys, stale ones and the hole included */
-    size_t live;   /* pending events */
-    bool hole;
-    sim_time_t now; /* time of the last event popped */
-    uint64_t next_sequence;
-    struct slot *slots;
-    uint32_t free_slot; /* head of the list of free slots */
-    size_t slot_count;  /* slots ever used */
-    size_t slot_capacity;
-    size_t heap_capacity;
-    void *heap_memory;
-    uint64_t horizon; /* keys of this time and later are in `far`; UINT64_MAX: there are none */
-    size_t patience; /* keys to come into a heap of more than SPILL before it gives some to `far` */
-    struct overflow_heap far;
-    const char *fault;
-};
-
-static inline event_queue_key key_of(sim_time_t time, uint64_t sequence, uint32_t slot)
-{
-    return (event_queue_key)(uint64_t)time << 64 | (sequence << SLOT_BITS | slot);
-}
-
-static inline sim_time_t key_time(event_queue_key key)
-{
-    return (sim_time_t)(uint64_t)(key >> 64);
-}
-
-static inline uint32_t key_slot(event_queue_key key)
-{
-    return (uint32_t)((uint64_t)key & SLOT_MASK);
-}
-
-/* Uses of the slot so far; a handle carries it. */
-static inline uint64_t slot_generation(const struct slot *slot)
-{
-    return slot->use & GENERATION_MASK;
-}
-
-static inline uint64_t slot_sequence(const struct slot *slot)
-{
-    return slot->use >> GENERATION_BITS;
-}
-
-static inline void slot_set_sequence(struct slot *slot, uint64_t sequence)
-{
-    slot->use = sequence << GENERATION_BITS | slot_generation(slot);
-}
-
-static inline bool key_is_live(const struct event_queue *event_queue, event_queue_key key)
-{
-    _Static_assert((int)GENERATION_BITS == (int)SLOT_BITS, "sequences stand above either");
-    return (event_queue->slots[key_slot(key)].use ^ (uint64_t)key) <= SLOT_MASK;
-}
-
-/* Moves the smallest child up until the hole at `hole` has reached a leaf; returns the leaf. Going
- * all the way down and then back up suits a key that belongs near the bottom, as most do. The child
- * is chosen by adding comparisons to an index, not by holding keys: the compiler makes branches of
- * the latter, which are mispredicted every other time. */
-static inline size_t heap_sink_hole(event_queue_key *heap, size_t length, size_t hole)
-{
-    for (size_t child = ARITY * hole + 1; child < length; child = ARITY * hole + 1) {
-        size_t a = child + (heap[child + 1] < heap[child]);
-        size_t b = child + 2 + (heap[child + 3] < heap[child + 2]);
-        size_t least = heap[b] < heap[a] ? b : a;
-        heap[hole] = heap[least];
-        hole = least;
-    }
-    return hole;
-}
-
-static inline void heap_raise(event_queue_key *heap, size_t hole, size_t top, event_queue_key key)
-{
-    while (hole > top) {
-        size_t parent = (hole - 1) / ARITY;
-        if (heap[parent] < key)
-            break;
-        heap[hole] = heap[parent];
-        hole = parent;
-    }
-    heap[hole] = key;
-}
-
-/* Puts `key` at the place `top`, whose own key is gone, and lets it sink. */
-static inline void heap_replace(event_queue_key *heap, size_t length, size_t top,
-                                event_queue_key key)
-{
-    heap_raise(heap, heap_sink_hole(heap, length, top), top, key);
-}
-
-/* Does the key come before all that stand below the root? */
-static inline bool heap_is_first(const event_queue_key *heap, event_queue_key key)
-{
-    return key < heap[1] && key < heap[2] && key < heap[3] && key < heap[4];
-}
-
-static void heap_close_hole(struct event_queue *event_queue)
-{
-    event_queue_key *heap = event_queue->heap;
-    size_t last = --event_queue->length;
-    event_queue_key key = heap[last];
-    heap[last] = KEY_END;
-    event_queue->hole = false;
-    if (last > 0)
-        heap_replace(heap, last, 0, key);
-}
-
-/* When a postponed event comes. */
-static inline sim_time_t slot_later_time(const struct slot *slot)
-{
-    const uint64_t delay = slot->later >> SEQUENCE_BITS << DELAY_LOW_BITS | slot->delay_low;
-    return ~slot->time + (sim_time_t)delay;
-}
-
-/* Gives a postponed event its own time and place again; returns its key. */
-static event_queue_key slot_resume(struct event_queue *event_queue, uint32_t index)
-{
-    struct slot *slot = &event_queue->slots[index];
-    slot->time = slot_later_time(slot);
-    slot_set_sequence(slot, slot->later & SEQUENCE_MASK);
-    return key_of(slot->time, slot_sequence(slot), index);
-}
-
-static bool event_queue_fail(struct event_queue *event_queue, const char *fault)
-{
-    if (event_queue->fault == NULL)
-        event_queue->fault = fault;
-    return false;
-}
-
-static bool heap_grow(struct event_queue *event_queue, size_t capacity)
-{
-    /* The four children of a place are in one cache line. */
-    enum { LINE = 64, LEAD = LINE / sizeof(event_queue_key) - 1 };
-    size_t bytes = (LEAD + capacity + ARITY) * sizeof(event_queue_key);
-    void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
-    if (memory == NULL)
-        return event_queue_fail(event_queue, "out of memory for the event calendar");
-    event_queue_key *heap = (event_queue_key *)memory + LEAD;
-    if (event_queue->length > 0)
-        memcpy(heap, event_queue->heap, event_queue->length * sizeof *heap);
-    for (size_t i = event_queue->length; i < capacity + ARITY; i++)
-        heap[i] = KEY_END;
-    free(event_queue->heap_memory);
-    event_queue->heap_memory = memory;
-    event_queue->heap = heap;
-    event_queue->heap_capacity = capacity;
-    return true;
-}
-
-static bool heap_reserve(struct event_queue *event_queue, size_t keys)
-{
-    size_t capacity = event_queue->heap_capacity;
-    while (capacity < keys)
-        capacity *= 2;
-    return capacity == event_queue->heap_capacity || heap_grow(event_queue, capacity);
-}
-
-/* Makes a heap of `length` keys in any order, where there were `before`. O(n). */
-static void heap_build(struct event_queue *event_queue, size_t length, size_t before)
-{
-    event_queue_key *heap = event_queue->heap;
-    for (size_t i = length; i < before; i++)
-        heap[i] = KEY_END;
-    event_queue->length = length;
-    event_queue->hole = false;
-    for (size_t i = length < 2 ? 0 : (length - 2) / ARITY + 1; i-- > 0;)
-        heap_replace(heap, length, i, heap[i]);
-}
-
-/* ---- Near and far ---------------------------------------------------------------------------- */
-
-/* A time with about half of the keys at or after it: the median of a sample. */
-static uint64_t heap_middle(const event_queue_key *heap, size_t length)
-{
-    enum { SAMPLE = 15 };
-    uint64_t times[SAMPLE] = {0};
-    for (size_t i = 0; i < SAMPLE; i++) {
-        uint64_t time = (uint64_t)(heap[i * (length - 1) / (SAMPLE - 1)] >> 64);
-        size_t place = i;
-        for (; place > 0 && times[place - 1] > time; place--)
-            times[place] = times[place - 1];
-        times[place] = time;
-    }
-    return times[SAMPLE / 2];
-}
-
-/* Where to part the heap's keys by time; 0 where all are due now. Of keys that are half of one time
- * the later ones go; that may be all of them. */
-static uint64_t heap_part(const struct event_queue *event_queue, size_t length)
-{
-    const uint64_t first = (uint64_t)(event_queue->heap[0] >> 64);
-    uint64_t part = heap_middle(event_queue->heap, length);
-    part = part > event_queue->far.base ? part : event_queue->far.base;
-    if (part > first)
-        return part;
-    for (size_t i = 0; i < length; i++)
-        if ((uint64_t)(event_queue->heap[i] >> 64) > first)
-            return first + 1;
-    return first > (uint64_t)event_queue->now ? first : 0;
-}
-
-/* Gives the later keys to `far`, about half at a time, until the heap is small; leaves them where
- * they are, for a while, where that cannot be. */
-static bool heap_spill(struct event_queue *event_queue)
-{
-    event_queue_key *heap = event_queue->heap;
-    size_t length = event_queue->length;
-    if (event_queue->far.count == 0)
-        event_queue->far.base = (uint64_t)event_queue->now;
-    while (length > SPILL) {
-        uint64_t part = heap_part(event_queue, length);
-        size_t kept = 0;
-        if (part == 0)
-            break;
-        for (size_t i = 0; i < length; i++) {
-            if ((uint64_t)(heap[i] >> 64) < part)
-                heap[kept++] = heap[i];
-            else if (!overflow_heap_add(&event_queue->far, heap[i]))
-                return event_queue_fail(event_queue, "out of memory for the event calendar");
-        }
-        if (kept == length)
-            break;
-        event_queue->horizon = part;
-        length = kept;
-    }
-    if (length < event_queue->length)
-        heap_build(event_queue, length, event_queue->length);
-    event_queue->patience = length > SPILL ? length : 0;
-    return true;
-}
-
-/* The heap is empty: takes the earliest of the overflow heap, some buckets of them. Many keys of
- * one time that is not the first stay where they are. */
-static bool heap_refill(struct event_queue *event_queue)
-{
-    struct overflow_heap *far = &event_queue->far;
-    uint64_t end = 0;
-    size_t taken = 0;
-    while (taken < REFILL && far->count > 0) {
-        uint64_t bucket_end;
-        const size_t count = overflow_heap_next(far, &bucket_end);
-        if (count == 0)
-            return event_queue_fail(event_queue, "out of memory for the event calendar");
-        if (taken > 0 && count > FAR_BUCKET_MOST)
-            break;
-        if (!heap_reserve(event_queue, taken + count))
-            return false;
-        overflow_heap_take(far, event_queue->heap + taken);
-        taken += count;
-        end = bucket_end;
-    }
-    heap_build(event_queue, taken, 0);
-    event_queue->horizon = far->count == 0 ? UINT64_MAX : end > far->base ? end : far->base;
-    event_queue->patience = 0;
-    return true;
-}
-
-/* Takes all keys back; what was a heap is one no more. */
-static bool heap_recall(struct event_queue *event_queue)
-{
-    size_t far = event_queue->far.count;
-    if (!heap_reserve(event_queue, event_queue->length + far))
-        return false;
-    overflow_heap_take_all(&event_queue->far, event_queue->heap + event_queue->length);
-    event_queue->length += far;
-    event_queue->horizon = UINT64_MAX;
-    event_queue->patience = 0;
-    return true;
-}
+#include "sim/engine/event_queue_internal.h"
 
 /* Brings the next live key to the root; false where there is none. */
 static bool heap_settle(struct event_queue *event_queue)
@@ -314,7 +10,8 @@ static bool heap_settle(struct event_queue *event_queue)
     for (;;) {
         if (event_queue->hole)
             heap_close_hole(event_queue);
-        if (event_queue->length == 0 && (event_queue->far.count == 0 || !heap_refill(event_queue)))
+        if (event_queue->length == 0 &&
+            (event_queue->far.count == 0 || !event_heap_refill(event_queue)))
             return false;
         event_queue_key key = event_queue->heap[0];
         if (!key_is_live(event_queue, key)) {
@@ -343,45 +40,6 @@ static inline bool heap_is_settled(const struct event_queue *event_queue)
     return key_is_live(event_queue, key) && event_queue->slots[key_slot(key)].time >= 0;
 }
 
-/* Takes every stale key out, that of an open root among them. O(n). */
-static void heap_sweep(struct event_queue *event_queue)
-{
-    if (!heap_recall(event_queue))
-        return;
-    event_queue_key *heap = event_queue->heap;
-    size_t kept = 0;
-    for (size_t i = 0; i < event_queue->length; i++)
-        if (key_is_live(event_queue, heap[i]))
-            heap[kept++] = heap[i];
-    heap_build(event_queue, kept, event_queue->length);
-}
-
-static int key_compare(const void *a, const void *b)
-{
-    const event_queue_key *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* The sequence numbers are used up: number the pending events anew in their present order. */
-static void event_queue_renumber(struct event_queue *event_queue)
-{
-    if (!heap_recall(event_queue))
-        return;
-    for (size_t i = event_queue->hole ? 1 : 0; i < event_queue->length; i++) {
-        uint32_t slot = key_slot(event_queue->heap[i]);
-        if (key_is_live(event_queue, event_queue->heap[i]) && event_queue->slots[slot].time < 0)
-            event_queue->heap[i] = slot_resume(event_queue, slot);
-    }
-    heap_sweep(event_queue);
-    qsort(event_queue->heap, event_queue->length, sizeof *event_queue->heap, key_compare);
-    for (size_t i = 0; i < event_queue->length; i++) {
-        uint32_t slot = key_slot(event_queue->heap[i]);
-        slot_set_sequence(&event_queue->slots[slot], i + 1);
-        event_queue->heap[i] = key_of(key_time(event_queue->heap[i]), i + 1, slot);
-    }
-    event_queue->next_sequence = event_queue->length + 1;
-}
-
 static bool slots_grow(struct event_queue *event_queue, size_t capacity)
 {
     struct slot *slots = realloc(event_queue->slots, capacity * sizeof *slots);
@@ -404,7 +62,7 @@ struct event_queue *event_queue_create(size_t initial_capacity)
     overflow_heap_init(&event_queue->far);
     if (capacity > SLOT_LIMIT)
         capacity = SLOT_LIMIT;
-    if (!heap_grow(event_queue, MIN_CAPACITY) || !slots_grow(event_queue, capacity)) {
+    if (!event_heap_grow(event_queue, MIN_CAPACITY) || !slots_grow(event_queue, capacity)) {
         event_queue_destroy(event_queue);
         return NULL;
     }
@@ -428,7 +86,7 @@ static bool event_queue_make_room(struct event_queue *event_queue, sim_time_t ti
         return event_queue_fail(event_queue, "an event was set before the present time");
     if (event_queue->next_sequence >= SEQUENCE_LIMIT)
         event_queue_renumber(event_queue);
-    return heap_reserve(event_queue, event_queue->length + 1);
+    return event_heap_reserve(event_queue, event_queue->length + 1);
 }
 
 /* Whether a key at `time` can be inserted, after making room for it. */
@@ -458,7 +116,7 @@ static inline bool heap_insert(struct event_queue *event_queue, event_queue_key 
     }
     if (event_queue->length <= SPILL || event_queue->patience-- > 0)
         return true;
-    return heap_spill(event_queue);
+    return event_heap_spill(event_queue);
 }
 
 /* Adds a slot never used so far to the empty list of free ones; false where there is none to be
@@ -550,7 +208,7 @@ static inline struct slot *slot_of_handle(const struct event_queue *event_queue,
 static inline void event_queue_tidy(struct event_queue *event_queue)
 {
     if (event_queue_keys(event_queue) > 2 * event_queue->live + MIN_CAPACITY)
-        heap_sweep(event_queue);
+        event_heap_sweep(event_queue);
 }
 
 bool event_queue_cancel(struct event_queue *event_queue, event_queue_handle handle)

@@ -1,6 +1,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "sim/platform/batches.h"
+#include "sim/platform/containers.h"
+#include "sim/platform/instances.h"
+#include "sim/platform/interference.h"
+#include "sim/platform/keep_alive.h"
+#include "sim/platform/policy_api.h"
+#include "sim/platform/policy_calls.h"
+#include "sim/platform/replay.h"
+#include "sim/platform/requests.h"
+#include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 #include "sched/policy_instances.h"
 

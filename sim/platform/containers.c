@@ -2,6 +2,12 @@
  * starts some ahead. */
 #include <inttypes.h>
 
+#include "sim/platform/containers.h"
+#include "sim/platform/batches.h"
+#include "sim/platform/keep_alive.h"
+#include "sim/platform/policy_api.h"
+#include "sim/platform/replay.h"
+#include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 
 enum { HOME_PROBES = 8 };

@@ -1,6 +1,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "sim/platform/interference.h"
+#include "sim/platform/batches.h"
+#include "sim/platform/policy_api.h"
 #include "sim/platform/state.h"
 
 /* ---- What slowdowns are made of -------------------------------------------------------------- */

@@ -1,5 +1,10 @@
 #include <stdlib.h>
 
+#include "sim/platform/keep_alive.h"
+#include "sim/platform/containers.h"
+#include "sim/platform/policy_api.h"
+#include "sim/platform/policy_calls.h"
+#include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 
 /* A container that went at once and is to be started anew. */

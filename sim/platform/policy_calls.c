@@ -2,6 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "sim/platform/policy_calls.h"
+#include "sim/platform/policy_api.h"
 #include "sim/platform/state.h"
 
 /* The simulation that this thread runs. */

@@ -2,6 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/platform/requests.h"
+#include "sim/platform/containers.h"
+#include "sim/platform/instances.h"
+#include "sim/platform/policy_api.h"
+#include "sim/platform/policy_calls.h"
+#include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 
 /* ---- Queues ---------------------------------------------------------------------------------- */

@@ -1,9 +1,22 @@
 #include "sim/platform/simulation.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include <gsl/gsl_randist.h>
+
+#include "sim/platform/batches.h"
+#include "sim/platform/containers.h"
+#include "sim/platform/instances.h"
+#include "sim/platform/interference.h"
+#include "sim/platform/keep_alive.h"
+#include "sim/platform/policy_api.h"
+#include "sim/platform/policy_calls.h"
+#include "sim/platform/replay.h"
+#include "sim/platform/requests.h"
+#include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 #include "workloads/application_draw.h"
 

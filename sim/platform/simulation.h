@@ -14,6 +14,8 @@
 #include "sim/error.h"
 #include "workloads/experiment.h"
 
+struct backend;
+
 typedef uint64_t metric_u64;
 typedef double metric_f64;
 
@@ -137,6 +139,17 @@ bool simulation_run(const struct experiment *experiment, const struct policy *po
                     const double *values, const struct recorder *recorder,
                     const struct progress *progress, struct simulation_result *result,
                     struct error *error);
+
+/* Like simulation_run, but batches execute on `backend` (sim/backend/backend.h), and progress is
+ * reported at every step. If the run fails or is stopped, the owner of the backend waits for
+ * batches that are still executing. ERROR_RUN: the backend does not support something (the message
+ * gives the time and what to set instead), or it reported an invalid end. A batch's slowdown is its
+ * execution time / `modelled`. The model's interference and its lower bound on latency are not
+ * used. With backend NULL it is simulation_run. */
+bool simulation_replay(const struct experiment *experiment, const struct policy *policy,
+                       const double *values, const struct backend *backend,
+                       const struct recorder *recorder, const struct progress *progress,
+                       struct simulation_result *result, struct error *error);
 
 void simulation_result_clear(struct simulation_result *result);
 

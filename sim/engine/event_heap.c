@@ -1,0 +1,180 @@
+/* The heap of the event queue as a whole: growth, the overflow heap, stale keys. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/engine/event_queue_internal.h"
+
+bool event_heap_grow(struct event_queue *event_queue, size_t capacity)
+{
+    /* The four children of a place are in one cache line. */
+    enum { LINE = 64, LEAD = LINE / sizeof(event_queue_key) - 1 };
+    size_t bytes = (LEAD + capacity + ARITY) * sizeof(event_queue_key);
+    void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+    if (memory == NULL)
+        return event_queue_fail(event_queue, "out of memory for the event calendar");
+    event_queue_key *heap = (event_queue_key *)memory + LEAD;
+    if (event_queue->length > 0)
+        memcpy(heap, event_queue->heap, event_queue->length * sizeof *heap);
+    for (size_t i = event_queue->length; i < capacity + ARITY; i++)
+        heap[i] = KEY_END;
+    free(event_queue->heap_memory);
+    event_queue->heap_memory = memory;
+    event_queue->heap = heap;
+    event_queue->heap_capacity = capacity;
+    return true;
+}
+
+bool event_heap_reserve(struct event_queue *event_queue, size_t keys)
+{
+    size_t capacity = event_queue->heap_capacity;
+    while (capacity < keys)
+        capacity *= 2;
+    return capacity == event_queue->heap_capacity || event_heap_grow(event_queue, capacity);
+}
+
+/* Makes a heap of `length` keys in any order, where there were `before`. O(n). */
+static void heap_build(struct event_queue *event_queue, size_t length, size_t before)
+{
+    event_queue_key *heap = event_queue->heap;
+    for (size_t i = length; i < before; i++)
+        heap[i] = KEY_END;
+    event_queue->length = length;
+    event_queue->hole = false;
+    for (size_t i = length < 2 ? 0 : (length - 2) / ARITY + 1; i-- > 0;)
+        heap_replace(heap, length, i, heap[i]);
+}
+
+/* ---- Near and far ---------------------------------------------------------------------------- */
+
+/* A time with about half of the keys at or after it: the median of a sample. */
+static uint64_t heap_middle(const event_queue_key *heap, size_t length)
+{
+    enum { SAMPLE = 15 };
+    uint64_t times[SAMPLE] = {0};
+    for (size_t i = 0; i < SAMPLE; i++) {
+        uint64_t time = (uint64_t)(heap[i * (length - 1) / (SAMPLE - 1)] >> 64);
+        size_t place = i;
+        for (; place > 0 && times[place - 1] > time; place--)
+            times[place] = times[place - 1];
+        times[place] = time;
+    }
+    return times[SAMPLE / 2];
+}
+
+/* Where to part the heap's keys by time; 0 where all are due now. Of keys that are half of one time
+ * the later ones go; that may be all of them. */
+static uint64_t heap_part(const struct event_queue *event_queue, size_t length)
+{
+    const uint64_t first = (uint64_t)(event_queue->heap[0] >> 64);
+    uint64_t part = heap_middle(event_queue->heap, length);
+    part = part > event_queue->far.base ? part : event_queue->far.base;
+    if (part > first)
+        return part;
+    for (size_t i = 0; i < length; i++)
+        if ((uint64_t)(event_queue->heap[i] >> 64) > first)
+            return first + 1;
+    return first > (uint64_t)event_queue->now ? first : 0;
+}
+
+bool event_heap_spill(struct event_queue *event_queue)
+{
+    event_queue_key *heap = event_queue->heap;
+    size_t length = event_queue->length;
+    if (event_queue->far.count == 0)
+        event_queue->far.base = (uint64_t)event_queue->now;
+    while (length > SPILL) {
+        uint64_t part = heap_part(event_queue, length);
+        size_t kept = 0;
+        if (part == 0)
+            break;
+        for (size_t i = 0; i < length; i++) {
+            if ((uint64_t)(heap[i] >> 64) < part)
+                heap[kept++] = heap[i];
+            else if (!overflow_heap_add(&event_queue->far, heap[i]))
+                return event_queue_fail(event_queue, "out of memory for the event calendar");
+        }
+        if (kept == length)
+            break;
+        event_queue->horizon = part;
+        length = kept;
+    }
+    if (length < event_queue->length)
+        heap_build(event_queue, length, event_queue->length);
+    event_queue->patience = length > SPILL ? length : 0;
+    return true;
+}
+
+/* Takes whole buckets. A bucket that is not the first stays in `far` if it has too many keys. */
+bool event_heap_refill(struct event_queue *event_queue)
+{
+    struct overflow_heap *far = &event_queue->far;
+    uint64_t end = 0;
+    size_t taken = 0;
+    while (taken < REFILL && far->count > 0) {
+        uint64_t bucket_end;
+        const size_t count = overflow_heap_next(far, &bucket_end);
+        if (count == 0)
+            return event_queue_fail(event_queue, "out of memory for the event calendar");
+        if (taken > 0 && count > FAR_BUCKET_MOST)
+            break;
+        if (!event_heap_reserve(event_queue, taken + count))
+            return false;
+        overflow_heap_take(far, event_queue->heap + taken);
+        taken += count;
+        end = bucket_end;
+    }
+    heap_build(event_queue, taken, 0);
+    event_queue->horizon = far->count == 0 ? UINT64_MAX : end > far->base ? end : far->base;
+    event_queue->patience = 0;
+    return true;
+}
+
+/* Takes all keys back from `far`. The keys are no heap afterwards: the caller builds it. */
+static bool heap_recall(struct event_queue *event_queue)
+{
+    size_t far = event_queue->far.count;
+    if (!event_heap_reserve(event_queue, event_queue->length + far))
+        return false;
+    overflow_heap_take_all(&event_queue->far, event_queue->heap + event_queue->length);
+    event_queue->length += far;
+    event_queue->horizon = UINT64_MAX;
+    event_queue->patience = 0;
+    return true;
+}
+
+void event_heap_sweep(struct event_queue *event_queue)
+{
+    if (!heap_recall(event_queue))
+        return;
+    event_queue_key *heap = event_queue->heap;
+    size_t kept = 0;
+    for (size_t i = 0; i < event_queue->length; i++)
+        if (key_is_live(event_queue, heap[i]))
+            heap[kept++] = heap[i];
+    heap_build(event_queue, kept, event_queue->length);
+}
+
+static int key_compare(const void *a, const void *b)
+{
+    const event_queue_key *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+void event_queue_renumber(struct event_queue *event_queue)
+{
+    if (!heap_recall(event_queue))
+        return;
+    for (size_t i = event_queue->hole ? 1 : 0; i < event_queue->length; i++) {
+        uint32_t slot = key_slot(event_queue->heap[i]);
+        if (key_is_live(event_queue, event_queue->heap[i]) && event_queue->slots[slot].time < 0)
+            event_queue->heap[i] = slot_resume(event_queue, slot);
+    }
+    event_heap_sweep(event_queue);
+    qsort(event_queue->heap, event_queue->length, sizeof *event_queue->heap, key_compare);
+    for (size_t i = 0; i < event_queue->length; i++) {
+        uint32_t slot = key_slot(event_queue->heap[i]);
+        slot_set_sequence(&event_queue->slots[slot], i + 1);
+        event_queue->heap[i] = key_of(key_time(event_queue->heap[i]), i + 1, slot);
+    }
+    event_queue->next_sequence = event_queue->length + 1;
+}

@@ -1,0 +1,21 @@
+/* Failures of a run, and the time of decisions (not a public header). */
+#ifndef ESGSIM_SIM_PLATFORM_POLICY_API_H
+#define ESGSIM_SIM_PLATFORM_POLICY_API_H
+
+#include "sim/platform/state.h"
+
+/* Records the first failure of the run: MESSAGE, then callback, simulated time, policy and seed. */
+void platform_fail(struct platform *platform, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Simulated time charged so far for the decision in progress. */
+sim_time_t controller_charges(const struct platform *platform);
+
+/* The same, without a call where decisions take no time. */
+static inline sim_time_t controller_charged(const struct platform *platform)
+{
+    const bool free = platform->experiment->platform.decision_cost == DECISION_ZERO;
+    return free ? 0 : controller_charges(platform);
+}
+
+#endif
