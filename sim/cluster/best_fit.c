@@ -211,7 +211,8 @@ static bool members_file(struct cluster *cluster, uint32_t function)
                 next = member;
             }
         }
-        if (!member_file(cluster, function, next))
+        /* Each round files one of the members that are not in the set yet. */
+        if (next == NULL || !member_file(cluster, function, next))
             return false;
     }
     return true;
