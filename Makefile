@@ -64,7 +64,7 @@ TEST_SRC := $(wildcard tests/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 HEADERS  := $(foreach room,$(ROOMS),$(wildcard $(room)/*.h))
 # Headers of the simulator's own state, which are not installed.
-PRIVATE  := sim/engine/event_queue_internal.h \
+PRIVATE  := %_internal.h \
             $(filter-out %/metrics.h %/simulation.h,$(wildcard sim/platform/*.h))
 # Of the capture tool, what needs CUDA's headers is looked at where they are.
 CUDA     ?= /usr/local/cuda
