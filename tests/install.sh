@@ -51,8 +51,9 @@ if [ -z "$missing" ] && echo "$links" | grep -q 'settings\.svg$'; then
 else
     fail "what the documents link to is installed, their pictures too" "missing: $missing" "of: $links"
 fi
-if [ -e "$installed/include/esgsim/sim/platform/state.h" ]; then
-    fail "the simulator's own state is not a public header" "sim/platform/state.h is installed"
+private=$(cd "$installed/include/esgsim" && find . -name state.h -o -name event_queue_internal.h -o -name policy_api_internal.h)
+if [ -n "$private" ]; then
+    fail "the simulator's own state is not a public header" "installed: $private"
 else
     pass "the simulator's own state is not a public header"
 fi

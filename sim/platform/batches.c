@@ -11,8 +11,6 @@
 #include "sim/platform/replay.h"
 #include "sim/platform/requests.h"
 #include "sim/platform/simulation_internal.h"
-#include "sim/platform/state.h"
-#include "sched/policy_instances.h"
 
 /* ---- Pool ------------------------------------------------------------------------------------ */
 
