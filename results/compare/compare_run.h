@@ -1,4 +1,4 @@
-/* Computation of one pair's comparison. Private to results/against*.c. */
+/* Computation of one pair's comparison. Private to results/compare/compare*.c. */
 #ifndef ESGSIM_RESULTS_COMPARE_COMPARE_RUN_H
 #define ESGSIM_RESULTS_COMPARE_COMPARE_RUN_H
 
