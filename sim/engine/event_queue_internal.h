@@ -1,8 +1,7 @@
 /* Definitions shared by the files of the event queue (not a public header).
  *
  *   event_queue.c  events, their slots and handles
- *   event_heap.c   the heap of keys: growth, exchange with the overflow heap, sweeping of stale
- * keys
+ *   event_heap.c   the heap of keys: growth, exchange with the overflow heap, sweeping
  *
  * Functions called for every event are inline.
  */
@@ -45,8 +44,7 @@ struct slot {
  * sinks from the root, so that one pass through the heap serves the pop and the push. */
 struct event_queue {
     event_queue_key
-        /* `length` keys, then ARITY sentinels KEY_END; heap + 1 is aligned to a cache line */
-        *heap;
+        *heap;     /* `length` keys, then ARITY times KEY_END; heap + 1 starts a cache line */
     size_t length; /* keys, including stale ones and the hole */
     size_t live;   /* pending events */
     bool hole;
