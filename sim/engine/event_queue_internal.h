@@ -175,10 +175,7 @@ static inline bool event_queue_fail(struct event_queue *event_queue, const char 
     return false;
 }
 
-/* ---- event_heap.c ------------------------------------------------------------------------------
- *
- * Functions that return bool set the fault of the event queue and return false when out of memory.
- */
+/* ---- event_heap.c ---------------------------------------------------------------------------- */
 
 /* Allocates room for at least `capacity` keys. O(capacity). */
 bool event_heap_grow(struct event_queue *event_queue, size_t capacity);
