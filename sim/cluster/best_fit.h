@@ -86,6 +86,7 @@ struct fit_cursor {
 /* Initialises the index. Functions, invokers and GPUs of the cluster must be set. False: memory
  * exhausted. */
 bool best_fit_init(struct cluster *cluster);
+/* Frees the memory of the index. Also for an index whose initialisation failed. */
 void best_fit_clear(struct best_fit *fit);
 
 /* Updates the index for the present state of the invoker. Frees pools that have become empty.

@@ -192,8 +192,11 @@ void pool_remove_starting(struct cluster *cluster, uint32_t container);
 
 /* cluster.c */
 
+/* Initialises the cluster that `workload` describes, without containers. `workload` must exist
+ * until cluster_clear. False, with `error` set: memory exhausted. */
 bool cluster_init(struct cluster *cluster, const struct workload *workload, enum reuse_order reuse,
                   struct error *error);
+/* Frees the memory of the cluster. */
 void cluster_clear(struct cluster *cluster);
 
 /* Most units that one batch could get on the GPU now: the free units (MPS), the largest slice that
@@ -242,8 +245,8 @@ void cluster_evict(struct cluster *cluster, uint32_t id);
  * pools). */
 uint32_t cluster_longest_idle(const struct cluster *cluster, uint32_t invoker);
 
-/* Best fit (see platform_best_fit). O(rejected entries): invokers without enough memory, and GPUs
- * of invokers where the batch would run on another GPU. */
+/* Returns the best-fitting invoker (see platform_best_fit), or SIM_NONE. O(rejected entries):
+ * invokers without enough memory, and GPUs of invokers where the batch would run on another GPU. */
 uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
                           const struct configuration *configuration, bool warm);
 

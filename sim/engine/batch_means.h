@@ -24,11 +24,13 @@ struct batch_means {
 
 /* Initialises an empty series with `batch` >= 1 observations per batch. False: memory exhausted. */
 bool batch_means_init(struct batch_means *series, uint64_t batch);
+/* Frees the memory of the series. */
 void batch_means_clear(struct batch_means *series);
 
 /* Merges neighbouring batches of a full series. Called by batch_means_add. */
 void batch_means_join(struct batch_means *series);
 
+/* Adds one observation. Amortised O(1). */
 static inline void batch_means_add(struct batch_means *series, double value)
 {
     series->sum += value;

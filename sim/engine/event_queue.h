@@ -51,6 +51,7 @@ struct event {
 
 /* Returns an empty queue with room for `initial_capacity` events. NULL: memory exhausted. */
 struct event_queue *event_queue_create(size_t initial_capacity);
+/* Frees the queue. NULL is allowed. */
 void event_queue_destroy(struct event_queue *event_queue);
 
 /* Adds an event. O(log n). Returns 0 and sets the queue's fault in three cases: `time` is before
@@ -94,7 +95,7 @@ const char *event_queue_fault(const struct event_queue *event_queue);
 /* Returns the time of the next event, or SIM_FOREVER if the queue is empty. */
 sim_time_t event_queue_next_time(struct event_queue *event_queue);
 
-/* Removes the next event. Returns false if the queue is empty. */
+/* Removes the next event and stores it in *event. Returns false if the queue is empty. */
 bool event_queue_pop(struct event_queue *event_queue, struct event *event);
 
 /* Returns the number of pending events, without cancelled ones. */

@@ -53,7 +53,9 @@ struct overflow_heap {
     uint32_t chunks_spare; /* length of the free list */
 };
 
+/* Initialises an empty structure without allocating memory. */
 void overflow_heap_init(struct overflow_heap *far);
+/* Frees the memory. */
 void overflow_heap_clear(struct overflow_heap *far);
 
 /* Inserts the key. Its time must not be before the base. The caller must set the base before the
