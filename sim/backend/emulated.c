@@ -13,7 +13,7 @@
 
 struct emulated {
     struct emulated_options options;
-    struct event_queue *ends; /* of the batches that execute; subject: id */
+    struct event_queue *ends; /* ends of the executing batches; subject: id */
     struct quantile *late;
     struct timespec opened;
     uint64_t seed; /* of the jitter in this run */
@@ -72,10 +72,10 @@ static sim_time_t clock_now(const struct emulated *rehearsal)
     return (sim_time_t)(seconds * rehearsal->options.speedup * 1e9);
 }
 
-/* Sleeps until the replay's clock shows `time`, if it does not yet. */
+/* Sleeps until the replay's clock reaches `time`. Returns at once if it already has. */
 static void clock_wait(const struct emulated *rehearsal, sim_time_t time)
 {
-    /* Rounded up: nothing is ever early. */
+    /* Rounded up, so that nothing is early. */
     sim_time_t nanoseconds = (sim_time_t)ceil((double)time / rehearsal->options.speedup);
     nanoseconds += rehearsal->opened.tv_nsec;
     const struct timespec until = {.tv_sec = rehearsal->opened.tv_sec + nanoseconds / SIM_S,
@@ -86,7 +86,7 @@ static void clock_wait(const struct emulated *rehearsal, sim_time_t time)
 
 /* ---- Batches --------------------------------------------------------------------------------- */
 
-/* What the batch takes here. */
+/* Returns the batch's duration: the modelled time with the options' factor and jitter. */
 static sim_time_t duration_draw(const struct emulated *rehearsal, const struct backend_batch *batch)
 {
     const struct emulated_options *options = &rehearsal->options;

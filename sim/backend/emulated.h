@@ -2,10 +2,11 @@
  * with a deviation.
  *
  * In virtual time (speedup 0) a replay takes as long as a simulation. Without interference, factor
- * and jitter it gives the same rows as the simulation. Tests use this to check replays, and users
- * to find out what a replay would refuse before they use a GPU. In real time the emulation follows
- * the monotonic clock, lateness included. It exercises the loop, but none of its times are
- * measurements.
+ * and jitter it gives the same rows as the simulation. Tests use this to check replays. Users find
+ * out what a replay would refuse before they use a GPU.
+ *
+ * In real time the emulation follows the monotonic clock, lateness included. It exercises the loop,
+ * but none of its times are measurements.
  */
 #ifndef ESGSIM_SIM_BACKEND_EMULATED_H
 #define ESGSIM_SIM_BACKEND_EMULATED_H
@@ -16,16 +17,17 @@
 #include "sim/backend/backend.h"
 
 struct emulated_options {
-    double speedup;   /* simulated seconds per second of the clock; 0: virtual time */
-    double factor;    /* executed / modelled; 0 means 1 */
-    double jitter_cv; /* of a lognormal factor with mean 1, drawn for every batch */
-    uint64_t seed;    /* of the jitter; added to the experiment's */
+    double speedup; /* simulated seconds per second of the clock; 0: virtual time */
+    double factor;  /* executed / modelled; 0 means 1 */
+    /* coefficient of variation of a lognormal factor with mean 1, drawn per batch */
+    double jitter_cv;
+    uint64_t seed; /* of the jitter; the experiment's seed is added */
 };
 
 struct emulated;
 
-/* Returns NULL with ERROR_RUN if memory is exhausted. Can be used for several runs in sequence;
- * `open` resets it. */
+/* Returns NULL with ERROR_RUN if memory is exhausted. The result can be used for several runs in
+ * sequence, because `open` resets it. */
 struct emulated *emulated_create(const struct emulated_options *options, struct error *error);
 void emulated_destroy(struct emulated *rehearsal); /* NULL is allowed */
 
@@ -35,7 +37,7 @@ struct backend emulated_backend(struct emulated *rehearsal);
 /* Figures of the run since `open`. */
 struct emulated_figures {
     uint64_t batches;    /* started */
-    uint32_t together;   /* most that executed concurrently */
+    uint32_t together;   /* greatest number that executed concurrently */
     sim_time_t last_end; /* time of the last end */
     double late_ns_mean; /* start - due time, in ns of the replay's clock; */
     double late_ns_p99;  /* 0 in virtual time */

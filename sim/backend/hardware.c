@@ -1,4 +1,4 @@
-/* A run whose batches execute on a backend: where it differs from a simulation. */
+/* Replay: the parts of a run with a backend that differ from a simulation. */
 #include <inttypes.h>
 
 #include "sim/backend/backend.h"
@@ -12,7 +12,7 @@ static const char *function_name(const struct platform *platform, uint32_t funct
     return platform->workload->functions[function].name;
 }
 
-/* Containers that would be started ahead of need are told before the backend loads anything. */
+/* Refuses prewarming before the backend loads anything. */
 static bool spec_check(const struct platform *platform)
 {
     const struct experiment *experiment = platform->experiment;
@@ -56,7 +56,7 @@ void replay_start(struct platform *platform, uint32_t id, sim_time_t modelled)
         .gpu = batch->gpu,
         .container = (uint32_t)platform->cluster.containers[batch->container].serial,
         .modelled = modelled};
-    platform->work_events++; /* its end is to come, though not from the event queue */
+    platform->work_events++; /* its end is pending, although not in the event queue */
     if (!backend->start(backend->context, &told, platform->now, platform->error))
         platform->failed = true;
 }

@@ -4,10 +4,10 @@
 
 #include "sim/cluster/cluster.h"
 
-/* Beyond so many free vCPUs invokers are filed together: an order, not a limit. */
+/* Invokers with more free vCPUs than this share one bucket. This affects only the order of fit. */
 enum { VCPUS_MOST = 255 };
 
-/* More than an invoker has GPUs. */
+/* Greater than the number of GPUs per invoker. */
 enum { ENTRIES_MOST = 128 };
 
 /* ---- Sets ------------------------------------------------------------------------------------ */
@@ -34,14 +34,14 @@ static uint32_t bucket_vcpus(const struct best_fit *fit, uint32_t bucket)
     return bucket & ((UINT32_C(1) << fit->column_bits) - 1);
 }
 
-/* The bucket is no longer empty, or has become so. */
+/* Toggles the bucket's mask bit. Called when the bucket becomes empty or stops being empty. */
 static void set_mark(const struct best_fit *fit, struct fit_set *set, uint32_t bucket)
 {
     const uint32_t row = bucket >> fit->column_bits, column = bucket_vcpus(fit, bucket);
     set->mask[(size_t)row * fit->mask_words + column / 64] ^= UINT64_C(1) << (column % 64);
 }
 
-/* In a function's set are its pools. */
+/* The set of all invokers contains entries. The set of a function contains pools. */
 static struct fit_link *link_of(const struct cluster *cluster, uint32_t which, uint32_t id)
 {
     return which == cluster->function_count ? &cluster->fit.entries[id].link
@@ -70,7 +70,7 @@ static uint32_t bucket_of(const struct best_fit *fit, uint32_t headroom, uint32_
     return headroom << fit->column_bits | (free_vcpus < fit->vcpus ? free_vcpus : fit->vcpus);
 }
 
-/* An entry that is in the bucket already keeps its place there. */
+/* Inserts into `bucket`. An entry that is already in this bucket keeps its position. */
 static bool set_file(struct cluster *cluster, uint32_t which, uint32_t id, uint32_t bucket)
 {
     struct fit_set *set = &cluster->fit.sets[which];
@@ -91,8 +91,7 @@ static bool set_file(struct cluster *cluster, uint32_t which, uint32_t id, uint3
     return true;
 }
 
-/* The first bucket of `row` at or after `column` that is not empty; SIM_NONE where there is none.
- */
+/* Returns the first non-empty bucket of `row` at or after `column`, or SIM_NONE. */
 static uint32_t set_scan_row(const struct best_fit *fit, const struct fit_set *set, uint32_t row,
                              uint32_t column)
 {
@@ -107,7 +106,7 @@ static uint32_t set_scan_row(const struct best_fit *fit, const struct fit_set *s
     return SIM_NONE;
 }
 
-/* The entry after `cursor->at`; SIM_NONE past the last. */
+/* Returns the entry after `cursor->at`, or SIM_NONE after the last. */
 static uint32_t set_next(const struct cluster *cluster, uint32_t which,
                          const struct fit_cursor *cursor)
 {
@@ -170,8 +169,8 @@ void best_fit_clear(struct best_fit *fit)
     free(fit->entries);
 }
 
-/* The number of the present filing for an entry of the invoker. Of one filing the later GPU counts
- * as the later, and vCPUs alone as the last. */
+/* Returns the number of the current update for one entry of the invoker. Within one update, entries
+ * with a higher GPU index are more recent, and the vCPU entry is the most recent. */
 static uint64_t filing_of(const struct cluster *cluster, const struct invoker_state *invoker,
                           uint32_t gpu)
 {
@@ -181,7 +180,7 @@ static uint64_t filing_of(const struct cluster *cluster, const struct invoker_st
 
 /* ---- Members --------------------------------------------------------------------------------- */
 
-/* The filing from which the member counts at its place. */
+/* Returns the update number that determines the member's recency. */
 static uint64_t member_filing(const struct best_fit *fit, const struct fit_member *member)
 {
     const uint64_t filed = fit->entries[member->entry].filed;
@@ -194,7 +193,7 @@ static bool member_file(struct cluster *cluster, uint32_t function, const struct
                     cluster->fit.entries[member->entry].link.bucket);
 }
 
-/* Files all members in the function's set, the latest comer last. */
+/* Inserts all members into the function's set, the most recent last. O(members^2). */
 static bool members_file(struct cluster *cluster, uint32_t function)
 {
     struct fit_members *members = &cluster->fit.members[function];
@@ -211,7 +210,7 @@ static bool members_file(struct cluster *cluster, uint32_t function)
                 next = member;
             }
         }
-        /* Each round files one of the members that are not in the set yet. */
+        /* Each iteration inserts one member that is not yet in the set. */
         if (next == NULL || !member_file(cluster, function, next))
             return false;
     }
@@ -263,9 +262,9 @@ static void member_remove(struct cluster *cluster, uint32_t id)
         members_unfile(cluster, pool->function);
 }
 
-/* ---- Filing ---------------------------------------------------------------------------------- */
+/* ---- Updates --------------------------------------------------------------------------------- */
 
-/* `in_all`: it is in the set of all. */
+/* `in_all`: the entry is in the set of all invokers. */
 static bool entry_file(struct cluster *cluster, uint32_t id, uint32_t headroom, uint32_t vcpus,
                        uint64_t filing, bool in_all)
 {
@@ -295,7 +294,7 @@ static bool entries_file(struct cluster *cluster, uint32_t id)
     return ok;
 }
 
-/* False when out of memory. */
+/* Returns false if memory is exhausted. */
 static bool pool_file(struct cluster *cluster, uint32_t id)
 {
     const struct container_pool *pool = &cluster->pools[id];
@@ -310,7 +309,7 @@ static bool pool_file(struct cluster *cluster, uint32_t id)
     return !members->in_set || member_file(cluster, pool->function, &members->list[pool->position]);
 }
 
-/* Files the pools that changed, and those in sets. */
+/* Updates the pools that changed and the pools in sets. */
 static bool pools_file(struct cluster *cluster, struct invoker_state *invoker)
 {
     const bool sets = cluster->fit.set_count > 0;
@@ -324,7 +323,7 @@ static bool pools_file(struct cluster *cluster, struct invoker_state *invoker)
             invoker->pools_changed -= entry->changed;
             entry->changed = false;
             entry->member = cluster->pools[entry->pool].idle_count > 0;
-            /* A pool that is given back leaves the list. */
+            /* pool_tidy has removed this entry from the list. */
             if (!entry->member && pool_tidy(cluster, entry->pool))
                 continue;
         }
@@ -342,10 +341,11 @@ bool best_fit_file(struct cluster *cluster, uint32_t id)
 
 /* ---- Queries --------------------------------------------------------------------------------- */
 
-/* Below a bucket's number in the key of a member: how long before the last possible filing. */
+/* Bits of the update number in a member's key. The bits above it are the bucket number. */
 enum { FILING_BITS = 46 };
 
-/* Members are in the order of their keys. */
+/* Members in order of fit have ascending keys. The key contains the distance from the greatest
+ * update number, so that the most recent member is first. */
 static uint64_t member_key(const struct best_fit *fit, const struct fit_member *member)
 {
     const uint64_t latest = (UINT64_C(1) << FILING_BITS) - 1;
@@ -353,7 +353,7 @@ static uint64_t member_key(const struct best_fit *fit, const struct fit_member *
            (latest - member_filing(fit, member));
 }
 
-/* The member after `cursor->at`, by a look at each; SIM_NONE past the last. */
+/* Returns the member after `cursor->at` by linear search, or SIM_NONE after the last. */
 static uint32_t members_next(const struct cluster *cluster, const struct fit_cursor *cursor)
 {
     const struct best_fit *fit = &cluster->fit;

@@ -1,23 +1,26 @@
-/* Which invoker fits best, without looking at all of them.
+/* Index for best-fit queries: finds the invoker that fits best without examining all invokers.
  *
- * The order: fewest units left over, then fewest vCPUs, then the invoker that changed last. An
- * invoker has an entry for each of its GPUs, with that GPU's headroom, and one with 0 for what runs
- * on its vCPUs alone. Filing an invoker gives its entries their place, (headroom, free vCPUs), and
- * numbers the filing; an entry whose place changed is the latest comer there.
+ * Order of fit: fewest units left, then fewest free vCPUs, then most recently changed invoker
+ * first.
  *
- * A set holds entries in buckets by place. Bit masks tell which buckets are not empty, and a bucket
- * is a doubly linked list with the latest comer first, so that a query walks set bits upwards from
- * what is needed. There is a set of all invokers: of their GPUs, or of the invoker where it has
- * none.
+ * An invoker has one entry per GPU, with that GPU's headroom. It also has one entry with headroom
+ * 0, for work on its vCPUs only. An update (best_fit_file) indexes the entries of one invoker by
+ * (headroom, free vCPUs). Updates are numbered. An entry whose bucket changes becomes the most
+ * recent one in the new bucket.
  *
- * A query for an idle container of a function asks among the function's members: the pools that
- * have one. While there are few, a query looks at all of them, and filing an invoker costs nothing
- * for the functions that idle there. When there are many, the function has a set of its own. Both
- * give the same order: a member counts from the filing that found it idle, or that moved its entry,
- * whichever was later.
+ * A set stores entries in one bucket per (headroom, free vCPUs). A bucket is a doubly linked list,
+ * most recent entry first. Bit masks mark the buckets that are not empty. A query scans the masks
+ * upwards from the requested units and vCPUs. One set contains all invokers: their GPUs, or the
+ * vCPU entry of an invoker without GPUs.
  *
- * Filing costs O(GPUs + pools of the invoker), a query O(units + vCPUs / 64 + WALK_MOST) for
- * the first entry.
+ * A query for an idle container of a function searches the function's members, which are the pools
+ * with idle containers. A short member list is searched linearly, so that updates cost nothing for
+ * functions with few members. A function with many members has a set of its own. Both methods give
+ * the same order. A member's recency is the later of two updates: the one that found the pool idle,
+ * and the one that last moved its entry.
+ *
+ * An update costs O(GPUs + pools of the invoker). A query costs O(units + vCPUs / 64 +
+ * BEST_FIT_WALK_MOST) for the first entry.
  */
 #ifndef ESGSIM_SIM_CLUSTER_BEST_FIT_H
 #define ESGSIM_SIM_CLUSTER_BEST_FIT_H
@@ -28,67 +31,70 @@
 
 struct cluster;
 
-/* Most members that a query looks at one by one. */
+/* Most members of a function that a query searches linearly. */
 enum { BEST_FIT_WALK_MOST = 32 };
 
-/* Of an entry or a pool in a set. */
+/* Linked-list node of an entry or a pool in a set. */
 struct fit_link {
-    uint32_t bucket; /* headroom << column_bits | free vCPUs; SIM_NONE: not in the set */
+    uint32_t bucket; /* headroom << column_bits | free vCPUs; SIM_NONE: not in a set */
     uint32_t previous, next;
 };
 
-/* Its buckets are allocated when the first entry is filed. */
+/* The arrays are allocated when the first entry is inserted. */
 struct fit_set {
-    uint32_t *heads; /* of each bucket: who came last; SIM_NONE: empty */
-    uint64_t *mask;  /* [units + 1][mask_words] buckets that are not empty */
+    uint32_t *heads; /* per bucket: most recent entry; SIM_NONE: empty */
+    uint64_t *mask;  /* [units + 1][mask_words]: bit set: bucket is not empty */
 };
 
 struct fit_entry {
     struct fit_link link;
-    uint64_t filed; /* the filing that brought it to its place */
+    uint64_t filed; /* number of the update that last changed its bucket */
 };
 
-/* Of a function: the pools with idle containers. */
+/* Members of a function: its pools with idle containers. */
 struct fit_members {
     struct fit_member {
         uint32_t pool, entry;
-        uint64_t since; /* the filing that found it idle */
-    } * list;           /* in no order */
+        uint64_t since; /* number of the update that found the pool idle */
+    } * list;           /* unordered */
     uint32_t count, capacity;
-    bool in_set; /* they are many, and in the function's set */
+    bool in_set; /* the list is long, so the members are in the function's set */
 };
 
 struct best_fit {
-    uint32_t units;       /* greatest headroom */
-    uint32_t vcpus;       /* greatest count of free vCPUs told apart; more are filed there */
-    uint32_t column_bits; /* of a bucket's number: its free vCPUs */
-    uint32_t mask_words;  /* 64-bit words of one row's mask */
+    uint32_t units; /* greatest headroom */
+    /* greatest number of free vCPUs distinguished; larger numbers share its bucket */
+    uint32_t vcpus;
+    uint32_t column_bits; /* bits of a bucket number for free vCPUs */
+    uint32_t mask_words;  /* 64-bit words of the mask per headroom */
     uint32_t function_count;
-    uint32_t set_count;          /* functions whose members are in their sets */
-    struct fit_set *sets;        /* of each function; then of all */
-    struct fit_members *members; /* of each function */
-    struct fit_entry *entries;   /* of each GPU, then of each invoker's vCPUs */
-    uint64_t filings;            /* of an invoker, so far */
+    uint32_t set_count;          /* functions that use their set */
+    struct fit_set *sets;        /* one per function, then that of all invokers */
+    struct fit_members *members; /* one per function */
+    struct fit_entry *entries;   /* one per GPU, then one per invoker for its vCPUs */
+    uint64_t filings;            /* number of updates so far */
 };
 
-/* A walk in order of fit. */
+/* State of an iteration in order of fit. */
 struct fit_cursor {
     uint32_t function; /* SIM_NONE: all invokers */
     uint32_t need_units, need_vcpus;
     uint32_t at;           /* entry or pool; SIM_NONE: before the first */
-    uint32_t invoker, gpu; /* of the entry; gpu SIM_NONE: on vCPUs alone */
+    uint32_t invoker, gpu; /* of the entry; gpu SIM_NONE: vCPUs only */
 };
 
-/* For a cluster whose functions, invokers and GPUs are set. False when out of memory. */
+/* Initialises the index. Functions, invokers and GPUs of the cluster must be set. False: memory
+ * exhausted. */
 bool best_fit_init(struct cluster *cluster);
+/* Frees the memory of the index. Also for an index whose initialisation failed. */
 void best_fit_clear(struct best_fit *fit);
 
-/* Files the invoker as it is now. Pools that have become empty are given back. False when out of
- * memory. */
+/* Updates the index for the present state of the invoker. Frees pools that have become empty.
+ * False: memory exhausted. */
 bool best_fit_file(struct cluster *cluster, uint32_t invoker);
 
-/* Moves the cursor to the next entry with at least what it needs, from the best fit upwards; false
- * past the last. Nothing may be filed between two calls. */
+/* Moves the cursor to the next entry with at least the requested units and vCPUs, best fit first.
+ * False after the last. The index must not be updated between two calls. */
 bool best_fit_next(const struct cluster *cluster, struct fit_cursor *cursor);
 
 #endif

@@ -46,8 +46,9 @@ static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
     return a;
 }
 
-/* OpenWhisk: the home is the hash of the name; the step is one of the numbers co-prime to the count
- * of invokers, chosen by the hash too, so that overflow of different functions spreads. */
+/* As in OpenWhisk, the home invoker is given by the hash of the name. The step is co-prime to the
+ * number of invokers. The hash determines it too, so that overflow of different functions spreads.
+ */
 static void cluster_init_homes(struct cluster *cluster)
 {
     uint32_t n = cluster->invoker_count;
@@ -122,7 +123,7 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
             cluster_init_invoker(cluster, id, &spec->groups[i]);
     if (!best_fit_init(cluster))
         return cluster_fail(cluster, error);
-    /* Filed from the last to the first, so that the first stands at the head of its bucket. */
+    /* Marked from last to first, so that the first invoker is the most recent in its bucket. */
     for (uint32_t i = spec->invoker_count; i-- > 0;)
         cluster_mark_dirty(cluster, i);
     cluster_init_homes(cluster);
@@ -150,7 +151,7 @@ uint32_t gpu_headroom(const struct gpu_state *gpu)
     return gpu_sharing_of(gpu->spec)->headroom(gpu->spec, &use);
 }
 
-/* ---- The filing of invokers ------------------------------------------------------------------ */
+/* ---- Index updates --------------------------------------------------------------------------- */
 
 static void cluster_file_dirty(struct cluster *cluster)
 {
@@ -174,8 +175,8 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
         struct placement placement;
         if (!cluster_place(cluster, function, configuration, cursor.invoker, warm, &placement))
             continue;
-        /* An invoker is ranked by the GPU on which the batch would run there: the entry of another
-         * GPU is passed over. */
+        /* The index ranks an invoker by the GPU on which the batch would run. Entries of its other
+         * GPUs are skipped. */
         if (placement.gpu == SIM_NONE || placement.gpu == cursor.gpu)
             return cursor.invoker;
     }
@@ -184,7 +185,7 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
 
 /* ---- Containers ------------------------------------------------------------------------------ */
 
-/* The one given back last, else one never used; SIM_NONE when out of memory. */
+/* Returns the container freed last, otherwise one never used. SIM_NONE: memory exhausted. */
 static uint32_t container_take(struct cluster *cluster)
 {
     const uint32_t id = cluster->container_free;
@@ -234,7 +235,7 @@ static void container_leave_idle(struct cluster *cluster, uint32_t id, bool evic
         cluster->on_leave_idle(cluster->context, c, evicted);
 }
 
-/* Takes its memory (which must be free) and enters the state `starting`, unclaimed. */
+/* Creates an unclaimed starting container. The memory that it takes must be free. */
 static uint32_t container_create(struct cluster *cluster, uint32_t function, uint32_t invoker,
                                  uint32_t gpu)
 {
@@ -291,13 +292,13 @@ void cluster_evict(struct cluster *cluster, uint32_t id)
     (void)pool_tidy(cluster, c->pool);
 }
 
-/* Who of the idle containers goes first. */
+/* Candidate for eviction. */
 struct victim {
     uint32_t id; /* SIM_NONE: none yet */
     double rank;
 };
 
-/* The lowest rank, of equal ones the one that has been idle for longest. */
+/* Selects the lowest rank, and among equal ranks the container that has been idle longest. */
 static void victim_consider(const struct cluster *cluster, struct victim *victim, uint32_t id,
                             bool ranked)
 {
@@ -310,10 +311,9 @@ static void victim_consider(const struct cluster *cluster, struct victim *victim
         *victim = (struct victim){id, rank};
 }
 
-/* The idle container of the invoker (on `gpu`, unless SIM_NONE) that goes first; SIM_NONE where
- * there is none but `keep`. Each pool's are in order of last use, so that without ranks the first
- * that may go is the only one of its pool to look at. O(pools of the invoker), ranked O(idle
- * containers). */
+/* Returns the idle container of the invoker (on `gpu`, unless SIM_NONE) to evict first, never
+ * `keep`. SIM_NONE: there is none. Lists are in order of last use, so without ranks only one
+ * container per pool is examined. O(pools of the invoker), with ranks O(idle containers). */
 static uint32_t cluster_victim(const struct cluster *cluster, uint32_t invoker, uint32_t gpu,
                                uint32_t keep, bool ranked)
 {
@@ -339,9 +339,9 @@ uint32_t cluster_longest_idle(const struct cluster *cluster, uint32_t invoker)
     return cluster_victim(cluster, invoker, SIM_NONE, SIM_NONE, false);
 }
 
-/* Evicts idle containers of the invoker (on `gpu`, unless SIM_NONE), first the one that is ranked
- * lowest or least recently used, until `kb` are free; `keep` is spared. The caller has checked that
- * this suffices. */
+/* Evicts idle containers of the invoker (on `gpu`, unless SIM_NONE) until `kb` are free, lowest
+ * rank or least recently used first. Never evicts `keep`. The caller has checked that this
+ * suffices. */
 static void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_t gpu, int64_t kb,
                               uint32_t keep)
 {
@@ -359,7 +359,7 @@ static void cluster_make_room(struct cluster *cluster, uint32_t invoker, uint32_
 
 /* ---- Reservation ----------------------------------------------------------------------------- */
 
-/* The container of the placement, taken out of the idle or starting list, or made. */
+/* Removes the placement's container from the idle or starting list, or creates it. */
 static uint32_t claim_container(struct cluster *cluster, uint32_t function,
                                 const struct placement *placement)
 {
@@ -473,8 +473,8 @@ bool cluster_reshare(struct cluster *cluster, uint32_t id, const struct configur
     return true;
 }
 
-/* GPU with the most free memory that takes the weights without evicting; SIM_NONE where none does.
- */
+/* Returns the GPU with the most free memory that can hold the weights without eviction, or
+ * SIM_NONE. */
 static uint32_t prewarm_gpu(const struct cluster *cluster, uint32_t function, uint32_t invoker)
 {
     const struct invoker_state *state = &cluster->invokers[invoker];

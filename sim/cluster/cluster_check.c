@@ -4,7 +4,7 @@
 
 #include "sim/cluster/cluster_internal.h"
 
-/* Does the use that is kept agree with what invokers and GPUs lack. */
+/* Checks that the totals of use equal the capacities minus what is free. */
 static bool cluster_check_use(const struct cluster *cluster, struct error *error)
 {
     struct cluster_use use = {0};

@@ -1,4 +1,6 @@
-/* What the files of the cluster's ledger share: sizes in whole kilobytes, and a GPU's use. */
+/* Definitions shared by the files of the cluster's ledger: sizes in whole kilobytes, and the use of
+ * a GPU.
+ */
 #ifndef ESGSIM_SIM_CLUSTER_CLUSTER_INTERNAL_H
 #define ESGSIM_SIM_CLUSTER_CLUSTER_INTERNAL_H
 

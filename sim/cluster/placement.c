@@ -1,15 +1,16 @@
-/* Where a batch or an instance fits: in an idle container, in one that starts, or in room for a new
- * one. Changes nothing. */
+/* Placement: whether and where a batch or an instance fits. Candidates are an idle container, then
+ * a starting one, then room for a new one. Changes nothing.
+ */
 #include "sim/cluster/cluster_internal.h"
 
-/* What a batch or an instance asks for. */
+/* Resources requested by a batch or an instance. */
 struct demand {
     const struct configuration *configuration;
     uint32_t quota;
-    uint32_t gpu; /* SIM_NONE: any of the invoker's */
+    uint32_t gpu; /* SIM_NONE: any GPU of the invoker */
 };
 
-/* Units and slice memory of one GPU for a demand; memory of the GPU is asked elsewhere. */
+/* Checks the units and the slice memory of one GPU. The callers check the GPU's memory. */
 static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *demand)
 {
     const struct configuration *configuration = demand->configuration;
@@ -19,7 +20,8 @@ static bool gpu_can_hold(const struct gpu_state *gpu, const struct demand *deman
     return placeable && gpu_holds(gpu->spec, configuration->vgpu, configuration->gpu_memory_mb);
 }
 
-/* For the demand in a container of the pool; `idle`: an idle one, whose weights are not to go. */
+/* Checks whether the demand fits in a container of the pool. `idle`: the container is idle, and its
+ * weights must not be evicted. */
 static bool pool_fits(const struct cluster *cluster, const struct container_pool *pool, bool idle,
                       const struct demand *demand)
 {
@@ -31,13 +33,13 @@ static bool pool_fits(const struct cluster *cluster, const struct container_pool
     const struct gpu_state *gpu = &cluster->gpus[pool->gpu];
     if (!gpu_can_hold(gpu, demand))
         return false;
-    /* Other idle containers on the GPU may go, this one may not. */
+    /* Other idle containers on the GPU can be evicted, but not this one. */
     int64_t own = idle ? weights_kb(cluster, pool->function) : 0;
     return activation_kb(cluster, pool->function, configuration) <=
            gpu->free_kb + gpu->idle_kb - own;
 }
 
-/* Is container `a` before `b` in the order of reuse? */
+/* Returns whether container `a` precedes `b` in the order of reuse. */
 static bool reuse_before(const struct cluster *cluster, uint32_t a, uint32_t b)
 {
     const struct container *x = &cluster->containers[a], *y = &cluster->containers[b];
@@ -47,7 +49,7 @@ static bool reuse_before(const struct cluster *cluster, uint32_t a, uint32_t b)
                                        : x->idle_order > y->idle_order;
 }
 
-/* The idle container of the pool, which has one, that is the first in the order of reuse. */
+/* Returns the first idle container of the pool in the order of reuse. The pool must have one. */
 static uint32_t pool_first_idle(const struct cluster *cluster, const struct container_pool *pool)
 {
     uint32_t found = cluster->reuse == REUSE_LRU ? pool->idle_tail : pool->idle_head;
@@ -58,8 +60,8 @@ static uint32_t pool_first_idle(const struct cluster *cluster, const struct cont
     return found;
 }
 
-/* Sets the placement's container and GPU: the GPU with the fewest units left, of its containers the
- * first in the order of reuse. */
+/* Sets the placement's container and GPU. Selects the GPU with the fewest free units, and on it the
+ * first container in the order of reuse. */
 static bool find_idle(const struct cluster *cluster, const struct invoker_state *invoker,
                       struct pool_range range, const struct demand *demand,
                       struct placement *placement)
@@ -83,7 +85,8 @@ static bool find_idle(const struct cluster *cluster, const struct invoker_state 
     return found != SIM_NONE;
 }
 
-/* Sets them to the starting container that is ready first, of equal ones the one made last. */
+/* Sets the placement's container and GPU. Selects the starting container that is ready first, and
+ * among equal ones the one created last. */
 static bool find_starting(const struct cluster *cluster, const struct invoker_state *invoker,
                           struct pool_range range, const struct demand *demand,
                           struct placement *placement)
@@ -106,7 +109,7 @@ static bool find_starting(const struct cluster *cluster, const struct invoker_st
     return found != NULL;
 }
 
-/* Best-fitting GPU of the invoker for a new container and its batch; SIM_NONE where none. */
+/* Returns the best-fitting GPU of the invoker for a new container and its batch, or SIM_NONE. */
 static uint32_t find_gpu(const struct cluster *cluster, const struct demand *demand,
                          uint32_t invoker)
 {

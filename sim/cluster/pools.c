@@ -3,16 +3,16 @@
 
 #include "sim/cluster/cluster.h"
 
-/* ---- Which pools there are ------------------------------------------------------------------- */
+/* ---- Pools ----------------------------------------------------------------------------------- */
 
-/* The order of an invoker's pools: by function, then GPU; SIM_NONE is the last. */
+/* Sort key of an invoker's pools: function, then GPU. SIM_NONE sorts last. */
 static uint64_t pool_place(uint32_t function, uint32_t gpu)
 {
     return (uint64_t)function << 32 | gpu;
 }
 
-/* The rank of the first entry at or after `place`. Its steps depend on the count of entries alone,
- * so that the processor has no branch to guess. */
+/* Returns the rank of the first entry at or after `place`, by binary search. The number of steps
+ * depends only on the number of entries, which avoids mispredicted branches. */
 static uint32_t pool_rank(const struct invoker_state *invoker, uint64_t place)
 {
     uint32_t first = 0, count = invoker->pool_count;
@@ -24,7 +24,7 @@ static uint32_t pool_rank(const struct invoker_state *invoker, uint64_t place)
     return first;
 }
 
-/* Entries from `rank` on have moved. */
+/* Updates the ranks of entries from `rank` on, after they have moved. */
 static void pools_rank(struct cluster *cluster, const struct invoker_state *invoker, uint32_t rank)
 {
     for (uint32_t k = rank; k < invoker->pool_count; k++)
@@ -59,10 +59,11 @@ uint32_t pools_container_count(const struct cluster *cluster, uint32_t invoker, 
     return count;
 }
 
-/* Pools of an invoker that are allocated together, as they are looked at together. */
+/* Number of pools allocated together for an invoker. They are contiguous because queries read them
+ * together. */
 enum { POOLS_TOGETHER = 8 };
 
-/* A pool that is not in use; SIM_NONE when out of memory. */
+/* Returns an unused pool, or SIM_NONE if memory is exhausted. */
 static uint32_t pool_allocate(struct cluster *cluster, struct invoker_state *invoker)
 {
     if (invoker->next_pool != invoker->pools_end)
@@ -86,7 +87,7 @@ static uint32_t pool_allocate(struct cluster *cluster, struct invoker_state *inv
     return invoker->next_pool++;
 }
 
-/* Room for one more pool on the invoker. */
+/* Ensures room for one more pool on the invoker. */
 static bool invoker_make_room(struct invoker_state *invoker)
 {
     if (invoker->pool_count < invoker->pool_capacity)
@@ -144,7 +145,7 @@ bool pool_tidy(struct cluster *cluster, uint32_t id)
 
 /* ---- Lists of containers --------------------------------------------------------------------- */
 
-/* `tail` NULL: the list's end is not kept. */
+/* `tail` NULL: the list has no tail pointer. */
 static void list_push(struct cluster *cluster, uint32_t id, uint32_t *head, uint32_t *tail)
 {
     struct container *c = &cluster->containers[id];
@@ -175,7 +176,7 @@ static struct container_pool *pool_of(const struct cluster *cluster, uint32_t co
     return &cluster->pools[cluster->containers[container].pool];
 }
 
-/* Its invoker is to be filed with it. */
+/* Marks the pool as changed, so that the next index update of its invoker includes it. */
 static void pool_changes(struct cluster *cluster, const struct container_pool *pool)
 {
     struct invoker_state *invoker = &cluster->invokers[pool->invoker];

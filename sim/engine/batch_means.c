@@ -33,7 +33,8 @@ double batch_means_warmup(const struct batch_means *series)
     const size_t n = series->count;
     if (n < FEWEST)
         return NAN;
-    /* From the back, the mean and the sum of squares about it of what a cut leaves (Welford). */
+    /* Mean and sum of squared deviations of the batches that a cut retains, computed from the last
+     * batch backwards (Welford). */
     double mean = 0;
     double squares = 0;
     double smallest = INFINITY;
@@ -43,7 +44,7 @@ double batch_means_warmup(const struct batch_means *series)
         const double step = series->means[cut] - mean;
         mean += step / left;
         squares += step * (series->means[cut] - mean);
-        /* The last few are few enough to look alike by chance: they are no candidates. */
+        /* Not a candidate if few batches remain: they may be similar by chance. */
         if (n - cut >= FEWEST / 2 && squares / (left * left) <= smallest) {
             smallest = squares / (left * left);
             best = cut;

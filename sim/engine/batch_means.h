@@ -22,13 +22,15 @@ struct batch_means {
     uint64_t filled;
 };
 
-/* Starts with `batch` >= 1 observations per batch. False: memory exhausted. */
+/* Initialises an empty series with `batch` >= 1 observations per batch. False: memory exhausted. */
 bool batch_means_init(struct batch_means *series, uint64_t batch);
+/* Frees the memory of the series. */
 void batch_means_clear(struct batch_means *series);
 
-/* Merges neighbouring batches of a full series. */
+/* Merges neighbouring batches of a full series. Called by batch_means_add. */
 void batch_means_join(struct batch_means *series);
 
+/* Adds one observation. Amortised O(1). */
 static inline void batch_means_add(struct batch_means *series, double value)
 {
     series->sum += value;
@@ -41,21 +43,28 @@ static inline void batch_means_add(struct batch_means *series, double value)
         batch_means_join(series);
 }
 
-/* Returns the number of observations to cut from the start, by the marginal standard error rule. It
- * is the cut that minimises the standard error of the mean of the remaining observations. White,
- * "An effective truncation heuristic for bias reduction in simulation output", Simulation 69
- * (1997), in the form of White, Cobb and Spratt, WSC 2000. Batches have 5 observations (MSER-5) if
- * the series began with BATCH_MEANS_MSER_BATCH and has fewer than 5 × BATCH_MEANS_BATCHES
- * observations, and 10, 20, … beyond that. NAN if the cut would be in the second half, which means
- * that the run is too short, or if there are fewer than 10 batches. O(batches). */
+/* Returns the number of observations to cut from the start, by the marginal standard error rule
+ * (MSER). This cut minimises the standard error of the mean of the remaining observations. NAN if
+ * there are fewer than 10 batches, or if the cut would be in the second half: the run is then too
+ * short. O(batches).
+ *
+ * If the series began with BATCH_MEANS_MSER_BATCH, batches have 5 observations (MSER-5) up to 5 ×
+ * BATCH_MEANS_BATCHES observations, and 10, 20, … beyond that.
+ *
+ * Source: White, "An effective truncation heuristic for bias reduction in simulation output",
+ * Simulation 69 (1997), in the form of White, Cobb and Spratt, WSC 2000.
+ */
 double batch_means_warmup(const struct batch_means *series);
 
 /* Returns the half-width of the 95 % interval of the mean by the method of batch means (Law and
- * Kelton, Simulation Modeling and Analysis, "The method of batch means"). The observations are
- * divided into BATCH_MEANS_INTERVAL_BATCHES consecutive batches, whose means are assumed
- * independent and normal. An incomplete last batch is ignored. NAN if a batch would have fewer than
- * 2 batches of the series. The interval is too narrow if a batch is not long compared with the
- * correlation time of the observations; tests/test_batch_means.c measures its coverage. */
+ * Kelton, Simulation Modeling and Analysis, "The method of batch means").
+ *
+ * The observations are divided into BATCH_MEANS_INTERVAL_BATCHES consecutive batches. Their means
+ * are assumed independent and normal. An incomplete last batch is ignored. NAN if each would
+ * contain fewer than 2 batches of the series. The interval is too narrow unless batches are long
+ * compared with the correlation time of the observations. tests/test_batch_means.c measures its
+ * coverage.
+ */
 double batch_means_half_width(const struct batch_means *series);
 
 #endif

@@ -1,4 +1,4 @@
-/* The heap of the event queue as a whole: growth, the overflow heap, stale keys. */
+/* The heap of keys: growth, exchange with the overflow heap, removal of stale keys. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 bool event_heap_grow(struct event_queue *event_queue, size_t capacity)
 {
-    /* The four children of a place are in one cache line. */
+    /* Aligned so that the four children of a node share one cache line. */
     enum { LINE = 64, LEAD = LINE / sizeof(event_queue_key) - 1 };
     size_t bytes = (LEAD + capacity + ARITY) * sizeof(event_queue_key);
     void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
@@ -32,7 +32,7 @@ bool event_heap_reserve(struct event_queue *event_queue, size_t keys)
     return capacity == event_queue->heap_capacity || event_heap_grow(event_queue, capacity);
 }
 
-/* Makes a heap of `length` keys in any order, where there were `before`. O(n). */
+/* Builds a heap of `length` keys in any order. `before` is the previous length. O(n). */
 static void heap_build(struct event_queue *event_queue, size_t length, size_t before)
 {
     event_queue_key *heap = event_queue->heap;
@@ -44,9 +44,9 @@ static void heap_build(struct event_queue *event_queue, size_t length, size_t be
         heap_replace(heap, length, i, heap[i]);
 }
 
-/* ---- Near and far ---------------------------------------------------------------------------- */
+/* ---- Exchange with the overflow heap --------------------------------------------------------- */
 
-/* A time with about half of the keys at or after it: the median of a sample. */
+/* Returns a time that about half of the keys are at or after: the median of a sample. */
 static uint64_t heap_middle(const event_queue_key *heap, size_t length)
 {
     enum { SAMPLE = 15 };
@@ -61,8 +61,9 @@ static uint64_t heap_middle(const event_queue_key *heap, size_t length)
     return times[SAMPLE / 2];
 }
 
-/* Where to part the heap's keys by time; 0 where all are due now. Of keys that are half of one time
- * the later ones go; that may be all of them. */
+/* Returns the time from which on keys move to the overflow heap, or 0 if all keys are due now. This
+ * is usually the median. If the median is the first time, only later keys move. If all keys have
+ * one future time, all of them move. */
 static uint64_t heap_part(const struct event_queue *event_queue, size_t length)
 {
     const uint64_t first = (uint64_t)(event_queue->heap[0] >> 64);
@@ -104,7 +105,7 @@ bool event_heap_spill(struct event_queue *event_queue)
     return true;
 }
 
-/* Takes whole buckets. A bucket that is not the first stays in `far` if it has too many keys. */
+/* Moves whole buckets. After the first bucket, a bucket with too many keys remains in `far`. */
 bool event_heap_refill(struct event_queue *event_queue)
 {
     struct overflow_heap *far = &event_queue->far;
@@ -129,7 +130,7 @@ bool event_heap_refill(struct event_queue *event_queue)
     return true;
 }
 
-/* Takes all keys back from `far`. The keys are no heap afterwards: the caller builds it. */
+/* Moves all keys of `far` into the array. The caller must rebuild the heap afterwards. */
 static bool heap_recall(struct event_queue *event_queue)
 {
     size_t far = event_queue->far.count;

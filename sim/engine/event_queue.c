@@ -4,7 +4,7 @@
 
 #include "sim/engine/event_queue_internal.h"
 
-/* Brings the next live key to the root; false where there is none. */
+/* Moves the next live key to the root. False if there is none. */
 static bool heap_settle(struct event_queue *event_queue)
 {
     for (;;) {
@@ -31,7 +31,8 @@ static bool heap_settle(struct event_queue *event_queue)
     }
 }
 
-/* Is the root the next live key, as heap_settle leaves it? Mostly it is. */
+/* Returns whether the root is already the next live key, so that heap_settle is unnecessary. This
+ * is the usual case. */
 static inline bool heap_is_settled(const struct event_queue *event_queue)
 {
     if (event_queue->hole || event_queue->length == 0)
@@ -79,7 +80,7 @@ void event_queue_destroy(struct event_queue *event_queue)
     free(event_queue);
 }
 
-/* The rare half of event_queue_admit. */
+/* The slow path of event_queue_admit. */
 static bool event_queue_make_room(struct event_queue *event_queue, sim_time_t time)
 {
     if (time < event_queue->now)
@@ -89,7 +90,7 @@ static bool event_queue_make_room(struct event_queue *event_queue, sim_time_t ti
     return event_heap_reserve(event_queue, event_queue->length + 1);
 }
 
-/* Whether a key at `time` can be inserted, after making room for it. */
+/* Checks that a key at `time` can be inserted, and makes room for it. */
 static inline bool event_queue_admit(struct event_queue *event_queue, sim_time_t time)
 {
     if (time >= event_queue->now && event_queue->next_sequence < SEQUENCE_LIMIT &&
@@ -98,7 +99,7 @@ static inline bool event_queue_admit(struct event_queue *event_queue, sim_time_t
     return event_queue_make_room(event_queue, time);
 }
 
-/* False when out of memory. */
+/* Returns false if memory is exhausted. */
 static inline bool heap_insert(struct event_queue *event_queue, event_queue_key key)
 {
     if ((uint64_t)(key >> 64) >= event_queue->horizon)
@@ -106,7 +107,7 @@ static inline bool heap_insert(struct event_queue *event_queue, event_queue_key 
                event_queue_fail(event_queue, "out of memory for the event calendar");
     if (event_queue->hole) {
         event_queue->hole = false;
-        /* What is to happen at once mostly happens next. */
+        /* An event due immediately is usually the next one, so this check often avoids a sink. */
         if (key_time(key) == event_queue->now && heap_is_first(event_queue->heap, key))
             event_queue->heap[0] = key;
         else
@@ -119,8 +120,8 @@ static inline bool heap_insert(struct event_queue *event_queue, event_queue_key 
     return event_heap_spill(event_queue);
 }
 
-/* Adds a slot never used so far to the empty list of free ones; false where there is none to be
- * had. */
+/* Adds an unused slot to the free list, which is empty. Returns false if the limit is reached or
+ * memory is exhausted. */
 static bool slot_add(struct event_queue *event_queue)
 {
     if (event_queue->slot_count == SLOT_LIMIT)
@@ -140,14 +141,14 @@ static inline void slot_free(struct event_queue *event_queue, uint32_t index)
     struct slot *slot = &event_queue->slots[index];
     slot->use = slot_generation(slot);
     event_queue->live--;
-    /* A slot whose generations are used up is laid aside: no stale handle may come alive again. */
+    /* A slot with exhausted generations is retired, so that no stale handle becomes valid again. */
     if (slot_generation(slot) == GENERATION_MASK)
         return;
     slot->subject = event_queue->free_slot;
     event_queue->free_slot = index;
 }
 
-/* Room for one more event at `time`. */
+/* Ensures a free slot and room for a key at `time`. */
 static inline bool event_queue_ready(struct event_queue *event_queue, sim_time_t time)
 {
     return (event_queue->free_slot != NO_SLOT || slot_add(event_queue)) &&
@@ -193,7 +194,7 @@ event_queue_handle event_queue_push_ordered(struct event_queue *event_queue, sim
                : 0;
 }
 
-/* The slot of a pending event; NULL where the handle is stale. */
+/* Returns the slot of a pending event, or NULL if the handle is stale. */
 static inline struct slot *slot_of_handle(const struct event_queue *event_queue,
                                           event_queue_handle handle)
 {
@@ -204,7 +205,7 @@ static inline struct slot *slot_of_handle(const struct event_queue *event_queue,
     return slot_sequence(slot) != 0 && slot_generation(slot) == handle >> SLOT_BITS ? slot : NULL;
 }
 
-/* Called after a key has become stale; the sweep pays for itself with the keys it drops. */
+/* Called after a key has become stale. The number of keys removed pays for the sweep. */
 static inline void event_queue_tidy(struct event_queue *event_queue)
 {
     if (event_queue_keys(event_queue) > 2 * event_queue->live + MIN_CAPACITY)
@@ -221,7 +222,7 @@ bool event_queue_cancel(struct event_queue *event_queue, event_queue_handle hand
     return true;
 }
 
-/* The event comes `delay` after its key's time, which says so. */
+/* Marks the event as postponed to `delay` after its key's time. */
 static inline void slot_postpone(struct slot *slot, sim_time_t key, uint64_t delay,
                                  uint64_t sequence)
 {
@@ -230,8 +231,8 @@ static inline void slot_postpone(struct slot *slot, sim_time_t key, uint64_t del
     slot->time = ~key;
 }
 
-/* Moves the event of `slot` to (time, sequence), for which there is room. One that is put off for
- * longer than a slot can tell gets another key at once. */
+/* Moves the event of `slot` to (time, sequence). The caller has made room. If the delay is too long
+ * for a slot, the event gets another key immediately. */
 static inline bool slot_move(struct event_queue *event_queue, struct slot *slot, sim_time_t time,
                              uint64_t sequence)
 {
@@ -266,8 +267,9 @@ bool event_queue_retime_ordered(struct event_queue *event_queue, event_queue_han
     return slot_move(event_queue, slot, time, order);
 }
 
-/* The heap is empty: is what comes next a crowd of one time, too many to take in before they are
- * due? Then that time; else SIM_FOREVER. */
+/* Called when the heap is empty. If the earliest bucket of the overflow heap has more than SPILL
+ * keys, all of them have one time. They remain there until they are due. Returns their time, or
+ * SIM_FOREVER in all other cases. */
 static sim_time_t far_crowd_time(struct event_queue *event_queue)
 {
     uint64_t end;
@@ -340,7 +342,7 @@ struct soundness {
     bool sound;
 };
 
-/* Does the slot know of the key, if it is its current one? */
+/* If the key is the current one of its slot, checks that the two agree. */
 static void soundness_visit(void *context, event_queue_key key)
 {
     struct soundness *check = context;

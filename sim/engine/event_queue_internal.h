@@ -1,9 +1,9 @@
-/* What the files of the event queue share (not a public header).
+/* Definitions shared by the files of the event queue (not a public header).
  *
  *   event_queue.c  events, their slots and handles
- *   event_heap.c   the heap of keys as a whole: growth, exchange with the overflow heap, sweeping
+ *   event_heap.c   the heap of keys: growth, exchange with the overflow heap, sweeping
  *
- * Functions that every event passes through are inline.
+ * Functions called for every event are inline.
  */
 #ifndef ESGSIM_SIM_ENGINE_EVENT_QUEUE_INTERNAL_H
 #define ESGSIM_SIM_ENGINE_EVENT_QUEUE_INTERNAL_H
@@ -11,8 +11,8 @@
 #include "sim/engine/event_queue.h"
 #include "sim/engine/overflow_heap.h"
 
-/* SPILL: a heap of more keys gives the later ones to `far`. REFILL: least number of keys that an
- * empty heap takes back, if `far` has as many. */
+/* SPILL: number of keys above which the heap moves its later keys to the overflow heap. REFILL:
+ * least number of keys that an empty heap takes back, if the overflow heap has as many. */
 enum { SLOT_BITS = 24, SEQUENCE_BITS = 40, ARITY = 4, MIN_CAPACITY = 64, SPILL = 512, REFILL = 64 };
 enum { GENERATION_BITS = 24, DELAY_LOW_BITS = 16, DELAY_BITS = 40 };
 
@@ -23,39 +23,41 @@ enum { GENERATION_BITS = 24, DELAY_LOW_BITS = 16, DELAY_BITS = 40 };
 #define GENERATION_MASK (((uint64_t)1 << GENERATION_BITS) - 1)
 #define DELAY_LIMIT ((sim_time_t)1 << DELAY_BITS)
 #define NO_SLOT UINT32_MAX
-/* Later than every key. It follows the last key, so that every node has ARITY children to read. */
+/* Sentinel, greater than every key. ARITY sentinels follow the last key, so that every node has
+ * ARITY children to read. */
 #define KEY_END (~(event_queue_key)0)
 
-/* A postponed event keeps its key in the heap, and moves on to where it belongs only when that has
- * come up to the root: an event that is put off again and again, as that of a batch whose GPU fills
- * up, costs the heap one move. */
+/* State of one event. A postponed event keeps its old key in the heap, and is reinserted only when
+ * that key reaches the root. An event that is postponed many times thus costs one move in the heap.
+ * The finish of a batch on a GPU that fills up is an example. */
 struct slot {
-    uint64_t use;     /* sequence of its current key, 0: the slot is free; below it, generation */
-    sim_time_t time;  /* of its current key; ~time: the event comes later than its key says */
-    uint64_t later;   /* of a postponed event: upper bits of its delay; below them, its sequence */
-    uint32_t subject; /* of a free slot: the next free one */
+    /* upper 40 bits: sequence of the current key (0: free slot); lower 24: generation */
+    uint64_t use;
+    sim_time_t time;  /* of the current key; postponed event: bitwise complement of that time */
+    uint64_t later;   /* postponed event: upper 24 bits of its delay, then its 40-bit sequence */
+    uint32_t subject; /* in a free slot: next free slot */
     uint16_t kind;
-    uint16_t delay_low; /* of a postponed event, from its key's time on */
+    uint16_t delay_low; /* postponed event: lower 16 bits of its delay after the key's time */
 };
 
-/* The root may be an open hole (the event just popped): most handlers push an event straight away,
- * which then sinks from the root, and one pass through the heap serves both. */
+/* The root is an open hole after a pop. Most handlers push an event immediately. The new key then
+ * sinks from the root, so that one pass through the heap serves the pop and the push. */
 struct event_queue {
     event_queue_key
-        *heap;     /* `length` keys, then ARITY times KEY_END; heap + 1 is on a cache line */
-    size_t length; /* keys, stale ones and the hole included */
+        *heap;     /* `length` keys, then ARITY times KEY_END; heap + 1 starts a cache line */
+    size_t length; /* keys, including stale ones and the hole */
     size_t live;   /* pending events */
     bool hole;
     sim_time_t now; /* time of the last event popped */
     uint64_t next_sequence;
     struct slot *slots;
-    uint32_t free_slot; /* head of the list of free slots */
-    size_t slot_count;  /* slots ever used */
+    uint32_t free_slot; /* head of the free list */
+    size_t slot_count;  /* slots used so far */
     size_t slot_capacity;
     size_t heap_capacity;
     void *heap_memory;
-    uint64_t horizon; /* keys of this time and later are in `far`; UINT64_MAX: there are none */
-    size_t patience; /* keys to come into a heap of more than SPILL before it gives some to `far` */
+    uint64_t horizon; /* keys at or after this time are in `far`; UINT64_MAX: no such keys */
+    size_t patience;  /* insertions into a heap of more than SPILL keys before the next spill */
     struct overflow_heap far;
     const char *fault;
 };
@@ -75,7 +77,7 @@ static inline uint32_t key_slot(event_queue_key key)
     return (uint32_t)((uint64_t)key & SLOT_MASK);
 }
 
-/* Uses of the slot so far; a handle carries it. */
+/* Number of uses of the slot. Handles contain it. */
 static inline uint64_t slot_generation(const struct slot *slot)
 {
     return slot->use & GENERATION_MASK;
@@ -97,10 +99,10 @@ static inline bool key_is_live(const struct event_queue *event_queue, event_queu
     return (event_queue->slots[key_slot(key)].use ^ (uint64_t)key) <= SLOT_MASK;
 }
 
-/* Moves the smallest child up until the hole at `hole` has reached a leaf; returns the leaf. Going
- * all the way down and then back up suits a key that belongs near the bottom, as most do. The child
- * is chosen by adding comparisons to an index, not by holding keys: the compiler makes branches of
- * the latter, which are mispredicted every other time. */
+/* Moves the smallest child up repeatedly until the hole at `hole` is at a leaf, and returns the
+ * leaf. Sinking to a leaf and then raising the key suits keys that belong near the bottom, as most
+ * do. The child is selected by adding comparison results to an index. If keys were selected
+ * instead, the compiler would generate branches that are mispredicted half of the time. */
 static inline size_t heap_sink_hole(event_queue_key *heap, size_t length, size_t hole)
 {
     for (size_t child = ARITY * hole + 1; child < length; child = ARITY * hole + 1) {
@@ -125,14 +127,14 @@ static inline void heap_raise(event_queue_key *heap, size_t hole, size_t top, ev
     heap[hole] = key;
 }
 
-/* Puts `key` at the place `top`, whose own key is gone, and lets it sink. */
+/* Inserts `key` into the subtree whose root `top` is empty. */
 static inline void heap_replace(event_queue_key *heap, size_t length, size_t top,
                                 event_queue_key key)
 {
     heap_raise(heap, heap_sink_hole(heap, length, top), top, key);
 }
 
-/* Does the key come before all that stand below the root? */
+/* Returns whether the key precedes all keys below the root. */
 static inline bool heap_is_first(const event_queue_key *heap, event_queue_key key)
 {
     return key < heap[1] && key < heap[2] && key < heap[3] && key < heap[4];
@@ -149,14 +151,14 @@ static inline void heap_close_hole(struct event_queue *event_queue)
         heap_replace(heap, last, 0, key);
 }
 
-/* When a postponed event comes. */
+/* Returns the time of a postponed event. */
 static inline sim_time_t slot_later_time(const struct slot *slot)
 {
     const uint64_t delay = slot->later >> SEQUENCE_BITS << DELAY_LOW_BITS | slot->delay_low;
     return ~slot->time + (sim_time_t)delay;
 }
 
-/* Gives a postponed event its own time and place again; returns its key. */
+/* Gives a postponed event its final time and sequence. Returns its new key. */
 static inline event_queue_key slot_resume(struct event_queue *event_queue, uint32_t index)
 {
     struct slot *slot = &event_queue->slots[index];
@@ -165,7 +167,7 @@ static inline event_queue_key slot_resume(struct event_queue *event_queue, uint3
     return key_of(slot->time, slot_sequence(slot), index);
 }
 
-/* Records the first fault; always false. */
+/* Records the first fault. Always returns false. */
 static inline bool event_queue_fail(struct event_queue *event_queue, const char *fault)
 {
     if (event_queue->fault == NULL)
@@ -173,29 +175,26 @@ static inline bool event_queue_fail(struct event_queue *event_queue, const char 
     return false;
 }
 
-/* ---- event_heap.c ------------------------------------------------------------------------------
- *
- * Functions that return bool set the fault of the event queue and return false when out of memory.
- */
+/* ---- event_heap.c ---------------------------------------------------------------------------- */
 
-/* Makes room for at least `capacity` keys. O(capacity). */
+/* Allocates room for at least `capacity` keys. O(capacity). */
 bool event_heap_grow(struct event_queue *event_queue, size_t capacity);
 
-/* Makes room for at least `keys` keys, doubling the capacity. O(1) amortised. */
+/* Ensures room for at least `keys` keys by doubling the capacity. O(1) amortised. */
 bool event_heap_reserve(struct event_queue *event_queue, size_t keys);
 
-/* Moves the later keys to `far`, about half at a time, until at most SPILL are left. Sets
- * `patience` where that is not possible. O(n). */
+/* Moves the later keys to `far`, about half of them at a time, until at most SPILL are left. Sets
+ * `patience` if that is impossible. O(n). */
 bool event_heap_spill(struct event_queue *event_queue);
 
-/* Takes the earliest keys of `far` into the heap, which is empty. O(keys taken). */
+/* Moves the earliest keys of `far` into the heap, which must be empty. O(keys moved). */
 bool event_heap_refill(struct event_queue *event_queue);
 
-/* Takes every stale key out, that of an open root included. O(n), keys of `far` included. */
+/* Removes all stale keys, including those in `far` and that of an open root. O(n). */
 void event_heap_sweep(struct event_queue *event_queue);
 
-/* Numbers the pending events anew in their present order, after the sequence numbers are used up.
- * O(n log n). */
+/* Renumbers the pending events in their order after all sequence numbers have been used. O(n log
+ * n). */
 void event_queue_renumber(struct event_queue *event_queue);
 
 #endif

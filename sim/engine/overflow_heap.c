@@ -34,7 +34,7 @@ static bool chunks_grow(struct overflow_heap *far)
     return true;
 }
 
-/* An empty chunk before `next`; NO_CHUNK when out of memory. */
+/* Returns an empty chunk linked to `next`. NO_CHUNK: memory exhausted. */
 static uint32_t chunk_take(struct overflow_heap *far, uint32_t next)
 {
     uint32_t id = far->chunk_free;
@@ -50,7 +50,7 @@ static uint32_t chunk_take(struct overflow_heap *far, uint32_t next)
     return id;
 }
 
-/* Gives the chunk back; returns the one after it. */
+/* Adds the chunk to the free list. Returns the chunk that followed it. */
 static uint32_t chunk_free(struct overflow_heap *far, uint32_t id)
 {
     uint32_t next = far->next[id];
@@ -60,7 +60,7 @@ static uint32_t chunk_free(struct overflow_heap *far, uint32_t id)
     return next;
 }
 
-/* Room for one more chunk in each bucket of the levels below `level`, and one in hand. */
+/* Ensures enough chunks for one more in each bucket below `level`, plus one. */
 static bool chunks_reserve(struct overflow_heap *far, unsigned level)
 {
     while (far->chunks_spare + (far->chunk_capacity - far->chunks_used) < level * FAR_DIGITS + 1)
@@ -77,8 +77,8 @@ static inline void far_place(const struct overflow_heap *far, uint64_t time, uns
     *digit = (unsigned)(time >> (FAR_DIGIT_BITS * *level)) & (FAR_DIGITS - 1);
 }
 
-/* Another chunk for the bucket, which has none or full ones; false when out of memory. Apart, so
- * that what is done with every key keeps few registers. */
+/* Adds a chunk to a bucket that has none or only full ones. Returns false if memory is exhausted.
+ * Not inlined, so that the code executed for every key needs few registers. */
 static __attribute__((noinline)) bool bucket_extend(struct overflow_heap *far, uint32_t *head)
 {
     const uint32_t id = chunk_take(far, *head);
@@ -108,14 +108,13 @@ bool overflow_heap_add(struct overflow_heap *far, event_queue_key key)
     return key_file(far, key);
 }
 
-/* Keys in the first chunk of a bucket of so many. */
+/* Number of keys in the first chunk of a bucket of `in_bucket` keys. */
 static inline uint32_t head_keys(uint32_t in_bucket)
 {
     return in_bucket == 0 ? 0 : (in_bucket - 1) % FAR_CHUNK_KEYS + 1;
 }
 
-/* Takes the bucket out of the structure; returns its first chunk, and in *keys how many that holds.
- */
+/* Unlinks the bucket. Returns its first chunk, and in *keys the number of keys in it. */
 static uint32_t bucket_detach(struct overflow_heap *far, unsigned level, unsigned digit,
                               uint32_t *keys)
 {
@@ -143,7 +142,7 @@ static uint64_t bucket_start(const struct overflow_heap *far, unsigned level, un
     return high | (uint64_t)digit << (FAR_DIGIT_BITS * level);
 }
 
-/* Files the bucket's keys by their lower digits. */
+/* Distributes the bucket's keys by their lower digits. */
 static bool bucket_split(struct overflow_heap *far, unsigned level, unsigned digit)
 {
     if (!chunks_reserve(far, level))
@@ -154,7 +153,7 @@ static bool bucket_split(struct overflow_heap *far, unsigned level, unsigned dig
     far->base = start;
     for (; id != NO_CHUNK; id = chunk_free(far, id), held = FAR_CHUNK_KEYS) {
         for (uint32_t i = 0; i < held; i++)
-            (void)key_file(far, far->chunks[id].keys[i]); /* the room is there */
+            (void)key_file(far, far->chunks[id].keys[i]); /* cannot fail: chunks were reserved */
     }
     return true;
 }

@@ -1,16 +1,20 @@
-/* The part of a event queue that is not due for long: keys kept roughly by time, in no order among
- * those of about the same time.
+/* Overflow heap: the events of the event queue that are far in the future.
  *
- * A radix heap's idea (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path
- * problem", J. ACM 37, 1990) with digits of six bits, which makes it a hierarchy of timing wheels:
- * a key is filed by the highest digit in which its time differs from a base that no key is before,
- * and by that digit's value. Taking the earliest bucket out costs no comparison of keys; one that
- * holds many is first filed anew from its own beginning, by the digits below. So a key is moved a
- * few times, whatever the number pending and however their times are spread, and all that is
- * written is the end of a bucket.
+ * Keys are in buckets by time. Keys within one bucket are not ordered.
  *
- * A bucket is a list of chunks from one pool; there is no other memory. All that says where a key
- * goes is kept apart from the chunks, so that filing one only writes, and waits for nothing.
+ * The structure is a radix heap with digits of six bits (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
+ * algorithms for the shortest path problem", J. ACM 37, 1990). It is therefore also a hierarchy of
+ * timing wheels. A base time precedes or equals the time of every key. The highest digit in which a
+ * key's time differs from the base determines the level. The value of this digit determines the
+ * bucket.
+ *
+ * Removing the earliest bucket needs no comparison of keys. If the bucket holds many keys, its
+ * start becomes the new base, and its keys are first distributed by their lower digits. So each key
+ * moves a few times, regardless of the number of pending keys and the distribution of their times.
+ * An insertion writes only to the end of a bucket.
+ *
+ * A bucket is a linked list of chunks from one pool. The data that determine a key's bucket are
+ * stored apart from the chunks, so that an insertion does not have to read a chunk.
  */
 #ifndef ESGSIM_SIM_ENGINE_OVERFLOW_HEAP_H
 #define ESGSIM_SIM_ENGINE_OVERFLOW_HEAP_H
@@ -25,9 +29,9 @@ __extension__ typedef unsigned __int128 event_queue_key;
 enum {
     FAR_DIGIT_BITS = 6,
     FAR_DIGITS = 1 << FAR_DIGIT_BITS,
-    FAR_LEVELS = 11, /* of 6 bits: 66 */
+    FAR_LEVELS = 11, /* 11 digits of 6 bits cover 64 bits */
     FAR_CHUNK_KEYS = 16,
-    FAR_BUCKET_MOST = 256 /* keys of a bucket that is handed out as it is */
+    FAR_BUCKET_MOST = 256 /* most keys of a bucket that is removed without splitting */
 };
 
 struct far_chunk {
@@ -36,41 +40,46 @@ struct far_chunk {
 
 struct overflow_heap {
     size_t count;
-    uint64_t base;                              /* no key's time is before */
-    uint64_t mask[FAR_LEVELS];                  /* buckets that hold keys */
-    uint32_t head[FAR_LEVELS][FAR_DIGITS];      /* chunk being filled; UINT32_MAX: none */
-    uint32_t in_bucket[FAR_LEVELS][FAR_DIGITS]; /* keys of each; its other chunks are full */
+    uint64_t base;             /* no key has an earlier time */
+    uint64_t mask[FAR_LEVELS]; /* bit set: bucket is not empty */
+    /* first chunk of each bucket, which is being filled; UINT32_MAX: none */
+    uint32_t head[FAR_LEVELS][FAR_DIGITS];
+    /* keys of each bucket; all chunks but the first are full */
+    uint32_t in_bucket[FAR_LEVELS][FAR_DIGITS];
     struct far_chunk *chunks;
-    uint32_t *next; /* of each chunk: of the bucket, or of the free ones; UINT32_MAX: the last */
+    /* of each chunk: next chunk in its bucket or in the free list; UINT32_MAX: none */
+    uint32_t *next;
     uint32_t chunk_free, chunks_used, chunk_capacity;
-    uint32_t chunks_spare; /* in the list of free ones */
+    uint32_t chunks_spare; /* length of the free list */
 };
 
+/* Initialises an empty structure without allocating memory. */
 void overflow_heap_init(struct overflow_heap *far);
+/* Frees the memory. */
 void overflow_heap_clear(struct overflow_heap *far);
 
-/* Files the key, whose time must not be before the base (of an empty structure the caller sets the
- * base first). False when out of memory. */
+/* Inserts the key. Its time must not be before the base. The caller must set the base before the
+ * first insertion into an empty structure. False: memory exhausted. */
 bool overflow_heap_add(struct overflow_heap *far, event_queue_key key);
 
-/* The keys of the earliest bucket: FAR_BUCKET_MOST at most, or more that are all of one time.
- * Returns how many, at least 1, and in *end the first time after that bucket's; 0 when out of
- * memory. The structure holds at least one key. */
+/* Finds the earliest bucket. The structure must not be empty. Splits the bucket until it has at
+ * most FAR_BUCKET_MOST keys or all its keys have the same time. Returns the number of keys, at
+ * least 1, and in *end the first time after the bucket. Returns 0 if memory is exhausted. */
 size_t overflow_heap_next(struct overflow_heap *far, uint64_t *end);
 
-/* One of the keys of that bucket. */
+/* Returns any one key of the earliest bucket. */
 event_queue_key overflow_heap_peek(const struct overflow_heap *far);
 
-/* Takes the keys of the bucket that overflow_heap_next told of into `keys`, in no order. */
+/* Removes the keys of the bucket found by overflow_heap_next. Stores them in `keys`, unordered. */
 void overflow_heap_take(struct overflow_heap *far, event_queue_key *keys);
 
-/* Takes all keys into `keys`, in no order. */
+/* Removes all keys. Stores them in `keys`, unordered. */
 void overflow_heap_take_all(struct overflow_heap *far, event_queue_key *keys);
 
-/* Are all keys where they belong, none before `horizon`, and counted? For tests. O(n). */
+/* Checks that all keys are in their buckets, counted, and not before `horizon`. For tests. O(n). */
 bool overflow_heap_are_sound(const struct overflow_heap *far, uint64_t horizon);
 
-/* Calls `visit` with each key. */
+/* Calls `visit` for each key. */
 void overflow_heap_each(const struct overflow_heap *far,
                         void (*visit)(void *context, event_queue_key key), void *context);
 

@@ -10,9 +10,9 @@ _Static_assert(sizeof(long) == sizeof(sim_time_t),
 
 __extension__ typedef unsigned __int128 wide_sum;
 
-/* A sample in [2^e, 2^(e+1)) falls into one of 2^RESOLUTION_BITS buckets of equal width; the middle
- * of its bucket is at most 2^-(RESOLUTION_BITS + 1) = 0.0488 % away. Below 2^(RESOLUTION_BITS + 1)
- * every value has a bucket of its own. */
+/* A histogram bucket covers 2^-RESOLUTION_BITS of the interval [2^e, 2^(e+1)). The middle of a
+ * bucket is at most 2^-(RESOLUTION_BITS + 1) = 0.0488 % away from any sample in it. Below
+ * 2^(RESOLUTION_BITS + 1) each value has its own bucket. */
 enum {
     RESOLUTION_BITS = 10,
     VALUE_BITS = 63,
@@ -21,14 +21,14 @@ enum {
 };
 
 struct quantile {
-    long *samples;              /* NULL where there are none, or once they are in the histogram */
-    size_t room, exact_samples; /* of samples */
+    long *samples;              /* NULL: no samples, or moved to the histogram */
+    size_t room, exact_samples; /* allocated; limit of exact samples */
     uint64_t count;
-    wide_sum sum; /* an integer: the mean does not depend on the order of additions */
+    wide_sum sum; /* integer, so the mean does not depend on the order of additions */
     long max;
     long min;
-    uint64_t lowest;   /* so many samples stand first and are the lowest, in no order */
-    uint64_t *buckets; /* NULL before the histogram is needed */
+    uint64_t lowest;   /* the first `lowest` samples are the lowest ones, unordered */
+    uint64_t *buckets; /* NULL until the histogram is needed */
 };
 
 struct quantile *quantile_create(size_t exact_samples)
@@ -62,7 +62,7 @@ static inline size_t bucket_of(uint64_t value)
     return ((size_t)shift << RESOLUTION_BITS) + (size_t)(value >> shift);
 }
 
-/* The middle of the integers that fall into a bucket. */
+/* Returns the mean of the integers in a bucket. */
 static double bucket_middle(size_t bucket)
 {
     size_t octave = bucket >> RESOLUTION_BITS;
@@ -86,7 +86,7 @@ static bool quantile_convert(struct quantile *quantile)
     return true;
 }
 
-/* Room for one more sample, or the histogram. */
+/* Allocates room for one more sample, or the histogram. */
 static bool quantile_make_room(struct quantile *quantile)
 {
     if (quantile->count == quantile->exact_samples)
@@ -141,8 +141,9 @@ bool quantile_is_exact(const struct quantile *quantile)
     return quantile->count <= quantile->exact_samples;
 }
 
-/* The sample of rank `rank` (0: the smallest), as far as the histogram knows it; `bucket` and
- * `below` (samples in the buckets before it) carry the walk on to the next, larger rank. */
+/* Returns the sample of rank `rank` (0: the smallest), with the histogram's resolution. `bucket`
+ * and `below` (samples in the preceding buckets) are the state of the search. Pass them on to
+ * search for the next larger rank. */
 static double histogram_order_statistic(const struct quantile *quantile, uint64_t rank,
                                         size_t *bucket, uint64_t *below)
 {
@@ -168,8 +169,8 @@ static double histogram_quantile(const struct quantile *quantile, double q)
     return (1 - fraction) * lower + fraction * upper;
 }
 
-/* Puts the samples of ranks `rank` and `rank` + 1 where sorting would. Those of lower rank come to
- * stand before them, so that ascending quantiles look at fewer and fewer. */
+/* Moves the samples of ranks `rank` and `rank` + 1 to their sorted positions. Samples of lower rank
+ * are moved before them. Ascending quantiles therefore examine fewer and fewer samples. */
 static void samples_select(struct quantile *quantile, uint64_t rank)
 {
     uint64_t from = rank >= quantile->lowest ? quantile->lowest : 0;

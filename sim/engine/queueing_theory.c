@@ -49,7 +49,8 @@ struct birth_death {
     double full;       /* probability of the last state */
 };
 
-/* States 0..last; births at (rate ÷ 1) or, for a finite source, (last − n) × rate from state n. */
+/* Solves the birth-death chain on states 0..last. Births occur at `rate`, or for a finite source at
+ * (last − n) × rate from state n. */
 static struct birth_death birth_death_solve(double rate, double mean, uint32_t servers,
                                             uint32_t last, bool finite_source)
 {
@@ -65,7 +66,7 @@ static struct birth_death birth_death_solve(double rate, double mean, uint32_t s
             break;
         const double births = finite_source ? rate * (last - n) : rate;
         weight *= births * mean / (n + 1 < servers ? n + 1 : servers);
-        /* Only ratios matter, so a long queue under overload need not overflow. */
+        /* Only ratios matter. Rescaling prevents overflow for long queues under overload. */
         if (weight > 1e250) {
             weight /= 1e250;
             total /= 1e250;
@@ -102,7 +103,7 @@ double queueing_closed_response(uint32_t users, double think, double mean, uint3
     return state.customers / state.throughput;
 }
 
-/* Room for the eigenproblems of chains on 0..size-1 at most. */
+/* Workspace for the eigenproblems of chains on at most 0..size-1. */
 struct passage {
     double rate;  /* of births */
     double death; /* per customer */
@@ -130,15 +131,16 @@ static void passage_close(struct passage *passage)
     gsl_vector_free(passage->values);
 }
 
-/* log of the stationary weight of n customers, up to a constant. */
+/* Log of the stationary weight of n customers, up to a constant. */
 static double log_weight(const struct passage *passage, size_t n)
 {
     return (double)n * log(passage->rate / passage->death) - lgamma((double)n + 1);
 }
 
-/* Probability that the busy count of M/M/∞ needs longer than `time` to pass from n to n + 1. The
- * generator on 0..n, from which a birth at n leaves for good, is symmetric after scaling by the
- * roots of the stationary weights; its eigenvalues are the rates at which the survivors die out. */
+/* Returns the probability that the busy count of M/M/∞ needs longer than `time` to pass from n to n
+ * + 1. A birth in state n is absorbing, so the generator covers states 0..n. Scaling by the roots
+ * of the stationary weights makes it symmetric. Its eigenvalues are the decay rates of the survival
+ * probability. */
 static double passage_survival(struct passage *passage, size_t n, double time)
 {
     const size_t size = n + 1;
@@ -174,7 +176,7 @@ static double passage_survival(struct passage *passage, size_t n, double time)
 double queueing_pool_cold_probability(double rate, double mean, double keep_alive)
 {
     const double offered = rate * mean;
-    /* Beyond this the Poisson tail is below 1e-15. */
+    /* Beyond `most` the Poisson tail is below 1e-15. */
     const size_t most = (size_t)(offered + 10 * sqrt(offered) + 20);
     struct passage passage;
     double cold = NAN;

@@ -96,7 +96,7 @@ double random_noise(struct random_stream *stream, double cv)
         return 1;
     double variance_of_log = log1p(cv * cv);
     double noise = gsl_ran_lognormal(&stream->rng, -variance_of_log / 2, sqrt(variance_of_log));
-    /* The C library's exp and log differ in the last place between processors with and without
-     * fused multiply-add; a noise of 2^-30 steps does not. */
+    /* exp and log of the C library differ in the last place between processors with and without
+     * fused multiply-add. Rounding to multiples of 2^-30 makes the result the same on both. */
     return nearbyint(noise * 0x1p30) * 0x1p-30;
 }

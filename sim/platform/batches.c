@@ -37,7 +37,6 @@ void batches_clear(struct platform *platform)
     free(platform->batches);
 }
 
-/* What it runs. */
 static const struct function *function_of(const struct platform *platform,
                                           const struct batch *batch)
 {
@@ -66,7 +65,7 @@ static double batch_speed(const struct platform *platform, const struct batch *b
     return quota_part(speed, batch->quota);
 }
 
-/* Its nominal time × the noise of its oldest job, unless it was settled since. */
+/* Nominal time × noise of the oldest job, or the remaining work if the share was changed. */
 double batch_work(const struct platform *platform, const struct batch *batch)
 {
     const struct function *function = function_of(platform, batch);
@@ -103,8 +102,8 @@ void batches_start(struct platform *platform, uint32_t id)
         batch->finish_event = finish;
 }
 
-/* Settles work and bill up to now, so that both can go on under other terms. `disturbed`: it
- * executes where others disturb it. */
+/* Updates work and cost to the present time, before a change of share. `disturbed`: other batches
+ * interfere with it. */
 static void batch_settle(struct platform *platform, uint32_t id, bool disturbed)
 {
     struct batch *batch = &platform->batches[id];
@@ -120,7 +119,7 @@ static void batch_settle(struct platform *platform, uint32_t id, bool disturbed)
     batch->work = left;
 }
 
-/* From now on the batch keeps account of its work and price. */
+/* Starts the batch's own account of work and cost. */
 static void batch_set_reshared(struct platform *platform, struct batch *batch)
 {
     if (batch->reshared)
@@ -161,8 +160,8 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
 
 /* ---- Dispatch -------------------------------------------------------------------------------- */
 
-/* Input transfer of the whole batch: the bytes that its jobs' predecessors left on other invokers,
- * over one link, behind one latency. */
+/* Input transfer of the whole batch: the output of its jobs' predecessors on other invokers, over
+ * one link and with one latency. */
 static sim_time_t batch_transfer(const struct platform *platform, const struct batch *batch)
 {
     const struct platform_spec *spec = &platform->experiment->platform;
@@ -187,7 +186,7 @@ static sim_time_t batch_transfer(const struct platform *platform, const struct b
                        bytes * 8.0 / (spec->transfer_bandwidth_gbps * 1e9) * 1e3);
 }
 
-/* All its jobs run with the noise of the oldest. */
+/* All jobs of a batch have the noise of the oldest. */
 static void batch_set_noise(struct platform *platform, const struct batch *batch)
 {
     const double noise = platform->jobs[batch->first_job].noise;
@@ -197,14 +196,14 @@ static void batch_set_noise(struct platform *platform, const struct batch *batch
     }
 }
 
-/* When the batch starts: its input is there, and its container. */
+/* Sets the time at which both the input and the container are ready. */
 static void batch_set_start(struct platform *platform, struct batch *batch)
 {
     struct container *container = &platform->cluster.containers[batch->container];
     const sim_time_t input_there = batch->launched + batch->transfer;
     batch->started = input_there;
     if (container->state != CONTAINER_STARTING)
-        return; /* as an instance's, which launches only once it has started */
+        return; /* always so for an instance: it launches only after its start */
     if (platform->backend != NULL)
         replay_refuse_cold(platform, batch_function(platform, batch), batch->invoker);
     const struct request *head = job_request(platform, batch->first_job);
@@ -222,7 +221,7 @@ static void batch_set_start(struct platform *platform, struct batch *batch)
     }
 }
 
-/* Jobs left where the batch was taken from. */
+/* Number of jobs left in the queue or buffer that the batch was taken from. */
 static uint32_t source_length(const struct platform *platform, const struct batch *batch)
 {
     return batch->instance == SIM_NONE ? platform->queues[batch->queue].length
@@ -251,7 +250,7 @@ static void decision_record(struct platform *platform, const struct batch *batch
         platform->failed = true;
 }
 
-/* Was the batch planned ahead, and did the plan come about? */
+/* Sets whether the batch was planned ahead, and whether it deviates from the plan. */
 static void batch_set_planned(struct platform *platform, struct batch *batch)
 {
     const struct function *function = function_of(platform, batch);
@@ -270,7 +269,7 @@ static void batch_set_planned(struct platform *platform, struct batch *batch)
         planned != batch->configuration || batch->jobs < function->configurations[planned].batch;
 }
 
-/* The batch has its jobs and its container. */
+/* Launches a batch that has its jobs and its container. */
 static bool batch_launch(struct platform *platform, uint32_t id)
 {
     struct batch *batch = &platform->batches[id];
@@ -285,7 +284,7 @@ static bool batch_launch(struct platform *platform, uint32_t id)
     return !platform->failed;
 }
 
-/* An unused batch of the pool, with a number; SIM_NONE (platform failed) when out of memory. */
+/* Returns a new batch with a number. SIM_NONE: memory exhausted, platform failed. */
 static inline uint32_t batch_take(struct platform *platform)
 {
     uint32_t id = platform->batch_free;
@@ -305,7 +304,7 @@ static inline uint32_t batch_take(struct platform *platform)
     return id;
 }
 
-/* `first`: its oldest job, linked to the others. */
+/* `first`: the oldest job, linked to the others. */
 static void batch_fill(struct platform *platform, uint32_t id, uint32_t first, uint32_t jobs)
 {
     if (platform->failed)
@@ -414,7 +413,8 @@ static void batch_record(struct platform *platform, const struct batch *batch, d
         platform->failed = true;
 }
 
-/* How long a job waited for its container: for the batch's, or for the instance it was given to. */
+/* How long a job waited for its container: its batch's, or that of the instance it was routed to.
+ */
 static sim_time_t job_cold_wait(const struct platform *platform, const struct batch *batch,
                                 uint32_t job)
 {
@@ -449,8 +449,8 @@ static void jobs_record(struct platform *platform, const struct batch *batch, do
     }
 }
 
-/* Counts of the measured jobs of a batch, by application and overall; the batch itself counts where
- * its oldest measured job does. Returns how many are measured. */
+/* Counts the measured jobs of a batch, by application and overall. The batch is counted for the
+ * application of its oldest measured job. Returns the number of measured jobs. */
 static uint32_t batch_tally_jobs(struct platform *platform, const struct batch *batch)
 {
     struct tally *tallies = platform->metrics.tallies;
@@ -481,7 +481,7 @@ static uint32_t batch_tally_jobs(struct platform *platform, const struct batch *
     return measured;
 }
 
-/* Shares a finished batch's time and money among its jobs. */
+/* Divides the time and cost of a finished batch among its jobs. */
 static void batch_account(struct platform *platform, const struct batch *batch)
 {
     struct metrics *metrics = &platform->metrics;
@@ -508,7 +508,8 @@ static void batch_account(struct platform *platform, const struct batch *batch)
     metrics->total_batch_cost += cost;
     uint32_t measured = batch_tally_jobs(platform, batch);
     if (measured > 0) {
-        if (batch->instance == SIM_NONE) { /* what an instance holds is billed on its own */
+        /* resources held by instances are billed separately */
+        if (batch->instance == SIM_NONE) {
             uint32_t application = platform->queues[batch->queue].application;
             metrics->tallies[application].hold_cost += hold * measured / batch->jobs;
             metrics->tallies[metrics->application_count].hold_cost += hold * measured / batch->jobs;

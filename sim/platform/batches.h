@@ -4,39 +4,42 @@
 
 #include "sim/platform/state.h"
 
-/* ns of execution at rate 1 of a batch that has its jobs: all of it, or, of one that was given
- * another share, what was left when it was settled. */
+/* Returns the batch's execution time at rate 1, in ns. If its share was changed, this is the time
+ * that remained at the last update (batch_settle). The batch must have its jobs. */
 double batch_work(const struct platform *platform, const struct batch *batch);
-/* Makes the pool of batches. False when out of memory. */
+/* Allocates the pool of batches. False: memory exhausted. */
 bool batches_init(struct platform *platform);
-/* Frees what batches_init and the run allocated. */
+/* Frees the memory allocated by batches_init and the run. */
 void batches_clear(struct platform *platform);
-/* Reserves and launches; false (platform failed) where a rule is broken. */
+/* Takes the oldest `jobs` of `queue`, reserves resources and launches a batch. Returns false, and
+ * fails the run, if a rule is violated. */
 bool batches_dispatch(struct platform *platform, uint32_t queue, uint32_t jobs,
                       uint32_t configuration, uint32_t invoker);
-/* Instance `id`, idle, runs the oldest `jobs` of its buffer. */
+/* Launches a batch of the oldest `jobs` in the buffer of the idle instance `id`. False: the run
+ * failed. */
 bool batches_launch(struct platform *platform, uint32_t id, uint32_t jobs);
-/* The batch goes on with another configuration and quota, keeping its remaining work. */
+/* Gives the batch another configuration and quota. It keeps its remaining work. */
 void batches_reshare(struct platform *platform, uint32_t id, uint32_t configuration,
                      uint32_t quota);
-/* EVENT_BATCH_START and EVENT_BATCH_FINISH of batch `id`. */
+/* Handle EVENT_BATCH_START and EVENT_BATCH_FINISH of batch `id`. */
 void batches_start(struct platform *platform, uint32_t id);
 void batches_finish(struct platform *platform, uint32_t id);
-/* Is what the cluster has given away within its capacities, and just what living batches and
- * instances hold; fails the run where it is not. O(invokers + GPUs + batches + instances). */
+/* Checks that the cluster's reservations are within its capacities and equal those of the existing
+ * batches and instances. Fails the run otherwise. O(invokers + GPUs + batches + instances). */
 void batches_check_holdings(struct platform *platform);
 
-/* $ per ns of what a configuration holds, of the GPU for `quota` per cent of the time. */
+/* Returns the price of a configuration in $ per ns. It has its GPU share for `quota` per cent of
+ * the time. */
 double configuration_rate(const struct platform *platform, const struct configuration *spec,
                           uint32_t quota);
 
-/* The function that the batch runs. */
+/* Returns the function of the batch. */
 static inline uint32_t batch_function(const struct platform *platform, const struct batch *batch)
 {
     return platform->queues[batch->queue].function;
 }
 
-/* How long it waited for its container once its input was there. */
+/* Returns how long the batch waited for its container after its input had arrived. */
 static inline sim_time_t batch_cold_wait(const struct batch *batch)
 {
     return batch->started - batch->launched - batch->transfer;

@@ -6,15 +6,15 @@
 #include "sim/platform/policy_api.h"
 #include "sim/platform/state.h"
 
-/* ---- What slowdowns are made of -------------------------------------------------------------- */
+/* ---- Tables of the interference model -------------------------------------------------------- */
 
-/* Where the power stands of `vgpu` units of a GPU for `quota` per cent of the time. */
+/* Index of the share of `vgpu` units for `quota` per cent of the time. */
 static inline uint32_t share_place(uint32_t vgpu, uint32_t quota)
 {
     return vgpu * UNIT_PARTS - quota;
 }
 
-/* The powers of all shares of a GPU of `units`. */
+/* Prepares share^share_exponent (as_other) for every share of a GPU of `units`. */
 static double *shares_prepare(const struct interference *model, uint16_t units)
 {
     double *as_other = malloc((size_t)units * UNIT_PARTS * sizeof *as_other);
@@ -124,7 +124,7 @@ static struct execution *work_find(const struct gpu_work *work, uint32_t id)
     return execution;
 }
 
-/* The execution of batch `id` on the terms that the batch has now, without a rate yet. */
+/* Returns an execution with the batch's present work, configuration and quota, without a rate. */
 static struct execution execution_of(const struct platform *platform, uint32_t id)
 {
     const struct batch *batch = &platform->batches[id];
@@ -140,8 +140,8 @@ static struct execution execution_of(const struct platform *platform, uint32_t i
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
-/* The slowdowns of all, the latest comer's first. A batch that has its share for a part of the time
- * weighs on the others by that part. */
+/* Returns the slowdowns of all executions, the one that started last first. A batch that has its
+ * share for a part of the time affects the others in proportion. */
 static const double *work_slowdowns(const struct platform *platform, const struct gpu_work *work,
                                     const struct gpu_spec *spec)
 {
@@ -158,7 +158,7 @@ static const double *work_slowdowns(const struct platform *platform, const struc
     return table->slowdowns;
 }
 
-/* The GPU's event comes when the first of its batches finishes. */
+/* Sets the GPU's event to the finish of the first of its batches. */
 static void work_schedule(struct platform *platform, struct gpu_work *work,
                           const struct execution *first)
 {
@@ -176,8 +176,9 @@ static void work_schedule(struct platform *platform, struct gpu_work *work,
         platform_fail(platform, "the event calendar: %s", event_queue_fault(platform->event_queue));
 }
 
-/* Goes on at `rate` after `passed` ns at its last one. Its place among events of one time is after
- * that of batches that started before it, the last of which has `order`. */
+/* Sets the execution's rate, after `passed` ns at the previous one. `order` is the sequence number
+ * of the preceding execution. An execution with a new rate, or with a lower number than that, draws
+ * a new one. So among events of one time, batches are in order of start. */
 static inline void execution_update(struct execution *execution, double rate, double passed,
                                     const struct platform *platform, uint64_t order)
 {
@@ -196,8 +197,8 @@ static inline void execution_update(struct execution *execution, double rate, do
     execution->order = event_queue_draw_order(platform->event_queue);
 }
 
-/* Rates on a GPU: speed / slowdown among the batches that execute there. Of those that finish at
- * one time, the one that started first comes first. */
+/* Updates all rates on a GPU: speed / slowdown among the batches that execute on it. Among equal
+ * finish times, the batch that started first finishes first. */
 static void work_update(struct platform *platform, uint32_t gpu)
 {
     struct gpu_work *work = &platform->gpu_work[gpu];
@@ -254,7 +255,7 @@ void gpu_work_reshare(struct platform *platform, uint32_t id)
 {
     const uint32_t gpu = platform->batches[id].gpu;
     struct execution *execution = work_find(&platform->gpu_work[gpu], id);
-    /* Without a rate: its finish moves even where rates agree. */
+    /* The new execution has no rate, so its finish is recomputed even if the rate is equal. */
     *execution = execution_of(platform, id);
     work_update(platform, gpu);
 }

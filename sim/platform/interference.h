@@ -1,30 +1,33 @@
-/* Batches that execute on one GPU and disturb one another (not a public header). */
+/* Interference: batches that execute on one GPU and slow one another down (not a public header). */
 #ifndef ESGSIM_SIM_PLATFORM_INTERFERENCE_H
 #define ESGSIM_SIM_PLATFORM_INTERFERENCE_H
 
 #include "sim/platform/state.h"
 
-/* Makes an empty table per GPU. False when out of memory. */
+/* Allocates one empty table per GPU. False: memory exhausted. */
 bool gpu_work_init(struct platform *platform);
-/* Frees what gpu_work_init and the run allocated. */
+/* Frees the memory allocated by gpu_work_init and the run. */
 void gpu_work_clear(struct platform *platform);
-/* Batch `id` starts to execute on a GPU that interferes; the others become slower. */
+/* Starts the execution of batch `id` on a GPU with interference, and updates the rates of all
+ * batches on this GPU. */
 void gpu_work_add(struct platform *platform, uint32_t id);
-/* It has finished, by the GPU's event. */
+/* Removes batch `id`, which has finished, and updates the rates. Called for the GPU's event, which
+ * is then no longer pending. */
 void gpu_work_remove(struct platform *platform, uint32_t id);
-/* ns of its execution left at rate 1, as it is now; below 0 by rounding alone. */
+/* Returns the remaining execution time of batch `id` at rate 1, in ns. It is negative only by
+ * rounding errors. */
 double gpu_work_left(const struct platform *platform, uint32_t id);
-/* It goes on with the work, configuration and quota that the batch has now. */
+/* Restarts the execution of batch `id` with the batch's present work, configuration and quota. */
 void gpu_work_reshare(struct platform *platform, uint32_t id);
 
-/* Do batches on the GPU (SIM_NONE: none) disturb one another? */
+/* Returns whether batches on the GPU interfere. False for SIM_NONE. */
 static inline bool gpu_interferes(const struct platform *platform, uint32_t gpu)
 {
     return platform->interference && gpu != SIM_NONE &&
            gpu_sharing_of(platform->cluster.gpus[gpu].spec)->interferes;
 }
 
-/* `quota` per cent of `whole`. */
+/* Returns `quota` per cent of `whole`. */
 static inline double quota_part(double whole, uint32_t quota)
 {
     return whole * ((double)quota / UNIT_PARTS);

@@ -55,7 +55,7 @@ static inline bool queue_push(struct platform *platform, struct queue *queue, ui
     return true;
 }
 
-/* Accounts for one job that leaves the queue now. */
+/* Updates length and waiting time for one job that leaves the queue now. */
 static void queue_leave(struct platform *platform, struct queue *queue, uint32_t job)
 {
     queue->waited += platform->now - platform->jobs[job].entered;
@@ -116,7 +116,7 @@ uint32_t job_queue(const struct platform *platform, uint32_t job)
            job_stage(platform, job);
 }
 
-/* From now on the job waits in the buffer of `instance`, or (SIM_NONE) in its queue. */
+/* Records that the job now waits in the buffer of `instance`, or (SIM_NONE) in its queue. */
 static void job_move(struct platform *platform, uint32_t job, uint32_t instance)
 {
     platform->jobs[job].next = instance;
@@ -132,7 +132,7 @@ void jobs_route(struct platform *platform, uint32_t id, uint32_t instance)
         job_move(platform, job, instance);
 }
 
-/* The job enters its queue before all that became ready after it. */
+/* Inserts the job in order of ready times. O(length). */
 static void queue_insert(struct platform *platform, uint32_t id, uint32_t job)
 {
     struct queue *queue = &platform->queues[id];
@@ -160,7 +160,7 @@ void jobs_return(struct platform *platform, uint32_t instance)
     }
 }
 
-/* Takes one job out of the middle of its queue. O(length). */
+/* Removes one job from the middle of its queue. O(length). */
 static void queue_withdraw(struct platform *platform, struct queue *queue, uint32_t job)
 {
     uint32_t mask = queue->capacity - 1;
@@ -196,7 +196,7 @@ static bool requests_grow(struct platform *platform)
     return true;
 }
 
-/* The slot given back last, else one never used; SIM_NONE when out of memory. */
+/* Returns the slot freed last, otherwise one never used. SIM_NONE: memory exhausted. */
 static uint32_t request_take(struct platform *platform)
 {
     const uint32_t slot = platform->request_free;
@@ -212,7 +212,7 @@ static uint32_t request_take(struct platform *platform)
 bool jobs_init(struct platform *platform)
 {
     const struct workload *workload = platform->workload;
-    /* Rounded up, so that neither a job's slot nor its stage takes a division. */
+    /* Rounded up to a power of two: a job's slot and stage are then found without division. */
     while (UINT32_C(1) << platform->slot_shift < workload->max_stages)
         platform->slot_shift++;
     platform->stride = UINT32_C(1) << platform->slot_shift;
@@ -240,8 +240,9 @@ void jobs_clear(struct platform *platform)
     free(platform->jobs);
 }
 
-/* What (request, stage) draws: the same under every policy and on every processor. A factor of mean
- * 1, or, for theory, the whole service time in ms, of whole nanoseconds. */
+/* Draws the noise of (request, stage), which is the same under every policy and on every processor.
+ * Profiled functions: a factor with mean 1. Others: the whole service time in ms, in whole
+ * nanoseconds. */
 static double draw_noise(const struct platform *platform, uint64_t request, uint32_t stage,
                          const struct function *function)
 {
@@ -328,9 +329,9 @@ void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo,
 
 /* ---- The end of a request -------------------------------------------------------------------- */
 
-/* What no policy could beat: the request's critical path with every stage at its function's fastest
- * configuration, alone, without transfers; `used`: with the noise of the batches it ran in, else
- * with its own draws. Rounded down. */
+/* Returns a lower bound of the request's latency under any policy: its critical path, rounded down.
+ * Every stage has its function's fastest configuration, no interference and no transfer. `used`:
+ * with the noise of the batches that it ran in, otherwise with its own draws. */
 static inline sim_time_t critical_path(const struct platform *platform, uint32_t slot, bool used)
 {
     const struct application *application =
@@ -354,7 +355,7 @@ static inline sim_time_t critical_path(const struct platform *platform, uint32_t
     return longest;
 }
 
-/* Did each job run with its own draw, as one that is the oldest of its batch? */
+/* Returns whether every job ran with its own draw, as the oldest job of a batch does. */
 static bool request_ran_alone(const struct platform *platform, uint32_t slot)
 {
     const uint32_t application = platform->requests[slot].application;
@@ -392,7 +393,7 @@ static void request_record(struct platform *platform, const struct request *requ
         platform->failed = true;
 }
 
-/* False when out of memory. */
+/* Returns false if memory is exhausted. */
 static inline bool tally_request(struct tally *tally, const struct request *request, sim_time_t now,
                                  bool hit, bool bound_hit)
 {

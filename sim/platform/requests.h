@@ -4,40 +4,45 @@
 
 #include "sim/platform/state.h"
 
-/* Makes the empty queues. False when out of memory. */
+/* Allocates the empty queues. False: memory exhausted. */
 bool jobs_init(struct platform *platform);
-/* Frees what jobs_init and the run allocated. */
+/* Frees the memory allocated by jobs_init and the run. */
 void jobs_clear(struct platform *platform);
-/* Admits a request that arrives now and readies its source jobs. */
+/* Admits a request that arrives now, and makes its source jobs ready. `slo` 0: the application's.
+ */
 void jobs_admit(struct platform *platform, uint32_t application, sim_time_t slo, uint32_t user);
-/* Takes the oldest `count` jobs off queue `id`, linked through job.next; returns the first. */
+/* Removes the oldest `count` jobs from queue `id`. Returns the first of the list linked by
+ * job.next. */
 uint32_t jobs_take(struct platform *platform, uint32_t id, uint32_t count);
-/* The same off the buffer of an instance. */
+/* Like jobs_take, from the buffer of an instance. */
 uint32_t jobs_take_buffered(struct platform *platform, uint32_t instance, uint32_t count);
-/* The oldest job of queue `id` goes to the end of the buffer of `instance`. */
+/* Moves the oldest job of queue `id` to the end of the buffer of `instance`. */
 void jobs_route(struct platform *platform, uint32_t id, uint32_t instance);
-/* All jobs buffered at `instance` go back into their queues, each before those younger than it. */
+/* Moves all jobs in the buffer of `instance` back to their queues, in order of ready times. */
 void jobs_return(struct platform *platform, uint32_t instance);
-/* Little's law of a queue or buffer that is empty for good; fails the run where it is broken. */
+/* Checks Little's law for a queue or buffer that is no longer used. Fails the run if the law is
+ * violated or jobs are left. */
 void jobs_check_queue(struct platform *platform, struct queue *queue, const char *what,
                       uint32_t id);
-/* A job of a finished batch is done: readies its successors, ends the request with its last job. */
+/* Completes a job of a finished batch. Makes its successors ready, or ends the request after its
+ * last job. */
 void jobs_done(struct platform *platform, uint32_t job);
-/* Gives up the request in `slot`: its waiting jobs leave their queues. */
+/* Drops the request in `slot`, and removes its waiting jobs from their queues. */
 void jobs_drop(struct platform *platform, uint32_t slot);
-/* Checks that nothing waits and that Little's law held in every queue. */
+/* Checks at the end of a run that no jobs are waiting and that Little's law holds for every queue.
+ */
 bool jobs_check(struct platform *platform);
 
-/* The queue that job waits in, or came from. */
+/* Returns the queue of the job, also after the job has left it. */
 uint32_t job_queue(const struct platform *platform, uint32_t job);
 
-/* The job at `position`, 0 for the oldest, of a queue with more jobs than that. */
+/* Returns the job at `position` (0: the oldest). The queue must have more jobs than that. */
 static inline uint32_t queue_job(const struct queue *queue, uint32_t position)
 {
     return queue->ring[(queue->head + position) & (queue->capacity - 1)];
 }
 
-/* The slot of the request that the job is part of. */
+/* Returns the slot of the job's request. */
 static inline uint32_t job_slot(const struct platform *platform, uint32_t job)
 {
     return job >> platform->slot_shift;
