@@ -57,6 +57,7 @@ struct table_writer {
 bool table_begin(struct table_writer *table, hid_t group, const char *name,
                  struct table_writer *before, const struct layout *layout, size_t array_length,
                  hsize_t chunk_rows, size_t block_rows);
+/* Appends a row to the block; writes the block when it is full. False: HDF5 failed. */
 bool table_append(struct table_writer *table, const void *row);
 /* Writes the buffered rows and closes the table. Does nothing if the writer is zeroed or closed. */
 bool table_close(struct table_writer *table);

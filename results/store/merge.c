@@ -5,7 +5,7 @@
 
 #include "results/store/store.h"
 
-/* A run in one of the shards. */
+/* The location of a run. */
 struct piece {
     uint64_t position; /* in the sweep */
     size_t shard;      /* index of its file */

@@ -1,4 +1,4 @@
-/* The results file: the only part of the product that knows HDF5.
+/* The results file. Only the results folder uses HDF5.
  *
  *   /summary              one row per run, in the order of the runs
  *   /applications         one row per run and application
@@ -61,7 +61,7 @@ struct execution {
     const char *device;  /* the GPU's name; "none" */
     const char *driver;  /* versions of driver and CUDA, as one text; "none" */
     const char *details; /* JSON object with further details; NULL: {} */
-    bool gpu;            /* false: no GPU took part */
+    bool gpu;            /* false: no GPU was used */
     uint64_t starts;
     double late_us_mean, late_us_p99, late_us_max;
 };
@@ -99,7 +99,8 @@ uint64_t run_source_position(const struct run_source *source, size_t run);
  * that file is copied, because H5Ocopy of HDF5 1.10 crashes if the disk is full when it writes an
  * attribute. store_finish releases unused space. ERROR_RUN if there is not enough. */
 bool store_reserve(struct store *store, const char *path, struct error *error);
-/* Copies a run with its detailed rows, byte for byte. O(bytes). */
+/* Copies the run in row `run` of the source's summary, with its detailed rows, byte for byte.
+ * O(bytes). */
 bool store_copy_run(struct store *store, struct run_source *source, size_t run,
                     struct error *error);
 

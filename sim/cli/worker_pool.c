@@ -31,7 +31,7 @@ struct job {
 };
 
 struct worker {
-    pid_t pid;   /* 0: there is none */
+    pid_t pid;   /* 0: no process */
     int channel; /* socket: sends orders, receives messages */
     bool busy;
     size_t job; /* while busy */

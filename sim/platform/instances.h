@@ -12,7 +12,7 @@ uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t
                           uint32_t quota, const struct placement *placement);
 /* Ends instance `id` and releases its resources. It must neither run nor buffer jobs. */
 void instances_kill(struct platform *platform, uint32_t id);
-/* Gives instance `id` another configuration and quota. False if they do not fit. */
+/* Changes the configuration and quota of instance `id`. False if they do not fit. */
 bool instances_set_share(struct platform *platform, uint32_t id, uint32_t configuration,
                          uint32_t quota);
 /* Handles EVENT_INSTANCE_READY. */

@@ -41,6 +41,7 @@ struct metrics {
     uint64_t stranded_samples;
 };
 
+/* Initialises the metrics of `applications` applications. False: ERROR_RUN, memory exhausted. */
 bool metrics_init(struct metrics *metrics, size_t applications, struct error *error);
 void metrics_clear(struct metrics *metrics);
 

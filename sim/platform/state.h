@@ -43,8 +43,7 @@ enum event_kind {
     EVENT_TIMER,      /* subject: the timer's id, chosen by the policy */
     EVENT_USER,       /* subject: user of a closed process, who sends a request */
     EVENT_PREWARM,    /* subject: function */
-    EVENT_WORK_KINDS, /* kinds below this one are work. Without pending work the run is over or
-                         stuck */
+    EVENT_WORK_KINDS, /* kinds below it are work; without pending work a run is over or stuck */
     EVENT_CONTAINER_EXPIRY, /* subject: container */
     EVENT_CONTAINER_RELOAD, /* subject: index into keep_alive_state.reloads */
     EVENT_SAMPLE
@@ -91,12 +90,12 @@ struct request {
     double cost;
 };
 
-/* AFW queue, or an instance's buffer: a ring of job ids. */
+/* An AFW queue, or the buffer of an instance: a ring buffer of job ids. */
 struct queue {
     uint32_t application, stage, function;
     uint32_t *ring;
     uint32_t head, length, capacity; /* capacity: a power of two */
-    /* Little's law, in exact integers: ∫ length dt must equal the sum of waits. */
+    /* Little's law as an invariant in exact integers: ∫ length dt equals the sum of waits. */
     wide_t area, waited;
     sim_time_t changed;
 };
@@ -193,7 +192,7 @@ struct predictor {
     bool pending;       /* an EVENT_PREWARM is in the event queue */
 };
 
-/* The experiment's keep-alive policy. */
+/* The experiment's keep-alive policy and its data. */
 struct keep_alive_state {
     const struct keep_alive *policy; /* NULL: none */
     void *state;
@@ -207,7 +206,7 @@ struct platform {
     const struct workload *workload;
     const struct policy *policy;
     void *policy_state;
-    enum policy_callback callback; /* in progress */
+    enum policy_callback callback; /* the one in progress */
     uint64_t callbacks;            /* number of callbacks called so far */
     const struct recorder *recorder;
     const struct backend *backend; /* executes batches; NULL: the model computes their times */
@@ -242,8 +241,7 @@ struct platform {
     struct fastest {
         sim_time_t time;
         double speed;
-        bool profile; /* true: `time` is from the profile; false: service times are drawn as a whole
-                       */
+        bool profile; /* `time` is from the profile; else service times are drawn as a whole */
     } * fastest;
     struct gpu_work *gpu_work; /* per GPU */
     struct gpu_work_table work_table;
