@@ -30,8 +30,8 @@ enum worker_pool_outcome {
 struct worker_pool {
     size_t jobs;
     size_t workers;   /* concurrent processes, at least 1 */
-    uint64_t hold_ms; /* a worker publishes this long after the start of the first job that it
-                       * holds; e.g. WORKER_POOL_HOLD_MS; 0: after each job */
+    uint64_t hold_ms; /* time from the start of the first held job until the worker publishes;
+                       * 0: it publishes after each job. Usually WORKER_POOL_HOLD_MS */
     bool stops;       /* `stop` is valid */
     int stop;         /* file descriptor; the pool stops when it becomes readable */
     void *context;    /* passed to each function */
