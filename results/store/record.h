@@ -29,7 +29,7 @@ struct run_facts {
 #define FACT(field) char *field;
     RUN_FACTS(FACT)
 #undef FACT
-    uint64_t position; /* index of the run in its sweep; 0 for a single run */
+    uint64_t position; /* index of the run in its sweep; 0: a single run */
     uint64_t seed;
     uint64_t warmup_requests;
     uint64_t record;     /* enum record_level */

@@ -95,9 +95,9 @@ void run_source_close(struct run_source *source);
 const struct results *run_source_results(const struct run_source *source);
 uint64_t run_source_position(const struct run_source *source, size_t run);
 
-/* Reserves disk space for a copy of the whole file `path`. To be called before the first run of
- * that file is copied, because H5Ocopy of HDF5 1.10 crashes if the disk is full when it writes an
- * attribute. store_finish releases unused space. ERROR_RUN if there is not enough. */
+/* Reserves disk space for a copy of the whole file `path`. Must be called before the first run of
+ * that file is copied: H5Ocopy of HDF5 1.10 crashes if it writes an attribute to a full disk.
+ * store_finish releases unused space. ERROR_RUN if there is not enough space. */
 bool store_reserve(struct store *store, const char *path, struct error *error);
 /* Copies the run in row `run` of the source's summary, with its detailed rows, byte for byte.
  * O(bytes). */
@@ -105,8 +105,8 @@ bool store_copy_run(struct store *store, struct run_source *source, size_t run,
                     struct error *error);
 
 /* Merges the shards of a sweep into `path`. Runs are in the order of the sweep, and their tables
- * are copied byte for byte. ERROR_INPUT, a line that names the file, if a shard is missing,
- * duplicate or incomplete, or is of another sweep, number of shards or program version. */
+ * are copied byte for byte. ERROR_INPUT if a shard is missing, duplicate or incomplete, or
+ * differs in sweep, number of shards or program version. The message names the file. */
 bool store_merge(const char *path, const char *const *shards, size_t count, struct error *error);
 
 /* Writes and closes the file, then publishes it by rename. On failure (ERROR_RUN) an older file is
@@ -119,7 +119,7 @@ void store_abandon(struct store *store);
 
 struct results {
     char *path;
-    char *version; /* of the program that wrote the file; so is commit */
+    char *version; /* version of the program that wrote the file; commit: its commit */
     char *commit;
     struct summary_row *runs;
     size_t run_count;

@@ -197,8 +197,7 @@ void containers_init(struct platform *platform)
             for (uint32_t i = 0; i < invokers; i++)
                 container_place_warm(platform, f, i);
         } else if (spec->initial == INITIAL_COUNTS) {
-            /* Walk the probe sequence cyclically until all are placed or a full round places none.
-             */
+            /* Repeat the home walk until all are placed or a full round places none. */
             uint32_t left = spec->initial_counts[f], failures = 0;
             for (uint32_t w = 0; left > 0 && failures < invokers; w = (w + 1) % invokers) {
                 bool placed = container_place_warm(platform, f, platform_home(platform, f, w));

@@ -7,8 +7,7 @@
 
 #include "sim/platform/state.h"
 
-/* Checks that the backend supports the experiment, then opens the backend. False: the run failed.
- */
+/* Checks that the backend supports the experiment, then opens it. False: the run failed. */
 bool replay_open(struct platform *platform);
 /* Starts batch `id` now. `modelled` is its time in the model without interference. */
 void replay_start(struct platform *platform, uint32_t id, sim_time_t modelled);
