@@ -159,8 +159,7 @@ static double number_of(const cJSON *json, const char *key)
 }
 
 /* relaxed-heavy.json on 16 invokers or more, with intervals shorter in proportion. Five containers
- * per function and invoker are warm. Otherwise queues behind cold starts would dominate the time.
- */
+ * per function and invoker are warm. Otherwise queues behind cold starts would dominate. */
 #define HEAVY(invokers, requests, low, high, warm)                                                 \
     "relaxed-heavy.json --set record=summary --set requests=" requests                             \
     " --set cluster.invokers.0.count=" invokers                                                    \

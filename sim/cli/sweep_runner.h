@@ -7,7 +7,7 @@
  *
  * A complete results file replaces an older one. If a sweep fails or is interrupted, its finished
  * runs are written as an incomplete results file. That file replaces only an incomplete file of the
- * same sweep with no more runs than it. If another file exists, that file is unchanged and the
+ * same sweep with at most as many runs. If another file exists, that file is unchanged and the
  * finished runs are in the folder only.
  */
 #ifndef ESGSIM_SIM_CLI_SWEEP_RUNNER_H
@@ -21,8 +21,8 @@
 
 struct sweep_runner_options {
     const char
-        *out; /* the results file, or a link to it; OUT.runs is next to it until the sweep ends */
-    uint64_t jobs;          /* concurrent worker processes */
+        *out;      /* the results file, or a link to it; OUT.runs is next to it until all is done */
+    uint64_t jobs; /* concurrent worker processes */
     uint64_t shard, shards; /* shard 1..shards */
     bool resume;            /* continue with the runs in OUT.runs */
     bool restart;           /* discard those runs; not with `resume` */
