@@ -70,7 +70,7 @@ struct field {
 #name, FIELD_F64, offsetof(struct row, name), sizeof(double)                               \
     }
 
-/* The last is of version 2. */
+/* Version 1 lacks the last field. */
 static const struct field latency_fields[] = {
     TEXT(latency_row, network), TEXT(latency_row, precision),    TEXT(latency_row, mechanism),
     INT(latency_row, batch),    F64(latency_row, share_percent), INT(latency_row, sms),
@@ -97,9 +97,9 @@ struct capture {
     struct sample_set *set;
     struct capture_options options;
     int version;                     /* of the file's layout */
-    const char *mechanism;           /* beside "full" */
-    int sms;                         /* of the device; 0: the file does not say */
-    int share_sms[CAPTURE_UNIT + 1]; /* that each share came to; 0: not seen yet */
+    const char *mechanism;           /* the mechanism to read in addition to "full" */
+    int sms;                         /* of the device; 0: not in the file */
+    int share_sms[CAPTURE_UNIT + 1]; /* multiprocessors per share; 0: not seen yet */
 };
 
 /* ---- Tables ---------------------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
-/* Reads a capture file (HDF5), what the capture tool writes of a GPU, into samples; of layout
- * version 1 or 2.
+/* Reads a capture file into samples. A capture file is HDF5, written by the capture tool on a GPU,
+ * of layout version 1 or 2.
  *
  * It reads the following tables:
  * - /latency: every raw sample.
- * - /colocation: the median of each victim's samples, divided by its latency alone.
+ * - /colocation: the median of each victim's samples, divided by its latency without co-runners.
  * - /cold_start: the part "total".
  * - /memory: context, module and weights, which a container keeps; activations per item, at the
  *   largest batch.

@@ -238,7 +238,7 @@ void column_copy_text(char *to, size_t capacity, const char *from)
     }
     size_t kept = capacity - 1 - MARK;
     while (kept > 0 && ((unsigned char)from[kept] & 0xC0U) == 0x80U)
-        kept--; /* do not cut inside a UTF-8 character */
+        kept--; /* does not split a UTF-8 character */
     memcpy(to, from, kept);
     unsigned long sum = crc32(0L, (const unsigned char *)from, (unsigned)length);
     (void)snprintf(to + kept, capacity - kept, "~%08lx", sum);

@@ -7,15 +7,15 @@
 #include "sim/utf8.h"
 
 enum { DEFLATE_LEVEL = 4 };
-/* Far above any sweep; a damaged count must not become an allocation. */
+/* Far above any sweep. They prevent huge allocations for a damaged count. */
 enum { TABLE_MAX_ROWS = 50000000, TEXT_MAX_BYTES = 1 << 26 };
-/* Bytes that one byte of deflate's output may stand for, at most; and as many as do no harm. */
+/* DEFLATE_MOST: maximum compression ratio of deflate. SMALL_BYTES: sizes that need no check. */
 enum { DEFLATE_MOST = 1032, SMALL_BYTES = 1 << 20 };
 
 void hdf5_silence(void)
 {
-    /* At exit HDF5 closes again what it failed to close, a file on a full disk say, and crashes.
-     * All that was opened has been closed by then. */
+    /* At exit HDF5 closes files again that it failed to close, for example on a full disk, and
+     * crashes. The program closes all its files itself. */
     (void)H5dont_atexit();
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
@@ -30,8 +30,8 @@ static herr_t reason_step(unsigned depth, const H5E_error2_t *entry, void *conte
     const struct reason *reason = context;
     if (depth != 0 || entry->desc == NULL)
         return 0;
-    /* Of a failed system call HDF5 tells names, sizes and addresses; the system's words are enough.
-     */
+    /* For a failed system call HDF5 prints names, sizes and addresses. Keep only the system's error
+     * message. */
     static const char mark[] = "error message = '";
     const char *words = strstr(entry->desc, mark);
     words = words == NULL ? entry->desc : words + sizeof mark - 1;
@@ -59,8 +59,8 @@ static bool set_attribute(hid_t object, const char *name, hid_t file_type, hid_t
     return good;
 }
 
-/* Of fixed length: text of variable length lies in HDF5's global heap, the one part of a file that
- * carries no checksum, and damage there makes the library itself misbehave. */
+/* Writes a text of fixed length. HDF5 stores texts of variable length in its global heap, the only
+ * part of a file without a checksum. Damage there can crash the library. */
 bool hdf5_set_text(hid_t object, const char *name, const char *text)
 {
     hid_t type = H5Tcopy(H5T_C_S1);
@@ -107,7 +107,7 @@ char *hdf5_get_text(hid_t object, const char *name)
     return text;
 }
 
-/* One number of a class into `value`, which is of type `memory`. */
+/* Reads a number of an HDF5 class into `value`, which has the type `memory`. */
 static bool number_get(hid_t object, const char *name, H5T_class_t class, hid_t memory, void *value)
 {
     if (H5Aexists(object, name) <= 0)
@@ -142,7 +142,7 @@ bool hdf5_get_f64(hid_t object, const char *name, double *value)
     return true;
 }
 
-/* In the file all numbers are little-endian; in memory as the machine has them. */
+/* Numbers are little-endian in the file and native in memory. */
 static hid_t scalar_type(enum column_type type, bool in_file)
 {
     switch (type) {
@@ -164,8 +164,8 @@ static hid_t scalar_type(enum column_type type, bool in_file)
     return -1;
 }
 
-/* A type of its own; the caller closes it. Text fills its column in the file and has a NUL after it
- * in memory. */
+/* Returns a new type, which the caller closes. A text uses the full column in the file. In memory
+ * it is followed by a NUL. */
 static hid_t column_type(const struct column *column, size_t array_length, bool in_file)
 {
     if (column->type == COLUMN_TEXT) {
@@ -212,8 +212,8 @@ static hid_t table_properties(hsize_t chunk_rows)
     return -1;
 }
 
-/* HDF5 converts rows between memory and file in a buffer of 1 MiB, which it clears for every
- * transfer: for the few rows of a short run one as long as they are. */
+/* HDF5 converts rows in a buffer of 1 MiB, which it clears for every transfer. For the few rows of
+ * a short run this sets a buffer of their size. */
 static hid_t transfer_create(hid_t stored, hid_t memory_type, hsize_t rows)
 {
     enum { USUAL = 1 << 20 };
@@ -225,7 +225,7 @@ static hid_t transfer_create(hid_t stored, hid_t memory_type, hsize_t rows)
     return transfer;
 }
 
-/* A text attribute as HDF5's own Table interface writes it. */
+/* Writes a text attribute in the same form as HDF5's Table interface (H5TB). */
 static bool set_plain_text(hid_t object, const char *name, const char *text)
 {
     hid_t type = H5Tcopy(H5T_C_S1);
@@ -235,7 +235,7 @@ static bool set_plain_text(hid_t object, const char *name, const char *text)
     return good;
 }
 
-/* What the HDF5 Table specification asks for, and each column's unit and meaning. */
+/* Writes the attributes of the HDF5 Table specification, and unit and meaning of each column. */
 static bool table_describe(hid_t dataset, const struct layout *layout)
 {
     bool good = set_plain_text(dataset, "CLASS", "TABLE") &&
@@ -291,7 +291,7 @@ static bool dataset_create(struct table_writer *table, hsize_t chunk_rows)
     return table->dataset >= 0 && (table->bare || table_describe(table->dataset, table->layout));
 }
 
-/* A table that ends before its first block does has no chunk longer than itself. */
+/* If the table ends within its first block, its chunk size is at most its number of rows. */
 static bool table_flush(struct table_writer *table)
 {
     hsize_t count = table->filled;
@@ -380,7 +380,7 @@ static bool columns_check(hid_t stored, const char *path, const char *name,
     return true;
 }
 
-/* A control character in a name would shift the lines of what is printed. */
+/* Rejects control characters in names, because they would break the lines of reports. */
 static bool names_check(const char *path, const char *name, const struct layout *layout,
                         const char *rows, size_t count, struct error *error)
 {

@@ -1,4 +1,4 @@
-/* Tables in HDF5 files, inside the results folder only. */
+/* Tables in HDF5 files, for the results folder only. */
 #ifndef ESGSIM_RESULTS_STORE_HDF5_TABLE_H
 #define ESGSIM_RESULTS_STORE_HDF5_TABLE_H
 
@@ -10,36 +10,36 @@
 #include "results/store/columns.h"
 #include "sim/error.h"
 
-/* Keeps HDF5 from printing and from an exit handler; errors are told through struct error. To be
- * called before anything else of HDF5. */
+/* Disables HDF5's error output and its exit handler. Errors are reported through struct error. Must
+ * be called before any other HDF5 function. */
 void hdf5_silence(void);
-/* What HDF5 gave as the cause of its last failure, e.g. "No space left on device"; "" if nothing.
- */
+/* Copies the cause of HDF5's last failure, such as "No space left on device", to `text`; "" if HDF5
+ * gave none. */
 void hdf5_reason(char *text, size_t size);
 
-/* Attributes of a group or dataset. False: HDF5 failed. */
+/* Write an attribute of a group or dataset. False: HDF5 failed. */
 bool hdf5_set_text(hid_t object, const char *name, const char *text);
 bool hdf5_set_u64(hid_t object, const char *name, uint64_t value);
 bool hdf5_set_f64(hid_t object, const char *name, double value);
-/* Allocated; NULL where absent or no text. */
+/* Returns a text attribute, which the caller frees; NULL if it is absent or not a text. */
 char *hdf5_get_text(hid_t object, const char *name);
-/* False where absent or no whole number. */
+/* False if the attribute is absent or not an integer. */
 bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value);
-/* False where absent or no number. */
+/* False if the attribute is absent or not a number. */
 bool hdf5_get_f64(hid_t object, const char *name, double *value);
 
-/* Can the file hold so many rows? A dataset of a damaged file may claim any number of them, and
- * HDF5 makes up the rows that are not there: gigabytes of a file of two kilobytes. */
+/* Returns whether the dataset's stored bytes can contain that many rows. A damaged dataset may
+ * claim any number. HDF5 fills missing rows, so a file of 2 kB could become gigabytes. */
 bool hdf5_rows_are_held(hid_t dataset, hid_t stored_type, hssize_t rows);
 
-/* Rows appended in blocks. The dataset comes to be with the first of them. */
+/* A writer that appends rows in blocks. It creates the dataset when it writes its first block. */
 struct table_writer {
     hid_t group;
     const char *name;
-    struct table_writer *before; /* of the same group: comes to be earlier; NULL: none */
+    struct table_writer *before; /* its dataset is created first, in the same group; NULL: none */
     const struct layout *layout;
     size_t array_length;
-    bool bare; /* without the attributes that describe it, which only other programs read */
+    bool bare; /* omit descriptive attributes, which only other programs read */
     hsize_t chunk_rows;
     hid_t dataset;
     hid_t memory_type;
@@ -49,18 +49,19 @@ struct table_writer {
     hsize_t written;
 };
 
-/* Begin table `name` in `group`, behind the table `before` (or NULL); all three outlive the writer.
- * `array_length` entries in columns that are arrays. `chunk_rows` rows a chunk, fewer where the
- * whole table has fewer: a chunk is read and written as a whole. Blocks of `block_rows`, no fewer
- * than that. False: nothing to close. */
+/* Begins table `name` in `group`, after the table `before` (or NULL). All three must outlive the
+ * writer. Array columns have `array_length` entries. A chunk, which HDF5 reads and writes as a
+ * whole, has `chunk_rows` rows, or fewer if the whole table has fewer. A block has `block_rows`
+ * rows, at least `chunk_rows`. False: failed, and there is nothing to close. */
 bool table_begin(struct table_writer *table, hid_t group, const char *name,
                  struct table_writer *before, const struct layout *layout, size_t array_length,
                  hsize_t chunk_rows, size_t block_rows);
+/* Appends a row to the block; writes the block when it is full. False: HDF5 failed. */
 bool table_append(struct table_writer *table, const void *row);
-/* Writes what is buffered and closes; harmless on one that is zeroed or already closed. */
+/* Writes the buffered rows and closes the table. Does nothing if the writer is zeroed or closed. */
 bool table_close(struct table_writer *table);
 
-/* Read table `name` whole into an allocated array. ERROR_INPUT names `path`. */
+/* Reads the whole table `name` into an array that the caller frees. ERROR_INPUT names `path`. */
 bool table_read(hid_t file, const char *path, const char *name, const struct layout *layout,
                 void **rows, size_t *count, struct error *error);
 

@@ -1,4 +1,4 @@
-/* Output as JSON of text from files, which may contain any bytes. */
+/* JSON output of texts from files, which may contain arbitrary bytes. */
 #ifndef ESGSIM_RESULTS_STORE_HDF5_UTF8_H
 #define ESGSIM_RESULTS_STORE_HDF5_UTF8_H
 

@@ -1,14 +1,14 @@
-/* Shards of a sweep joined into one file, in the order of the sweep. */
+/* Merges the shards of a sweep into one file, in the order of the sweep. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "results/store/store.h"
 
-/* A run of one of the shards. */
+/* The location of a run. */
 struct piece {
     uint64_t position; /* in the sweep */
-    size_t shard;      /* file it comes from */
+    size_t shard;      /* index of its file */
     size_t run;        /* row of that file's summary */
 };
 
@@ -43,7 +43,7 @@ static bool shards_load(struct joining *joining, struct error *error)
     return true;
 }
 
-/* Whether shard i belongs with the first and has all its runs. */
+/* Checks that shard i is of the same sweep as the first, not a duplicate, and has all its runs. */
 static bool shard_check(const struct joining *joining, size_t i, struct error *error)
 {
     const char *path = joining->paths[i];
@@ -73,7 +73,7 @@ static bool shard_check(const struct joining *joining, size_t i, struct error *e
     return true;
 }
 
-/* Each is there once, so where there are fewer than there should be, the first gap is named. */
+/* Checks each shard, then that none is missing. */
 static bool shards_check(const struct joining *joining, struct error *error)
 {
     for (size_t i = 0; i < joining->count; i++)

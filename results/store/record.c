@@ -11,7 +11,7 @@ static char *copy_text(const char *text)
     return strdup(text == NULL ? "" : text);
 }
 
-/* A choice is written by its word, a number as a number. */
+/* Writes a choice as its name, other parameters as numbers. */
 static bool parameter_add(cJSON *object, const struct parameter *parameter, double value)
 {
     if (parameter->choices == NULL)

@@ -10,22 +10,22 @@
 
 #include "results/store/seal.h"
 
-/* Parts open at once. A part is needed for as long as its workers' runs are next in the sweep. */
+/* Maximum number of open parts. About one part per worker is in use at any time. */
 enum { PARTS_OPEN = 64 };
 
 static const char prefix[] = "part-", suffix[] = ".h5";
 
 enum part_state {
-    PART_NONE, /* there is none, or it is damaged */
+    PART_NONE, /* absent or damaged */
     PART_WHOLE,
-    PART_RESERVED, /* room for it in the results file as well */
+    PART_RESERVED, /* complete, and its size is reserved in the results file */
     PART_STATES
 };
 
 struct run_folder {
     char *path;
     struct sweep_facts facts;
-    size_t *parts;         /* per run: 1 + the first run of the part that holds it; 0: none */
+    size_t *parts;         /* per run: 1 + the first run of its part; 0: none */
     unsigned char *states; /* enum part_state of each part, by its first run */
     size_t count;
     size_t damaged;
@@ -38,14 +38,14 @@ struct run_folder {
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* To be freed; NULL without memory. */
+/* The caller frees the path. NULL: memory exhausted. */
 static char *part_path(const struct run_folder *folder, size_t part)
 {
     char *path = NULL;
     return asprintf(&path, "%s/%s%zu%s", folder->path, prefix, part, suffix) < 0 ? NULL : path;
 }
 
-/* Whether `name` is a part's, and which. */
+/* Returns whether `name` is the name of a part, and its number in `*part`. */
 static bool part_of_name(const char *name, size_t *part)
 {
     char again[64], *end = NULL;
@@ -56,7 +56,7 @@ static bool part_of_name(const char *name, size_t *part)
     return strcmp(name, again) == 0;
 }
 
-/* Whether `name` is that of a part's lock or temporary file (traces/json/atomic_file.h). */
+/* Returns whether `name` is a part's lock or temporary file (traces/json/atomic_file.h). */
 static bool is_unfinished(const char *name)
 {
     const size_t length = strlen(name);
@@ -76,8 +76,8 @@ static bool is_of_sweep(const struct run_folder *folder, const struct sweep_fact
            facts->runs == folder->facts.runs;
 }
 
-/* Notes the runs of a whole part; of two parts with the same run the one with the lower number
- * counts. */
+/* Notes the runs of a complete part. If two parts contain the same run, the part with the lower
+ * number is used. */
 static void runs_note(struct run_folder *folder, size_t part, const struct run_source *source)
 {
     for (size_t row = 0; row < run_source_results(source)->run_count; row++) {
@@ -91,7 +91,7 @@ static void runs_note(struct run_folder *folder, size_t part, const struct run_s
     }
 }
 
-/* `*foreign`: the part is of another sweep. */
+/* Checks one part and notes its runs. Sets `*foreign` if the part is of another sweep. */
 static bool part_scan(struct run_folder *folder, size_t part, bool *foreign, struct error *error)
 {
     char *path = part_path(folder, part);
@@ -109,7 +109,7 @@ static bool part_scan(struct run_folder *folder, size_t part, bool *foreign, str
     return true;
 }
 
-/* Takes stock of all parts. */
+/* Checks all parts and notes their runs. */
 static bool folder_scan(struct run_folder *folder, bool *foreign, struct error *error)
 {
     DIR *listing = opendir(folder->path);
@@ -198,7 +198,7 @@ struct run_folder *run_folder_open(const char *path, const struct sweep_facts *f
     else if (folder_make(folder, error) && folder_fill(folder, start, error))
         return folder;
     if (folder->path != NULL)
-        (void)rmdir(folder->path); /* where it is empty */
+        (void)rmdir(folder->path); /* succeeds only if it is empty */
     run_folder_close(folder, false);
     return NULL;
 }
@@ -249,7 +249,7 @@ static void part_close(struct open_part *open)
     *open = (struct open_part){.source = NULL};
 }
 
-/* The part that holds `run`, open. NULL: ERROR_RUN. O(PARTS_OPEN). */
+/* Returns the part that contains `run`; opens it if necessary. NULL: ERROR_RUN. O(PARTS_OPEN). */
 static struct open_part *part_open(struct run_folder *folder, size_t run, struct error *error)
 {
     const size_t part = folder->parts[run] - 1;
@@ -268,7 +268,7 @@ static struct open_part *part_open(struct run_folder *folder, size_t run, struct
     return NULL;
 }
 
-/* The row of `run` in a part that holds it. */
+/* Returns the row of `run` in a part that contains it. */
 static size_t row_of(const struct run_source *source, size_t run)
 {
     size_t row = 0;
@@ -297,7 +297,8 @@ bool run_folder_copy(struct run_folder *folder, size_t run, struct store *store,
         return false;
     folder->states[open->part] = PART_RESERVED;
     const bool good = store_copy_run(store, open->source, row, error);
-    /* Runs are in a part in the order of the sweep, but for those that were lost and done again. */
+    /* Runs of a part are in the order of the sweep, except for repeated runs. After the last row
+     * the part is usually not needed again. */
     if (row + 1 == results->run_count)
         part_close(open);
     return good;

@@ -1,13 +1,15 @@
-/* The finished runs of a sweep, in a folder beside its results file until that is whole.
+/* The folder of a sweep's finished runs, next to its results file until that file is complete.
  *
- * A worker process writes runs into a part, a results file of its own, by the same calls as a
- * single run. A part has its name once it is complete and on the disk, sealed with a checksum. The
- * parent process copies runs from the parts into the results file. A process that is killed leaves
- * whole parts and at most unfinished files, which the next one that opens the folder removes. A
- * damaged part costs the runs that are in it.
+ * A worker process writes its runs into parts. A part is a separate results file, written by the
+ * same functions as that of a single run. The worker adds a checksum, syncs the part to the disk
+ * and publishes it by rename. The parent process copies the runs from the parts into the results
+ * file.
  *
- * The process that has the folder open has locked the results file beside it, and its children are
- * the only others that write there.
+ * A process that is killed leaves complete parts and perhaps unfinished files. The next process
+ * that opens the folder removes the unfinished files. If a part is damaged, its runs are lost.
+ *
+ * The process that opens the folder must hold the lock of the results file. Only that process and
+ * its children write to the folder.
  */
 #ifndef ESGSIM_RESULTS_STORE_RUN_FOLDER_H
 #define ESGSIM_RESULTS_STORE_RUN_FOLDER_H
@@ -20,44 +22,46 @@
 
 struct run_folder;
 
-/* What becomes of runs that are in the folder already. */
+/* The treatment of runs that are already in the folder. */
 enum run_folder_start {
-    RUNS_NEW,    /* they are refused */
-    RUNS_RESUME, /* those of this sweep are kept, others refused */
-    RUNS_RESTART /* they are discarded */
+    RUNS_NEW,    /* refuse them */
+    RUNS_RESUME, /* keep those of this sweep, refuse others */
+    RUNS_RESTART /* discard them */
 };
 
-/* Open the folder `path`, which is made where it is missing, for the sweep that `facts` are of.
- * NULL: ERROR_INPUT where it cannot be made, is no folder, or holds runs that `start` refuses;
- * nothing is changed then. O(bytes) for RUNS_RESUME. */
+/* Opens the folder `path` for the sweep that `facts` identifies; creates it if it is missing. NULL:
+ * ERROR_INPUT if it cannot be created, is not a folder, or contains runs that `start` refuses. In
+ * that case nothing is changed. O(bytes) for RUNS_RESUME. */
 struct run_folder *run_folder_open(const char *path, const struct sweep_facts *facts,
                                    enum run_folder_start start, struct error *error);
 
-/* In a child: begins the part whose first run is `run`; none of its runs is in a part that is
- * there. NULL as for store_create. */
+/* Called in a child process: begins the part whose first run is `run`. No complete part may contain
+ * any of its runs. NULL: as for store_create. */
 struct store *run_folder_begin(const struct run_folder *folder, size_t run, struct error *error);
 
-/* The part whose first run is `part` is complete and holds `run`. */
+/* Notes that the part whose first run is `part` is complete and contains `run`. */
 void run_folder_note(struct run_folder *folder, size_t run, size_t part);
 
+/* Returns whether the folder contains the run. */
 bool run_folder_has(const struct run_folder *folder, size_t run);
-/* Runs that are there. */
+/* Returns the number of runs in the folder. */
 size_t run_folder_count(const struct run_folder *folder);
-/* Parts that run_folder_open found damaged or cut short, and removed. */
+/* Returns the number of damaged or truncated parts that run_folder_open removed. */
 size_t run_folder_damaged(const struct run_folder *folder);
 
-/* The figures of a run that is there, valid until the next call. NULL: ERROR_RUN. */
+/* Returns the summary of a run in the folder, valid until the next call. NULL: ERROR_RUN. */
 const struct summary_row *run_folder_figures(struct run_folder *folder, size_t run,
                                              struct error *error);
-/* Copy a run that is there to the results file; always the same one. False: ERROR_RUN. */
+/* Copies a run in the folder to the results file `store`, which must be the same in every call.
+ * False: ERROR_RUN. */
 bool run_folder_copy(struct run_folder *folder, size_t run, struct store *store,
                      struct error *error);
 
-/* Remove what children that have ended left unfinished. */
+/* Removes the unfinished files of children that have ended. */
 void run_folder_tidy(const struct run_folder *folder);
 
-/* Frees it; `remove` deletes the folder as well, for a sweep whose results are written. Files of
- * other names stay. NULL is allowed. */
+/* Closes the folder and frees `folder`, which may be NULL. `remove` also deletes the parts and the
+ * folder, once the sweep's results are written. Files with other names are not deleted. */
 void run_folder_close(struct run_folder *folder, bool remove);
 
 #endif

@@ -20,7 +20,7 @@ static size_t pair_length(const char *at)
     return length;
 }
 
-/* The pair after one with `length` characters. */
+/* Returns the pair after `pair`, which has `length` characters. */
 static const char *pair_after(const char *pair, size_t length)
 {
     return pair + length + (pair[length] == ' ');
@@ -79,7 +79,8 @@ char *run_label_conditions(const char *label)
     return label_part(label, false);
 }
 
-/* Copies the pairs of `from` that are in `other`, or are not, to `to`, which may equal `from`. */
+/* Copies from `from` to `to` the pairs that are in `other` (`common`), or those that are not.
+ * `to` may equal `from`. */
 static void pairs_filter(char *to, const char *from, const char *other, bool common)
 {
     char *end = to;

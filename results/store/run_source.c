@@ -1,5 +1,5 @@
-/* Runs taken over from one results file into another: HDF5 copies a run's group as it is, and the
- * rows of the two tables are written again. */
+/* Copies runs from one results file into another. HDF5 copies the group of a run unchanged. The
+ * rows of the two tables are read and appended. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "results/store/store_hdf5.h"
 
-enum { ROOM_SPARE = 1 << 16 }; /* bytes: the tables of the joined file may be cut otherwise */
+enum { ROOM_SPARE = 1 << 16 }; /* bytes; the chunks of the merged tables may differ */
 
 struct run_source {
     hid_t file;
@@ -82,8 +82,8 @@ uint64_t run_source_position(const struct run_source *source, size_t run)
     return source->positions[run];
 }
 
-/* Rows of one run lie together, in the order of the runs; the search begins where the last ended.
- */
+/* Copies the table rows of one run. The rows of a run are contiguous and in the order of the runs,
+ * so the search continues from the previous position. */
 static bool rows_copy(struct store *store, struct run_source *source, size_t run)
 {
     const struct results *results = source->results;
@@ -117,13 +117,13 @@ bool store_copy_run(struct store *store, struct run_source *source, size_t run, 
     return true;
 }
 
-/* Zero, or `errno`: reserves room for `size` bytes from `begin` on in the file, whose size stays.
- */
+/* Reserves disk space for `size` bytes from offset `begin` without a change of the file's size.
+ * Returns 0 or an errno value. */
 static int file_reserve(int file, off_t begin, off_t size)
 {
     struct rlimit limit;
     struct statvfs disk;
-    /* Beyond the file's end a reservation is not held against this limit. */
+    /* fallocate beyond the end of the file does not check this limit. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         limit.rlim_cur < (rlim_t)(begin + size))
         return EFBIG;

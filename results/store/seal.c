@@ -14,8 +14,8 @@ struct seal {
     uint32_t checksum;
 };
 
-/* The seal of the file's first `size` bytes; false with `errno`. Read in blocks, since a mapped
- * file counts as memory of the process. */
+/* Computes the seal of the file's first `size` bytes. False: see errno. It reads the file in
+ * blocks, because a mapped file would count as memory of the process. */
 static bool seal_compute(int file, off_t size, struct seal *seal)
 {
     unsigned char block[65536];
@@ -42,7 +42,7 @@ bool seal_put(const char *path, struct error *error)
     const int file = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
     bool good = file >= 0 && fstat(file, &status) == 0 && seal_compute(file, status.st_size, &seal);
     if (good) {
-        errno = ENOSPC; /* where a part of the seal is written */
+        errno = ENOSPC; /* reported after a short write */
         good = write(file, &seal, sizeof seal) == (ssize_t)sizeof seal;
     }
     const int reason = errno;

@@ -1,6 +1,7 @@
-/* A checksum at the end of a file, so that damage is noticed before anything reads the file.
+/* A checksum at the end of a file, which detects damage before the file is read.
  *
- * A seal is a mark and the CRC-32 of all bytes before it. HDF5 passes over bytes behind its own.
+ * A seal is a fixed mark and the CRC-32 of all bytes before the seal. HDF5 ignores bytes after the
+ * end of its own data.
  */
 #ifndef ESGSIM_RESULTS_STORE_SEAL_H
 #define ESGSIM_RESULTS_STORE_SEAL_H
@@ -9,10 +10,10 @@
 
 #include "sim/error.h"
 
-/* Adds a seal to a file that has none. ERROR_RUN where the file cannot be written. O(bytes). */
+/* Appends a seal to a file that has none. ERROR_RUN if the file cannot be written. O(bytes). */
 bool seal_put(const char *path, struct error *error);
 
-/* Whether the file ends with the seal of its bytes. O(bytes). */
+/* Returns whether the file ends with a seal that matches its bytes. O(bytes). */
 bool seal_is_whole(const char *path);
 
 #endif

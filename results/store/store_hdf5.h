@@ -1,4 +1,4 @@
-/* The inside of the store, for the files of the results folder that write one. */
+/* Internals of the store, for the files of the results folder that write one. */
 #ifndef ESGSIM_RESULTS_STORE_STORE_HDF5_H
 #define ESGSIM_RESULTS_STORE_STORE_HDF5_H
 
@@ -8,22 +8,23 @@
 
 struct store {
     struct atomic_file out;
-    hid_t file; /* HDF5's, of out.beside */
+    hid_t file; /* HDF5 handle of out.beside */
     hid_t runs; /* group /runs */
     hid_t run;  /* group of the begun run, -1 between runs */
     struct run_facts *facts;
     struct table_writer summary, applications;
     struct table_writer requests, batches, jobs, containers, decisions, timeline;
     size_t run_count;
-    bool broken;  /* something could not be written */
-    bool is_part; /* of store_create_part */
+    bool broken;  /* a write has failed */
+    bool is_part; /* created by store_create_part */
     off_t room;   /* bytes reserved on the disk; 0: none */
 };
 
-/* ERROR_RUN that says what could not be written, and why as far as HDF5 tells; false. */
+/* Sets ERROR_RUN with the object `what` that could not be written, and the cause if HDF5 reports
+ * one. Returns false. */
 bool store_fault(struct store *store, struct error *error, const char *what);
 
-/* Open a results file to read, if it is one. Below 0: ERROR_INPUT. */
+/* Opens a results file for reading. Below 0: ERROR_INPUT, also if it is not a results file. */
 hid_t store_open_read(const char *path, struct error *error);
 
 #endif

@@ -43,7 +43,7 @@ static int compare_runs(const void *a, const void *b)
     return strcmp((*left)->hash, (*right)->hash);
 }
 
-/* Every run once, every application row of a run that is there. */
+/* Checks that runs are unique and that each application row belongs to a run. */
 static bool results_check(const struct results *results, struct error *error)
 {
     const struct summary_row **sorted = calloc(results->run_count + 1, sizeof *sorted);
@@ -100,7 +100,7 @@ static void sweep_read(hid_t file, struct sweep_facts *facts)
     free(identity);
 }
 
-/* Of the runs that have some; each line is printed as it is. */
+/* Reads the notices of runs. Checks their text, because reports print each line unchanged. */
 static bool notices_read(hid_t file, struct results *results, struct error *error)
 {
     results->notices = calloc(results->run_count + 1, sizeof *results->notices);
@@ -131,7 +131,7 @@ static bool notices_read(hid_t file, struct results *results, struct error *erro
     return true;
 }
 
-/* The texts that every report prints. */
+/* Checks the texts that every report prints. */
 static bool origin_check(const struct results *results, struct error *error)
 {
     return ((results->version == NULL || utf8_is_name(results->version)) &&
@@ -168,7 +168,7 @@ struct results *results_load(const char *path, struct error *error)
 
 /* ---- One run in detail ----------------------------------------------------------------------- */
 
-/* Did the run record everything? */
+/* Checks that the run was recorded with "record": "all". */
 static bool record_check(hid_t run, const char *path, const char *hash, struct error *error)
 {
     char *level = hdf5_get_text(run, "record");
@@ -185,7 +185,7 @@ static bool record_check(hid_t run, const char *path, const char *hash, struct e
 static bool record_read(hid_t file, const char *path, const char *hash, struct run_record *record,
                         struct error *error)
 {
-    /* `noise` comes last and is as long as the run's longest application. */
+    /* Skip `noise`, the last column: its length varies with the longest application. */
     struct layout requests = layout_requests;
     requests.count--;
     const struct {

@@ -17,7 +17,7 @@
 #include "results/store/store_hdf5.h"
 #include "sim/version.h"
 
-/* Blocks are what is handed to HDF5 at once; chunks what is compressed together. */
+/* Rows per block, the unit of a write call, and per chunk, the unit of compression. */
 enum { DETAIL_BLOCK = 16384, DETAIL_CHUNK = 4096, SUMMARY_BLOCK = 64, SUMMARY_CHUNK = 64 };
 
 bool store_fault(struct store *store, struct error *error, const char *what)
@@ -27,7 +27,7 @@ bool store_fault(struct store *store, struct error *error, const char *what)
     struct statvfs disk;
     int number = errno;
     hdf5_reason(reason, sizeof reason);
-    /* HDF5 forgets its reason as soon as anything else succeeds, such as to close a table. */
+    /* HDF5 discards its error message when a later call succeeds. Then test for a full disk. */
     if (reason[0] == '\0' && statvfs(store->out.beside, &disk) == 0 && disk.f_bavail == 0)
         number = ENOSPC;
     if (reason[0] == '\0' && (number == ENOSPC || number == EFBIG || number == EDQUOT))
@@ -42,7 +42,7 @@ static void store_free(struct store *store)
     free(store);
 }
 
-/* Groups without times: they would make the bytes depend on the clock. */
+/* Creates a group without timestamps, so that the bytes of the file do not depend on the clock. */
 static hid_t group_create(hid_t parent, const char *name)
 {
     hid_t properties = H5Pcreate(H5P_GROUP_CREATE);
@@ -121,7 +121,7 @@ static struct store *create(const char *path, bool is_part, struct error *error)
         store_free(store);
         return NULL;
     }
-    /* HDF5 goes back and forth in its file. */
+    /* HDF5 seeks in its file, so the target must be a regular file. */
     const bool good =
         store->out.renames
             ? store_open(store, error)
@@ -173,7 +173,7 @@ static struct run_facts *facts_copy(const struct run_facts *facts)
     return NULL;
 }
 
-/* The tables that the run is recorded in, in their order in the file. */
+/* Begins the tables of the record level, in their order in the file. */
 static bool details_begin(struct store *store, size_t stages)
 {
     const struct {
@@ -312,7 +312,7 @@ static bool summary_append(struct store *store, const struct simulation_result *
     return table_append(&store->summary, &row);
 }
 
-/* The index-th line of the applications' names. */
+/* Copies line `index` of the applications' names to `to`. */
 static void application_name(const struct run_facts *facts, size_t index, char *to, size_t capacity)
 {
     char line[1024];
@@ -420,7 +420,7 @@ size_t store_run_count(const struct store *store)
     return store->run_count;
 }
 
-/* Closes everything; false where something could not be written. */
+/* Closes all tables and handles. False: a write failed. */
 static bool store_close(struct store *store)
 {
     bool good = run_close(store);
@@ -436,11 +436,11 @@ static bool store_close(struct store *store)
 
 bool store_finish(struct store *store, struct error *error)
 {
-    /* A run without an end is no result: its group goes before the file is closed. */
+    /* An unfinished run is not a result, so its group is deleted. */
     (void)store_drop_run(store, NULL);
     bool good = store_close(store) || store_fault(store, error, "the file");
     struct stat status;
-    /* Room that store_reserve took behind the file's end. */
+    /* Release the space that store_reserve allocated after the end of the file. */
     if (good && stat(store->out.beside, &status) == 0 &&
         truncate(store->out.beside, status.st_size) != 0)
         good = store_fault(store, error, "the file's end");

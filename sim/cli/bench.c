@@ -1,5 +1,5 @@
-/* esgsim bench: the speed of what simulations do: the event queue and the random streams of a run,
- * runs and sweeps by the commands that users call. Each figure is measured here and now. */
+/* esgsim bench: measures the speed of the event queue, of the random streams, and of the commands
+ * run and sweep on this machine. */
 #include "sim/cli/cli.h"
 
 #include <stdio.h>
@@ -45,11 +45,11 @@ static bool queue_fault(struct event_queue *event_queue, const char *name, struc
     return fault == NULL || error_run(error, "%s: %s", name, fault);
 }
 
-/* M/M/1 at load 0.9, service of mean 1 s. As in a run, arrivals are a stream beside the event
- * queue. `in_system`: mean time, 10 s in theory. */
+/* Simulates M/M/1 at load 0.9 with a mean service time of 1 s. As in a run, arrivals are not in the
+ * event queue. `in_system`: mean time in the system, in theory 10 s. */
 static bool mm1_rate(double *rate, double *in_system, struct error *error)
 {
-    enum { ROOM = 1 << 12 }; /* more jobs than ever wait here: 0.9^4096 is below 1e-187 */
+    enum { ROOM = 1 << 12 }; /* never full in practice: P(more jobs) = 0.9^4096 < 1e-187 */
     static sim_time_t waiting[ROOM];
     struct random_stream arrivals, services;
     struct event_queue *event_queue = event_queue_create(1);
@@ -78,7 +78,7 @@ static bool mm1_rate(double *rate, double *in_system, struct error *error)
     return queue_fault(event_queue, "mm1_jobs_per_s", error);
 }
 
-/* `pending` timers, each of which sets itself again an exponential second later. */
+/* The hold model: `pending` timers, each rescheduled after an exponential time of mean 1 s. */
 static bool hold_rate(uint32_t pending, double *rate, struct error *error)
 {
     struct random_stream delays;
@@ -112,8 +112,8 @@ static bool bench_hold(const char *benchmark, cJSON *result, struct error *error
     return true;
 }
 
-/* Runs `esgsim COMMAND`, a line of the shell, in a process that ends with this one. `json`: what it
- * printed, NULL where that is not JSON; the caller deletes it. */
+/* Runs `esgsim COMMAND` through the shell, in a process that dies with this one. Sets `*json` to
+ * its output, which the caller deletes; NULL if the output is not JSON. */
 static bool child_run(const char *command, cJSON **json, struct error *error)
 {
     int ends[2], status = 1;
@@ -141,7 +141,7 @@ static bool child_run(const char *command, cJSON **json, struct error *error)
            error_run(error, "bench: this failed: esgsim %s", command);
 }
 
-/* What `run` prints as JSON; `run` is an experiment and settings. NULL with an error. */
+/* Returns the JSON output of `esgsim run` for an experiment and its settings. NULL: error set. */
 static cJSON *run_json(const char *run, struct error *error)
 {
     char command[2048];
@@ -158,9 +158,8 @@ static double number_of(const cJSON *json, const char *key)
     return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, key)); /* NAN: none */
 }
 
-/* relaxed-heavy.json on 16 invokers, and with intervals as much shorter as there are more. Five
- * containers per function and invoker are warm, so that the engine is measured and not a queue
- * behind cold starts. */
+/* relaxed-heavy.json on 16 invokers or more, with intervals shorter in proportion. Five containers
+ * per function and invoker are warm. Otherwise queues behind cold starts would dominate. */
 #define HEAVY(invokers, requests, low, high, warm)                                                 \
     "relaxed-heavy.json --set record=summary --set requests=" requests                             \
     " --set cluster.invokers.0.count=" invokers                                                    \
@@ -192,7 +191,7 @@ static const struct {
     {"requests_per_s", "min-config", "10000", ON_10000 POLICY("min-config", "")},
 };
 
-/* In turn: what slows the machine for a while slows them all. */
+/* Interleaves the repeats, so that a temporary slowdown of the machine affects all of them. */
 static bool bench_runs(const char *benchmark, cJSON *result, struct error *error)
 {
     double rates[ENTRIES(runs)][REPEATS];
@@ -226,7 +225,7 @@ static bool bench_mm1(const char *benchmark, cJSON *result, struct error *error)
     return bench_runs(benchmark, result, error);
 }
 
-/* A chain of the paper's functions, of 256 configurations each. */
+/* Writes a chain of the paper's functions, with 256 configurations each. */
 static void chain_write(unsigned stages, char *text, size_t size)
 {
     static const char *const names[] = {"super-resolution", "segmentation", "classification"};
@@ -244,7 +243,7 @@ static void chain_write(unsigned stages, char *text, size_t size)
     (void)snprintf(text + used, size - used, "]}]}]");
 }
 
-/* By method and length of the chain, in runs in which decisions take their real time. */
+/* Measures decision times by method and chain length, with the decision cost "measured". */
 static bool bench_decisions(const char *benchmark, cJSON *result, struct error *error)
 {
     static const char *const methods[][2] = {{"frontier", FRONTIER},
@@ -313,7 +312,7 @@ static bool bench_sweep(const char *benchmark, cJSON *result, struct error *erro
 }
 
 static const struct benchmark {
-    const char *name; /* as --only takes it: the key it adds */
+    const char *name; /* for --only, and its key in the output */
     const char *summary;
     bool (*run)(const char *name, cJSON *result, struct error *error);
 } benchmarks[] = {
@@ -334,7 +333,7 @@ struct options {
     bool json;
 };
 
-/* One line per number: its path of keys, then the value. */
+/* Prints one line per number: its path of keys and its value. */
 static void print_figures(const char *path, const cJSON *item)
 {
     char longer[128];

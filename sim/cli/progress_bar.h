@@ -1,5 +1,5 @@
-/* Progress on standard error: on a terminal a bar with rate and remaining time, otherwise an
- * occasional line, and nothing if quiet. */
+/* Prints progress on standard error. On a terminal it shows a bar with rate and remaining time.
+ * Otherwise it prints a line every ten seconds. If quiet, it prints nothing. */
 #ifndef ESGSIM_SIM_CLI_PROGRESS_BAR_H
 #define ESGSIM_SIM_CLI_PROGRESS_BAR_H
 

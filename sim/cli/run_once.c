@@ -31,7 +31,7 @@ const struct policy *runner_policy(const struct experiment *experiment, double *
     return policy;
 }
 
-/* Sets the overall bounds: those of the applications, weighted by their numbers of requests. */
+/* Sets the overall bounds to the mean over applications, weighted by their numbers of requests. */
 static bool runner_fill_bounds(const struct experiment *experiment,
                                struct simulation_result *result, struct error *error)
 {

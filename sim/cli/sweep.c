@@ -20,7 +20,7 @@ static bool take_set(void *options, const char *name, char *value, struct error 
     return cli_settings_add_text(&((struct options *)options)->settings, value, error);
 }
 
-/* "I/N", 1 <= I <= N. */
+/* Parses "I/N", 1 <= I <= N. */
 static bool take_shard(void *options, const char *name, char *value, struct error *error)
 {
     enum { SHARDS_LIMIT = 100000 };

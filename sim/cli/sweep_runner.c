@@ -23,17 +23,17 @@ struct sweep_runner {
     const struct sweep_runner_options *options;
     struct sweep_facts facts;
     struct run_folder *folder;
-    struct store *store; /* the results file; in a worker untouched */
-    struct store *part;  /* in a worker: where its runs go; NULL: none is begun */
-    size_t part_run;     /* the first run in it */
+    struct store *store; /* the results file; not used in a worker */
+    struct store *part;  /* in a worker: the part in progress; NULL: none */
+    size_t part_run;     /* first run of that part */
     size_t combinations;
-    size_t *wanted;  /* per combination: seeds to run, as far as known */
-    bool *decided;   /* per combination: no more than that */
+    size_t *wanted;  /* per combination: seeds needed as known so far */
+    bool *decided;   /* per combination: `wanted` is final */
     bool *failed;    /* per run */
-    double *values;  /* per run: the figure that must become precise; else NULL */
+    double *values;  /* per run: value of the precision metric; NULL: no precision */
     size_t *pending; /* runs of this round */
     size_t pending_count;
-    size_t next;         /* first run that is not in the results file, nor passed over */
+    size_t next;         /* first run neither in the results file nor skipped */
     size_t ended_before; /* runs of earlier rounds */
     bool store_broken;
     size_t failures;
@@ -53,7 +53,7 @@ static bool label_run(const struct sweep *sweep, const struct plan *plan, struct
     return facts->policy_label != NULL || error_run(error, "out of memory for a run's label");
 }
 
-/* The run into the part that is begun. */
+/* Executes the run and records it in the part in progress. */
 static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, size_t run,
                                            const struct plan *plan, struct error *error)
 {
@@ -82,8 +82,8 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
                                                                  : WORKER_POOL_BROKEN;
 }
 
-/* In the worker process. A part is named after a run that is in it, so it ends with its only run
- * where that fails. */
+/* Runs in a worker process. A part is named after its first run. If that run fails, the empty part
+ * is therefore abandoned. */
 static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
                                      struct error *error)
 {
@@ -111,7 +111,7 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
     return outcome;
 }
 
-/* In the worker process. */
+/* Runs in a worker process. */
 static bool publish(void *context, struct error *error)
 {
     struct sweep_runner *sweep_runner = context;
@@ -129,8 +129,8 @@ static bool is_ours(const struct sweep_runner *sweep_runner, size_t run)
     return unit % sweep_runner->options->shards == sweep_runner->options->shard - 1;
 }
 
-/* Writes on, in the order of the sweep, up to the first run that may still come; at the end
- * (`last`) what has not come is passed over. */
+/* Copies runs to the results file in the order of the sweep, up to the first run that may still
+ * finish. With `last` it skips unfinished runs instead. */
 static bool assemble(struct sweep_runner *sweep_runner, bool last, struct error *error)
 {
     const struct sweep *sweep = sweep_runner->sweep;
@@ -154,7 +154,7 @@ static bool assemble(struct sweep_runner *sweep_runner, bool last, struct error 
     return true;
 }
 
-/* The figure that must become precise. */
+/* Notes the value of the precision metric in a finished run. */
 static bool value_note(struct sweep_runner *sweep_runner, size_t run, struct error *error)
 {
     const struct summary_row *row = run_folder_figures(sweep_runner->folder, run, error);
@@ -207,7 +207,8 @@ static void round_plan(struct sweep_runner *sweep_runner)
             sweep_runner->pending[sweep_runner->pending_count++] = run;
 }
 
-/* Of a combination all of whose wanted runs have ended. One with a failed run is left as it is. */
+/* Decides whether a combination needs more seeds, after all its wanted runs have ended. A
+ * combination with a failed run gets no more. */
 static void combination_decide(struct sweep_runner *sweep_runner, size_t combination)
 {
     const struct sweep *sweep = sweep_runner->sweep;
@@ -224,7 +225,7 @@ static void combination_decide(struct sweep_runner *sweep_runner, size_t combina
     sweep_runner->decided[combination] = next == n;
 }
 
-/* False once nothing is left to run. */
+/* Returns whether another round is needed. */
 static bool round_next(struct sweep_runner *sweep_runner)
 {
     bool more = false;
@@ -307,7 +308,7 @@ static struct run_folder *folder_open(const struct sweep_runner *sweep_runner, c
     return folder;
 }
 
-/* What earlier calls found of the figure that must become precise. */
+/* Loads the values of the precision metric from runs of earlier calls. */
 static bool values_recall(struct sweep_runner *sweep_runner, struct error *error)
 {
     bool good = true;
@@ -327,14 +328,14 @@ static size_t runs_expected(const struct sweep_runner *sweep_runner)
     return expected;
 }
 
-/* Whether the results file is of this sweep and shard. */
+/* Returns whether `facts` are those of this sweep and shard. */
 static bool is_of_sweep(const struct sweep_runner *sweep_runner, const struct sweep_facts *facts)
 {
     return strcmp(facts->identity, sweep_runner->facts.identity) == 0 &&
            facts->shard == sweep_runner->facts.shard && facts->shards == sweep_runner->facts.shards;
 }
 
-/* Whether results that lack `missing` runs may have the name. */
+/* Returns whether results without `missing` runs may replace the results file. */
 static bool may_replace(const struct sweep_runner *sweep_runner, size_t missing)
 {
     const char *out = sweep_runner->options->out;
@@ -347,7 +348,7 @@ static bool may_replace(const struct sweep_runner *sweep_runner, size_t missing)
     return may;
 }
 
-/* Adds to the error where the finished runs are. */
+/* Adds the location of the finished runs to the error message. */
 static void error_complete(const struct sweep_runner *sweep_runner, const char *runs_path,
                            bool written, struct error *error)
 {
@@ -364,7 +365,7 @@ static void error_complete(const struct sweep_runner *sweep_runner, const char *
                         first.message, finished, runs_path, note);
 }
 
-/* How a sweep ended that ran to its end but is not whole. */
+/* Sets the error of a sweep that ended with failed or missing runs. */
 static bool failures_tell(const struct sweep_runner *sweep_runner, size_t expected,
                           struct error *error)
 {
@@ -379,8 +380,8 @@ static bool failures_tell(const struct sweep_runner *sweep_runner, size_t expect
                      expected, sweep_runner->first_failure.message);
 }
 
-/* What has finished is kept, whatever ended the rest; the first error is the one to tell. Returns
- * whether the sweep is whole; `*written`: the results file is. */
+/* Writes the finished runs, even after a failure. Keeps the first error. Returns whether the sweep
+ * is complete. Sets `*written` if it wrote the results file. */
 static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, bool *written,
                                 struct error *error)
 {
@@ -408,7 +409,7 @@ static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, 
     return expected > 0 && missing == 0 ? true : failures_tell(sweep_runner, expected, error);
 }
 
-/* Whether an earlier call wrote everything: 1; 0: not; -1: an error. */
+/* Returns 1 if an earlier call wrote complete results, 0 if not, −1 on error. */
 static int results_there(const struct sweep_runner *sweep_runner, struct error *error)
 {
     const struct sweep_runner_options *options = sweep_runner->options;
@@ -435,7 +436,7 @@ static int results_there(const struct sweep_runner *sweep_runner, struct error *
     return 1;
 }
 
-/* With the folder open. */
+/* Executes the sweep with the folder open. */
 static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *runs_path,
                               struct error *error)
 {
@@ -453,7 +454,7 @@ static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *run
     return whole;
 }
 
-/* The results file is locked all the while, and the folder with it. */
+/* The lock of the results file, held throughout, also protects the folder. */
 static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *runs_path,
                               struct error *error)
 {
@@ -471,7 +472,7 @@ static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *run
     return whole;
 }
 
-/* Versions before this one kept finished runs in a file. */
+/* Earlier versions kept finished runs in a file instead of a folder. */
 static bool journal_check(const struct sweep_runner_options *options, const char *target,
                           struct error *error)
 {
@@ -496,7 +497,7 @@ static bool journal_check(const struct sweep_runner_options *options, const char
     return good;
 }
 
-/* What would be run; with a precision, at least. */
+/* Prints the runs of a dry run. With a precision these are the minimum. */
 static bool runs_print(const struct sweep_runner *sweep_runner)
 {
     const struct sweep *sweep = sweep_runner->sweep;

@@ -14,10 +14,10 @@
 
 #define NO_JOB SIZE_MAX
 
-/* What a worker gets; without padding, whose bytes would be undefined. */
+/* A message to a worker. It has no padding, because padding bytes would be undefined. */
 struct order {
     size_t job;     /* NO_JOB: only publish */
-    size_t publish; /* not 0: publish what is held, this job included */
+    size_t publish; /* not 0: publish all held results, with that of this job */
 };
 
 enum job_state { JOB_WAITING, JOB_RUNNING, JOB_HELD, JOB_ENDED };
@@ -25,14 +25,14 @@ enum job_state { JOB_WAITING, JOB_RUNNING, JOB_HELD, JOB_ENDED };
 struct job {
     enum job_state state;
     bool failed;
-    bool lost; /* with a worker that held its result */
+    bool lost; /* its worker died before it published the result */
     uint64_t place;
     struct error *failure;
 };
 
 struct worker {
-    pid_t pid;   /* 0: there is none */
-    int channel; /* orders go out, messages come in */
+    pid_t pid;   /* 0: no process */
+    int channel; /* socket: sends orders, receives messages */
     bool busy;
     size_t job; /* while busy */
     size_t held[WORKER_POOL_SERVICE];
@@ -43,21 +43,21 @@ struct yard {
     const struct worker_pool *worker_pool;
     struct job *jobs;
     struct worker *workers;
-    struct pollfd *polls; /* one per worker, then farm.stop */
+    struct pollfd *polls; /* one per worker, then worker_pool.stop */
     size_t *ended;        /* jobs in the order in which they ended */
     size_t ended_count, collected;
-    size_t next; /* no job before it waits */
-    size_t busy; /* workers */
+    size_t next; /* no job below this index is waiting */
+    size_t busy; /* number of busy workers */
     bool stopped;
     bool broken;
-    struct error fault; /* where broken */
+    struct error fault; /* if broken */
 };
 
-/* What a child sends when it has done an order. */
+/* The reply of a child to an order. */
 struct message {
-    enum worker_pool_outcome outcome; /* of the job; WORKER_POOL_HELD where it was NO_JOB */
-    bool published;                   /* all that is held, this job included */
-    bool last;                        /* the worker ends now */
+    enum worker_pool_outcome outcome; /* of the job; WORKER_POOL_HELD for NO_JOB */
+    bool published;                   /* all held results, with that of this job */
+    bool last;                        /* the worker exits now */
     uint64_t place;
     struct error error;
 };
@@ -70,9 +70,9 @@ struct holding {
     int64_t since; /* ms: when the first job began */
 };
 
-static int child_channel = -1; /* of this process, where it is a worker */
+static int child_channel = -1; /* of this process if it is a worker */
 
-/* A message is sent whole or not at all. */
+/* Sends a message atomically: completely or not at all. */
 static bool send_whole(int fd, const void *bytes, size_t size)
 {
     ssize_t sent;
@@ -82,7 +82,7 @@ static bool send_whole(int fd, const void *bytes, size_t size)
     return sent == (ssize_t)size;
 }
 
-/* Bytes received; 0: the other end is closed; -1 with EAGAIN: nothing has come. */
+/* Returns the number of bytes; 0: the peer closed its end; −1 with EAGAIN: no message. */
 static ssize_t receive_whole(int fd, void *bytes, size_t size, int flags)
 {
     ssize_t got;
@@ -131,8 +131,8 @@ static bool child_serve(const struct worker_pool *worker_pool, const struct orde
 
 static _Noreturn void child_run(const struct worker_pool *worker_pool, int fd, pid_t parent)
 {
-    /* A terminal sends Ctrl-C to the whole group: the parent decides, the child goes on until it is
-     * told. A parent that dies takes its children with it. */
+    /* A terminal sends SIGINT to the whole process group. The parent handles it, and the child
+     * ignores it. If the parent dies, the kernel kills its children. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGTERM, SIG_DFL);
     child_channel = fd;
@@ -172,9 +172,9 @@ static bool worker_start(struct yard *yard, struct worker *worker, struct error 
     return true;
 }
 
-/* A job that was lost with others is published at once, so that it is lost only once. The channel
- * takes an order at once: nothing else is in it. A worker that has just died is noticed when its
- * end of the channel is. */
+/* Sends an order. A repeated job is published immediately, so that it cannot be lost again. The
+ * send does not block, because the channel is empty. The death of a worker is detected later, when
+ * its end of the channel closes. */
 static void worker_order(struct yard *yard, struct worker *worker, size_t job)
 {
     const struct order order = {job, job == NO_JOB || yard->jobs[job].lost};
@@ -186,7 +186,7 @@ static void worker_order(struct yard *yard, struct worker *worker, size_t job)
         yard->jobs[job].state = JOB_RUNNING;
 }
 
-/* The first job that waits; NO_JOB: none does. */
+/* Returns the first waiting job; NO_JOB: none. */
 static size_t job_next(struct yard *yard)
 {
     while (yard->next < yard->worker_pool->jobs && yard->jobs[yard->next].state != JOB_WAITING)
@@ -194,7 +194,7 @@ static size_t job_next(struct yard *yard)
     return yard->next < yard->worker_pool->jobs ? yard->next : NO_JOB;
 }
 
-/* Where processes are short, go on with those that run; with none at all there is no way on. */
+/* If no process can be started, continues with the running ones. Fails only if there are none. */
 static bool orders_give(struct yard *yard, struct error *error)
 {
     struct error failure = {0};
@@ -232,7 +232,7 @@ static void job_end(struct yard *yard, size_t index, const struct error *failure
                                     yard->worker_pool->jobs);
 }
 
-/* What the worker holds was published, or has failed with it. */
+/* Ends all jobs whose results the worker held: published, or failed with `failure`. */
 static void held_end(struct yard *yard, struct worker *worker, const struct error *failure)
 {
     for (size_t i = 0; i < worker->held_count; i++)
@@ -256,7 +256,7 @@ static int worker_reap(struct yard *yard, struct worker *worker)
     return status;
 }
 
-/* The process has ended before it sent its message. */
+/* Handles a worker that died before it replied. */
 static void worker_lose(struct yard *yard, struct worker *worker)
 {
     const size_t index = worker->job;
@@ -265,7 +265,7 @@ static void worker_lose(struct yard *yard, struct worker *worker)
     struct error failure = {0};
     yard->busy -= was_busy;
     worker->busy = false;
-    /* One that ends while it publishes would do so again. */
+    /* If it died while it published, a repetition would die too, so the held jobs fail. */
     if (was_busy && index == NO_JOB)
         worker->held_count = 0;
     const int status = worker_reap(yard, worker);
@@ -364,7 +364,7 @@ static void yard_poll(struct yard *yard)
         yard->stopped = true;
 }
 
-/* Workers get their next orders before the next ended job is collected. */
+/* Gives orders before it collects an ended job, so that workers are not idle meanwhile. */
 static bool yard_work(struct yard *yard, struct error *error)
 {
     const struct worker_pool *worker_pool = yard->worker_pool;

@@ -1,5 +1,5 @@
-/* Containers: how long one takes to start, stands, and is kept; and the platform's predictor, which
- * starts some ahead. */
+/* Containers: cold starts, idle times and their bills, and the platform's predictor, which prewarms
+ * containers. */
 #include <inttypes.h>
 
 #include "sim/platform/containers.h"
@@ -23,7 +23,7 @@ sim_time_t containers_draw_cold(const struct platform *platform, uint32_t functi
     return sim_from_ms(spec->cold_start_mean_ms * random_noise(&stream, spec->cold_start_cv));
 }
 
-/* A container stood there for nobody since `since`. */
+/* Bills the time from `since` until now, in which the container served no batch or instance. */
 static void container_bill(struct platform *platform, const struct container *container,
                            sim_time_t since)
 {
@@ -55,7 +55,7 @@ void containers_record(struct platform *platform, const struct container *contai
         platform->failed = true;
 }
 
-/* A starting container that a batch claims need not announce itself: the batch's start does. */
+/* The ready event is not needed after a claim, because the claimant has an event for its start. */
 void containers_silence(struct platform *platform, uint32_t id)
 {
     struct container *container = &platform->cluster.containers[id];
@@ -70,8 +70,9 @@ void containers_silence(struct platform *platform, uint32_t id)
 
 /* ---- Idle ------------------------------------------------------------------------------------ */
 
-/* At most one pending event a container: it rings at the earliest expiry it was set for and is
- * moved on, so that a busy container costs the event queue nothing. */
+/* Each container has at most one pending expiry event. A use of the container does not cancel it.
+ * When the event fires too early, its handler schedules it again. Uses therefore cost no operation
+ * of the event queue. */
 static void container_set_expiry(struct platform *platform, uint32_t id)
 {
     struct container *container = &platform->cluster.containers[id];
@@ -90,7 +91,7 @@ static void container_set_expiry(struct platform *platform, uint32_t id)
 void containers_keep(struct platform *platform, uint32_t id, bool used)
 {
     sim_time_t keep = keep_alive_time(platform, id, used);
-    /* The policy may have started containers, which moves them all, or evicted this one. */
+    /* The policy may have evicted this container, or started others, which moves the array. */
     struct container *container = &platform->cluster.containers[id];
     if (container->state != CONTAINER_IDLE)
         return;
@@ -102,7 +103,7 @@ void containers_keep(struct platform *platform, uint32_t id, bool used)
     container_set_expiry(platform, id);
 }
 
-/* cluster.on_leave_idle: the idle time is over; an evicted container's expiry need not ring. */
+/* Implements cluster.on_leave_idle. Cancels the expiry event only if the container is evicted. */
 static void container_left_idle(void *context, const struct container *container, bool evicted)
 {
     struct platform *platform = context;
@@ -123,7 +124,7 @@ void containers_expire(struct platform *platform, uint32_t id)
     struct container *container = &platform->cluster.containers[id];
     container->expiry_event = 0;
     if (container->state != CONTAINER_IDLE)
-        return; /* the next time it idles sets a new one */
+        return; /* its next idle time sets a new event */
     if (container->expiry <= platform->now) {
         sim_time_t longer = keep_alive_extend(platform, id);
         if (longer > 0)
@@ -196,7 +197,7 @@ void containers_init(struct platform *platform)
             for (uint32_t i = 0; i < invokers; i++)
                 container_place_warm(platform, f, i);
         } else if (spec->initial == INITIAL_COUNTS) {
-            /* Round the home walk until all are placed, or a full round places none. */
+            /* Repeat the home walk until all are placed or a full round places none. */
             uint32_t left = spec->initial_counts[f], failures = 0;
             for (uint32_t w = 0; left > 0 && failures < invokers; w = (w + 1) % invokers) {
                 bool placed = container_place_warm(platform, f, platform_home(platform, f, w));

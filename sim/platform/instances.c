@@ -56,7 +56,7 @@ void instances_bill(struct platform *platform, uint32_t id)
     instance->unused_since = platform->now;
 }
 
-/* When the container that was claimed or made for the instance is ready. */
+/* Returns the time at which the container of the instance will be ready. */
 static sim_time_t instance_ready_at(struct platform *platform, const struct instance *instance)
 {
     struct container *container = &platform->cluster.containers[instance->container];
@@ -138,7 +138,7 @@ void instances_kill(struct platform *platform, uint32_t id)
     jobs_check_queue(platform, &instance->buffer, "buffer of instance", id);
     if (starting && event_queue_cancel(platform->event_queue, instance->ready_event))
         platform->work_events--;
-    if (starting) { /* busy for the moment, so that it can be released */
+    if (starting) { /* becomes busy for a moment, because only a busy container can be released */
         containers_record(platform, &platform->cluster.containers[container],
                           CONTAINER_PHASE_STARTING, instance->created, false);
         cluster_container_ready(&platform->cluster, container, platform->now);

@@ -6,22 +6,23 @@
 
 /* Frees all instances. */
 void instances_clear(struct platform *platform);
-/* Starts an instance at `placement`. SIM_NONE where it does not fit, or (platform
- * failed) out of memory. */
+/* Starts an instance at `placement` and returns its id. SIM_NONE: it does not fit, or memory is
+ * exhausted; in the latter case the run has failed. */
 uint32_t instances_create(struct platform *platform, uint32_t function, uint32_t configuration,
                           uint32_t quota, const struct placement *placement);
-/* Ends instance `id`, which neither runs nor buffers jobs, and frees what it holds. */
+/* Ends instance `id` and releases its resources. It must neither run nor buffer jobs. */
 void instances_kill(struct platform *platform, uint32_t id);
-/* Gives instance `id` another configuration and quota. False if they do not fit. */
+/* Changes the configuration and quota of instance `id`. False if they do not fit. */
 bool instances_set_share(struct platform *platform, uint32_t id, uint32_t configuration,
                          uint32_t quota);
-/* EVENT_INSTANCE_READY. */
+/* Handles EVENT_INSTANCE_READY. */
 void instances_ready(struct platform *platform, uint32_t id);
-/* Bills what instance `id` held since it last executed or was billed. */
+/* Bills the resources of instance `id` since its last execution or bill. */
 void instances_bill(struct platform *platform, uint32_t id);
-/* How long `job`, routed to instance `id` (SIM_NONE: to none), has waited for it to start. */
+/* Returns how long `job` has waited for the start of instance `id`, to which it was routed.
+ * SIM_NONE: not routed. */
 sim_time_t instances_cold_wait(const struct platform *platform, uint32_t id, uint32_t job);
-/* The run is over: all are killed. */
+/* Ends all instances at the end of the run. */
 void instances_close(struct platform *platform);
 
 #endif

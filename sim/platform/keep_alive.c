@@ -7,10 +7,10 @@
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"
 
-/* A container that went at once and is to be started anew. */
+/* A plan to prewarm a replacement for a container that was evicted immediately after its use. */
 struct reload {
     uint32_t function, invoker;
-    uint64_t uses; /* of the function so far: one more, and the plan is void */
+    uint64_t uses; /* of the function so far; any further use cancels the plan */
     sim_time_t until;
     uint32_t next_free;
 };
@@ -23,7 +23,7 @@ static struct idle_container kept_view(const struct container *container)
                                    .stamp = container->stamp};
 }
 
-/* cluster.rank. */
+/* Implements cluster.rank. */
 static double keep_alive_rank(void *context, const struct container *container)
 {
     const struct platform *platform = context;
@@ -119,7 +119,7 @@ void keep_alive_reload(struct platform *platform, uint32_t id)
         containers_prewarm_until(platform, reload.function, reload.invoker, reload.until);
 }
 
-/* By the keep-alive policy that the experiment names. */
+/* Asks the experiment's keep-alive policy for the idle time. */
 static sim_time_t keep_alive_ask(struct platform *platform, uint32_t id, bool used)
 {
     const struct keep_alive_state *keep_alive_state = &platform->keep_alive_state;

@@ -1,5 +1,7 @@
-/* How long idle containers stay (not a public header): as the experiment's keep-alive policy, the
- * scheduler's policy, or platform.keep_alive_s says.
+/* The idle time of containers (not a public header).
+ *
+ * The experiment's keep-alive policy determines it. Without one, the scheduling policy does if it
+ * has a keep_alive callback. Otherwise platform.keep_alive_s applies.
  */
 #ifndef ESGSIM_SIM_PLATFORM_KEEP_ALIVE_H
 #define ESGSIM_SIM_PLATFORM_KEEP_ALIVE_H
@@ -8,19 +10,20 @@
 
 /* Starts the experiment's keep-alive policy, if it names one. False: the run's error is set. */
 bool keep_alive_init(struct platform *platform);
-/* Ends the policy and frees what it used. */
+/* Ends the keep-alive policy and frees its state. */
 void keep_alive_clear(struct platform *platform);
-/* The container is taken for work. */
+/* Notes that container `id` is taken for work. */
 void keep_alive_use(struct platform *platform, uint32_t id);
-/* It was taken and is given up before it has started. */
+/* Notes that container `id` was taken for work but released before the work began. */
 void keep_alive_abandon(struct platform *platform, uint32_t id);
-/* It is idle: for how long it is kept, <= 0: not at all. Plans its return where that is wanted. */
+/* Returns the idle time of container `id`, which has just become idle; <= 0: evict it now. If the
+ * keep-alive policy asks for it, also schedules a later start of a replacement. */
 sim_time_t keep_alive_time(struct platform *platform, uint32_t id, bool used);
-/* Its time is up: how much longer it stays, <= 0: not at all. */
+/* The idle time of container `id` has expired. Returns its extension; <= 0: evict it now. */
 sim_time_t keep_alive_extend(struct platform *platform, uint32_t id);
-/* The container has been evicted. */
+/* Notes that the container has been evicted. */
 void keep_alive_evicted(struct platform *platform, const struct container *container);
-/* EVENT_CONTAINER_RELOAD. */
+/* Handles EVENT_CONTAINER_RELOAD. */
 void keep_alive_reload(struct platform *platform, uint32_t id);
 
 #endif

@@ -40,7 +40,7 @@ void metrics_integrate(struct metrics *metrics, const struct cluster_use *use, s
     metrics->vcpu_ns += elapsed * (double)use->vcpus;
     metrics->memory_ns += elapsed * (double)use->memory_kb;
     if ((use->unit_parts | use->gpu_memory_kb) == 0)
-        return; /* no GPU holds anything, nor is active */
+        return; /* all GPUs are empty and inactive */
     metrics->unit_ns += elapsed * ((double)use->unit_parts / UNIT_PARTS);
     metrics->gpu_memory_ns += elapsed * (double)use->gpu_memory_kb;
     metrics->active_unit_ns += elapsed * ((double)use->active_unit_parts / UNIT_PARTS);
@@ -61,13 +61,13 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : 0.0;
 }
 
-/* Of requests; a share of none is no number. */
+/* A fraction of the requests; NAN if there are none. */
 static double share(double part, double requests)
 {
     return requests > 0 ? part / requests : NAN;
 }
 
-/* Where no request finished there is no latency; 0 ms would look like the best of all. */
+/* Without finished requests latencies are NAN, because 0 ms would look like the best result. */
 static void latencies_fill(struct measures *out, struct quantile *latency)
 {
     const bool any = quantile_count(latency) > 0;
@@ -100,7 +100,7 @@ static void measures_fill(struct measures *out, const struct tally *tally)
                                                                    (double)tally->planned_batches)
                                                            : NAN;
     out->bound_slo_hit_rate = share((double)tally->bound_hits, n);
-    out->bound_cost_per_request_usd = NAN; /* filled by whoever knows the frontier */
+    out->bound_cost_per_request_usd = NAN; /* filled in by sim/cli/run_once.c */
 }
 
 static void run_measures_fill(struct run_measures *out, const struct metrics *metrics,

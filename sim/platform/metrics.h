@@ -1,7 +1,7 @@
-/* Totals, integrals and percentiles of a run; turned into the figures of metrics.def at its end.
+/* Totals, integrals and percentiles of a run. At its end they give the metrics of metrics.def.
  *
- * Everything of a request counts where the request is measured (after the warm-up). Integrals over
- * time (utilisation) run from the first measured arrival to the end.
+ * Totals per application include only measured requests, that is, requests after the warm-up.
+ * Integrals over time (utilisation) cover the time from the first measured arrival to the end.
  */
 #ifndef ESGSIM_SIM_PLATFORM_METRICS_H
 #define ESGSIM_SIM_PLATFORM_METRICS_H
@@ -17,7 +17,7 @@ struct batch;
 /* Totals of one application. */
 struct tally {
     uint64_t requests, dropped, hits, bound_hits, jobs, cold_jobs, batches, batched_jobs;
-    uint64_t planned_batches, planned_misses; /* of batches: configured by a plan made ahead */
+    uint64_t planned_batches, planned_misses; /* batches: planned; that missed their plan */
     double cost, hold_cost;
     double queue_ns, transfer_ns, cold_ns, exec_ns;
     struct quantile *latency;
@@ -25,15 +25,15 @@ struct tally {
 
 struct metrics {
     struct tally *tallies;      /* per application, then overall */
-    struct batch_means warmup;  /* latency, ms, of all requests from the start, as they finish */
-    struct batch_means latency; /* the same of those measured and not dropped */
-    struct batch_means hits;    /* 1 or 0, of those measured */
+    struct batch_means warmup;  /* latency, ms: all requests in order of finish, with warm-up */
+    struct batch_means latency; /* latency in ms of requests that are measured and not dropped */
+    struct batch_means hits;    /* 1 or 0 per measured request: SLO hit or miss */
     size_t application_count;
     bool measuring; /* the first measured request has arrived */
     sim_time_t window_start, last_change;
     double vcpu_ns, unit_ns, memory_ns, gpu_memory_ns, active_unit_ns; /* integrals */
     double idle_cost, instance_cost;
-    double total_request_cost, total_batch_cost; /* warm-up included: the invariant */
+    double total_request_cost, total_batch_cost; /* warm-up included; an invariant compares them */
     uint64_t batches, cold_starts, instances, prewarms, evictions, decisions, decision_units;
     sim_time_t decision_time, longest_decision;
     double slowdown_sum;
@@ -41,17 +41,18 @@ struct metrics {
     uint64_t stranded_samples;
 };
 
+/* Initialises the metrics of `applications` applications. False: ERROR_RUN, memory exhausted. */
 bool metrics_init(struct metrics *metrics, size_t applications, struct error *error);
 void metrics_clear(struct metrics *metrics);
 
-/* Brings the integrals up to `now`. To be called before `use`, which was held since the last call,
- * changes. */
+/* Adds the time since the last call to the integrals. `use` must have been constant since then, so
+ * the caller calls it before every change of `use`. */
 void metrics_integrate(struct metrics *metrics, const struct cluster_use *use, sim_time_t now);
 
-/* The first measured request arrives: integrals and counters start again from zero. */
+/* Resets integrals and counters to zero. Called when the first measured request arrives. */
 void metrics_open_window(struct metrics *metrics, sim_time_t now);
 
-/* Fills `result` but for bounds' costs, events and wall time. */
+/* Fills `result`, except the cost bounds, the number of events and the wall-clock time. */
 bool metrics_report(struct metrics *metrics, const struct workload *workload,
                     const struct cluster_use *capacity, sim_time_t now,
                     struct simulation_result *result, struct error *error);

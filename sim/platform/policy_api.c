@@ -1,4 +1,4 @@
-/* The platform as a policy sees it: queries and actions of sched/policy.h. */
+/* The queries and actions of sched/policy.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "sim/platform/requests.h"
 #include "sim/platform/simulation_internal.h"
 
-/* Units of work that a run may report: as many as a double holds exactly. */
+/* Upper bound of the work units of a run: larger integers are not exact as a double. */
 #define CHARGE_MOST (UINT64_C(1) << 53)
 
 void platform_fail(struct platform *platform, const char *format, ...)
@@ -58,9 +58,9 @@ sim_time_t controller_charges(const struct platform *platform)
 
 /* ---- Queries ---------------------------------------------------------------------------------
  *
- * A query with a wrong argument breaks a rule: it answers 0, false or SIM_NONE, and the run ends
- * when the policy returns. Short ones are inline so that link-time optimisation puts them into
- * policies. */
+ * A query with an invalid argument returns 0, false or SIM_NONE, and the run fails when the policy
+ * returns. Short queries are inline so that link-time optimisation can inline them into policies.
+ */
 
 sim_time_t platform_now(const struct platform *platform)
 {
@@ -106,7 +106,7 @@ inline uint32_t platform_next_queue(const struct platform *platform, uint32_t fr
         return SIM_NONE;
     }
     from = from < count ? from : 0;
-    /* One word more than there are: the first is seen twice, above `from` and whole. */
+    /* The word of `from` is read twice: first its bits from `from` on, at the end all its bits. */
     for (uint32_t i = 0; i <= words; i++) {
         uint32_t word = (from / 64 + i) % words;
         uint64_t bits = platform->queue_mask[word];

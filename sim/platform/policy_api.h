@@ -1,17 +1,18 @@
-/* Failures of a run, and the time of decisions (not a public header). */
+/* Failures of a run, and the simulated time of decisions (not a public header). */
 #ifndef ESGSIM_SIM_PLATFORM_POLICY_API_H
 #define ESGSIM_SIM_PLATFORM_POLICY_API_H
 
 #include "sim/platform/state.h"
 
-/* Records the first failure of the run: MESSAGE, then callback, simulated time, policy and seed. */
+/* Fails the run with the message, followed by callback, simulated time, policy and seed. Only the
+ * first failure is recorded. */
 void platform_fail(struct platform *platform, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Simulated time charged so far for the decision in progress. */
 sim_time_t controller_charges(const struct platform *platform);
 
-/* The same, without a call where decisions take no time. */
+/* The same; avoids the call if decisions take no time. */
 static inline sim_time_t controller_charged(const struct platform *platform)
 {
     const bool free = platform->experiment->platform.decision_cost == DECISION_ZERO;

@@ -1,4 +1,4 @@
-/* The platform as a policy for long-lived instances sees it: sched/policy_instances.h. */
+/* The queries and actions of sched/policy_instances.h, for long-lived instances. */
 #include "sched/policy_instances.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static inline bool is_instance(const struct platform *platform, const char *call
     return false;
 }
 
-/* The GPU `which` of an invoker, or SIM_NONE: any. */
+/* Checks that `which` is a GPU of the invoker, or SIM_NONE (any GPU). */
 static inline bool is_gpu(const struct platform *platform, const char *caller, uint32_t invoker,
                           uint32_t which)
 {
@@ -36,7 +36,7 @@ static inline bool is_gpu(const struct platform *platform, const char *caller, u
 
 /* ---- Actions --------------------------------------------------------------------------------- */
 
-/* The policy acts when it may, and the instance lives. */
+/* Checks that an action is allowed now, and that the instance is alive. */
 static bool instance_allowed(struct platform *platform, const char *action, uint32_t instance)
 {
     return action_allowed(platform, action, 0, 0) && is_instance(platform, action, instance);

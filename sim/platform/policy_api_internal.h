@@ -1,7 +1,7 @@
-/* Checks of what a policy passes to the platform (not a public header). Shared by policy_api.c and
- * policy_api_instances.c.
+/* Checks of the arguments that a policy passes to the platform (not a public header). Shared by
+ * policy_api.c and policy_api_instances.c.
  *
- * A check that fails records the breach of a rule with the name of the `caller` and answers false.
+ * If a check fails, it fails the run, names the rule and the function `caller`, and returns false.
  */
 #ifndef ESGSIM_SIM_PLATFORM_POLICY_API_INTERNAL_H
 #define ESGSIM_SIM_PLATFORM_POLICY_API_INTERNAL_H
@@ -12,13 +12,14 @@
 #include "sim/platform/requests.h"
 #include "sim/platform/state.h"
 
-/* The headers of policies declare short queries without `inline`, so the inline ones of the two
- * files are external definitions. Such definitions may use static functions, but clang warns. */
+/* The headers for policies declare short queries without `inline`. Their inline definitions in the
+ * two files are therefore external definitions, which may use static functions. Clang warns
+ * nevertheless. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wstatic-in-inline"
 #endif
 
-/* A query sees the platform as constant, but its breach ends the run all the same. */
+/* The cast is needed because a query has a const platform, but its wrong argument fails the run. */
 __attribute__((cold)) static inline void range_breach(const struct platform *platform,
                                                       const char *caller, const char *what,
                                                       uint32_t number, uint64_t count)
@@ -60,14 +61,14 @@ static inline bool is_configuration(const struct platform *platform, const char 
                      platform->workload->functions[function].configuration_count);
 }
 
-/* The configuration of a function; both exist. */
+/* Returns a configuration of a function. Both indices must be valid. */
 static inline const struct configuration *
 find_configuration(const struct platform *platform, uint32_t function, uint32_t configuration)
 {
     return &platform->workload->functions[function].configurations[configuration];
 }
 
-/* What a policy sees of a job. */
+/* Returns a policy's view of a job. */
 static inline struct job_view job_look(const struct platform *platform, uint32_t job)
 {
     const struct request *request = job_request(platform, job);
@@ -79,7 +80,7 @@ static inline struct job_view job_look(const struct platform *platform, uint32_t
                              .slo = slo};
 }
 
-/* The policy acts when it may; queue and invoker exist. */
+/* Checks that an action is allowed now, and that queue and invoker exist. */
 static inline bool action_allowed(struct platform *platform, const char *action, uint32_t queue,
                                   uint32_t invoker)
 {

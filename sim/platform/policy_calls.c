@@ -1,4 +1,5 @@
-/* Every call of a policy's functions, so that a run that ends inside one can say which. */
+/* All calls of a policy's callbacks. They record the callback in progress, so that the error of a
+ * run that ends inside a callback can name it. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -6,7 +7,7 @@
 #include "sim/platform/policy_api.h"
 #include "sim/platform/state.h"
 
-/* The simulation that this thread runs. */
+/* The run that this thread executes. */
 static _Thread_local const struct platform *running;
 
 static const char *const callback_names[] = {
@@ -52,7 +53,7 @@ void policy_calls_end(const struct platform *before)
     running = before;
 }
 
-/* Returns the callback in progress: a drop within decide calls on_withdrawn. */
+/* Returns the previous callback, because callbacks nest: a drop in decide calls on_withdrawn. */
 static inline enum policy_callback enter(struct platform *platform, enum policy_callback callback)
 {
     const enum policy_callback before = platform->callback;
@@ -91,7 +92,7 @@ void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t i
     if (platform->policy->on_withdrawn == NULL)
         return;
     const bool deciding = platform->controller.deciding;
-    platform->controller.deciding = false; /* a drop within a drop would end a request twice */
+    platform->controller.deciding = false; /* a nested drop could end a request twice */
     const enum policy_callback before = enter(platform, CALLBACK_ON_WITHDRAWN);
     platform->policy->on_withdrawn(platform->policy_state, platform, queue, instance);
     platform->callback = before;

@@ -1,30 +1,33 @@
-/* Calls of the policy's functions (not a public header). Each calls the function if the policy has
- * it, and keeps `platform->callback` up to date meanwhile. sched/policy.h tells when each is due.
+/* Calls of the policy's callbacks (not a public header).
+ *
+ * Each function calls one callback if the policy has it, and sets `platform->callback` during the
+ * call. sched/policy.h documents when the platform calls each callback.
  */
 #ifndef ESGSIM_SIM_PLATFORM_POLICY_CALLS_H
 #define ESGSIM_SIM_PLATFORM_POLICY_CALLS_H
 
 #include "sim/platform/state.h"
 
-/* Calls init with the values of the parameters. False if init failed: the run's error is set. */
+/* Calls init with the parameter values. False: init failed, and the run's error is set. */
 bool policy_call_init(struct platform *platform, const double *values);
 void policy_call_ready(struct platform *platform, uint32_t queue);
 void policy_call_withdrawn(struct platform *platform, uint32_t queue, uint32_t instance);
 void policy_call_finish(struct platform *platform, const struct finished_batch *batch);
 void policy_call_instance_ready(struct platform *platform, uint32_t instance);
 void policy_call_timer(struct platform *platform, uint32_t id);
-/* Answers whether the policy wants to be asked again. */
+/* Returns true if the policy wants another call of decide. */
 bool policy_call_decide(struct platform *platform);
-/* How long an idle container of `function` on `invoker` stays. The policy must have the function.
- */
+/* Returns the idle time of a container of `function` on `invoker`. The policy must have the
+ * callback. */
 sim_time_t policy_call_keep_alive(struct platform *platform, uint32_t function, uint32_t invoker);
-/* The policy's `finish`. */
+/* Calls the policy's `finish`. */
 void policy_call_end(struct platform *platform);
-/* Name of the callback in progress; NULL between calls. Async-signal-safe. */
+/* Returns the name of the callback in progress; NULL: none. Async-signal-safe. */
 const char *policy_callback_name(const struct platform *platform);
-/* The thread runs `platform` from now on; returns what it ran before, for policy_calls_end. */
+/* Makes `platform` the run that this thread executes. Returns the previous one, for
+ * policy_calls_end. */
 const struct platform *policy_calls_begin(const struct platform *platform);
-/* The thread runs `before` again. */
+/* Makes `before` the run that this thread executes. */
 void policy_calls_end(const struct platform *before);
 
 #endif

@@ -56,7 +56,7 @@ static void decision_begin(struct controller *controller, bool measured)
     controller->deciding = true;
 }
 
-/* Books the decision; returns the time it took. */
+/* Counts the decision in the metrics. Returns its simulated time. */
 static sim_time_t decision_end(struct platform *platform)
 {
     struct controller *controller = &platform->controller;
@@ -73,7 +73,7 @@ static sim_time_t decision_end(struct platform *platform)
     return charged;
 }
 
-/* Lets the policy decide until it has nothing more to do or its decision takes time. */
+/* Calls decide until the policy has nothing more to do or a decision takes simulated time. */
 static inline void controller_run(struct platform *platform)
 {
     struct controller *controller = &platform->controller;
@@ -111,7 +111,7 @@ static inline void controller_wake(struct platform *platform)
 
 /* ---- Arrivals -------------------------------------------------------------------------------- */
 
-/* The next arrival of an open process, or none. */
+/* The next arrival of an open arrival process, if any. */
 struct cursor {
     struct arrival_stream *stream;
     struct arrival next;
@@ -125,7 +125,7 @@ static bool cursor_advance(struct platform *platform, struct cursor *cursor)
     if (cursor->left == 0 || cursor->stream == NULL)
         return true;
     struct error fault;
-    fault.kind = ERROR_NONE; /* the whole of it is a thousand bytes, at every arrival */
+    fault.kind = ERROR_NONE; /* clearing the whole struct (1 kB) per arrival would be slow */
     cursor->there = arrival_stream_next(cursor->stream, &cursor->next, &fault);
     if (!cursor->there && fault.kind != ERROR_NONE) {
         platform->failed = true;
@@ -155,7 +155,7 @@ void simulation_user_thinks(struct platform *platform, uint32_t user, uint64_t r
     platform_schedule(platform, platform->now + think, EVENT_USER, user);
 }
 
-/* Users begin by thinking; their first thoughts are drawn beyond the numbers of any request. */
+/* Each user begins with a think time. Its random stream uses indices above all request numbers. */
 static void users_init(struct platform *platform)
 {
     const struct arrival_spec *spec = &platform->experiment->arrivals;
@@ -177,7 +177,7 @@ static void user_asks(struct platform *platform, uint32_t user)
 
 /* ---- Samples --------------------------------------------------------------------------------- */
 
-/* Is there a waiting queue whose smallest batch the invoker could take? */
+/* Returns whether the invoker has room for the smallest batch of any non-empty queue. */
 static bool invoker_useful(const struct platform *platform, uint32_t invoker)
 {
     for (uint32_t q = platform_next_queue(platform, 0), first = SIM_NONE;
@@ -191,8 +191,8 @@ static bool invoker_useful(const struct platform *platform, uint32_t invoker)
     return false;
 }
 
-/* Share of the free vGPUs that stand on invokers where nothing that waits would fit. O(invokers ×
- * waiting queues), once a sample. */
+/* Returns the fraction of free vGPUs on invokers without room for any waiting job. O(invokers ×
+ * waiting queues) per sample. */
 static double stranded_share(const struct platform *platform)
 {
     const struct cluster *cluster = &platform->cluster;
@@ -297,7 +297,7 @@ static void event_handle(struct platform *platform, const struct event *event)
     }
 }
 
-/* The keys that set the time of an event; NULL: none does alone. */
+/* Returns the configuration keys that determine the time of an event; NULL: no single ones. */
 static const char *event_cause(enum event_kind kind)
 {
     switch (kind) {
@@ -317,7 +317,8 @@ static const char *event_cause(enum event_kind kind)
     }
 }
 
-/* The next event lies beyond the clock: fails the run, named after the first that a key set. */
+/* Fails the run because the next event is beyond the range of the clock. The message names the keys
+ * of the first event that has some. */
 static void clock_end(struct platform *platform)
 {
     struct event event;
@@ -330,8 +331,8 @@ static void clock_end(struct platform *platform)
                   cause != NULL ? cause : "the policy's parameters");
 }
 
-/* Moves the clock to the next arrival or event and handles it; what was queued goes before an
- * arrival of the same instant, so that resources are free when it comes. */
+/* Advances the clock to the next arrival or event and handles it. Events precede an arrival of the
+ * same time, so that they release their resources before it. */
 static bool simulation_step(struct platform *platform, struct cursor *cursor)
 {
     sim_time_t event_time = event_queue_next_time(platform->event_queue);
@@ -383,7 +384,7 @@ static bool simulation_over(const struct platform *platform, const struct cursor
 
 static bool progress_due(struct platform *platform, const struct progress *progress)
 {
-    /* On a backend time is not ours to be quick with: every step may be the one to stop at. */
+    /* A backend runs in real time, so a run on a backend must be able to stop at every step. */
     const uint64_t interval = platform->backend != NULL ? 1 : PROGRESS_INTERVAL;
     if (progress == NULL || platform->events % interval != 0)
         return true;
@@ -395,7 +396,7 @@ static bool progress_due(struct platform *platform, const struct progress *progr
     return false;
 }
 
-/* Nothing can happen any more but by the policy, and it does nothing, or only watches the clock. */
+/* Returns whether only the policy could make progress, but it does nothing or only sets timers. */
 static bool simulation_stuck(struct platform *platform, const struct cursor *cursor)
 {
     if (cursor->there || platform->running_batches > 0)
@@ -404,7 +405,7 @@ static bool simulation_stuck(struct platform *platform, const struct cursor *cur
            platform->controller.idle_timers > IDLE_TIMERS_MAX;
 }
 
-/* All that is there before the first request. */
+/* Sets up the state before the first request. */
 static bool simulation_prepare(struct platform *platform, struct cursor *cursor)
 {
     containers_init(platform);
@@ -476,7 +477,7 @@ static bool platform_init(struct platform *platform)
         return false;
     platform->event_queue = event_queue_create(1024);
     platform->predictors = calloc(platform->workload->function_count, sizeof *platform->predictors);
-    /* On a backend batches disturb one another as they do there. */
+    /* On a backend the hardware determines the interference. */
     platform->interference = experiment->platform.interference &&
                              platform->workload->interference != NULL && platform->backend == NULL;
     if (platform->event_queue == NULL || platform->predictors == NULL || !jobs_init(platform) ||
@@ -504,7 +505,7 @@ static void platform_clear(struct platform *platform, bool policy_started)
     cluster_clear(&platform->cluster);
 }
 
-/* Idle containers at the end count up to the end. */
+/* Ends the idle phases of all containers at the end of the run. */
 static void idle_flush(struct platform *platform)
 {
     struct cluster *cluster = &platform->cluster;
@@ -513,14 +514,14 @@ static void idle_flush(struct platform *platform)
             cluster_evict(cluster, id);
 }
 
-/* The thorough checks of the end, then the figures. */
+/* Runs the full invariant checks of the end, then computes the metrics. */
 static bool simulation_close(struct platform *platform, struct simulation_result *result)
 {
     struct metrics *metrics = &platform->metrics;
     double requests = metrics->total_request_cost, batches = metrics->total_batch_cost;
     struct error fault = {0};
     uint64_t evictions = metrics->evictions;
-    platform->backend = NULL; /* what goes now goes with the run */
+    platform->backend = NULL; /* it must not refuse evictions at the end of the run */
     instances_close(platform);
     if (!cluster_check(&platform->cluster, true, &fault))
         platform_fail(platform, "%s", fault.message);

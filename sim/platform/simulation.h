@@ -1,7 +1,8 @@
-/* One simulation: an experiment and a policy in, figures out.
+/* Runs one simulation: takes an experiment and a policy, and returns metrics.
  *
- * Everything a run changes lives in one structure; runs share only immutable inputs, so any number
- * can run side by side in one process. A finished run frees everything.
+ * All mutable state of a run is in one structure. Runs share only immutable inputs, so several
+ * threads of a process can each execute a run. A finished run frees all its memory except the
+ * result.
  */
 #ifndef ESGSIM_SIM_PLATFORM_SIMULATION_H
 #define ESGSIM_SIM_PLATFORM_SIMULATION_H
@@ -19,13 +20,13 @@ struct backend;
 typedef uint64_t metric_u64;
 typedef double metric_f64;
 
-/* Figures of one application, or of all together. Fields: the MEASURE lines of metrics.def. */
+/* Metrics of one application, or of all applications. Fields: the MEASURE lines of metrics.def. */
 struct measures {
 #define MEASURE(type, name, unit, column, help) metric_##type name;
 #include "sim/platform/metrics.def"
 };
 
-/* Figures of the run. Fields: the RUN_MEASURE lines of metrics.def. */
+/* Metrics of the whole run. Fields: the RUN_MEASURE lines of metrics.def. */
 struct run_measures {
 #define RUN_MEASURE(type, name, unit, column, help) metric_##type name;
 #include "sim/platform/metrics.def"
@@ -36,14 +37,14 @@ struct simulation_result {
     struct measures *applications; /* workload.application_count of them */
     size_t application_count;
     struct run_measures run;
-    struct arrival_tally arrivals; /* of a trace; zero for other processes */
-    char *notices;  /* what the run assumes, a line each (sim/cli/notices.h); NULL: not asked */
-    double wall_s;  /* not deterministic: kept out of tables */
-    double setup_s; /* of wall_s: cluster and first containers made, and taken down in the end */
-    bool exact_quantiles; /* false: more samples than kept, percentiles within 0.05 % */
+    struct arrival_tally arrivals; /* of a trace; zero for other arrival processes */
+    char *notices;        /* assumptions, one per line (sim/cli/notices.h); NULL: not requested */
+    double wall_s;        /* wall-clock time; not deterministic, so never in tables */
+    double setup_s;       /* part of wall_s: set-up of cluster and first containers, teardown */
+    bool exact_quantiles; /* false: too many samples to keep; percentiles are within 0.05 % */
 };
 
-/* Rows of the detailed record; written as they come, in a deterministic order. */
+/* Rows of the detailed record, written during the run in a deterministic order. */
 enum { RECORD_MAX_STAGES = 16 };
 
 struct request_row {
@@ -61,39 +62,39 @@ struct request_row {
 
 struct batch_row {
     uint64_t batch;
-    uint32_t queue, application, stage, invoker, gpu; /* gpu: SIM_NONE where none */
+    uint32_t queue, application, stage, invoker, gpu; /* gpu: SIM_NONE if none */
     uint32_t jobs;
     uint16_t configured_batch, vcpu, vgpu;
     uint8_t cold;
-    uint8_t quota; /* per cent of the time for which it may use its share of the GPU */
+    uint8_t quota; /* percentage of time for which it may use its share of the GPU */
     sim_time_t dispatched_ns, started_ns, finished_ns;
     double slowdown;
     double cost_usd;
     uint64_t first_request;
-    uint64_t container;               /* its number in order of creation */
-    uint32_t instance, configuration; /* instance: SIM_NONE where the batch has none */
-    sim_time_t launched_ns;           /* dispatched, and the time of the decision has passed */
-    sim_time_t transfer_ns, cold_ns;  /* from launched_ns on, one after the other */
-    double noise;                     /* of its oldest job: a factor, or the service in ms */
+    uint64_t container;               /* numbered in order of creation */
+    uint32_t instance, configuration; /* instance: SIM_NONE if none */
+    sim_time_t launched_ns;           /* dispatch plus the time of the decision */
+    sim_time_t transfer_ns, cold_ns;  /* durations; the cold start follows the transfer */
+    double noise;                     /* of its oldest job: a factor, or the service time in ms */
 };
 
-/* One job of a batch that has ended; comes right after the batch's row. */
+/* One job of a finished batch. The rows of its jobs follow the row of the batch. */
 struct job_row {
     uint64_t request, batch;
     uint32_t queue, application, stage;
-    uint32_t place; /* in the batch, 0: the oldest */
+    uint32_t place; /* index in the batch; 0: the oldest job */
     sim_time_t ready_ns;
-    sim_time_t queue_ns, cold_ns; /* its own waiting: to the launch, for a container */
-    double cost_usd;              /* its share of the batch's */
+    sim_time_t queue_ns, cold_ns; /* this job's wait for the launch, and for a container */
+    double cost_usd;              /* its part of the batch's cost */
 };
 
-/* What a container did but work: batches tell that. */
+/* A phase of a container other than work. The work of a container is recorded by batch rows. */
 enum container_phase { CONTAINER_PHASE_STARTING, CONTAINER_PHASE_IDLE };
 struct container_row {
     uint64_t container;
-    uint32_t function, invoker, gpu; /* gpu: SIM_NONE where none */
+    uint32_t function, invoker, gpu; /* gpu: SIM_NONE if none */
     uint16_t phase;                  /* enum container_phase */
-    uint16_t evicted;                /* 1: it was gone at the end of the phase */
+    uint16_t evicted;                /* 1: it was evicted at the end of the phase */
     sim_time_t from_ns, until_ns;
 };
 
@@ -110,10 +111,11 @@ struct decision_row {
 struct timeline_row {
     sim_time_t time_ns;
     uint64_t waiting_jobs, running_batches, idle_containers, starting_containers;
-    double gpu_used, vcpu_used, gpu_memory_used, stranded_vgpu; /* shares of capacity */
+    double gpu_used, vcpu_used, gpu_memory_used, stranded_vgpu; /* fractions of capacity */
 };
 
-/* Where rows go; any function may be NULL. False ends the run with the recorder's error. */
+/* Receives the rows of the detailed record. Any function may be NULL. If a function returns false,
+ * the run fails with the error that the function set. */
 struct recorder {
     void *context;
     bool (*request)(void *context, const struct request_row *row, struct error *error);
@@ -124,17 +126,17 @@ struct recorder {
     bool (*timeline)(void *context, const struct timeline_row *row, struct error *error);
 };
 
-/* Called now and then with the share of requests finished; return false to stop the run cleanly
- * (ERROR_RUN "interrupted"). */
+/* Called from time to time with the number of finished requests. If it returns false, the run stops
+ * with ERROR_RUN "interrupted". */
 struct progress {
     void *context;
     bool (*report)(void *context, uint64_t finished, uint64_t total);
 };
 
-/* Run `experiment` under `policy` configured by `values`. `recorder` and `progress` may be NULL. On
- * success `result` is filled (free with simulation_result_clear). False: ERROR_INPUT for a fault of
- * the trace or more initial containers than memory holds; ERROR_RUN that names the broken invariant
- * or rule, the simulated time, the object and the seed. */
+/* Runs `experiment` under `policy` with the parameter values `values`. `recorder` and `progress`
+ * may be NULL. On success it fills `result`, which the caller frees with simulation_result_clear.
+ * False: ERROR_INPUT if the trace is faulty, or if memory cannot hold the initial containers.
+ * ERROR_RUN names the broken invariant or rule, the simulated time, the object and the seed. */
 bool simulation_run(const struct experiment *experiment, const struct policy *policy,
                     const double *values, const struct recorder *recorder,
                     const struct progress *progress, struct simulation_result *result,
@@ -153,18 +155,18 @@ bool simulation_replay(const struct experiment *experiment, const struct policy 
 
 void simulation_result_clear(struct simulation_result *result);
 
-/* Where a simulation is. */
+/* The position of a run: its callback in progress and its simulated time. */
 struct simulation_place {
     const char *experiment, *policy; /* their names */
-    const char *callback; /* the policy's function in progress, "decide" …; NULL: none */
-    uint64_t calls;       /* of the policy's functions so far: the same number, the same call */
+    const char *callback;            /* the callback in progress, such as "decide"; NULL: none */
+    uint64_t calls;                  /* number of callbacks called so far */
     sim_time_t now;
     uint64_t seed;
 };
 
-/* Where the simulation that this thread runs is; false where it runs none. For handlers of signals
- * that end the process, so that they can say whom to blame: async-signal-safe. The names are the
- * simulation's own, and `calls` tells a callback that never returns from many short ones. */
+/* Returns the position of the run that this thread executes; false if it executes none. Handlers of
+ * fatal signals use it to name the callback at fault. Async-signal-safe. The run owns the names. If
+ * `calls` does not change between two calls, the same callback is still in progress. */
 bool simulation_where(struct simulation_place *place);
 
 #endif
