@@ -11,7 +11,7 @@ bool event_heap_grow(struct event_queue *event_queue, size_t capacity)
     size_t bytes = (LEAD + capacity + ARITY) * sizeof(event_queue_key);
     void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     if (memory == NULL)
-        return event_queue_fail(event_queue, "out of memory for the event calendar");
+        return event_queue_fail(event_queue, "out of memory for the event queue");
     event_queue_key *heap = (event_queue_key *)memory + LEAD;
     if (event_queue->length > 0)
         memcpy(heap, event_queue->heap, event_queue->length * sizeof *heap);
@@ -92,7 +92,7 @@ bool event_heap_spill(struct event_queue *event_queue)
             if ((uint64_t)(heap[i] >> 64) < part)
                 heap[kept++] = heap[i];
             else if (!overflow_heap_add(&event_queue->far, heap[i]))
-                return event_queue_fail(event_queue, "out of memory for the event calendar");
+                return event_queue_fail(event_queue, "out of memory for the event queue");
         }
         if (kept == length)
             break;
@@ -115,7 +115,7 @@ bool event_heap_refill(struct event_queue *event_queue)
         uint64_t bucket_end;
         const size_t count = overflow_heap_next(far, &bucket_end);
         if (count == 0)
-            return event_queue_fail(event_queue, "out of memory for the event calendar");
+            return event_queue_fail(event_queue, "out of memory for the event queue");
         if (taken > 0 && count > FAR_BUCKET_MOST)
             break;
         if (!event_heap_reserve(event_queue, taken + count))

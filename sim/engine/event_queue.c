@@ -26,7 +26,7 @@ static bool heap_settle(struct event_queue *event_queue)
         } else {
             event_queue->hole = true;
             if (!overflow_heap_add(&event_queue->far, later))
-                return event_queue_fail(event_queue, "out of memory for the event calendar");
+                return event_queue_fail(event_queue, "out of memory for the event queue");
         }
     }
 }
@@ -104,7 +104,7 @@ static inline bool heap_insert(struct event_queue *event_queue, event_queue_key 
 {
     if ((uint64_t)(key >> 64) >= event_queue->horizon)
         return overflow_heap_add(&event_queue->far, key) ||
-               event_queue_fail(event_queue, "out of memory for the event calendar");
+               event_queue_fail(event_queue, "out of memory for the event queue");
     if (event_queue->hole) {
         event_queue->hole = false;
         /* An event due immediately is usually the next one, so this check often avoids a sink. */
@@ -129,7 +129,7 @@ static bool slot_add(struct event_queue *event_queue)
     if (event_queue->slot_count == event_queue->slot_capacity) {
         size_t capacity = 2 * event_queue->slot_capacity;
         if (!slots_grow(event_queue, capacity < SLOT_LIMIT ? capacity : SLOT_LIMIT))
-            return event_queue_fail(event_queue, "out of memory for the event calendar");
+            return event_queue_fail(event_queue, "out of memory for the event queue");
     }
     event_queue->slots[event_queue->slot_count] = (struct slot){.subject = NO_SLOT};
     event_queue->free_slot = (uint32_t)event_queue->slot_count++;

@@ -155,7 +155,7 @@ void batches_reshare(struct platform *platform, uint32_t id, uint32_t configurat
     }
     sim_time_t finish = platform->now + sim_ceil(batch->work / batch_speed(platform, batch));
     if (!event_queue_retime(platform->event_queue, batch->finish_event, finish))
-        platform_fail(platform, "the event calendar: %s", event_queue_fault(platform->event_queue));
+        platform_fail(platform, "the event queue: %s", event_queue_fault(platform->event_queue));
 }
 
 /* ---- Dispatch -------------------------------------------------------------------------------- */

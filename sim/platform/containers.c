@@ -84,7 +84,7 @@ static void container_set_expiry(struct platform *platform, uint32_t id)
     else if (container->expiry >= container->rings_at)
         return;
     else if (!event_queue_retime(platform->event_queue, container->expiry_event, container->expiry))
-        platform_fail(platform, "the event calendar: %s", event_queue_fault(platform->event_queue));
+        platform_fail(platform, "the event queue: %s", event_queue_fault(platform->event_queue));
     container->rings_at = container->expiry;
 }
 

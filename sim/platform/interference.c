@@ -173,7 +173,7 @@ static void work_schedule(struct platform *platform, struct gpu_work *work,
                                           first->order, first->batch);
     }
     if (!done)
-        platform_fail(platform, "the event calendar: %s", event_queue_fault(platform->event_queue));
+        platform_fail(platform, "the event queue: %s", event_queue_fault(platform->event_queue));
 }
 
 /* Sets the execution's rate, after `passed` ns at the previous one. `order` is the sequence number

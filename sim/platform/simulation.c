@@ -30,7 +30,7 @@ event_queue_handle platform_schedule(struct platform *platform, sim_time_t time,
     event_queue_handle handle =
         event_queue_push(platform->event_queue, time, (uint16_t)kind, subject);
     if (handle == 0)
-        platform_fail(platform, "the event calendar: %s", event_queue_fault(platform->event_queue));
+        platform_fail(platform, "the event queue: %s", event_queue_fault(platform->event_queue));
     return handle;
 }
 
