@@ -291,5 +291,5 @@ int main(void)
         cmocka_unit_test(intervals_from_one_run_cover_the_mean_as_often_as_they_say),
         cmocka_unit_test(too_little_gives_no_figure),
     };
-    return cmocka_run_group_tests_name("series", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("batch_means", tests, NULL, NULL);
 }

@@ -649,5 +649,5 @@ int main(void)
         cmocka_unit_test(a_gpu_is_named_and_nothing_is_called_a_rehearsal),
         cmocka_unit_test(the_figure_is_drawn_twice_alike),
     };
-    return cmocka_run_group_tests_name("against", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
 }

@@ -576,5 +576,5 @@ int main(void)
         cmocka_unit_test(a_slot_whose_generations_are_used_up_is_laid_aside),
         cmocka_unit_test(more_than_two_to_the_24_pending_events_are_refused),
     };
-    return cmocka_run_group_tests_name("calendar", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("event_queue", tests, NULL, NULL);
 }

@@ -258,5 +258,5 @@ int main(void)
         cmocka_unit_test(pool_equals_a_brute_force_simulation),
         cmocka_unit_test(another_unit_of_time_changes_times_and_no_probability),
     };
-    return cmocka_run_group_tests_name("theory", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("queueing_theory", tests, NULL, NULL);
 }

@@ -349,5 +349,5 @@ int main(void)
         cmocka_unit_test(text_csv_and_json_carry_the_verdict),
         cmocka_unit_test(settings_on_two_profiles_stay_apart_and_show_their_evidence),
     };
-    return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("reproduction_check", tests, NULL, NULL);
 }

@@ -614,5 +614,5 @@ int main(void)
         TEST(a_second_sweep_is_refused_while_the_first_holds_the_results),
         TEST(damage_in_a_part_is_told_and_costs_the_runs_in_it),
     };
-    return cmocka_run_group_tests_name("campaign", tests, make_folder, remove_folder);
+    return cmocka_run_group_tests_name("sweep_runner", tests, make_folder, remove_folder);
 }

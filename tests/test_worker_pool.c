@@ -439,5 +439,5 @@ int main(void)
         cmocka_unit_test(workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_once),
         cmocka_unit_test(no_jobs_are_no_work),
     };
-    return cmocka_run_group_tests_name("farm", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("worker_pool", tests, NULL, NULL);
 }
