@@ -17,8 +17,8 @@
 namespace
 {
 
-/* A switch of fibers takes far longer than the work in between, so blocks have fewer threads here.
- */
+/* A switch of fibers takes far longer than the work in between, so blocks have fewer
+ * threads here. */
 enum { FIBERS = 8, STACK = 65536 };
 
 struct place {

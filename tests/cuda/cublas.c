@@ -160,8 +160,8 @@ static bool multiply(const struct product *m, struct stream *stream, bool listed
     return true;
 }
 
-/* The products of one call. Their addresses differ by strides, or come from arrays on the device.
- */
+/* The products of one call. Their addresses differ by strides, or come from arrays on
+ * the device. */
 struct call {
     struct product shape;
     const char *a, *b;

@@ -134,8 +134,8 @@ static bool check_extents(struct stream *stream, const struct kernel *kernel,
     return true;
 }
 
-/* Runs the blocks on the multiprocessors of the stream's context, and on extra ones if requested.
- */
+/* Runs the blocks on the multiprocessors of the stream's context, and on extra ones
+ * if requested. */
 static void place(const struct stream *stream)
 {
     unsigned multiprocessors[STAND_IN_SMS];

@@ -129,8 +129,8 @@ static CUdeviceptr map_memory(size_t bytes)
     if (addresses_used + pages + page > address_room ||
         mprotect(addresses + addresses_used, pages, PROT_READ | PROT_WRITE) != 0)
         return 0;
-    /* Fills with NaN, in either precision, and not with zeros: a read before the first write shows.
-     */
+    /* Fills with NaN, in either precision, and not with zeros: a read before the first
+     * write shows. */
     if (bytes <= largest_copy)
         memset(addresses + addresses_used, 0xff, pages);
     const CUdeviceptr at = (CUdeviceptr)(addresses + addresses_used + pages - used);
@@ -238,8 +238,8 @@ bool memory_aligned(CUdeviceptr at, size_t to, const char *what)
     return false;
 }
 
-/* For memory not allocated in stream order, the driver waits for unfinished work before it frees.
- */
+/* For memory not allocated in stream order, the driver waits for unfinished work before
+ * it frees. */
 static CUresult free_allocation(CUdeviceptr at)
 {
     const size_t above = find_above(at);

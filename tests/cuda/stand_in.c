@@ -183,8 +183,8 @@ static void count_alive(const void *node, VISIT visit, int depth)
         alive[handle->kind]++;
 }
 
-/* No call frees a green context's descriptor. Contexts and kernels are freed with their owner.
- * Nothing can be freed on a lost device. */
+/* Reports leaks. Not leaks: descriptors of green contexts, which no call frees, and contexts and
+ * kernels, which are freed with their owner. Nothing can be freed on a lost device. */
 static void check_at_exit(void)
 {
     (void)pthread_mutex_lock(&lock);

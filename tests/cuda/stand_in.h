@@ -19,7 +19,7 @@
  *
  * Failures on request:
  *
- * STAND_IN_LOST      the n-th launch of a process fails, and so does every later call
+ * STAND_IN_LOST      the device is lost at the n-th launch of a process
  * STAND_IN_REFUSE    words; cuBLAS and cuDNN refuse to create handles in green contexts (create),
  * to work with a green context current (execute), to work in a green context's stream with the
  * primary context current (stream), or to work in a captured stream (record) STAND_IN_ALGORITHM

@@ -31,8 +31,8 @@ static bool join_name(const struct scope *scope, const struct json_value *at, co
     return true;
 }
 
-/* Lets later layers of the scope refer to `node` by the name `own`. An existing name is an error.
- */
+/* Lets later layers of the scope refer to `node` by the name `own`. An existing name is
+ * an error. */
 static bool add_label(struct builder *b, const struct scope *scope, const struct json_value *at,
                       const char *own, size_t node)
 {

@@ -6,8 +6,8 @@
 
 enum { NAME_LIMIT = 128 };
 
-/* A name with which later layers refer to an output: that of a layer, a block or a block's input.
- */
+/* A name with which later layers refer to an output: that of a layer, a block or a
+ * block's input. */
 struct label {
     char *name; /* full name: "stage1.conv3" */
     size_t node;

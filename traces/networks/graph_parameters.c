@@ -78,7 +78,6 @@ bool graph_substitute(struct builder *b, const struct scope *scope, const struct
     return true;
 }
 
-/* The header describes this function. */
 cJSON *graph_bind_parameters(struct builder *b, const struct json_value *block,
                              const struct json_value *use)
 {

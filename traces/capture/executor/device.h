@@ -157,8 +157,8 @@ bool device_open(struct device *device, struct error *error);
 bool device_load_kernels(struct device *device, struct error *error);
 void device_close(struct device *device);
 
-/* Returns true for CUDA_SUCCESS. Otherwise returns false with ERROR_RUN "WHAT: the library's text".
- */
+/* Returns true for CUDA_SUCCESS. Otherwise returns false with ERROR_RUN "WHAT: the
+ * library's text". */
 bool device_check(const struct device *device, CUresult result, const char *what,
                   struct error *error);
 bool device_check_cudnn(const struct device *device, cudnnStatus_t status, const char *what,

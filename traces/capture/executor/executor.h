@@ -19,10 +19,12 @@ struct executor;
 /* Existing executors of the same network and precision from which a new executor borrows. Either
  * may be NULL. Both must outlive the new executor. */
 struct executor_kin {
-    const struct executor *room; /* shares its weights with the new executor, and its memory where
-                                    it is large enough; only one of the two may run at a time */
-    const struct executor *like; /* has the same batch size; its weights, inputs and algorithms are
-                                    copied, so no convolution is tried */
+    /* Shares its weights with the new executor, and its memory where that is large enough. Only
+     * one of the two may run at a time. */
+    const struct executor *room;
+    /* Has the same batch size. Its weights, inputs and algorithms are copied, so that no
+     * convolution is tried. */
+    const struct executor *like;
 };
 
 /* Creates an executor whose weights and inputs are drawn from `seed`. `graph` has the wanted batch
@@ -43,8 +45,8 @@ bool executor_run(const struct executor *executor, const struct partition_stream
 /* ---- CUDA graphs ----------------------------------------------------------------------------- */
 
 /* One inference of an executor in a partition stream, recorded as a CUDA graph and launched by one
- * call. Its kernels use the multiprocessors of that partition, whatever stream launches the graph.
- */
+ * call. Its kernels use the multiprocessors of that partition, whatever stream launches
+ * the graph. */
 struct executor_graph;
 
 /* Records what executor_run enqueues, without running it. The executor must have run on the lane

@@ -145,8 +145,8 @@ static bool prepare_algorithm(struct executor *e, const struct partition_stream 
     return executor_take_workspace(e, step->workspace_bytes, error);
 }
 
-/* Some algorithms that cuDNN proposes fail when they run. Each is therefore run once on the lane.
- */
+/* Some algorithms that cuDNN proposes fail when they run. Each is therefore run once on
+ * the lane. */
 enum verdict { ACCEPTED, REFUSED, BROKEN };
 
 static enum verdict try_algorithm(struct executor *e, const struct partition_stream *lane,

@@ -105,8 +105,8 @@ KERNEL void NAME(pool)(size_t i, const REAL *x, REAL *y, struct kernel_window w,
             sum += value;
             count++;
         }
-    if (count_pad) { /* the mean counts the padding, but not what rounding up the size adds beyond
-                        it */
+    /* The mean counts the padding, but not what rounding up the size adds beyond it. */
+    if (count_pad) {
         padded_height = padded_height < w.kernel_height ? padded_height : w.kernel_height;
         padded_width = padded_width < w.kernel_width ? padded_width : w.kernel_width;
         count = padded_height * padded_width;

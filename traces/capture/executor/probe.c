@@ -110,8 +110,8 @@ static bool occupy(const struct device *device, CUfunction kernel,
            spin(device, kernel, ms, partition->stream, error);
 }
 
-/* Tests one pair alone. In a test of all pairs at once, a slow host would look like a shared queue.
- */
+/* Tests one pair alone. In a test of all pairs at once, a slow host would look like a
+ * shared queue. */
 static bool probe_pair(const struct device *device, const struct queue_kernels *kernels,
                        const struct partition *first, const struct partition *other, bool *waits,
                        struct error *error)

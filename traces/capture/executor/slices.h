@@ -33,16 +33,16 @@ struct slices {
 
 /* Assigns groups to units. Returns false with ERROR_INPUT if `units` is outside 1..SLICES_UNITS or
  * exceeds the number of groups. Returns false with ERROR_RUN if more than a third of the groups
- * would belong to no unit (sevenths of 13 groups): a share would then be far smaller than its name.
- */
+ * would belong to no unit (sevenths of 13 groups): a share would then be far smaller than
+ * its name. */
 bool slices_plan(int groups, int units, struct slices *slices, struct error *error);
 
 /* Bit set of the groups of a set of units. For all units it is 0, the whole device. */
 uint64_t slices_groups(const struct slices *slices, uint32_t units);
 
 /* Number of groups for a share in percent. k of `units` units have k * per_unit groups. Shares in
- * between are rounded down, to at least one group. From 100 % on the result is 0, the whole device.
- */
+ * between are rounded down, to at least one group. From 100 % on the result is 0, the
+ * whole device. */
 int slices_share(const struct slices *slices, double share_percent);
 
 /* `count` groups starting at `first`. The range wraps around after the last group that belongs to a

@@ -83,6 +83,7 @@ struct layout_colocation {
     int32_t sm_mhz_least, sm_mhz_most; /* SM clock during the group's run; 0: not logged */
 };
 
+/* /copies. One row per copy. */
 struct layout_copies {
     char direction[LAYOUT_TEXT]; /* "to_device", "to_host" */
     char memory[LAYOUT_TEXT];    /* "pinned", "pageable" */
@@ -127,6 +128,7 @@ struct layout_clocks {
     int64_t reasons; /* why clocks are below the maximum: bits of NVML's nvmlClocksEventReason… */
 };
 
+/* /plan. One row per attempt to measure a point. */
 struct layout_plan {
     char what[LAYOUT_TEXT]; /* name of the point's table */
     char key[LAYOUT_LONG];  /* description of the configuration; unique within `what` and `round` */

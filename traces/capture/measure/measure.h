@@ -24,8 +24,8 @@ struct measure_samples {
  * counts as failed, and the capture continues unless the device is lost. */
 struct measure {
     void *state;
-    /* Returns false with an error after a fault that makes every later call of this process fail.
-     */
+    /* Returns false with an error after a fault that makes every later call of this
+     * process fail. */
     bool (*alive)(void *state, struct error *error);
     bool (*latency)(void *state, const struct plan *plan, const struct plan_point *point,
                     struct measure_samples *samples, struct error *error);
@@ -37,8 +37,8 @@ struct measure {
     /* Duration in ms of each phase of one fresh process, in the order of measure_cold_part. */
     bool (*cold_start)(void *state, const struct plan *plan, const struct plan_point *point,
                        double parts[static MEASURE_PARTS], struct error *error);
-    /* Bytes by part, in the order of measure_memory_part: planned, and the decrease of free memory.
-     */
+    /* Bytes by part, in the order of measure_memory_part: planned, and the decrease of
+     * free memory. */
     bool (*memory)(void *state, const struct plan *plan, const struct plan_point *point,
                    long long planned[static MEASURE_PARTS], long long bytes[static MEASURE_PARTS],
                    struct error *error);

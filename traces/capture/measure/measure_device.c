@@ -141,8 +141,8 @@ static struct executor *make_executor(struct rig *rig, const struct plan *plan,
     return entry->executor;
 }
 
-/* Creates the largest batch first. It owns weights and memory, and the other batch sizes run in it.
- */
+/* Creates the largest batch first. It owns weights and memory, and the other batch sizes run
+ * in it. */
 struct executor *rig_executor(struct rig *rig, const struct plan *plan,
                               const struct plan_member *member, bool half, struct error *error)
 {

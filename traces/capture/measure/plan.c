@@ -391,8 +391,8 @@ static struct neighbours find_neighbours(const struct plan *plan, const struct p
     return found;
 }
 
-/* Interpolates the logarithm of the latency between two neighbours, and returns their difference.
- */
+/* Interpolates the logarithm of the latency between two neighbours. `difference` receives a
+ * measure of how much they differ. */
 static double interpolate(const struct neighbours *n, const struct plan_point *point, int along,
                           double *difference)
 {

@@ -1,5 +1,5 @@
-/* capture replay: runs an experiment in real time on this machine's GPU and writes a results file.
- */
+/* capture replay: runs an experiment in real time on this machine's GPU and writes a
+ * results file. */
 #include "traces/capture/replay/replay.h"
 
 #include <getopt.h>

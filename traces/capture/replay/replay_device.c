@@ -232,7 +232,7 @@ static void free_executors(struct replay_device *d)
 {
     for (size_t f = 0; d->executors != NULL && f < d->setup->function_count; f++) {
         const struct replay_function *function = &d->setup->functions[f];
-        /* In reverse order: the owner of the memory is freed last. */
+        /* Batch sizes ascend: the largest, which owns the memory, is freed last. */
         for (size_t i = 0; d->executors[f] != NULL && i < function->copies * function->batch_count;
              i++)
             executor_free(d->executors[f][i]);

@@ -50,8 +50,7 @@ struct pool_options {
     const uint32_t *copies; /* copies of each function's network */
     size_t functions;
     double speed; /* speed of the clock; 1 with a device */
-    bool spin;    /* the caller's thread spins in a wait and never sleeps: for a machine with spare
-                     cores */
+    bool spin;    /* the caller's thread spins and never sleeps: needs spare cores */
     struct pool_runner runner;
 };
 
@@ -94,8 +93,8 @@ bool pool_wait(struct pool *pool, sim_time_t until, uint32_t *id, sim_time_t *ti
 /* Batches returned by pool_wait so far. Valid until the next call. */
 const struct pool_row *pool_rows(const struct pool *pool, size_t *count);
 
-/* Mean, 99th percentile and maximum over the rows, in microseconds unless the name says otherwise.
- */
+/* Mean, 99th percentile and maximum over the rows, in microseconds unless the name
+ * says otherwise. */
 struct pool_figures {
     double late_mean, late_p99, late_max; /* asked - due */
     double hand_over_mean, hand_over_p99; /* begun - placed */
