@@ -1,9 +1,9 @@
 /* A partition of the device with a stream and library handles.
  *
  * The first green partition stream of a device decides how work is submitted to green contexts
- * (device->green_mode). It runs a small network in the stream alone. If that fails, it runs the
- * network with the green context current. The choice applies to all partition streams. It is
- * printed if it is not GREEN_BY_STREAM.
+ * (device->green_mode). It runs a small network with GREEN_BY_STREAM. If that fails, or uses
+ * multiprocessors outside the partition, it tries GREEN_BY_CONTEXT. The choice applies to all
+ * partition streams. It is printed if it is not GREEN_BY_STREAM.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_LANE_H
 #define ESGSIM_TRACES_CAPTURE_EXECUTOR_LANE_H
