@@ -20,13 +20,16 @@
  * Failures on request:
  *
  * STAND_IN_LOST      the device is lost at the n-th launch of a process
- * STAND_IN_REFUSE    words; cuBLAS and cuDNN refuse to create handles in green contexts (create),
- * to work with a green context current (execute), to work in a green context's stream with the
- * primary context current (stream), or to work in a captured stream (record) STAND_IN_ALGORITHM
- * cuDNN's first proposal fails when it runs (first), every proposal fails (all), or the first one
- * breaks the device (fault) STAND_IN_GREEN     maximum number of green contexts STAND_IN_GROUPS
- * number of groups into which the multiprocessors are split (16) STAND_IN_QUEUES    number of
- * hardware queues, assigned to streams round-robin; streams that share a queue wait for each other
+ * STAND_IN_REFUSE    words: cuBLAS and cuDNN refuse to create handles in green contexts (create),
+ *                    to work with a green context current (execute), to work in a green
+ *                    context's stream with the primary context current (stream), or to work in
+ *                    a captured stream (record)
+ * STAND_IN_ALGORITHM cuDNN's first proposal fails when it runs (first), every proposal fails
+ *                    (all), or the first one breaks the device (fault)
+ * STAND_IN_GREEN     maximum number of green contexts
+ * STAND_IN_GROUPS    number of groups into which the multiprocessors are split (16)
+ * STAND_IN_QUEUES    number of hardware queues, assigned to streams round-robin; streams that
+ *                    share a queue wait for each other
  * STAND_IN_NVML      none: the management library fails to start
  * STAND_IN_WRONG_BY_STREAM, STAND_IN_WRONG_BY_CONTEXT
  *                    number of foreign multiprocessors that a green context also uses in each mode
