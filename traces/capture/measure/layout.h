@@ -18,15 +18,27 @@
  * and times are doubles in milliseconds, unless stated otherwise. A column that does not apply is 0
  * or "". Tables may have further columns, so readers must find columns by name.
  *
- * Attributes of the root group: `format` "esgsim-capture", `version` LAYOUT_VERSION, `device` (name
- * given by the driver), `device_count`, `sms`, `compute_capability` "9.0", `memory_bytes`, `driver`
- * (of the CUDA driver, 13000 for 13.0), `cudnn`, `cublas` (their version numbers), `clock_khz`,
- * `memory_clock_khz` (maximum clocks), `date` (UTC, ISO 8601), `host` (CPU model), `host_cpus`,
- * `esgsim` (version and commit), `seed`, `access` (how work is submitted to a green context, see
- * device.h), `cuda_graphs` (1: each inference is one CUDA graph; 0: separate launches), `clocks`
- * (the source of /clocks, or why there is none), and `rehearsal`: 1 if the samples come from a
- * formula and not from a device. A calibration must refuse such a file unless asked for a
- * rehearsal.
+ * Attributes of the root group:
+ *
+ *   format              "esgsim-capture"
+ *   version             LAYOUT_VERSION
+ *   device              name given by the driver
+ *   device_count        1
+ *   sms, memory_bytes, clock_khz, memory_clock_khz
+ *                       of the device; the clocks are its maxima
+ *   compute_capability  "9.0"
+ *   driver              version of the CUDA driver, 13000 for 13.0
+ *   cudnn, cublas       versions of the libraries
+ *   date                UTC, ISO 8601
+ *   host, host_cpus     model and number of CPUs
+ *   esgsim              version and commit
+ *   seed                of the random numbers
+ *   access              how work is submitted to a green context, see device.h
+ *   cuda_graphs         1: each inference is one CUDA graph; 0: separate launches
+ *   clocks              the source of /clocks, or why there is none
+ *   rehearsal           1: the samples come from a formula and not from a device
+ *
+ * A calibration must refuse a file with `rehearsal` 1 unless asked for a rehearsal.
  *
  * Versions. A new column or table that readers may ignore does not change the version. Version 2
  * made `others` and `key` longer (128 to 256 bytes, for seven networks). It dropped two tables of
