@@ -1,6 +1,5 @@
-/* What the stand-in computes: the kernels' own text, run on the processor with the threads of a
- * block as fibers, and products written plainly.
- */
+/* Arithmetic of the mock GPU. It runs the kernels' source on the processor, with the threads of a
+ * block as fibers. Library products are plain loops. */
 #include "tests/cuda/stand_in.h"
 
 #include <math.h>
@@ -18,7 +17,8 @@
 namespace
 {
 
-/* Switching takes far longer than what a thread does in between: blocks have fewer threads here. */
+/* A switch of fibers takes far longer than the work in between, so blocks have fewer
+ * threads here. */
 enum { FIBERS = 8, STACK = 65536 };
 
 struct place {
@@ -37,7 +37,7 @@ struct {
 
 char stacks[FIBERS][STACK];
 
-/* All threads of a block come here before one goes on. */
+/* Barrier: control returns to the scheduler, which resumes every thread of the block in turn. */
 void __syncthreads()
 {
     swapcontext(&block.threads[block.current], &block.scheduler);
@@ -59,8 +59,8 @@ void begin_thread(unsigned thread)
     makecontext(&block.threads[thread], run_thread, 0);
 }
 
-/* From barrier to barrier, every other time from the last thread to the first, so that what leans
- * on their order shows. False where some threads end and others wait. */
+/* Runs all threads to the next barrier, repeatedly. Every other round runs them in reverse order,
+ * to expose code that depends on the order. Returns false if some threads end while others wait. */
 bool run_block()
 {
     for (unsigned t = 0; t < FIBERS; t++)
@@ -83,7 +83,7 @@ inline float rsqrtf(float x)
     return 1 / sqrtf(x);
 }
 
-/* Where blocks execute, and clocks of which every look takes a while. */
+/* The multiprocessors on which blocks execute, and clocks that advance at each read. */
 unsigned multiprocessors[256], multiprocessor_count;
 
 inline unsigned this_multiprocessor()
@@ -148,7 +148,7 @@ size_t size(void **parameters, int index)
     return (size_t)parameter<int>(parameters, index);
 }
 
-/* Each says what a launch touches; `element` is the precision's size. */
+/* Lists the memory that a launch touches. `element` is the size of an element. */
 typedef touched touches(void **p, unsigned blocks, size_t element);
 
 touched touch_affine(void **p, unsigned, size_t element)
@@ -199,7 +199,7 @@ touched touch_rows(void **p, unsigned, size_t element)
             false};
 }
 
-/* Windows of planes. */
+/* Kernels on windows of planes. */
 touched touch_planes(void **p, unsigned, size_t element)
 {
     const size_t n = parameter<size_t>(p, 0);
@@ -222,7 +222,7 @@ touched touch_shuffle(void **p, unsigned, size_t element)
             false};
 }
 
-/* The table as far as the tokens reach. */
+/* The embedding table, up to the largest token. */
 touched touch_embedding(void **p, unsigned, size_t element)
 {
     const size_t n = parameter<size_t>(p, 0);
@@ -366,7 +366,7 @@ void kernel_place(const unsigned *places, unsigned count)
     multiprocessor_count = count;
 }
 
-/* Threads of a kernel without rows never wait for each other. */
+/* Threads of a kernel that is not by row never wait for each other. */
 bool kernel_run(int kernel, void **parameters, unsigned blocks, unsigned threads, bool by_row)
 {
     gridDim = {blocks, 1, 1};
@@ -408,7 +408,7 @@ inline void store(__half *to, float value)
     *to = __float2half(value);
 }
 
-/* The input's element that a filter's tap meets at an output's element; -1 in the padding. */
+/* Index of the input element that a filter tap multiplies for an output element. -1: padding. */
 long source(const convolution &c, int out_row, int out_column, int tap)
 {
     const int row = out_row * c.stride[0] - c.pad[0] + tap / c.kernel[1] * c.dilation[0];
@@ -418,7 +418,7 @@ long source(const convolution &c, int out_row, int out_column, int tap)
     return (long)row * c.width + column;
 }
 
-/* Calls visit(output's index, input's index, filter's index) for every product of the forward
+/* Calls visit(output index, input index, filter index) for every product of the forward
  * convolution. */
 template <typename Visit> void visit_products(const convolution &c, Visit visit)
 {

@@ -1,9 +1,9 @@
 /* Streams, events, and the device's clock.
  *
- * An operation begins when the one before it in its stream ends and takes a floor beside what its
- * work takes on the context's multiprocessors; an inference as a whole is off by some noise, and
- * each other context at work slows it. Between operations nothing is lost, however late the host
- * enqueues them: what an inference takes depends on the model alone.
+ * An operation begins when the previous one in its stream ends. Its duration is a floor plus the
+ * time of its work on the context's multiprocessors. Noise scales an inference as a whole, and each
+ * other busy context slows it. There are no gaps between operations, however late the host enqueues
+ * them. The time of an inference therefore depends on the model alone.
  */
 #include <math.h>
 #include <pthread.h>
@@ -13,17 +13,17 @@
 #include "tests/cuda/stand_in.h"
 
 enum { STREAMS = 4096 };
-static const double recent_ms = 50; /* without pace: so long ago is at one time, in one thread */
+static const double recent_ms = 50; /* without pace: busy time of the first thread's stream */
 
 static struct stream *streams[STREAMS];
 static size_t stream_count;
-static double waited_ms; /* without pace the device's clock: what the host has waited for */
-static double queue_ends_ms[STREAMS]; /* by hardware queue */
+static double waited_ms;              /* the device's clock without pace: latest time waited for */
+static double queue_ends_ms[STREAMS]; /* per hardware queue */
 
 struct event {
     struct handle handle;
     struct context *context;
-    struct stream *stream; /* NULL: not recorded */
+    struct stream *stream; /* NULL: the event was not recorded */
     uint64_t operation;
     double ms;
 };
@@ -47,7 +47,7 @@ void wait_until(double device_ms)
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
-/* Streams that are gone leave their place to new ones, once nothing can be under way there. */
+/* A new stream reuses the entry of a destroyed one once that has no unfinished work. */
 struct stream *stream_create(struct context *context, bool is_null)
 {
     static uint64_t numbers;
@@ -64,7 +64,7 @@ struct stream *stream_create(struct context *context, bool is_null)
     stream->queue %= STREAMS;
     streams[place] = stream;
     stream_count += place == stream_count;
-    if (is_null) /* nobody's to destroy */
+    if (is_null) /* the caller cannot destroy a null stream */
         stream->handle.kind = HANDLE_CONTEXT;
     return stream;
 }
@@ -88,8 +88,8 @@ struct stream *stream_find(CUstream handle)
 
 /* ---- Time ------------------------------------------------------------------------------------ */
 
-/* Deviation of an inference: normal, from the stream's number and how many came before (the mixer
- * of Steele, Lea and Flood's SplitMix64, and Box and Muller's transform). */
+/* Normal deviation of an inference. It depends on the stream's number and on its count of
+ * inferences (mixer of SplitMix64 by Steele, Lea and Flood; Box-Muller transform). */
 static double draw_noise(const struct stream *stream)
 {
     double uniform[2];
@@ -102,9 +102,9 @@ static double draw_noise(const struct stream *stream)
     return sqrt(-2 * log(uniform[0])) * cos(2 * M_PI * uniform[1]);
 }
 
-/* Without pace a stream is at work until the thread ends that enqueued to it last: how fast threads
- * take turns is the machine's affair. The first thread, which does not end, is at work for a
- * moment. */
+/* Without pace a stream is busy until the thread that enqueued to it last ends. The result must not
+ * depend on how fast threads alternate. The first thread does not end, so its stream is busy for
+ * recent_ms. */
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const void *first_thread;
@@ -131,7 +131,8 @@ static bool is_at_work(const struct stream *stream, double now_ms)
     return stream->thread != NULL;
 }
 
-/* Other contexts whose streams are at work: with pace by the device's clock, else by threads. */
+/* Number of other contexts with busy streams: by the device's clock with pace, otherwise by
+ * threads. */
 static size_t count_others(const struct stream *stream, double now_ms)
 {
     size_t count = 0;

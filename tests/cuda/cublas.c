@@ -1,7 +1,7 @@
-/* cuBLAS: products of matrices, in column order. */
+/* cuBLAS: matrix products in column-major order. */
 #include "tests/cuda/stand_in.h"
 
-static const long long workspace_bytes = 32LL << 20; /* of a handle, on this architecture */
+static const long long workspace_bytes = 32LL << 20; /* a handle's default on this architecture */
 
 static cublasStatus_t leave_with(cublasStatus_t status)
 {
@@ -66,7 +66,7 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
     if (found == NULL || (stream != NULL && handle_find(stream, HANDLE_STREAM) == NULL))
         return leave_with(CUBLAS_STATUS_NOT_INITIALIZED);
     found->stream = stream;
-    found->workspace = false; /* cuBLAS goes back to its own */
+    found->workspace = false; /* cuBLAS returns to its own workspace */
     return leave_with(CUBLAS_STATUS_SUCCESS);
 }
 
@@ -86,7 +86,7 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t
 
 /* ---- Products -------------------------------------------------------------------------------- */
 
-/* What all three calls have in common. */
+/* Parameters common to all three calls. */
 struct gemm {
     struct product shape;
     cudaDataType type[3];
@@ -113,9 +113,10 @@ static bool check_gemm(const struct gemm *g)
     return true;
 }
 
-/* Where addresses come in an array on the device, cuBLAS cannot look at them before it chooses: it
- * takes eight halves at once where there is a multiple of eight of them to sum over, two where
- * there is one of two, of floats four (its documentation of the batched products). */
+/* Alignment that a product needs. If the addresses are in an array on the device, cuBLAS cannot
+ * inspect them before it chooses a kernel. It then loads eight halves at once if the inner
+ * dimension is a multiple of eight, two if it is even, and four floats (documentation of the
+ * batched products). */
 static size_t alignment_of(const struct product *m, bool listed)
 {
     if (!listed)
@@ -159,7 +160,8 @@ static bool multiply(const struct product *m, struct stream *stream, bool listed
     return true;
 }
 
-/* The products of one call: apart by strides, or where arrays on the device say. */
+/* The products of one call. Their addresses differ by strides, or come from arrays on
+ * the device. */
 struct call {
     struct product shape;
     const char *a, *b;
@@ -169,7 +171,7 @@ struct call {
     int batch;
 };
 
-/* The addresses lie on the device: so small an array was copied there. */
+/* Reads the addresses from the device. The array is small enough that its copy was carried out. */
 static bool run_listed(struct stream *stream, const struct call *call)
 {
     const void *const *a = (const void *const *)(const void *)call->a;

@@ -1,8 +1,7 @@
 /* cuDNN: descriptors, proposals of algorithms, convolutions.
  *
- * What is proposed changes from shape to shape, so that whoever takes the first proposal untried
- * falls: some cannot be run, some want more memory than anyone gives, and each belongs to an
- * arithmetic.
+ * The proposals vary with the shape, so that a program that uses the first proposal untested fails.
+ * Some proposals cannot run, some need an excessive workspace, and each requires its own math type.
  */
 #include <stdio.h>
 #include <string.h>
@@ -241,7 +240,8 @@ static int out_size(const struct convolution *c, int in, int axis)
            1;
 }
 
-/* Of the forward convolution from `in` to `out`: a backward one's gradients the other way round. */
+/* Shape of the forward convolution from `in` to `out`. For a backward convolution the gradients'
+ * roles are exchanged. */
 static bool read_shape(const void *in_handle, const void *filter_handle, const void *handle,
                        const void *out_handle, bool backward, struct convolution *shape)
 {
@@ -300,7 +300,7 @@ struct proposal {
     size_t bytes;
 };
 
-/* Which come first depends on the shape; the last can always be run. */
+/* The order depends on the shape. The last proposal can always run. */
 static size_t propose(const struct convolution *c, struct proposal proposals[PROPOSALS])
 {
     const cudnnMathType_t fast = c->half ? CUDNN_TENSOR_OP_MATH : CUDNN_DEFAULT_MATH;
@@ -328,7 +328,7 @@ static size_t propose(const struct convolution *c, struct proposal proposals[PRO
     return count;
 }
 
-/* The proposal of an algorithm in an arithmetic; NULL where cuDNN has none. */
+/* The proposal of an algorithm with this math type. NULL: cuDNN has none. */
 static const struct proposal *find_proposal(const struct convolution *c, int algorithm,
                                             cudnnMathType_t arithmetic,
                                             struct proposal proposals[PROPOSALS])
@@ -391,7 +391,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
     return leave_with(CUDNN_STATUS_SUCCESS);
 }
 
-/* An algorithm that is not for this shape and arithmetic is an answer, not a fault. */
+/* An unsuitable algorithm is a valid answer, not a fault. */
 static cudnnStatus_t workspace_of(const void *in, const void *filter, const void *convolution,
                                   const void *out, bool backward, int algorithm, size_t *bytes)
 {
@@ -467,7 +467,7 @@ static bool check_operands(const struct convolution *c, struct stream *stream,
             memory_access(stream, (CUdeviceptr)o->workspace, wanted_bytes, true, "workspace"));
 }
 
-/* The first proposal that is small enough for anyone, unless it is the only one. */
+/* True for the first proposal with a moderate workspace. The last proposal never counts. */
 static bool is_first(const struct convolution *shape, const struct proposal *proposal)
 {
     static const size_t most = (size_t)1 << 30;
@@ -487,7 +487,7 @@ void cudnnGetLastErrorString(char *message, size_t room)
     last_error = "";
 }
 
-/* What STAND_IN_ALGORITHM asks for. */
+/* Fails as STAND_IN_ALGORITHM requests. */
 static cudnnStatus_t fail_as_asked(const struct convolution *shape, const struct proposal *proposal)
 {
     const bool first = is_first(shape, proposal);
@@ -503,7 +503,7 @@ static cudnnStatus_t fail_as_asked(const struct convolution *shape, const struct
 struct call {
     struct convolution shape;
     struct operands operands;
-    size_t workspace_bytes; /* that the algorithm wants */
+    size_t workspace_bytes; /* needed by the algorithm */
 };
 
 static bool run_convolution(struct stream *stream, const void *data)

@@ -52,7 +52,7 @@ bool library_refuses(const struct stream *stream)
     return stream->context->green && settings()->refuse_stream;
 }
 
-/* A context that was current in a thread is free when the thread ends. */
+/* When a thread ends, its green context is no longer current. */
 static void release_held(void *context)
 {
     (void)enter("a thread's end", NEED_NOTHING);
@@ -230,7 +230,7 @@ bool context_is_held(const struct context *context)
     return context->holder != NULL;
 }
 
-/* A green context can be current in one thread at a time. */
+/* A green context can be current in only one thread at a time. */
 static CUresult make_current(struct context *context)
 {
     if (context != NULL && context->green && context->holder != NULL &&

@@ -1,4 +1,5 @@
-/* CUDA graphs by capture of a stream: what is enqueued to it is kept, and run at each launch. */
+/* CUDA graphs by stream capture. Operations enqueued to a captured stream are stored, and run at
+ * each launch. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +10,10 @@ struct operation {
     void *data;
 };
 
-/* A graph, and one made ready to be launched, which keeps the operations. */
+/* A captured or executable graph and its operations. */
 struct graph {
     struct handle handle;
-    const struct context *context; /* of the stream that was captured */
+    const struct context *context; /* context of the captured stream */
     struct operation *operations;
     size_t count;
 };

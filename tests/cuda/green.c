@@ -1,13 +1,13 @@
-/* The multiprocessors as a resource, and contexts that have some of them.
+/* The multiprocessors as a resource, and green contexts on some of them.
  *
- * What a resource consists of stands in the bytes that the driver keeps to itself, with a mark by
- * which one is known that nobody but this file made.
+ * The content of a resource is in the bytes reserved for the driver. A mark shows that this file
+ * created it.
  */
 #include <string.h>
 
 #include "tests/cuda/stand_in.h"
 
-/* Lies in a resource's padding. */
+/* Stored in a resource's padding. */
 struct secret {
     uint64_t mark;
     uint64_t split; /* 0: the whole device */
@@ -60,8 +60,7 @@ CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevR
     return leave(CUDA_SUCCESS);
 }
 
-/* Groups of as many multiprocessors as are asked for, rounded up to what the architecture allows.
- */
+/* Splits into groups of the requested size, rounded up to the architecture's minimum. */
 static CUresult split(CUdevResource *parts, unsigned *count, const CUdevResource *input,
                       CUdevResource *rest, unsigned flags, unsigned least)
 {

@@ -1,4 +1,4 @@
-/* Our kernels: the machine code as the build made it, looked into but not run, and launches. */
+/* Kernel launches, and esgsim's kernels: the built machine code is inspected but not executed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,17 +7,17 @@
 
 enum { MACHINE_CODE = 2, INTERMEDIATE = 1, ARCHITECTURE = 90 };
 
-/* The layout that nvcc gives a fat binary: a header, and entries behind each other. */
+/* The layout of nvcc's fat binaries: a header, followed by entries. */
 struct fatbin {
     uint32_t magic;
     uint16_t version, header;
-    uint64_t bytes; /* behind the header */
+    uint64_t bytes; /* following the header */
 };
 
 struct fatbin_entry {
     uint16_t kind, version;
     uint32_t header;
-    uint64_t bytes; /* behind the header */
+    uint64_t bytes; /* following the header */
     uint32_t packed, unknown;
     uint16_t minor, major;
     uint32_t architecture;
@@ -33,12 +33,12 @@ struct kernel {
     struct handle handle;
     struct library *library;
     int index;
-    bool loaded; /* its code, at the first launch */
+    bool loaded; /* the first launch loads its code */
     char name[64];
 };
 
-/* The entry that a device of ARCHITECTURE takes: its machine code, or else an intermediate one that
- * is not newer. */
+/* The fat binary's entry that a device of ARCHITECTURE uses: its machine code, otherwise
+ * intermediate code of the same or an older architecture. */
 static bool find_code(const char *image, const char **code, size_t *bytes)
 {
     struct fatbin head;
@@ -134,7 +134,8 @@ static bool check_extents(struct stream *stream, const struct kernel *kernel,
     return true;
 }
 
-/* On the multiprocessors of the stream's context, and some more where that was asked for. */
+/* Runs the blocks on the multiprocessors of the stream's context, and on extra ones
+ * if requested. */
 static void place(const struct stream *stream)
 {
     unsigned multiprocessors[STAND_IN_SMS];
@@ -151,7 +152,7 @@ static void place(const struct stream *stream)
     kernel_place(multiprocessors, count);
 }
 
-/* Of the probe: always computed, whatever the settings say of what is too large. */
+/* Probe kernels are always computed, whatever STAND_IN_COMPUTE is. */
 static bool is_probe(const struct kernel *kernel)
 {
     return strncmp(kernel->name, "probe_", 6) == 0;
@@ -166,12 +167,12 @@ static double spin_ms(const struct kernel *kernel, void **parameters)
 struct launch {
     struct kernel *kernel;
     unsigned blocks, threads;
-    struct kernel_window values[PARAMETERS]; /* the largest parameter that there is */
+    struct kernel_window values[PARAMETERS]; /* large enough for any parameter */
 };
 
 static bool run_launch(struct stream *stream, const void *data)
 {
-    enum { THREADS = 256 }; /* what block_sum and block_max of the kernels take for granted */
+    enum { THREADS = 256 }; /* block size assumed by block_sum and block_max of the kernels */
     struct launch l = *(const struct launch *)data;
     void *parameters[PARAMETERS];
     for (size_t i = 0; i < PARAMETERS; i++)

@@ -1,4 +1,4 @@
-/* Memory of the device: where it is, who may touch it, copies. */
+/* Device memory: addresses, order of accesses, copies. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "tests/cuda/stand_in.h"
 
 static const size_t total_bytes = (size_t)140 << 30;
-static const size_t address_room = (size_t)4 << 40; /* never given out twice */
-static const size_t largest_copy = (size_t)1 << 20; /* larger ones are checked and not done */
+static const size_t address_room = (size_t)4 << 40; /* address space; addresses are never reused */
+static const size_t largest_copy = (size_t)1 << 20; /* larger copies are only checked */
 
 enum { GRANULE = 256, PINNED = 64 };
 
@@ -34,7 +34,7 @@ struct allocation {
     size_t reading_count;
 };
 
-static struct allocation *allocations; /* by address */
+static struct allocation *allocations; /* sorted by address */
 static size_t allocation_count, allocation_room;
 static void *pinned[PINNED];
 static char *addresses;
@@ -42,7 +42,7 @@ static size_t addresses_used;
 static long long *booked;
 static long long booked_here;
 
-/* The device's books: in a file that processes share, else this process's own. */
+/* The count of used device memory: in a file that processes share, or private to this process. */
 static long long *open_books(void)
 {
     static long long own;
@@ -113,7 +113,7 @@ static struct allocation *find_allocation(CUdeviceptr at, size_t bytes, const ch
     return found;
 }
 
-/* Pages of their own between others that cannot be touched. */
+/* Maps pages between inaccessible guard pages. */
 static CUdeviceptr map_memory(size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -129,8 +129,8 @@ static CUdeviceptr map_memory(size_t bytes)
     if (addresses_used + pages + page > address_room ||
         mprotect(addresses + addresses_used, pages, PROT_READ | PROT_WRITE) != 0)
         return 0;
-    /* What is read before it is written is to be noticed: not zeros but NaN, in either precision.
-     */
+    /* Fills with NaN, in either precision, and not with zeros: a read before the first
+     * write shows. */
     if (bytes <= largest_copy)
         memset(addresses + addresses_used, 0xff, pages);
     const CUdeviceptr at = (CUdeviceptr)(addresses + addresses_used + pages - used);
@@ -213,7 +213,7 @@ static void note_reading(struct allocation *a, const struct stream *stream)
     a->readings[free_place] = (struct reading){stream, stream->issued + 1};
 }
 
-/* Of the operation that is enqueued next. */
+/* The access belongs to the operation that is enqueued next. */
 bool memory_access(struct stream *stream, CUdeviceptr at, size_t bytes, bool write,
                    const char *what)
 {
@@ -238,7 +238,8 @@ bool memory_aligned(CUdeviceptr at, size_t to, const char *what)
     return false;
 }
 
-/* The driver waits for what is under way, for memory that was not allocated in a stream's order. */
+/* For memory not allocated in stream order, the driver waits for unfinished work before
+ * it frees. */
 static CUresult free_allocation(CUdeviceptr at)
 {
     const size_t above = find_above(at);
@@ -308,13 +309,13 @@ CUresult cuMemFreeHost(void *at)
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
-/* A gigabyte takes 20 ms, and each copy a hundredth of one. */
+/* 20 ms per gigabyte plus 0.01 ms per copy. */
 static double copy_ms(size_t bytes)
 {
     return 0.01 + (double)bytes / 5e7;
 }
 
-/* The source is read in any case, the destination written where the copy is small. */
+/* Reads all of the source, but writes the destination only if the copy is small. */
 static void move_bytes(void *to, const void *from, size_t bytes)
 {
     if (bytes <= largest_copy) {
@@ -359,7 +360,7 @@ static CUresult copy(struct stream *stream, CUdeviceptr to, CUdeviceptr from, vo
     return run_copy(stream, &c) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* From pageable memory the call may return while the last of it is under way to the device. */
+/* From pageable memory, the call may return before the last bytes have reached the device. */
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
 {
     CUresult result = enter("cuMemcpyHtoD", NEED_CONTEXT);

@@ -1,5 +1,5 @@
-/* The management library, as far as the capture tool asks it: one device, whose clocks are raised
- * from the first question on. */
+/* The functions of the management library that the capture tool calls. There is one device, and its
+ * clocks rise from the first query on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ CUresult cuDeviceGetPCIBusId(char *bus, int length, CUdevice device)
     return leave(CUDA_SUCCESS);
 }
 
-/* STAND_IN_NVML "none": as where the driver's kernel module does not answer. */
+/* STAND_IN_NVML "none": fails as if the driver's kernel module did not answer. */
 int nvmlInit_v2(void)
 {
     const char *text = getenv("STAND_IN_NVML");
@@ -68,7 +68,7 @@ const char *nvmlErrorString(int result)
     return result == NOT_LOADED ? "Driver Not Loaded" : "Stand-In Refuses";
 }
 
-/* Whether a question may be asked of the device. */
+/* Checks that the device may be queried. */
 static int check(const void *device, const char *what)
 {
     if (opened == 0) {

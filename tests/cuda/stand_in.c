@@ -14,7 +14,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t started = PTHREAD_ONCE_INIT;
 static struct settings values;
 static size_t faults;
-static void *handles; /* a tree by address */
+static void *handles; /* tree, by address */
 static unsigned long launches;
 static _Thread_local const char *function = "";
 static _Thread_local char thread_mark;
@@ -183,8 +183,8 @@ static void count_alive(const void *node, VISIT visit, int depth)
         alive[handle->kind]++;
 }
 
-/* A green context leaves its descriptor behind, for which there is no call, and contexts and
- * kernels end with what they belong to. A device that was lost takes nothing back. */
+/* Reports leaks. Not leaks: descriptors of green contexts, which no call frees, and contexts and
+ * kernels, which are freed with their owner. Nothing can be freed on a lost device. */
 static void check_at_exit(void)
 {
     (void)pthread_mutex_lock(&lock);

@@ -1,4 +1,4 @@
-/* capture: measures networks on this machine's GPU into one file (layout.h). */
+/* capture: measures networks on this machine's GPU and writes one file (layout.h). */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { NAMES = 64 };
 
-/* With the self-test, a session fits into ten minutes. */
+/* A session with the self-test fits into ten minutes. */
 static const double BUDGET_S = 420;
 
 static const char usage[] =
@@ -192,7 +192,8 @@ static void print_plan(const struct plan *plan, const struct options *o)
                : ": all points fit; what is left over refines the widest");
 }
 
-/* What the budget reaches, in the order in which it would be taken if the estimates were right. */
+/* Prints the points that the budget reaches, in the order of measurement if all estimates are
+ * right. */
 static void print_schedule(struct plan *plan, double budget_s)
 {
     char key[PLAN_KEY];

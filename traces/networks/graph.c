@@ -31,7 +31,8 @@ static bool join_name(const struct scope *scope, const struct json_value *at, co
     return true;
 }
 
-/* Lets later layers of the scope refer to `node` by `own`; a name that is there is a fault. */
+/* Lets later layers of the scope refer to `node` by the name `own`. An existing name is
+ * an error. */
 static bool add_label(struct builder *b, const struct scope *scope, const struct json_value *at,
                       const char *own, size_t node)
 {
@@ -57,7 +58,7 @@ static bool add_label(struct builder *b, const struct scope *scope, const struct
     return true;
 }
 
-/* A layer of the same list has the name: it must be this one or a later one. */
+/* True if the current layer or a later one of the same list has the name. */
 static bool comes_later(const struct scope *scope, const char *name)
 {
     const cJSON *layer = NULL;
@@ -109,8 +110,8 @@ static struct graph_node *add_node(struct builder *b, const char *name, const ch
     return node->name == NULL || node->place == NULL ? NULL : node;
 }
 
-/* The inputs of a layer or block use: what "from" names, else the layer before. The caller frees.
- */
+/* The inputs of a layer or of a use of a block: those that "from" names, otherwise the previous
+ * layer. The caller frees them. */
 static bool read_from(struct builder *b, const struct scope *scope, const struct json_value *layer,
                       size_t **inputs, size_t *count)
 {
@@ -236,7 +237,7 @@ static bool find_block(struct builder *b, const struct scope *scope, const struc
     return json_is_object(block, keys, b->error);
 }
 
-/* Labels the inputs inside the block: "in", or what the block calls them. */
+/* Labels the inputs inside the block: "in", or the names that the block declares. */
 static bool label_inputs(struct builder *b, struct scope *inner, const struct json_value *block,
                          const struct json_value *use, const size_t *inputs, size_t count)
 {
@@ -260,7 +261,7 @@ static bool label_inputs(struct builder *b, struct scope *inner, const struct js
     return true;
 }
 
-/* One copy of the block; `full` is what its layers' names begin with. */
+/* Expands one copy of the block. `full` is the prefix of its layers' names. */
 static bool expand_copy(struct builder *b, struct scope *scope, const struct json_value *use,
                         const struct json_value *block, const cJSON *values, const char *full,
                         const size_t *inputs, size_t count)
@@ -287,8 +288,8 @@ static bool expand_copy(struct builder *b, struct scope *scope, const struct jso
     return true;
 }
 
-/* `repeat` copies, each taking the one before; a repeated block's layers are called NAME.0.LAYER
- * and so on. */
+/* Expands `repeat` copies. The input of each copy is the previous one. The layers of a repeated
+ * block have names like NAME.0.LAYER. */
 static bool expand_copies(struct builder *b, struct scope *scope, const struct json_value *use,
                           const struct json_value *block, const cJSON *values, size_t *inputs,
                           size_t count)
@@ -365,8 +366,8 @@ static bool expand_layers(struct builder *b, struct scope *scope, const struct j
 
 /* ---- The network ----------------------------------------------------------------------------- */
 
-/* {"name", "shape": [channels, height, width]} or {"name", "shape": [sequence], "type": "tokens"}.
- */
+/* Reads {"name", "shape": [channels, height, width]} or {"name", "shape": [sequence], "type":
+ * "tokens"}. */
 static bool read_input(struct builder *b, struct scope *scope, const struct json_value *input)
 {
     static const char *const keys[] = {"name", "shape", "type", NULL};
@@ -414,7 +415,7 @@ static bool read_inputs(struct builder *b, struct scope *scope, const struct jso
     return true;
 }
 
-/* The outputs that the file names, else the last layer. */
+/* Reads the outputs that the file names. The default is the last layer. */
 static bool read_outputs(struct builder *b, struct scope *scope, const struct json_value *root)
 {
     struct json_value outputs;
@@ -435,7 +436,7 @@ static bool read_outputs(struct builder *b, struct scope *scope, const struct js
     return true;
 }
 
-/* Sets last_use; a layer whose output nothing takes is a slip of the file. */
+/* Sets last_use. A layer whose output is unused is an error in the file. */
 static bool find_last_uses(struct builder *b)
 {
     struct graph *graph = b->graph;

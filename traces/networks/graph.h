@@ -1,21 +1,22 @@
-/* Networks as layer graphs: what a GPU is given to run, read from a data file and checked without
- * one.
+/* Networks as layer graphs, read from a data file and checked without a GPU.
  *
- * A network file (JSON, see traces/capture/README.md) lists layers in the order in which they run;
- * a layer takes the one before it, or the earlier ones that it names, so a graph has no cycle by
- * construction. Repetition is written once as a block with parameters and used many times; loading
- * expands it. The loaded graph is the flat list of nodes in topological order, with everything an
- * executor needs at each: kind, attributes, input nodes and shapes. From the same list follow the
- * counts that are published of a network (parameters, multiply-accumulates), so a file that differs
- * from its network is found out by arithmetic.
+ * A network file (JSON, see traces/capture/README.md) lists layers in execution order. A layer's
+ * input is the previous layer, or the earlier layers that it names. A graph therefore has no cycle
+ * by construction. A repeated structure is written once, as a block with parameters. Loading
+ * expands each use of a block.
  *
- * Shapes have the batch first: rank 4 is N×C×H×W, rank 3 N×sequence×features, rank 2 N×features or,
- * of token inputs, N×sequence.
+ * The loaded graph is a flat list of nodes in topological order. Each node has its kind,
+ * attributes, input nodes and shapes. The counts of parameters and multiply-accumulates follow from
+ * the same list. Comparing them with the published counts detects a file that differs from its
+ * network.
  *
- * Multiply-accumulates (MACs) are those of convolutions, linear layers and the two products of an
- * attention; biases, norms, activations, pooling and resizing count none, as in the model pages of
- * torchvision. Parameters are what training sets; the running mean and variance of a batch norm are
- * buffers and counted apart.
+ * The first dimension of a shape is the batch: rank 4 is N×C×H×W, rank 3 N×sequence×features, rank
+ * 2 N×features or, for token inputs, N×sequence.
+ *
+ * Multiply-accumulates (MACs) are counted for convolutions, linear layers and the two products of
+ * an attention. Biases, norms, activations, pooling and resizing count as 0, as in the model pages
+ * of torchvision. Parameters are the learned numbers. The running mean and variance of a batch norm
+ * are buffers and are counted separately.
  */
 #ifndef ESGSIM_TRACES_NETWORKS_GRAPH_H
 #define ESGSIM_TRACES_NETWORKS_GRAPH_H
@@ -69,28 +70,28 @@ struct graph_shape {
     int64_t dims[GRAPH_RANK];
 };
 
-/* What a file may give a layer; which of them a kind reads is in the table of graph.c and the
- * README. Pairs are height, width. */
+/* Attributes of a layer. The table of graph_kinds.c and the README list the attributes that each
+ * kind reads. Pairs are height, width. */
 struct graph_attributes {
-    int64_t channels; /* conv, conv_transpose, linear: out; embedding: width of a row */
+    int64_t channels; /* output channels (conv, conv_transpose, linear); embedding: row width */
     int64_t kernel[2];
     int64_t stride[2];
-    int64_t pad[2];        /* each side; reflect_pad likewise */
+    int64_t pad[2];        /* on each side; reflect_pad likewise */
     int64_t dilation[2];   /* conv */
-    int64_t output_pad[2]; /* conv_transpose: rows and columns added at the far side */
+    int64_t output_pad[2]; /* conv_transpose: rows and columns added at the end */
     int64_t groups;        /* conv, conv_transpose */
-    int64_t factor;        /* pixel_shuffle, upsample; 0: upsample by size or like another node */
+    int64_t factor;        /* pixel_shuffle, upsample; 0: size given by `size` or a second input */
     int64_t size[2];       /* upsample; 0: not given */
     int64_t heads;         /* attention */
     int64_t entries;       /* embedding: rows of the table */
-    int64_t index;         /* token: which of the sequence */
+    int64_t index;         /* token: position in the sequence */
     bool bias;             /* conv, conv_transpose, linear */
-    bool affine;           /* batch, instance and layer norm: with scale and shift */
+    bool affine;           /* batch, instance and layer norm: has scale and shift */
     bool ceil;             /* pooling: round the output size up */
-    bool count_pad;        /* avg_pool: the padding's zeros count in the mean */
-    bool per_channel;      /* prelu: a slope for each channel, else one */
+    bool count_pad;        /* avg_pool: the mean counts the padding's zeros */
+    bool per_channel;      /* prelu: one slope per channel, otherwise one in all */
     bool align_corners;    /* upsample, bilinear */
-    bool transpose;        /* matmul: the second operand's last two dimensions */
+    bool transpose;        /* matmul: transpose the second operand's last two dimensions */
     enum graph_upsample mode;
     double epsilon;   /* norms */
     double slope;     /* leaky_relu */
@@ -99,18 +100,18 @@ struct graph_attributes {
 
 struct graph_node {
     enum graph_kind kind;
-    char *name;         /* unique: "layer1.0.conv2"; of an unnamed layer "layer1.0.relu#7" */
-    char *place;        /* where the file has it: "blocks.bottleneck.layers[2]" */
-    size_t *inputs;     /* indices of earlier nodes, in the order that the kind means */
+    char *name;         /* unique: "layer1.0.conv2"; for an unnamed layer "layer1.0.relu#7" */
+    char *place;        /* location in the file: "blocks.bottleneck.layers[2]" */
+    size_t *inputs;     /* indices of earlier nodes, in the operand order of the kind */
     size_t input_count; /* 0: GRAPH_INPUT */
     struct graph_attributes attributes;
-    struct graph_shape shape; /* of the output; follows batch and size */
+    struct graph_shape shape; /* of the output; depends on batch and size */
     int64_t parameters;       /* learned numbers */
     int64_t buffers;          /* running mean and variance */
-    int64_t macs;             /* of the whole batch */
-    int64_t scratch_elements; /* beside inputs and output: an attention's scores */
-    size_t last_use; /* index of the last node that reads the output; own index: none does. Graph
-                      * outputs: node_count, they outlive the run */
+    int64_t macs;             /* for the whole batch */
+    int64_t scratch_elements; /* temporary memory: an attention's scores */
+    size_t last_use; /* index of the last node that reads the output. Own index: no node reads it.
+                        node_count: a graph output, which outlives the run */
     bool tokens;     /* GRAPH_INPUT: integers that index embeddings */
 };
 
@@ -118,62 +119,63 @@ struct graph {
     char *path;               /* as given to the loader */
     char *name;               /* "resnet50" */
     char *title;              /* "ResNet-50" */
-    char *source;             /* what the file was written from */
-    char *licence;            /* of that */
-    struct graph_node *nodes; /* topological: every input index is below the node's own */
+    char *source;             /* the source from which the file was written */
+    char *licence;            /* licence of that source */
+    struct graph_node *nodes; /* topological order: every input index is below the node's own */
     size_t node_count;
     size_t *outputs;
     size_t output_count;
     int64_t batch;
-    int64_t unused_parameters;         /* the published network has them, inference does not */
-    int64_t parameters, buffers, macs; /* sums over the nodes, unused parameters counted; macs of
-                                        * the whole batch */
+    int64_t unused_parameters; /* parameters of the published network that inference does not use */
+    int64_t parameters, buffers, macs; /* sums over the nodes; parameters include the unused ones;
+                                          macs are for the whole batch */
 };
 
-/* Loads, expands and checks a network file, at batch 1 and the input sizes of the file. NULL with
- * ERROR_INPUT that names file, JSON path, fault and remedy: unknown keys, wrong types, shapes that
- * do not fit, a layer that nothing reads, a reference to a later layer, a block inside itself, more
- * than GRAPH_NODE_LIMIT nodes. Free with graph_free. */
+/* Loads, expands and checks a network file, at batch 1 and the input sizes of the file. Returns
+ * NULL with ERROR_INPUT for an unknown key, a wrong type, shapes that do not fit, an unused layer,
+ * a reference to a later layer, a block inside itself, or more than GRAPH_NODE_LIMIT nodes. The
+ * message names file, JSON path, fault and remedy. Free with graph_free. */
 struct graph *graph_load(const char *path, struct error *error);
-/* The same from JSON text; `name` stands for the file in messages. */
+/* The same from JSON text. `name` replaces the file name in messages. */
 struct graph *graph_parse(const char *text, const char *name, struct error *error);
 void graph_free(struct graph *graph);
 
-/* Shapes and counts for another batch and, where both are positive, another height and width of all
- * rank-4 inputs (0, 0: as they are now). On failure (the network does not take that size) false
- * with ERROR_INPUT, and the graph is as before. */
+/* Recomputes shapes and counts for another batch size. If `height` and `width` are positive, also
+ * for that height and width of all rank-4 inputs (0, 0: unchanged). Returns false with ERROR_INPUT
+ * if the network does not accept the size. The graph is then unchanged. */
 bool graph_resize(struct graph *graph, int64_t batch, int64_t height, int64_t width,
                   struct error *error);
 
-/* Elements of a tensor; at most 2^40 in a loaded graph. */
+/* Number of elements of a tensor, at most 2^40 in a loaded graph. */
 int64_t graph_elements(const struct graph_shape *shape);
 
-/* "conv", as files write it. */
+/* The kind's name in network files: "conv". */
 const char *graph_kind_name(enum graph_kind kind);
 
-/* "3x224x224", without the batch. Writes at most `size` bytes, returns `text`. */
+/* The shape without the batch: "3x224x224". Writes at most `size` bytes and returns `text`. */
 const char *graph_shape_text(const struct graph_shape *shape, char *text, size_t size);
 
-/* Parameters and buffers in a precision of `element_bytes` (4: FP32, 2: FP16). */
+/* Bytes of parameters and buffers at `element_bytes` per number (4: FP32, 2: FP16). */
 size_t graph_weight_bytes(const struct graph *graph, size_t element_bytes);
 
-/* Where each output lies in one block of activation memory, when nodes run in order and a tensor is
- * given up after its last reader. Elementwise kinds write over their first input where they are its
- * last reader and it is neither an input nor an output of the graph. Tokens take 4 bytes each. */
+/* Offsets of all outputs in one block of activation memory. Nodes run in order, and a tensor's
+ * memory is reused after its last reader. An elementwise node overwrites its first input if it is
+ * the last reader and the input is neither an input nor an output of the graph. Tokens take 4 bytes
+ * each. */
 struct graph_arena {
     size_t *offsets;        /* bytes, per node; multiples of the alignment */
-    size_t *scratch;        /* bytes, per node that has scratch_elements; else 0 */
-    size_t bytes;           /* of the block: first fit, never below peak_live_bytes */
-    size_t peak_live_bytes; /* largest sum of tensors alive at once, scratch included */
-    size_t peak_node;       /* while this node runs */
+    size_t *scratch;        /* bytes, per node that has scratch_elements; otherwise 0 */
+    size_t bytes;           /* size of the block by first fit, at least peak_live_bytes */
+    size_t peak_live_bytes; /* largest sum of live tensors, scratch included */
+    size_t peak_node;       /* the node at which that peak occurs */
 };
 
-/* False (ERROR_RUN) only without memory. O(nodes × tensors alive). */
+/* Returns false with ERROR_RUN only if memory runs out. O(nodes × live tensors). */
 bool graph_arena_plan(const struct graph *graph, size_t element_bytes, size_t alignment,
                       struct graph_arena *arena, struct error *error);
 void graph_arena_free(struct graph_arena *arena);
 
-/* The node reuses its first input's memory (see graph_arena). */
+/* True if the node overwrites its first input (see graph_arena). */
 bool graph_runs_in_place(const struct graph *graph, size_t node);
 
 #endif

@@ -1,4 +1,4 @@
-/* Attributes of layers: what a network file may say, its type and its range. */
+/* The attributes of layers in a network file: their types and ranges. */
 #include <stddef.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static const struct attribute {
     {"high", ATTRIBUTE_NUMBER, PLACE(high), -1e30, 1e30},
 };
 
-/* Number, or [height, width]. */
+/* Reads a number, or [height, width]. */
 static bool read_pair(const struct json_value *layer, const struct attribute *known, int64_t *pair,
                       struct error *error)
 {

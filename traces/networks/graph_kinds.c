@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bounds that keep every sum of a graph below 2^63: 4096 nodes of at most 2^50 each. */
+/* Limits that keep every sum over a graph below 2^63: 4096 nodes of at most 2^50 each. */
 static const int64_t ELEMENTS_LIMIT = INT64_C(1) << 40;
 static const int64_t COUNT_LIMIT = INT64_C(1) << 50;
 enum { KEYS = 12, COMMON_KEYS = 3 };
@@ -23,7 +23,7 @@ static bool unfit(char *why, const char *format, ...)
     return false;
 }
 
-/* Product of non-negative factors, or -1 above `limit`. */
+/* Product of non-negative factors, or -1 if it exceeds `limit`. */
 static int64_t product(int64_t limit, size_t count, const int64_t *factors)
 {
     int64_t result = 1;
@@ -147,7 +147,7 @@ static bool infer_conv_transpose(const struct graph *graph, struct graph_node *n
     return true;
 }
 
-/* Rounded up, a last window that would lie in the far padding alone is left out. */
+/* Output size of a pooling. With rounding up, a last window that covers only padding is omitted. */
 static int64_t pool_side(const struct graph_attributes *a, const struct graph_shape *in, int side)
 {
     const int64_t stride = a->stride[side];
@@ -258,7 +258,7 @@ static bool infer_pixel_shuffle(const struct graph *graph, struct graph_node *no
     return infer_image(node, in, in->dims[1] / (r * r), in->dims[2] * r, in->dims[3] * r, why);
 }
 
-/* To a factor, to a size, or to the size of a second input: exactly one of them. */
+/* Upsampling takes exactly one of a factor, a size, and the size of a second input. */
 static bool infer_upsample(const struct graph *graph, struct graph_node *node, char *why)
 {
     const struct graph_shape *in = input_shape(graph, node, 0);
@@ -377,8 +377,8 @@ static bool infer_token(const struct graph *graph, struct graph_node *node, char
 #define CONV_KEYS "channels", "kernel", "stride", "pad", "groups", "bias"
 #define POOL_KEYS "kernel", "stride", "pad", "ceil"
 
-/* One line a kind: name, fewest and most inputs, elementwise, arithmetic, keys; the first
- * `required` of the keys must be there. */
+/* One line per kind: name, minimum and maximum number of inputs, elementwise, arithmetic, keys. The
+ * first `required` keys are mandatory. */
 static const struct kind_rule {
     const char *name;
     size_t low, high;
@@ -461,7 +461,7 @@ static void set_defaults(enum graph_kind kind, struct graph_attributes *a)
         .epsilon = kind == GRAPH_LAYER_NORM ? 1e-12 : 1e-5,
     };
     if (kind == GRAPH_MAX_POOL || kind == GRAPH_AVG_POOL)
-        a->stride[0] = a->stride[1] = 0; /* the kernel's, once that is read */
+        a->stride[0] = a->stride[1] = 0; /* default: the kernel's size */
 }
 
 bool graph_kind_read(enum graph_kind kind, const struct json_value *layer,

@@ -2,20 +2,20 @@
 
 #include <stdlib.h>
 
-/* A tensor in the block: its bytes, and until which node. */
+/* A tensor in the block: its offset, its size, and the last node that reads it. */
 struct span {
     size_t offset, bytes;
     size_t last_use;
 };
 
-/* Spans alive, by offset. */
+/* Live tensors, by offset. */
 struct alive {
     struct span *spans;
     size_t count;
-    size_t bytes; /* their sum */
+    size_t bytes; /* sum of their sizes */
 };
 
-/* First fit: the lowest gap that takes it. The caller has seen to the room in `spans`. */
+/* First fit: allocates the lowest gap that is large enough. The caller ensures room in `spans`. */
 static size_t alive_place(struct alive *alive, size_t bytes, size_t last_use)
 {
     size_t offset = 0;
@@ -44,7 +44,7 @@ static void alive_expire(struct alive *alive, size_t node)
     alive->count = kept;
 }
 
-/* The tensor at `offset` lives on under another node. */
+/* Extends the life of the tensor at `offset`, which another node now owns. */
 static void alive_prolong(struct alive *alive, size_t offset, size_t last_use)
 {
     for (size_t i = 0; i < alive->count; i++)

@@ -1,4 +1,4 @@
-/* Parameters of blocks: "$width*4" in a layer stands for a value. */
+/* Parameters of blocks: substitutes the value for "$width*4" in a layer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@ bool graph_out_of_memory(const struct builder *b)
     return error_run(b->error, "%s: out of memory", b->graph->path);
 }
 
-/* "$width", "$width*4" or "$width/2": the value, computed on whole numbers; NULL with a fault. The
- * caller owns it. */
+/* Evaluates "$width", "$width*4" or "$width/2" in whole numbers. NULL with an error. The caller
+ * owns the result. */
 static cJSON *evaluate(struct builder *b, const struct scope *scope, const struct json_value *at)
 {
     const char *text = at->node->valuestring;
@@ -62,7 +62,7 @@ static bool substitute_member(struct builder *b, const struct scope *scope,
     return cJSON_ReplaceItemInObjectCaseSensitive(parent, node->string, value);
 }
 
-/* Replaces every "$…" below `parent`, a copy of what lies at `at`. */
+/* Replaces every "$…" below `parent`, a copy of the value at `at`. */
 bool graph_substitute(struct builder *b, const struct scope *scope, const struct json_value *at,
                       cJSON *parent)
 {
@@ -78,8 +78,6 @@ bool graph_substitute(struct builder *b, const struct scope *scope, const struct
     return true;
 }
 
-/* The values that a use gives the block's parameters, defaults filled in. NULL with a fault; the
- * caller owns it. */
 cJSON *graph_bind_parameters(struct builder *b, const struct json_value *block,
                              const struct json_value *use)
 {

@@ -84,7 +84,8 @@ bool graph_resize(struct graph *graph, int64_t batch, int64_t height, int64_t wi
     set_input_shapes(graph, batch, height, width);
     const bool good = infer_all(graph, error);
     if (!good) {
-        /* Inference writes no pointers, so the copy's own are still the nodes'. */
+        /* Restores the nodes. Inference writes no pointers, so the pointers in the copy are still
+         * valid. */
         memcpy(graph->nodes, before, graph->node_count * sizeof *before);
         graph->batch = old_batch;
         graph_sum_counts(graph);

@@ -8,12 +8,12 @@
 
 #include "traces/capture/measure/measure.h"
 
-/* The kernels' machine code, put there by the build. */
+/* The kernels' machine code, embedded by the build. */
 extern const unsigned char capture_kernels[];
 
 /* ---- Libraries ------------------------------------------------------------------------------- */
 
-/* Where toolkits and PyTorch's packages put them. */
+/* Install folders of CUDA toolkits and of PyTorch's packages. */
 static const char *const folders[] = {
     "/usr/local/cuda/lib64",
     "/usr/local/nvidia/lib64",
@@ -53,7 +53,7 @@ static void *open_listed(const char *list, const char *name)
     return library;
 }
 
-/* The first of `names` (NULL-terminated) that opens anywhere. */
+/* Opens the first of `names` (NULL-terminated) found in any of the places that device.h lists. */
 static void *open_library(const char *const *names)
 {
     void *library = NULL;
@@ -114,7 +114,7 @@ static bool open_libraries(struct device *device, struct error *error)
     static const struct {
         const char *what;
         const char *names[6];
-        const char *(*find)(void *library, struct device_api *api); /* NULL: needed by another */
+        const char *(*find)(void *library, struct device_api *api); /* NULL: only a dependency */
     } wanted[] = {
         {"the CUDA driver", {"libcuda.so.1", "libcuda.so", NULL}, find_driver},
         {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12", NULL}, NULL},
@@ -163,7 +163,7 @@ bool device_check_cudnn(const struct device *device, cudnnStatus_t status, const
     if (device->api.cudnnGetLastErrorString != NULL)
         device->api.cudnnGetLastErrorString(text, sizeof text);
     for (char *c = text; *c != '\0'; c++)
-        *c = *c == '\n' ? ' ' : *c; /* a message is one line */
+        *c = *c == '\n' ? ' ' : *c; /* messages are single lines */
     return error_run(error, "capture: %s: %s%s%s", what, device->api.cudnnGetErrorString(status),
                      text[0] == '\0' ? "" : ": ", text);
 }
@@ -206,7 +206,7 @@ static bool open_device(struct device *device, struct error *error)
 {
     const struct device_api *api = &device->api;
     const double start = measure_now_ms();
-    /* As many hardware queues as there can be: streams that share one wait for each other. */
+    /* The maximum number of hardware queues: streams that share a queue wait for each other. */
     (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     if (!device_check(device, api->cuInit(0), "cuInit", error) ||
         !device_check(device, api->cuDeviceGet(&device->handle, 0), "device 0", error) ||
@@ -246,7 +246,7 @@ bool device_load_kernels(struct device *device, struct error *error)
     return true;
 }
 
-/* The libraries stay open: cuDNN and cuBLAS do not take to being closed before the process ends. */
+/* The libraries stay open: cuDNN and cuBLAS fail if they are closed before the process ends. */
 void device_close(struct device *device)
 {
     if (device->kernels != NULL)
@@ -288,8 +288,8 @@ bool device_split(struct device *device, struct error *error)
             device->api.cuDeviceGetDevResource(device->handle, &all, CU_DEV_RESOURCE_TYPE_SM),
             "the device's multiprocessors", error))
         return false;
-    /* Asked for as few as one, the driver rounds up to the least that the architecture has. What
-     * a split gives cannot be split again, but any of its groups make a context together. */
+    /* The driver rounds the request of 1 up to the architecture's minimum. The groups of a split
+     * cannot be split again, but a context can have any of them. */
     unsigned count = 0;
     if (!device_check(device,
                       device->api.cuDevSmResourceSplitByCount(NULL, &count, &all, NULL, 0, 1),

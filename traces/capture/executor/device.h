@@ -1,8 +1,10 @@
-/* The CUDA libraries, found and opened when the program runs.
+/* The CUDA libraries, loaded at run time.
  *
- * The program is linked with none of them: it builds and plans where no GPU is, and on a machine
- * that was not made for it takes them from wherever they lie: the loader's path, a toolkit, or the
- * folders that a PyTorch brings along. ESGSIM_CUDA_LIBRARIES (folders, ":" between) comes first.
+ * The program links to none of them. It therefore builds, and plans captures, on a machine without
+ * a GPU. At run time it searches these places, in this order:
+ *   1. the folders of ESGSIM_CUDA_LIBRARIES (separated by ":"),
+ *   2. the loader's search path,
+ *   3. the folders of a CUDA toolkit and of a PyTorch installation.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_DEVICE_H
 #define ESGSIM_TRACES_CAPTURE_EXECUTOR_DEVICE_H
@@ -64,7 +66,7 @@
     X(cuEventElapsedTime)                                                                          \
     X(cuGetErrorString)
 
-/* Since CUDA 12.4; NULL under an older driver, where there are no green contexts. */
+/* Available since CUDA 12.4. NULL under an older driver, which has no green contexts. */
 #define DEVICE_GREEN_FUNCTIONS(X)                                                                  \
     X(cuDeviceGetDevResource)                                                                      \
     X(cuDevSmResourceSplitByCount)                                                                 \
@@ -110,19 +112,21 @@
 
 #define DEVICE_MEMBER(name) __typeof__(&(name)) name;
 
-/* Function pointers by the libraries' own names, so that a call reads device->api.cuInit(0). The
- * headers rename some by macro (cuMemAlloc to cuMemAlloc_v2): member and symbol follow. */
+/* Function pointers under the libraries' own names: a call reads device->api.cuInit(0). The CUDA
+ * headers rename some functions by macro (cuMemAlloc to cuMemAlloc_v2). The macro renames member
+ * and symbol alike. */
 struct device_api {
     DEVICE_DRIVER_FUNCTIONS(DEVICE_MEMBER)
-    DEVICE_MEMBER(cudnnGetLastErrorString) /* NULL where cuDNN has none */
+    DEVICE_MEMBER(cudnnGetLastErrorString) /* NULL if cuDNN lacks it */
     DEVICE_GREEN_FUNCTIONS(DEVICE_MEMBER)
     DEVICE_CUDNN_FUNCTIONS(DEVICE_MEMBER)
     DEVICE_CUBLAS_FUNCTIONS(DEVICE_MEMBER)
 };
 
-/* How work reaches a green context. By its stream alone, with the primary context current: a kernel
- * executes in the context of its stream. Or with the green context current as well. Handles of the
- * libraries and events belong to the context that is current when they are made. */
+/* How work is submitted to a green context. GREEN_BY_STREAM: in a stream of the green context,
+ * while the primary context is current; a kernel executes in the context of its stream.
+ * GREEN_BY_CONTEXT: the green context is current as well. Library handles and events belong to the
+ * context that is current when they are created. */
 enum green_mode { GREEN_UNTRIED, GREEN_BY_STREAM, GREEN_BY_CONTEXT };
 
 /* "untried", "stream", "context". */
@@ -130,67 +134,70 @@ const char *green_mode_name(enum green_mode mode);
 
 struct device {
     struct device_api api;
-    void *libraries[8]; /* opened; the last are NULL */
+    void *libraries[8]; /* opened libraries; unused entries are NULL */
     CUdevice handle;
-    CUcontext context; /* the primary one, retained and current */
-    CUlibrary kernels; /* ours, for every context; NULL until device_load_kernels */
-    CUdevResource groups[SLICES_GROUPS]; /* of one split; see device_split */
+    CUcontext context; /* the primary context, retained and current */
+    CUlibrary kernels; /* esgsim's kernels, for every context; NULL until device_load_kernels */
+    CUdevResource groups[SLICES_GROUPS]; /* groups of one split; see device_split */
     unsigned group_count;
-    enum green_mode green_mode; /* chosen by the first green lane (lane.h) */
+    enum green_mode green_mode; /* chosen by the first green partition stream (lane.h) */
     char name[128];
     int sms;
     int major, minor;
     int clock_khz, memory_clock_khz;
     int driver_version;
     size_t memory_bytes;
-    double libraries_ms, context_ms, module_ms; /* what each step of opening took */
+    double libraries_ms, context_ms, module_ms; /* duration of each step of device_open */
 };
 
-/* Opens driver, cuDNN and cuBLAS, and device 0 with its primary context. False with ERROR_RUN where
- * a library, function or device is missing; says where it was looked for. */
+/* Opens the driver, cuDNN, cuBLAS, and device 0 with its primary context. Returns false with
+ * ERROR_RUN if a library, function or device is missing. The message lists the places searched. */
 bool device_open(struct device *device, struct error *error);
-/* Loads our kernels. */
+/* Loads esgsim's kernels. */
 bool device_load_kernels(struct device *device, struct error *error);
 void device_close(struct device *device);
 
-/* True for success; else ERROR_RUN "WHAT: the library's text". */
+/* Returns true for CUDA_SUCCESS. Otherwise returns false with ERROR_RUN "WHAT: the
+ * library's text". */
 bool device_check(const struct device *device, CUresult result, const char *what,
                   struct error *error);
 bool device_check_cudnn(const struct device *device, cudnnStatus_t status, const char *what,
                         struct error *error);
 bool device_check_cublas(cublasStatus_t status, const char *what, struct error *error);
-/* The error's text without "capture: ", for one within another. */
+/* The error's text without the prefix "capture: ", for use inside another message. */
 const char *device_reason(const struct error *error);
 
-/* A kernel of ours by its symbol; NULL with an error where the module has none. */
+/* Looks up one of esgsim's kernels by its symbol. NULL with an error if the module lacks it. */
 CUfunction device_symbol(const struct device *device, const char *symbol, struct error *error);
-/* The same of NAME_f32 or NAME_f16. */
+/* Looks up the kernel NAME_f32 or, with `half`, NAME_f16. */
 CUfunction device_kernel(const struct device *device, const char *name, bool half,
                          struct error *error);
 
-/* Splits the multiprocessors into the smallest groups there are, once: device->groups. False with
- * ERROR_RUN where the driver has no green contexts or refuses. */
+/* Splits the multiprocessors once into the smallest groups that the driver allows: device->groups.
+ * Returns false with ERROR_RUN if the driver has no green contexts or refuses the split. */
 bool device_split(struct device *device, struct error *error);
 
-/* A part of the device: all of it, or a green context of some of its multiprocessors. */
+/* A partition of the device: the whole device, or a green context on some multiprocessors. */
 struct partition {
     CUgreenCtx green_context;
-    CUcontext context; /* of the part; partition_enter says which one is to be current */
+    CUcontext context; /* context of the partition; partition_enter chooses which one is current */
     CUstream stream;
     bool green;
-    uint64_t groups; /* of the split, as bits; 0: the whole device */
-    int sms;         /* that it came to */
+    uint64_t groups; /* bit set of groups of the split; 0: the whole device */
+    int sms;         /* multiprocessors of the partition */
 };
 
-/* `groups`: those of the split, as bits (slices.h); 0: the whole device. Partitions without a group
- * in common share no multiprocessor. On failure none is left. */
+/* Creates a partition. `groups` is a bit set of the split's groups (slices.h); 0 is the whole
+ * device. Partitions with disjoint groups share no multiprocessor. On failure nothing is left to
+ * destroy. */
 bool partition_create(struct device *device, uint64_t groups, struct partition *partition,
                       struct error *error);
 void partition_destroy(struct device *device, struct partition *partition);
 
-/* Makes the context current in this thread from which work is enqueued to the partition: the
- * primary one, or the green one where the device's mode is GREEN_BY_CONTEXT. A green context can be
- * current in one thread only: partition_leave makes the primary context current again. */
+/* Makes current, in this thread, the context from which work is enqueued to the partition. That is
+ * the primary context, or the green context if the device's mode is GREEN_BY_CONTEXT. A green
+ * context can be current in only one thread at a time. partition_leave makes the primary context
+ * current again. */
 bool partition_enter(const struct device *device, const struct partition *partition,
                      struct error *error);
 void partition_leave(const struct device *device);

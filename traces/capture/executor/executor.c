@@ -16,7 +16,7 @@ static bool find_kernels(struct executor *e, struct error *error)
     return good;
 }
 
-/* Copies to the device may be under way when their calls return, and lanes wait for none. */
+/* A copy to the device may return before it has ended, and partition streams do not wait for it. */
 static bool wait_for_copies(const struct executor *e, struct error *error)
 {
     return device_check(e->device, e->device->api.cuCtxSynchronize(), "preparing a network", error);

@@ -1,12 +1,12 @@
-/* Running a graph on a part of the device.
+/* Execution of a layer graph on a partition of the device.
  *
- * An executor owns a network's weights, activations and convolution plans at one batch and
- * precision. Any executor runs on any lane (lane.h) of the same device, so that changing a
- * network's share is changing its lane.
+ * An executor owns a network's weights, activations and convolution plans for one batch size and
+ * precision. It can run in any partition stream (lane.h) of its device. A network's share is
+ * therefore changed by running it in another partition stream.
  *
- * Layout is NCHW in both precisions. FP32 convolutions may use TF32 and FP32 matrix products do
- * not, as PyTorch's defaults are; FP16 accumulates in FP32. Bias, batch norm and activation behind
- * a convolution, linear layer, norm or sum run as one kernel.
+ * Tensors are NCHW in both precisions. As in PyTorch's defaults, FP32 convolutions may use TF32 and
+ * FP32 matrix products do not. FP16 products accumulate in FP32. The bias, batch norm and
+ * activation that follow a convolution, linear layer, norm or sum are fused into one kernel.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_EXECUTOR_H
 #define ESGSIM_TRACES_CAPTURE_EXECUTOR_EXECUTOR_H
@@ -16,59 +16,64 @@
 
 struct executor;
 
-/* Executors of one network and precision that have something in common; each may be NULL. They
- * outlive the new one. */
+/* Existing executors of the same network and precision from which a new executor borrows. Either
+ * may be NULL. Both must outlive the new executor. */
 struct executor_kin {
-    const struct executor *room; /* its weights are the new one's, and its memory, where that is
-                                  * enough: of the two only one may run at a time */
-    const struct executor *like; /* of the same batch: weights, inputs and algorithms are copied,
-                                  * and no convolution is tried */
+    /* Shares its weights with the new executor, and its memory where that is large enough. Only
+     * one of the two may run at a time. */
+    const struct executor *room;
+    /* Has the same batch size. Its weights, inputs and algorithms are copied, so that no
+     * convolution is tried. */
+    const struct executor *like;
 };
 
-/* Weights drawn from `seed`; inputs likewise. `graph` has the wanted batch and outlives the
- * executor. `lane` is used to choose algorithms: each convolution runs there once, and the next
- * proposal of cuDNN is taken where it fails. `kin` NULL: on its own; otherwise inputs have
- * memory of their own, so that what others leave in the room is not taken for one. */
+/* Creates an executor whose weights and inputs are drawn from `seed`. `graph` has the wanted batch
+ * size and must outlive the executor. Each convolution runs once on `lane` to choose its algorithm:
+ * if cuDNN's first proposal fails, the next one is tried. With `kin` NULL the executor shares
+ * nothing. With `kin`, the inputs have memory of their own, so that another executor of the same
+ * memory cannot overwrite them. */
 struct executor *executor_create(struct device *device, const struct graph *graph, bool half,
                                  uint64_t seed, const struct partition_stream *lane,
                                  const struct executor_kin *kin, struct error *error);
 void executor_free(struct executor *executor);
 
-/* Enqueues one inference on the lane's stream and returns; work faults later show at the stream. */
+/* Enqueues one inference in the stream of `lane` and returns. Errors of the kernels appear at a
+ * later call on the stream. */
 bool executor_run(const struct executor *executor, const struct partition_stream *lane,
                   struct error *error);
 
 /* ---- CUDA graphs ----------------------------------------------------------------------------- */
 
-/* One inference of an executor on a lane, recorded: it is launched by one call. Its kernels keep
- * the multiprocessors of that lane, whatever stream it is launched in. */
+/* One inference of an executor in a partition stream, recorded as a CUDA graph and launched by one
+ * call. Its kernels use the multiprocessors of that partition, whatever stream launches
+ * the graph. */
 struct executor_graph;
 
-/* Records what executor_run enqueues, without running it. The executor has run on the lane before,
- * so that all code is loaded. The graph is freed before executor and lane. The first record on a
- * lane takes memory for cuBLAS (32 MiB). NULL with ERROR_RUN where a library cannot be recorded;
- * executor and lane can still be used. */
+/* Records what executor_run enqueues, without running it. The executor must have run on the lane
+ * before, so that all code is loaded. The graph must be freed before the executor and the lane. The
+ * first recording on a lane allocates a workspace for cuBLAS (32 MiB). Returns NULL with ERROR_RUN
+ * if a library cannot be recorded. The executor and the lane remain usable. */
 struct executor_graph *executor_record(const struct executor *executor,
                                        struct partition_stream *lane, struct error *error);
-/* Enqueues the recorded inference on the lane's stream and returns. */
+/* Enqueues the recorded inference in the stream of `lane` and returns. */
 bool executor_graph_launch(const struct executor_graph *graph, const struct partition_stream *lane,
                            struct error *error);
 void executor_graph_free(struct executor_graph *graph); /* NULL is allowed */
 
-/* A node's output after a run has ended, as floats; only of nodes whose memory nothing has taken
- * since: graph outputs. */
+/* Copies a node's output to `values`, as floats, after a run has ended. Valid only for graph
+ * outputs: the memory of other nodes may have been reused. */
 bool executor_read(const struct executor *executor, size_t node, float *values,
                    struct error *error);
 
-/* Overwrites the outputs, so that those of a run to come are not taken for an earlier one's. No run
- * is under way. */
+/* Overwrites the outputs, so that stale results cannot pass for those of the next run. No run may
+ * be in progress. */
 bool executor_clear(const struct executor *executor, struct error *error);
 
 struct executor_sizes {
-    size_t weights, activations, workspace; /* bytes; of a room's: what is used of it */
-    size_t allocated;                       /* by this executor: all but what is a room's */
-    double weights_ms;                      /* to allocate and upload the weights */
-    size_t launches;                        /* kernels and library calls of one run */
+    size_t weights, activations, workspace; /* bytes used, also of `room` */
+    size_t allocated;  /* bytes allocated by this executor, without the memory of `room` */
+    double weights_ms; /* time to allocate and upload the weights */
+    size_t launches;   /* kernels and library calls per run */
 };
 
 struct executor_sizes executor_sizes(const struct executor *executor);

@@ -1,4 +1,4 @@
-/* Convolutions, by cuDNN: which algorithm, and the calls. */
+/* Convolutions by cuDNN: choice of algorithms, and calls. */
 #include "traces/capture/executor/executor_parts.h"
 
 static const size_t WORKSPACE_LIMIT = (size_t)1 << 30;
@@ -19,8 +19,8 @@ static bool describe_tensor(const struct executor *e, const struct graph_shape *
                               "a tensor", error);
 }
 
-/* A transposed convolution is the gradient of a convolution from its output to its input: filters
- * are input channels first. */
+/* A transposed convolution is the gradient of a convolution from its output to its input. The input
+ * channels are therefore the filter's first dimension. */
 static bool describe_filter(const struct executor *e, const struct graph_node *node,
                             struct step *step, struct error *error)
 {
@@ -65,7 +65,7 @@ static bool describe_convolution(const struct executor *e, const struct graph_no
 
 /* ---- Algorithms ------------------------------------------------------------------------------ */
 
-/* What cuDNN proposes for a convolution, of either direction. */
+/* A proposal of cuDNN for a convolution or a transposed one. */
 struct proposal {
     int algorithm;
     cudnnMathType_t arithmetic;
@@ -122,7 +122,8 @@ static cudnnStatus_t workspace_of(const struct executor *e, const struct partiti
                          (cudnnConvolutionBwdDataAlgo_t)step->algorithm, bytes);
 }
 
-/* The algorithm's arithmetic and workspace; false with the reason where it does not do. */
+/* Sets the algorithm's math type and allocates its workspace. Returns false with the reason if the
+ * algorithm is unsuitable. */
 static bool prepare_algorithm(struct executor *e, const struct partition_stream *lane,
                               struct step *step, bool forward, const struct proposal *proposal,
                               struct error *error)
@@ -144,7 +145,8 @@ static bool prepare_algorithm(struct executor *e, const struct partition_stream 
     return executor_take_workspace(e, step->workspace_bytes, error);
 }
 
-/* cuDNN proposes algorithms that fail when they run, so each is run once, on the lane. */
+/* Some algorithms that cuDNN proposes fail when they run. Each is therefore run once on
+ * the lane. */
 enum verdict { ACCEPTED, REFUSED, BROKEN };
 
 static enum verdict try_algorithm(struct executor *e, const struct partition_stream *lane,
@@ -156,14 +158,14 @@ static enum verdict try_algorithm(struct executor *e, const struct partition_str
         return REFUSED;
     const bool ran = executor_convolve(e, lane, step, executor_place(e, node->inputs[0]),
                                        executor_place(e, step->node), error);
-    /* After a fault in a kernel every call fails: no other algorithm would do better. */
+    /* After a fault in a kernel every call fails, so trying other algorithms is useless. */
     if (!device_check(e->device, e->device->api.cuStreamSynchronize(lane->partition.stream),
                       "the device fails", error))
         return BROKEN;
     return ran ? ACCEPTED : REFUSED;
 }
 
-/* The first of cuDNN's proposals that runs. */
+/* Chooses the first of cuDNN's proposals that runs. */
 static bool choose_algorithm(struct executor *e, const struct partition_stream *lane,
                              struct step *step, struct error *error)
 {
@@ -192,7 +194,7 @@ static bool choose_algorithm(struct executor *e, const struct partition_stream *
                      count == 0 ? -1 : proposals[count - 1].algorithm, device_reason(&refused));
 }
 
-/* What was tried for the same convolution need not be tried again. */
+/* The algorithm was already tried for the same convolution. */
 static bool copy_algorithm(struct executor *e, struct step *step, const struct step *like,
                            struct error *error)
 {
@@ -216,7 +218,7 @@ static bool plan_convolution(struct executor *e, const struct partition_stream *
                 : choose_algorithm(e, lane, step, error));
 }
 
-/* cuDNN is asked where it will be used: on the lane. */
+/* cuDNN proposes algorithms for the context in which it is called, so it is called on the lane. */
 bool executor_plan_convolutions(struct executor *e, const struct partition_stream *lane,
                                 struct error *error)
 {

@@ -1,4 +1,4 @@
-/* One inference as a CUDA graph, by capture of a lane's stream. */
+/* Records one inference as a CUDA graph by stream capture. */
 #include "traces/capture/executor/executor.h"
 
 #include <stdlib.h>
@@ -8,7 +8,8 @@ struct executor_graph {
     CUgraphExec exec;
 };
 
-/* Without memory of its own, cuBLAS would record allocations. It recommends 32 MiB for Hopper. */
+/* Without a workspace, cuBLAS would record allocations. Its documentation recommends 32 MiB for
+ * Hopper. */
 static bool take_workspace(struct partition_stream *lane, struct error *error)
 {
     const size_t bytes = (size_t)32 << 20;
@@ -22,7 +23,7 @@ static bool take_workspace(struct partition_stream *lane, struct error *error)
                "cuBLAS's memory", error);
 }
 
-/* The capture is ended in any case: the stream could not be used otherwise. */
+/* Ends the capture even after an error: otherwise the stream would be unusable. */
 static bool capture(const struct executor *executor, const struct partition_stream *lane,
                     CUgraph *graph, struct error *error)
 {

@@ -1,4 +1,4 @@
-/* Memory of the device: activations, inputs, workspace, what attention asks for. */
+/* Device memory: activations, inputs, workspace, and temporary memory of attention. */
 #include "traces/capture/executor/executor_parts.h"
 
 #include <stdlib.h>
@@ -22,9 +22,9 @@ bool executor_copy(const struct executor *e, CUdeviceptr to, CUdeviceptr from, s
                         error);
 }
 
-/* Inputs are written into the arena once: a graph's inputs stay alive until their last reader, and
- * a run that reuses their memory afterwards leaves other numbers there, which cost the same. Token
- * inputs must stay valid, so they are kept to the end. */
+/* Inputs are written into the arena only once. An image input stays alive until its last reader. A
+ * later run may read other numbers there, at the same cost. Token inputs must remain valid indices,
+ * so they are kept to the end. */
 static void keep_inputs(struct graph_node *nodes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -47,9 +47,9 @@ bool executor_plan_arena(struct executor *e, struct error *error)
 
 /* ---- Attention ------------------------------------------------------------------------------- */
 
-/* Scores of a head begin where tensor cores can take sixteen bytes at once (cuBLAS asks for that of
- * batched products): where a head's rows do not come to that, rows are left out between heads, in
- * memory of its own. */
+/* Scores of a head are aligned to 16 bytes, as cuBLAS requires for tensor cores in batched
+ * products. If the size of a head's scores is not a multiple of 16 bytes, padding rows follow each
+ * head, and the scores have memory of their own. */
 static bool place_scores(struct executor *e, struct step *step, size_t heads, size_t queries,
                          size_t keys, struct error *error)
 {
@@ -67,8 +67,8 @@ static bool place_scores(struct executor *e, struct step *step, size_t heads, si
     return true;
 }
 
-/* Addresses of each head of each item in query, key, value, scores and output, five arrays behind
- * each other. */
+/* Fills five consecutive arrays: addresses of each head of each item in query, key, value, scores
+ * and output. */
 static bool plan_attention(struct executor *e, struct step *step, struct error *error)
 {
     const struct graph_node *node = &e->graph->nodes[step->node];
@@ -117,7 +117,7 @@ static bool plan_instance_norm(struct executor *e, struct step *step, struct err
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 
-/* A block of the room where it has one that is large enough. */
+/* Uses a block of the room if that is large enough. Otherwise allocates one. */
 static bool take_block(struct executor *e, CUdeviceptr *block, size_t bytes, CUdeviceptr room,
                        size_t room_bytes, const char *what, struct error *error)
 {

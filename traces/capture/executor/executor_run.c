@@ -1,17 +1,17 @@
-/* Enqueueing one inference, step by step. */
+/* Enqueues one inference, step by step. */
 #include "traces/capture/executor/executor_parts.h"
 
 #include <math.h>
 
 #include "traces/capture/executor/window.h"
 
-/* What one step works on. */
+/* Operands of one step. */
 struct call {
     const struct executor *e;
     const struct partition_stream *lane;
     const struct step *step;
     const struct graph_node *node;
-    const struct graph_shape *in; /* of the first input */
+    const struct graph_shape *in; /* shape of the first input */
     CUdeviceptr x, y;
     size_t count; /* elements of the output */
     struct error *error;
@@ -40,7 +40,7 @@ static size_t blocks_of_packs(size_t elements)
     return blocks_of((elements + KERNEL_PACK - 1) / KERNEL_PACK);
 }
 
-/* Elements that share a channel and lie behind each other. */
+/* Number of consecutive elements that share a channel. */
 static int inner_of(const struct graph_shape *shape)
 {
     return shape->rank == 4 ? (int)(shape->dims[2] * shape->dims[3]) : 1;
@@ -67,7 +67,7 @@ static bool run_affine(const struct call *c, CUdeviceptr x)
     return launch(c, c->e->kernels.affine, blocks_of_packs(n), arguments);
 }
 
-/* Bias, norm and activation behind a library's product, where there is any. */
+/* Bias, norm and activation after a library's product, if there are any. */
 static bool run_epilogue(const struct call *c)
 {
     const struct node_weights *w = &c->e->weights[c->step->node];
@@ -86,7 +86,7 @@ static cudaDataType_t real_type(const struct executor *e)
     return e->half ? CUDA_R_16F : CUDA_R_32F;
 }
 
-/* Rows of X times rows of W: in the library's column order W' X. */
+/* Products of the rows of X and the rows of W: W' X in the library's column-major order. */
 static bool run_linear(const struct call *c)
 {
     const float one = 1;
@@ -129,7 +129,7 @@ static bool run_softmax(const struct call *c, CUdeviceptr x, CUdeviceptr y, size
     return launch(c, c->e->kernels.softmax, rows, arguments);
 }
 
-/* Scores K Q' (column order), softmax over keys, then V times the scores. */
+/* Scores K Q' (column-major order), softmax over keys, then V times the scores. */
 static bool run_attention(const struct call *c)
 {
     const struct device_api *api = &c->e->device->api;
@@ -162,7 +162,7 @@ static bool run_attention(const struct call *c)
         c->node->name, c->error);
 }
 
-/* Kernels of (count, x, y, window) and up to two flags more. */
+/* Kernels with parameters (count, x, y, window) and up to two flags. */
 static bool run_window(const struct call *c, CUfunction kernel, int first, int second)
 {
     size_t n = c->count;
@@ -173,7 +173,7 @@ static bool run_window(const struct call *c, CUfunction kernel, int first, int s
     return launch(c, kernel, blocks_of(n), arguments);
 }
 
-/* Sums of more than two inputs run pairwise; the function belongs to the last pair. */
+/* Sums of more than two inputs run pairwise. The activation applies to the last pair. */
 static bool run_binary(const struct call *c)
 {
     size_t n = c->count;
@@ -237,7 +237,7 @@ static bool run_layer_norm(const struct call *c)
     return launch(c, c->e->kernels.layer_norm, c->count / (size_t)length, arguments);
 }
 
-/* Sums of parts of planes first, then the norm of each part. */
+/* Computes partial sums of planes, then normalizes each part. */
 static bool run_instance_norm(const struct call *c)
 {
     const struct node_weights *w = &c->e->weights[c->step->node];

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* The unary function of a node, with its numbers; false where the node is none. */
+/* Sets the step's unary function and its constants. Returns false if the node is not unary. */
 static bool unary_function(const struct graph_node *node, struct step *step)
 {
     switch (node->kind) {
@@ -49,14 +49,14 @@ static bool takes_function(const struct graph_node *node)
            ((node->kind == GRAPH_ADD || node->kind == GRAPH_MULTIPLY) && node->input_count == 2);
 }
 
-/* The node after `index` writes over its output and can run with it. */
+/* True if the next node overwrites the output of `index` and can be fused with it. */
 static bool follows(const struct graph *graph, size_t index)
 {
     return index + 1 < graph->node_count && graph->nodes[index + 1].input_count == 1 &&
            graph->nodes[index + 1].inputs[0] == index && graph_runs_in_place(graph, index + 1);
 }
 
-/* Takes the nodes behind `step->node` into it; returns the last one taken. */
+/* Fuses the nodes after `step->node` into the step. Returns the last one fused. */
 static size_t fuse(const struct graph *graph, struct step *step)
 {
     size_t last = step->node;

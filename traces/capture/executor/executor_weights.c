@@ -6,8 +6,9 @@
 #include "traces/capture/measure/measure.h"
 #include "traces/capture/executor/weights.h"
 
-/* Bytes of a node in the block: its matrix in the precision, scale and shift in FP32. A convolution
- * with a norm behind it keeps that one's scale and shift, and its bias folded into the shift. */
+/* Reserves memory for a step's parameters, starting at `offset`: the matrix in the executor's
+ * precision, scale and shift in FP32. Returns the end. A convolution with a fused norm has the
+ * norm's scale and shift, and its bias is folded into the shift. */
 static size_t place_weights(struct executor *e, const struct step *step, size_t offset)
 {
     const struct weights_count count = weights_count(e->graph, step->node);
@@ -38,7 +39,7 @@ void executor_store_reals(const struct executor *e, const float *from, size_t co
         halves[i] = weights_half(from[i]);
 }
 
-/* Writes a step's numbers into the host's copy of the block. */
+/* Writes a step's parameters into the host copy of the block. */
 static void fill_weights(const struct executor *e, const struct step *step, uint64_t seed,
                          float *room, char *host)
 {
@@ -64,7 +65,7 @@ static void fill_weights(const struct executor *e, const struct step *step, uint
         memcpy(host + (w->shift - 1), shift, own.shift * sizeof *shift);
 }
 
-/* Offsets become addresses. Offset + 1 stood for "is there". */
+/* Converts offsets to addresses. Offsets are stored plus 1, because 0 means absent. */
 static void rebase_weights(struct executor *e)
 {
     for (size_t i = 0; i < e->graph->node_count; i++) {
@@ -75,7 +76,7 @@ static void rebase_weights(struct executor *e)
     }
 }
 
-/* From the host, or from an executor that has them. */
+/* Copies the weights from the host, or from an executor that already has them. */
 static bool upload_weights(struct executor *e, const char *host, struct error *error)
 {
     const double start = measure_now_ms();

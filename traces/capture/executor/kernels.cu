@@ -1,6 +1,6 @@
-/* The kernels that no library has, in two precisions: a thread for an element (kernels_body.h), or
- * a block for a row. Compiled to machine code for several architectures and carried in the program.
- */
+/* The kernels that no library provides, in two precisions. They use one thread per element
+ * (kernels_body.h) or one block per row. The build compiles them to machine code for several
+ * architectures and embeds it in the program. */
 #include <cuda_fp16.h>
 #include <stddef.h>
 
@@ -42,7 +42,7 @@ __device__ static inline float block_max(float value)
 /* ---- Parts of planes ------------------------------------------------------------------------- */
 
 struct part {
-    int first, count; /* elements; the last parts may be shorter, or empty */
+    int first, count; /* elements; the last parts may be shorter or empty */
 };
 
 __device__ static inline int part_length(int length, int parts)
@@ -59,13 +59,14 @@ __device__ static inline struct part numbered_part(int length, int parts, int nu
     return {rest == 0 ? 0 : first, rest < each ? rest : each};
 }
 
-/* Of this block. */
+/* The part of the current block. */
 __device__ static inline struct part part_of(int length, int parts)
 {
     return numbered_part(length, parts, (int)(blockIdx.x % (unsigned)parts));
 }
 
-/* Mean of the whole, and the sum of squares about it (Chan, Golub and LeVeque, 1983). */
+/* Combines partial sums: mean of the whole and sum of squared deviations from it (Chan, Golub and
+ * LeVeque, 1983). */
 __device__ static inline float2 join_sums(const float2 *sums, int length, int parts)
 {
     float2 all = {0, 0};
@@ -127,7 +128,8 @@ extern "C" __global__ void probe_nothing()
 {
 }
 
-/* Marks the multiprocessors that take blocks. Each stays for a while, so that the blocks spread. */
+/* Marks the multiprocessors that execute blocks. Each block stays busy for a while, so that the
+ * blocks spread over all multiprocessors. */
 extern "C" __global__ void probe_where(unsigned *seen, unsigned room)
 {
     const long long stay = 20000;
@@ -139,7 +141,7 @@ extern "C" __global__ void probe_where(unsigned *seen, unsigned room)
         ;
 }
 
-/* Takes so long; writes cycles and nanoseconds. */
+/* Spins for `ns` nanoseconds and writes the elapsed cycles and nanoseconds. */
 extern "C" __global__ void probe_spin(unsigned long long ns, long long *cycles_ns)
 {
     const long long first_cycle = clock64();

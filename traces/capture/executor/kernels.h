@@ -1,4 +1,4 @@
-/* What host and device agree on about the kernels that no library has. */
+/* Types and constants shared by host and device for the kernels that no library provides. */
 #ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_KERNELS_H
 #define ESGSIM_TRACES_CAPTURE_EXECUTOR_KERNELS_H
 
@@ -14,8 +14,8 @@ enum kernel_function {
     KERNEL_GELU
 };
 
-/* Planes of in_height x in_width to planes of out_height x out_width. A pixel shuffle's factor is
- * its stride. */
+/* A window operation from planes of in_height x in_width to planes of out_height x out_width. For a
+ * pixel shuffle, the stride is its factor. */
 struct kernel_window {
     int in_height, in_width;
     int out_height, out_width;
@@ -24,9 +24,10 @@ struct kernel_window {
     int pad_height, pad_width;
 };
 
-/* Kernels of kernels.cu, each as NAME_f32 and NAME_f16, 256 threads a block. Those of rows take a
- * block for a row, those of planes a block for a part of one; the others a thread for an element,
- * or for KERNEL_PACK of them (affine, binary), and the number of elements first. */
+/* Kernels of kernels.cu. Each exists as NAME_f32 and NAME_f16 and has 256 threads per block.
+ * Kernels on rows use one block per row. Kernels on planes use one block per part of a plane. All
+ * others take the number of elements as their first parameter and use one thread per element, or
+ * one per KERNEL_PACK elements (affine, binary). */
 #define KERNEL_NAMES(X)                                                                            \
     X(affine)                                                                                      \
     X(prelu)                                                                                       \
@@ -45,8 +46,8 @@ struct kernel_window {
 
 enum { KERNEL_THREADS = 256, KERNEL_PACK = 8 };
 
-/* Blocks for a plane of so many elements among so many planes: enough to occupy a device, each with
- * work enough. */
+/* Number of blocks per plane of `length` elements if there are `planes` planes. It yields enough
+ * blocks to occupy a device and enough work per block. */
 static inline int kernel_parts(size_t planes, int length)
 {
     enum { BLOCKS = 1024, LEAST = 2048, MOST = 32 };

@@ -1,20 +1,21 @@
-/* What a thread of each kernel does: one output element or some, from plain arrays. Written once
- * for the device, in two precisions, and for the processor, where the tests check it: the including
- * file defines KERNEL (qualifiers), REAL (type of an element), NAME(x) (the precision's name of x),
- * LOAD and STORE (conversion from and to float), and READ_ONLY (restrict).
+/* The work of one thread of each kernel: it computes one or more output elements from plain arrays.
+ * The same text is compiled for the device, in two precisions, and for the processor, on which the
+ * tests check it.
  *
- * No include guard: it is included once for each precision. All arithmetic is in float.
+ * The including file defines KERNEL (qualifiers), REAL (type of an element), NAME(x) (the name of x
+ * in that precision), LOAD and STORE (conversion from and to float), and READ_ONLY (restrict).
+ * There is no include guard: the file is included once per precision. All arithmetic is in float.
  */
 
-/* Unary functions that follow a layer: kinds of the graph. */
+/* Unary functions that may be fused behind a layer. */
 KERNEL float NAME(activate)(float x, int function, float low, float high)
 {
     switch (function) {
     case KERNEL_RELU:
         return x > 0 ? x : 0;
-    case KERNEL_CLAMP: /* relu6: 0, 6 */
+    case KERNEL_CLAMP: /* relu6: low 0, high 6 */
         return x < low ? low : x > high ? high : x;
-    case KERNEL_SLOPE: /* leaky and parametric relu: `low` is the slope below 0 */
+    case KERNEL_SLOPE: /* leaky and parametric relu: `low` is the slope for negative x */
         return x > 0 ? x : low * x;
     case KERNEL_SIGMOID:
         return 1.0F / (1.0F + expf(-x));
@@ -27,9 +28,9 @@ KERNEL float NAME(activate)(float x, int function, float low, float high)
     }
 }
 
-/* y = activate(x * scale[c] + shift[c]), c the channel; NULL scale is 1, NULL shift 0. Of `count`
- * elements behind each other, the first of which is the tensor's element `first`: one division
- * finds its channel, and the others follow. */
+/* y = activate(x * scale[c] + shift[c]) for channel c. A NULL scale is 1, a NULL shift is 0.
+ * Processes `count` consecutive elements, of which the first has index `first` in the tensor. Only
+ * the first element's channel needs a division. The channels of the others follow by counting. */
 KERNEL void NAME(affine)(size_t first, size_t count, const REAL *x, REAL *y, const float *scale,
                          const float *shift, int channels, int inner, int function, float low,
                          float high)
@@ -50,7 +51,7 @@ KERNEL void NAME(affine)(size_t first, size_t count, const REAL *x, REAL *y, con
     }
 }
 
-/* Slope by channel, or one slope for all where `channels` is 1. */
+/* One slope per channel, or one slope for all if `channels` is 1. */
 KERNEL void NAME(prelu)(size_t i, const REAL *x, REAL *y, const float *slopes, int channels,
                         int inner)
 {
@@ -67,8 +68,8 @@ KERNEL void NAME(binary)(size_t i, const REAL *a, const REAL *b, REAL *y, int mu
     y[i] = STORE(NAME(activate)(multiply ? left * right : left + right, function, low, high));
 }
 
-/* Rows of `width` elements into rows of `pitch`, from `offset` on: concatenation, and reversed
- * (`gather`) the choice of one token. */
+/* Copies rows of `width` elements into rows of `pitch` elements, starting at column `offset`
+ * (concatenation). With `gather` it copies in the other direction (selection of one token). */
 KERNEL void NAME(rows)(size_t i, const REAL *x, REAL *y, int width, int pitch, int offset,
                        int gather)
 {
@@ -104,7 +105,8 @@ KERNEL void NAME(pool)(size_t i, const REAL *x, REAL *y, struct kernel_window w,
             sum += value;
             count++;
         }
-    if (count_pad) { /* the padding counts, what a rounded-up size adds beyond it does not */
+    /* The mean counts the padding, but not what rounding up the size adds beyond it. */
+    if (count_pad) {
         padded_height = padded_height < w.kernel_height ? padded_height : w.kernel_height;
         padded_width = padded_width < w.kernel_width ? padded_width : w.kernel_width;
         count = padded_height * padded_width;
@@ -123,7 +125,7 @@ KERNEL void NAME(pixel_shuffle)(size_t i, const REAL *x, REAL *y, struct kernel_
              (size_t)(column / r)];
 }
 
-/* Where an output coordinate falls in the input, as PyTorch's interpolate has it. */
+/* Maps an output coordinate to an input coordinate, as PyTorch's interpolate does. */
 KERNEL float NAME(source)(int at, int in, int out, int align_corners)
 {
     float place = 0;

@@ -1,6 +1,7 @@
-/* The kernels of one precision; included by kernels.cu once for each. No include guard. */
+/* The kernels of one precision. kernels.cu includes this file once per precision, so it has no
+ * include guard. */
 
-/* As many elements as a thread takes at once, so that enough of them are under way. */
+/* The elements that a thread loads at once, so that enough memory requests are in flight. */
 struct alignas(16) NAME(pack) {
     REAL v[KERNEL_PACK];
 };
@@ -93,8 +94,8 @@ extern "C" __global__ void GLOBAL(embedding)(size_t n, const int *tokens, const 
     NAME(embedding)(i, tokens, table, y, width);
 }
 
-/* Over `length` elements `stride` apart: rows where that is 1, channels of images else. `scale`
- * multiplies the input first (attention). */
+/* Softmax over `length` elements at distance `stride`: 1 for rows, otherwise over the channels of
+ * images. `scale` multiplies the input first (attention). */
 extern "C" __global__ void GLOBAL(softmax)(const REAL *x, REAL *y, int length, int stride,
                                            float scale)
 {
@@ -133,8 +134,8 @@ extern "C" __global__ void GLOBAL(layer_norm)(const REAL *x, REAL *y, int length
     }
 }
 
-/* Calls visit(value) for the block's elements of a part; writes what it returns to y, where that is
- * not NULL. Parts of planes whose length is a multiple of KERNEL_PACK begin where packs do. */
+/* Calls visit(value) for each element of the block's part. Writes the results to y unless y is
+ * NULL. If a plane's length is a multiple of KERNEL_PACK, its parts begin at pack boundaries. */
 template <typename Visit>
 __device__ static inline void NAME(visit_part)(const REAL *x, REAL *y, int count, bool packed,
                                                Visit visit)
@@ -154,7 +155,7 @@ __device__ static inline void NAME(visit_part)(const REAL *x, REAL *y, int count
     }
 }
 
-/* Mean of each part of a plane, and the sum of squares about it. */
+/* Mean of each part of a plane, and the sum of squared deviations from that mean. */
 extern "C" __global__ void GLOBAL(plane_sums)(const REAL *x, float2 *sums, int length, int parts)
 {
     const struct part part = part_of(length, parts);
@@ -172,8 +173,7 @@ extern "C" __global__ void GLOBAL(plane_sums)(const REAL *x, float2 *sums, int l
         sums[blockIdx.x] = {mean, sum};
 }
 
-/* A block for a part of a plane, from the sums of all its parts, which are put together in order.
- */
+/* Normalizes one part of a plane per block. Each block combines the sums of all parts, in order. */
 extern "C" __global__ void GLOBAL(instance_norm)(const REAL *x, REAL *y, const float2 *sums,
                                                  int length, int parts, float epsilon,
                                                  const float *scale, const float *shift,
@@ -192,7 +192,7 @@ extern "C" __global__ void GLOBAL(instance_norm)(const REAL *x, REAL *y, const f
     });
 }
 
-/* Mean of a row: global pooling. */
+/* Mean of each row (global pooling). */
 extern "C" __global__ void GLOBAL(mean)(const REAL *x, REAL *y, int length)
 {
     const size_t start = (size_t)blockIdx.x * (size_t)length;

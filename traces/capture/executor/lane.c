@@ -50,7 +50,7 @@ static bool enter_and_make_handles(struct partition_stream *lane, struct error *
 
 /* ---- How work reaches a green context -------------------------------------------------------- */
 
-/* A convolution, kernels of ours, a product. */
+/* A convolution, a kernel of esgsim, and a matrix product. */
 static const char trial_network[] =
     "{\"network\": \"trial\", \"inputs\": [{\"name\": \"x\", \"shape\": [8, 8, 8]}], \"layers\": ["
     "{\"op\": \"conv\", \"channels\": 8, \"kernel\": 3, \"pad\": 1}, {\"op\": \"relu\"},"
@@ -73,12 +73,12 @@ static bool run_network(const struct partition_stream *lane, struct error *error
 }
 
 struct trial {
-    bool works;         /* handles are made, the network runs, events measure it */
-    bool right;         /* and on the lane's multiprocessors alone */
-    struct error error; /* why not */
+    bool works;         /* handles are created, the network runs, events time it */
+    bool right;         /* works, and only on the partition's multiprocessors */
+    struct error error; /* reason for a failure */
 };
 
-/* Leaves the lane with handles if it works. */
+/* Tries a mode. The lane has handles afterwards if the mode works. */
 static struct trial try_mode(struct partition_stream *lane, enum green_mode mode)
 {
     struct trial trial = {.works = false};
@@ -97,15 +97,15 @@ static struct trial try_mode(struct partition_stream *lane, enum green_mode mode
     return trial;
 }
 
-/* By stream if that works and is right, else with the context current if that does, else by stream
- * if that works at all. */
+/* Prefers GREEN_BY_STREAM if it works and is right, then GREEN_BY_CONTEXT if that is right.
+ * Otherwise it chooses a mode that works, GREEN_BY_STREAM first. */
 static bool choose_mode(struct partition_stream *lane, struct error *error)
 {
     struct device *device = lane->device;
     const struct trial by_stream = try_mode(lane, GREEN_BY_STREAM);
     if (by_stream.right)
         return true;
-    /* After a fault in a kernel every call fails: another mode would not help. */
+    /* After a fault in a kernel every call fails, so trying the other mode is useless. */
     if (device->api.cuCtxSynchronize() != CUDA_SUCCESS) {
         device->green_mode = GREEN_UNTRIED;
         *error = by_stream.error;

@@ -1,8 +1,9 @@
-/* A part of the device with its stream and its libraries' handles.
+/* A partition of the device with a stream and library handles.
  *
- * The first green lane of a device decides how work reaches green contexts (device->green_mode): a
- * small network runs by the stream alone, and with the green context current where that fails. What
- * was chosen holds for all lanes and is printed where it is not the first choice.
+ * The first green partition stream of a device decides how work is submitted to green contexts
+ * (device->green_mode). It runs a small network with GREEN_BY_STREAM. If that fails, or uses
+ * multiprocessors outside the partition, it tries GREEN_BY_CONTEXT. The choice applies to all
+ * partition streams. It is printed if it is not GREEN_BY_STREAM.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_LANE_H
 #define ESGSIM_TRACES_CAPTURE_EXECUTOR_LANE_H
@@ -14,18 +15,19 @@ struct partition_stream {
     struct partition partition;
     cudnnHandle_t cudnn;
     cublasHandle_t cublas;
-    CUdeviceptr workspace; /* of cuBLAS in recorded graphs; 0: not asked for yet */
+    CUdeviceptr workspace; /* workspace of cuBLAS for recorded graphs; 0: not allocated yet */
 };
 
-/* Takes over the partition, which partition_stream_destroy destroys. On failure it is destroyed at
- * once. The primary context is current afterwards. ERROR_RUN where the libraries refuse the lane;
- * for the first green lane in both modes. */
+/* Creates a stream and handles on the partition and takes ownership of the partition.
+ * partition_stream_destroy destroys it, and so does a failure here. The primary context is current
+ * afterwards. Returns false with ERROR_RUN if the libraries refuse the partition. For the first
+ * green partition that means: in both modes. */
 bool partition_stream_create(struct device *device, const struct partition *partition,
                              struct partition_stream *lane, struct error *error);
 void partition_stream_destroy(struct partition_stream *lane);
 
-/* partition_enter and partition_leave for the lane. Whatever enqueues to a lane, or makes events
- * for it, enters it first. */
+/* partition_enter and partition_leave for the lane's partition. Code that enqueues to a lane, or
+ * creates events for it, must enter it first. */
 bool partition_stream_enter(const struct partition_stream *lane, struct error *error);
 void partition_stream_leave(const struct partition_stream *lane);
 

@@ -34,7 +34,7 @@ static bool spin(const struct device *device, CUfunction kernel, double ms, CUst
 static bool mark_multiprocessors(const struct device *device, CUstream stream, CUdeviceptr marks,
                                  unsigned *host, struct error *error)
 {
-    enum { BLOCKS = 4096, THREADS = 1 }; /* a multiprocessor has room for 32 blocks */
+    enum { BLOCKS = 4096, THREADS = 1 }; /* a multiprocessor has room for 32 of these blocks */
     const size_t bytes = PROBE_SMS * sizeof *host;
     const struct device_api *api = &device->api;
     CUfunction kernel = device_symbol(device, "probe_where", error);
@@ -81,7 +81,7 @@ static bool disjoint(const struct partition *a, const struct partition *b)
     return a->groups != 0 && b->groups != 0 && (a->groups & b->groups) == 0;
 }
 
-/* Whether `other`'s work, which is enqueued, ends while `first`'s is under way. */
+/* Returns whether the work enqueued to `other` ends while the work of `first` is running. */
 static bool ends_before(const struct device *device, const struct partition *first,
                         const struct partition *other, bool *before, struct error *error)
 {
@@ -110,7 +110,8 @@ static bool occupy(const struct device *device, CUfunction kernel,
            spin(device, kernel, ms, partition->stream, error);
 }
 
-/* A pair by itself: a host that was late with all of them at once is not taken for a queue. */
+/* Tests one pair alone. In a test of all pairs at once, a slow host would look like a
+ * shared queue. */
 static bool probe_pair(const struct device *device, const struct queue_kernels *kernels,
                        const struct partition *first, const struct partition *other, bool *waits,
                        struct error *error)
@@ -125,7 +126,7 @@ static bool probe_pair(const struct device *device, const struct queue_kernels *
     return device_check(device, device->api.cuStreamSynchronize(first->stream), "the probe", error);
 }
 
-/* Occupies one partition: which of those disjoint from it wait? */
+/* Occupies one partition and finds which partitions disjoint from it wait. */
 static bool probe_one(const struct device *device, const struct queue_kernels *kernels,
                       const struct partition *const partitions[], size_t count, size_t one,
                       struct probe_queues *answer, struct error *error)
@@ -183,9 +184,9 @@ bool probe_queues(const struct device *device, const struct partition *const par
 struct probe {
     struct device *device;
     struct slices slices;
-    uint32_t sets[SLICES_SETS]; /* of sevenths, side by side first; without the whole device */
+    uint32_t sets[SLICES_SETS]; /* sets of sevenths but the whole device; contiguous first */
     size_t set_count, side_by_side;
-    struct partition partitions[SLICES_SETS]; /* of the sets, as many as could be made */
+    struct partition partitions[SLICES_SETS]; /* partitions created, in the order of the sets */
     size_t made;
     struct probe_answers *answers;
 };
@@ -228,7 +229,7 @@ static bool ask_groups(struct probe *p, struct error *error)
     return true;
 }
 
-/* A limit is an answer, not an error. */
+/* Reaching a limit is a result, not an error. */
 static void ask_contexts(struct probe *p)
 {
     struct error limit = {0};
@@ -246,8 +247,8 @@ static void ask_contexts(struct probe *p)
                  a->contexts, ms, a->limit[0] == '\0' ? "" : "; limit: ", a->limit);
 }
 
-/* A set is right if it ran on exactly the multiprocessors of its units, and no two units have one
- * in common. */
+/* A set is right if it ran on exactly the multiprocessors of its units, and no two units share a
+ * multiprocessor. */
 static bool count_wrong_sets(struct probe *p, int *wrong, struct error *error)
 {
     struct probe_multiprocessors units[SLICES_CAPTURED] = {0};
@@ -276,7 +277,7 @@ static bool count_wrong_sets(struct probe *p, int *wrong, struct error *error)
     return true;
 }
 
-/* -1 where the driver refuses the mode. */
+/* Number of wrong sets. -1: the driver refuses the mode. */
 static int ask_mode(struct probe *p, enum green_mode mode, struct error *refused)
 {
     int wrong = 0;
@@ -299,7 +300,7 @@ static bool ask_multiprocessors(struct probe *p, struct error *error)
     return a->wrong_by_stream >= 0 || a->wrong_by_context >= 0;
 }
 
-/* Events of the primary context around a millisecond in a green context's stream. */
+/* Times 1 ms of work in a green context's stream with events of the primary context. */
 static bool time_events(struct probe *p, CUevent events[2], float *ms, struct error *error)
 {
     const struct device *device = p->device;
@@ -350,7 +351,7 @@ static bool ask_queues_of(struct probe *p, size_t count, const char *which,
     return true;
 }
 
-/* Of all sets, and again of those side by side alone, as a replay would make them. */
+/* Tests all sets, and then only the contiguous sets, which a replay may use instead. */
 static bool ask_queues(struct probe *p, struct error *error)
 {
     if (!ask_queues_of(p, p->made, "all sets", &p->answers->all, error))
@@ -444,7 +445,8 @@ static bool ask_set_current(struct probe *p, struct error *error)
 
 /* ---- The clock ------------------------------------------------------------------------------- */
 
-/* Occupies the whole device for so long; `mhz` is what the multiprocessors' clock came to. */
+/* Occupies the whole device for `ms` milliseconds. `mhz` receives the measured multiprocessor
+ * clock. */
 static bool time_clock(struct probe *p, CUfunction kernel, double ms, CUdeviceptr place,
                        double *mhz, struct error *error)
 {

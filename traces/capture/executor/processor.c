@@ -15,11 +15,11 @@
 #define STORE(x) (x)
 #include "traces/capture/executor/kernels_body.h"
 
-/* What a node works on. */
+/* Operands of a node. */
 struct task {
     const struct graph_node *node;
-    const struct graph_shape *in;     /* of the first input */
-    const struct graph_shape *second; /* of the second; NULL: there is none */
+    const struct graph_shape *in;     /* shape of the first input */
+    const struct graph_shape *second; /* shape of the second input; NULL: none */
     const float *const *inputs;
     const float *matrix, *scale, *shift;
     float *out;
@@ -38,7 +38,7 @@ static size_t channels_of(const struct graph_shape *shape)
 
 /* ---- Products -------------------------------------------------------------------------------- */
 
-/* Adds one filter tap of one pair of channels to a plane; `transposed` scatters instead. */
+/* Adds one filter tap of one pair of channels to a plane. With `transposed` it scatters instead. */
 static void add_tap(const struct task *t, const float *x, float *y, float weight, int64_t ky,
                     int64_t kx, bool transposed)
 {
@@ -60,8 +60,8 @@ static void add_tap(const struct task *t, const float *x, float *y, float weight
         }
 }
 
-/* Filters are [out][in / groups][height][width]; of a transposed convolution [in][out / groups]….
- */
+/* Filters are [out][in / groups][height][width]. Those of a transposed convolution are [in][out /
+ * groups][height][width]. */
 static void convolve(const struct task *t, bool transposed)
 {
     const struct graph_attributes *a = &t->node->attributes;
@@ -120,7 +120,7 @@ static void multiply_matrices(const struct task *t)
     }
 }
 
-/* Softmax of `length` numbers `stride` apart, after a factor. */
+/* Softmax of `length` numbers at distance `stride`, each multiplied by `factor` first. */
 static void soften(const float *x, float *y, size_t length, size_t stride, float factor)
 {
     float most = -INFINITY;

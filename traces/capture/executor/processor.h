@@ -1,18 +1,18 @@
-/* A graph on the processor, plainly: what the device's results are compared with. For small
- * networks; every product is a loop.
- */
+/* Reference implementation of a layer graph on the processor, with which the device's results are
+ * compared. Every product is a plain loop, so it suits small networks only. */
 #ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_PROCESSOR_H
 #define ESGSIM_TRACES_CAPTURE_EXECUTOR_PROCESSOR_H
 
 #include "traces/networks/graph.h"
 
-/* Outputs of all nodes (float each; inputs included), weights and inputs drawn from `seed` as the
- * executor draws them (weights.h). NULL without memory; free with processor_free. */
+/* Computes the outputs of all nodes, inputs included, as floats. Weights and inputs are drawn from
+ * `seed` exactly as by the executor (weights.h). Returns NULL if memory runs out. Free with
+ * processor_free. */
 float **processor_run(const struct graph *graph, uint64_t seed);
 void processor_free(const struct graph *graph, float **outputs);
 
-/* One node on given arrays: inputs in order, its matrix, scale and shift (NULL where it has none).
- * Token inputs are floats of whole numbers. */
+/* Computes one node from given arrays: its inputs in order, and its matrix, scale and shift (NULL
+ * if the node has none). Token inputs are whole numbers stored as floats. */
 void processor_node(const struct graph *graph, size_t index, const float *const *inputs,
                     const float *matrix, const float *scale, const float *shift, float *output);
 

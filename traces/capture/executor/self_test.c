@@ -11,7 +11,7 @@
 
 enum { SEED = 7, BATCH = 3 };
 
-/* Largest difference of an output, relative to its largest magnitude. */
+/* Finds the largest difference of an output, relative to the output's largest magnitude. */
 static bool difference(const struct executor *executor, const struct graph *graph, size_t node,
                        const float *wanted, double *worst, struct error *error)
 {
@@ -34,11 +34,11 @@ static bool difference(const struct executor *executor, const struct graph *grap
     return good;
 }
 
-/* The outputs of the executor's last run against the processor's. */
+/* Compares the outputs of the executor's last run with those of the processor. */
 static bool judge(const struct executor *executor, const struct graph *graph, float *const *wanted,
                   const char *where, bool half, struct error *error)
 {
-    const double tolerance = half ? 3e-2 : 1e-2; /* TF32 keeps ten bits, as FP16 does */
+    const double tolerance = half ? 3e-2 : 1e-2; /* TF32 has a mantissa of 10 bits, as FP16 has */
     double worst = 0;
     for (size_t i = 0; i < graph->output_count; i++)
         if (!difference(executor, graph, graph->outputs[i], wanted[graph->outputs[i]], &worst,
@@ -65,7 +65,7 @@ static bool run_once(struct device *device, const struct executor *executor,
     return executor_clear(executor, error) && run_and_wait(device, executor, lane, error);
 }
 
-/* A library that cannot be recorded is no fault: graphs are an option. */
+/* A library that cannot be recorded is not an error: CUDA graphs are optional. */
 static bool compare_graph(struct device *device, struct partition_stream *lane,
                           const struct executor *executor, const struct graph *graph,
                           float *const *wanted, bool half, struct error *error)
@@ -135,7 +135,7 @@ static bool test_lane(struct device *device, uint64_t groups, struct error *erro
 
 enum { PAIR = 2, ROUNDS = 30 };
 
-/* A thread that runs a network again and again on its part of the device. */
+/* A thread that runs a network repeatedly on its partition of the device. */
 struct side {
     struct device *device;
     struct partition_stream lane;
@@ -158,7 +158,7 @@ static bool run_sides(struct side sides[static PAIR], struct error *error)
 {
     pthread_t threads[PAIR];
     int started = 0;
-    /* A green context may be current in one thread only. */
+    /* A green context may be current in only one thread. */
     partition_stream_leave(&sides[0].lane);
     while (started < PAIR &&
            pthread_create(&threads[started], NULL, run_side, &sides[started]) == 0)
@@ -175,8 +175,8 @@ static bool run_sides(struct side sides[static PAIR], struct error *error)
     return true;
 }
 
-/* Copies of a network side by side, then a smaller batch in the room of the first: as in a replay.
- */
+/* Runs copies of a network concurrently, then a smaller batch in the memory of the first copy, as a
+ * replay does. */
 static bool test_copies(struct side sides[static PAIR], const struct graph *graph,
                         const struct graph *single, float *const *wanted,
                         float *const *wanted_single, struct error *error)
@@ -231,8 +231,8 @@ static bool test_sides(struct device *device, struct side sides[static PAIR], st
     return good;
 }
 
-/* Parts that neither lie side by side nor share a multiprocessor, as a replay makes them: one after
- * the other, and both at a time. */
+/* Tests two partitions that are not contiguous and share no multiprocessor, as a replay creates
+ * them: first one after the other, then concurrently. */
 static bool test_parts(struct device *device, struct error *error)
 {
     static const uint32_t units[PAIR] = {0x15, 0x0a};

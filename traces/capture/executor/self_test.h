@@ -1,7 +1,6 @@
-/* Is what the device computes what the processor computes: small networks that together use every
- * kind of layer, in both precisions, eager and as CUDA graphs, on the whole device and on parts of
- * it. And does the driver do what captures depend on: see probe.h.
- */
+/* Self-test of the device against the processor. It runs small networks that together use every
+ * kind of layer. It runs them in both precisions, eagerly and as CUDA graphs, on the whole device
+ * and on partitions. It then runs the driver probes of probe.h. */
 #ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_SELF_TEST_H
 #define ESGSIM_TRACES_CAPTURE_EXECUTOR_SELF_TEST_H
 
@@ -10,11 +9,11 @@
 
 #include "sim/error.h"
 
-/* Prints a line for each comparison and each question. ERROR_RUN where a comparison is off by more
- * than rounding, and where probe_run fails. */
+/* Prints one line per comparison and per probe. Returns false with ERROR_RUN if a difference
+ * exceeds rounding or if probe_run fails. */
 bool self_test_run(struct error *error);
 
-/* The networks, as JSON texts; NULL past the last. */
+/* The test networks, as JSON texts. NULL past the last one. */
 const char *self_test_network(size_t index);
 
 #endif

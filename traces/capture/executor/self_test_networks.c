@@ -1,7 +1,7 @@
 #include "traces/capture/executor/self_test.h"
 
-/* An image network with everything that images take, one of tokens, one of the rest, one of planes
- * that several blocks share. */
+/* Four networks: one with every kind of layer for images, one with tokens, one with the remaining
+ * kinds, one whose planes are each processed by several blocks. */
 static const char *const networks[] = {
     "{\"network\": \"images\", \"inputs\": [{\"name\": \"x\", \"shape\": [6, 19, 17]}], "
     "\"layers\": ["

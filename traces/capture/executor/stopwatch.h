@@ -1,6 +1,5 @@
-/* How long an inference takes by the device: from before its first launch to the end of its last
- * kernel, between two events.
- */
+/* Duration of an inference on the device, measured by two CUDA events: one before its first launch,
+ * one after its last kernel. */
 #ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_STOPWATCH_H
 #define ESGSIM_TRACES_CAPTURE_EXECUTOR_STOPWATCH_H
 
@@ -11,13 +10,14 @@ struct stopwatch {
     CUevent start, end;
 };
 
-/* For inferences on `lane`, which is entered: events belong to the context that is current when
- * they are made. Destroyed, whether or not it was made, before the lane. */
+/* Creates the events for inferences on `lane`, which must have been entered: events belong to the
+ * context that is current when they are created. Destroy the stopwatch before the lane, even after
+ * a failure. */
 bool stopwatch_create(const struct partition_stream *lane, struct stopwatch *watch,
                       struct error *error);
 void stopwatch_destroy(struct stopwatch *watch);
 
-/* Runs one inference and waits for it; partition_stream_leave is up to the caller. */
+/* Runs one inference and waits for it. The caller calls partition_stream_leave. */
 bool stopwatch_run(const struct stopwatch *watch, const struct executor *executor,
                    const struct partition_stream *lane, double *ms, struct error *error);
 /* The same for an inference that was recorded on the lane. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* splitmix64 (Steele, Lea, Flood, OOPSLA 2014): weights are many and need no better. */
+/* splitmix64 (Steele, Lea, Flood, OOPSLA 2014): fast, and good enough for weights. */
 static uint64_t mix(uint64_t *state)
 {
     uint64_t z = (*state += 0x9E3779B97F4A7C15U);
@@ -12,7 +12,7 @@ static uint64_t mix(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* In -1..1. */
+/* Uniform in -1..1. */
 static float draw(uint64_t *state)
 {
     return (float)((double)(mix(state) >> 40) / 8388608.0 - 1.0);
@@ -59,7 +59,7 @@ struct weights_count weights_count(const struct graph *graph, size_t index)
     return count;
 }
 
-/* Products that go into one output. */
+/* Number of products per output element. */
 static double fan_in(const struct graph *graph, size_t index)
 {
     const struct graph_node *node = &graph->nodes[index];
@@ -72,7 +72,7 @@ static double fan_in(const struct graph *graph, size_t index)
     case GRAPH_LINEAR:
         return channels;
     default:
-        return 3; /* an embedding's rows: numbers in -1..1 */
+        return 3; /* yields numbers in -1..1 for an embedding's rows */
     }
 }
 
@@ -130,7 +130,7 @@ uint16_t weights_half(float value)
     uint32_t half = (uint32_t)(exponent + 15) << 10 | (bits >> 13 & 0x3FFU);
     const uint32_t rest = bits & 0x1FFFU;
     if (rest > 0x1000U || (rest == 0x1000U && (half & 1U) != 0))
-        half++; /* to nearest, ties to even; a carry moves into the exponent, as it should */
+        half++; /* to nearest, ties to even; a carry correctly increments the exponent */
     return (uint16_t)(sign | half);
 }
 

@@ -1,5 +1,5 @@
-/* What a node of a graph asks of the kernels that work on windows of a plane: the same for the
- * device and for the processor that it is checked against. */
+/* The window of a node, for kernels on windows of a plane. Device and reference implementation
+ * share it. */
 #ifndef ESGSIM_TRACES_CAPTURE_EXECUTOR_WINDOW_H
 #define ESGSIM_TRACES_CAPTURE_EXECUTOR_WINDOW_H
 

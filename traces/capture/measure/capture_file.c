@@ -104,7 +104,7 @@ static hid_t make_member(const struct column *column)
     return text;
 }
 
-/* The struct as it lies in memory; on file it is packed. */
+/* Type of the struct in memory. The type in the file is packed. */
 static hid_t make_type(const struct table *table)
 {
     const hid_t type = H5Tcreate(H5T_COMPOUND, table->size);
@@ -256,7 +256,7 @@ static bool open_file(struct capture_file *file, const struct capture_about *abo
                       struct error *error)
 {
     const bool fresh = access(file->path, F_OK) != 0;
-    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* faults are told in our one line */
+    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* errors are reported as one line of esgsim */
     file->file = fresh ? H5Fcreate(file->path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT)
                        : H5Fopen(file->path, H5F_ACC_RDWR, H5P_DEFAULT);
     if (file->file < 0)

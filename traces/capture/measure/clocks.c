@@ -10,7 +10,8 @@
 
 #include "traces/capture/measure/measure.h"
 
-/* As nvml.h declares them; its binary interface is stable, and toolkits come without the header. */
+/* Values of nvml.h. NVML's binary interface is stable, and the header may be missing from a
+ * toolkit. */
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2, NVML_TEMPERATURE_GPU = 0, NVML_TEXT = 80 };
 struct nvml_device;
 
@@ -23,7 +24,7 @@ struct nvml {
     int (*clock)(struct nvml_device *, int, unsigned *);
     int (*power)(struct nvml_device *, unsigned *);
     int (*temperature)(struct nvml_device *, int, unsigned *);
-    int (*reasons)(struct nvml_device *, unsigned long long *); /* NULL: not offered */
+    int (*reasons)(struct nvml_device *, unsigned long long *); /* NULL: not available */
 };
 
 struct clocks {
@@ -33,14 +34,14 @@ struct clocks {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wakes;
-    bool stop; /* this and the rest: under the lock */
+    bool stop; /* this member and those below: protected by the lock */
     struct layout_clocks *rows;
     size_t count, room;
 };
 
 /* ---- The library ----------------------------------------------------------------------------- */
 
-/* ESGSIM_CUDA_LIBRARIES first, as device.c looks for the others. */
+/* Searches ESGSIM_CUDA_LIBRARIES first, as device.c does for the other libraries. */
 static void *open_library(void)
 {
     static const char name[] = "libnvidia-ml.so.1";
@@ -88,7 +89,7 @@ static bool find_functions(struct clocks *clocks)
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-/* What the device does not tell is 0, of power NAN. */
+/* Values that the device does not report are 0, or NAN for the power. */
 static struct layout_clocks read_row(const struct clocks *clocks)
 {
     const struct nvml *nvml = &clocks->nvml;
@@ -115,7 +116,7 @@ static struct layout_clocks read_row(const struct clocks *clocks)
                                   .reasons = (int64_t)reasons};
 }
 
-/* Under the lock; a row for which there is no memory is left out. */
+/* The caller holds the lock. If memory runs out, the row is dropped. */
 static void keep_row(struct clocks *clocks, const struct layout_clocks *row)
 {
     if (clocks->count == clocks->room) {

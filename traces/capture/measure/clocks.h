@@ -1,7 +1,7 @@
-/* Logging the device's clocks, power and temperature while something is measured on it.
+/* Log of the device's clocks, power and temperature during a measurement.
  *
- * A thread asks NVML, which comes with the driver and is opened when the program runs. Where there
- * is none, nothing is logged, and the text says why.
+ * A thread queries NVML, the management library of the driver, which is loaded at run time. Without
+ * NVML nothing is logged, and a text gives the reason.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_MEASURE_CLOCKS_H
 #define ESGSIM_TRACES_CAPTURE_MEASURE_CLOCKS_H
@@ -15,17 +15,18 @@ enum { CLOCKS_EVERY_MS = 50, CLOCKS_TEXT = 128 };
 
 struct clocks;
 
-/* Begins to log the device at the PCI address `bus`, as the CUDA driver writes it. `text` says what
- * logs ("NVML, driver 580.1"), or why nothing does, in which case the result is NULL. */
+/* Starts to log the device at the PCI address `bus`, written as the CUDA driver writes it. `text`
+ * receives the source of the log ("NVML, driver 580.1"). If nothing can be logged, `text` receives
+ * the reason and the result is NULL. */
 struct clocks *clocks_start(const char *bus, char text[static CLOCKS_TEXT]);
-/* Ends the thread. NULL is allowed. */
+/* Stops the thread. NULL is allowed. */
 void clocks_stop(struct clocks *clocks);
 
-/* Least and highest SM clock, MHz, of the rows that were not taken yet, from a time on (seconds
- * since 1970); 0 where there is none. O(rows). */
+/* Lowest and highest SM clock, MHz, among the rows that clocks_take has not returned yet and that
+ * were logged from `from_s` (seconds since 1970) on. 0 if there is no such row. O(rows). */
 void clocks_range(struct clocks *clocks, double from_s, int *least, int *most);
 
-/* Hands over the rows logged since the last call; the caller frees them. NULL: none. */
+/* Returns the rows logged since the last call. The caller frees them. NULL: no rows. */
 struct layout_clocks *clocks_take(struct clocks *clocks, size_t *count);
 
 #endif

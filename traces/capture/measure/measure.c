@@ -1,4 +1,4 @@
-/* Names and clocks that all measurements share. */
+/* Names and clocks shared by all measurements. */
 #include "traces/capture/measure/measure.h"
 
 #include <time.h>

@@ -1,11 +1,11 @@
-/* measure-cpu: times pre- and post-processing of images on the host's own threads. It needs no GPU.
+/* measure-cpu: times pre- and post-processing of images on the host's threads. It needs no GPU.
  *
  *   measure-cpu [THREADS] >cpu.csv
  *
- * One line of CSV for each sample: task, threads, items, width, height, sample, ms. Tasks are
+ * Prints one line of CSV per sample: task, threads, items, width, height, sample, ms. Tasks are
  * "decode" (JPEG), "resize" (to a network's input), "normalise" (bytes to planes of floats), "all"
- * (the three after each other) and "post" (best five of 1000). `items` images of width x height are
- * shared out to 1, 2, … THREADS (8) threads; ms is the time until the last is through.
+ * (these three in sequence) and "post" (best five of 1000). `items` images of width x height are
+ * distributed over 1, 2, … THREADS (8) threads. ms is the time until the last thread ends.
  */
 #include <math.h>
 #include <pthread.h>
@@ -24,14 +24,14 @@ enum { TASKS = 5, ITEMS = 32, SAMPLES = 5, THREADS = 8, THREADS_MOST = 64 };
 struct work {
     const unsigned char *jpeg; /* shared */
     unsigned long jpeg_bytes;
-    const unsigned char *source; /* shared: decoded */
+    const unsigned char *source; /* shared; decoded image */
     const float *scores;         /* shared */
     size_t task;
     int items;
-    unsigned char *pixels; /* own */
-    unsigned char *small;  /* own */
-    float *planes;         /* own */
-    double sum;            /* so that nothing is optimised away */
+    unsigned char *pixels; /* per thread */
+    unsigned char *small;  /* per thread */
+    float *planes;         /* per thread */
+    double sum;            /* prevents the compiler from removing the work */
 };
 
 static void decode(struct work *w)
@@ -51,7 +51,7 @@ static void decode(struct work *w)
     jpeg_destroy_decompress(&decoder);
 }
 
-/* Bilinear, half-pixel centres. */
+/* Bilinear interpolation, half-pixel centres. */
 static void resize(const unsigned char *from, unsigned char *to)
 {
     for (int y = 0; y < SIDE; y++) {
@@ -77,7 +77,7 @@ static void resize(const unsigned char *from, unsigned char *to)
     }
 }
 
-/* Interleaved bytes to planes, with ImageNet's means and deviations. */
+/* Interleaved bytes to planes of floats, with ImageNet's means and deviations. */
 static void normalise(const unsigned char *from, float *to)
 {
     static const float mean[CHANNELS] = {0.485F, 0.456F, 0.406F};
@@ -88,7 +88,7 @@ static void normalise(const unsigned char *from, float *to)
                 ((float)from[i * CHANNELS + c] / 255.0F - mean[c]) / deviation[c];
 }
 
-/* Softmax and the five best. */
+/* Softmax, then the five best. */
 static void post(struct work *w)
 {
     float most = w->scores[0];
@@ -152,7 +152,7 @@ static unsigned long encode(const unsigned char *pixels, unsigned char **jpeg)
     return bytes;
 }
 
-/* Smooth waves with some grain: a photograph's size when compressed. */
+/* Smooth waves with some grain, so that the JPEG is about as large as that of a photograph. */
 static void paint(unsigned char *pixels)
 {
     unsigned grain = 1;
@@ -173,7 +173,7 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Shares the items out and waits for the last. */
+/* Distributes the items over the threads and waits for the last. */
 static bool time_task(struct work *works, int threads, size_t task, double *ms)
 {
     pthread_t ids[THREADS_MOST];
@@ -197,7 +197,7 @@ static bool time_tasks(struct work *works, int threads)
     static const char *const names[TASKS] = {"decode", "resize", "normalise", "all", "post"};
     double ms = 0;
     for (size_t task = 0; task < TASKS; task++) {
-        if (!time_task(works, threads, task, &ms)) /* warms up */
+        if (!time_task(works, threads, task, &ms)) /* warm-up */
             return false;
         for (int i = 0; i < SAMPLES; i++) {
             if (!time_task(works, threads, task, &ms))

@@ -8,9 +8,9 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-/* A warm-up ends when the medians of two windows of inferences after each other agree to within
- * SETTLED, but not before WARM_UP_LEAST_MS of device time: an idle GPU takes tens of milliseconds
- * to raise its clocks. It ends at WARM_UP_MOST_MS at the latest, once there were two windows. */
+/* A warm-up ends when the medians of two consecutive windows of inferences agree within SETTLED. It
+ * takes at least WARM_UP_LEAST_MS of device time, because an idle GPU takes tens of milliseconds to
+ * raise its clocks. It ends at WARM_UP_MOST_MS at the latest, but not before two windows. */
 static const double WARM_UP_LEAST_MS = 50;
 static const double WARM_UP_MOST_MS = 500;
 static const double SETTLED = 0.01;
@@ -18,7 +18,7 @@ static const double WINDOW_MS = 10;
 enum { WINDOW_LEAST = 3, WINDOW_MOST = 64, SAMPLES_MOST = 100 };
 
 static const double POINT_MS = 250;
-static const double MEMORY_KEPT = 0.15; /* of the device's memory, when executors are dropped */
+static const double MEMORY_KEPT = 0.15; /* free share of memory to maintain */
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ static struct partition_stream *share_lane(struct rig *rig, double share_percent
 
 /* ---- Executors ------------------------------------------------------------------------------- */
 
-/* All batches of a network, since the smaller ones live in the memory of the largest. */
+/* Drops all batch sizes of a network, because the smaller ones use the memory of the largest. */
 static void drop_network(struct rig *rig, size_t network, bool half)
 {
     for (;;) {
@@ -77,7 +77,7 @@ static void drop_network(struct rig *rig, size_t network, bool half)
     }
 }
 
-/* Drops the networks used longest ago until there is room. */
+/* Drops the least recently used networks until enough memory is free. */
 static void make_room(struct rig *rig)
 {
     for (;;) {
@@ -97,7 +97,7 @@ static void make_room(struct rig *rig)
     }
 }
 
-/* NULL where it is not there; marks all batches of the network as used. */
+/* Returns NULL if there is none. Marks all batch sizes of the network as used. */
 static struct rig_executor *find_cached(struct rig *rig, size_t network, int batch, bool half)
 {
     struct rig_executor *found = NULL;
@@ -141,7 +141,8 @@ static struct executor *make_executor(struct rig *rig, const struct plan *plan,
     return entry->executor;
 }
 
-/* Weights are drawn, and memory is allocated, for the largest batch: the others run in it. */
+/* Creates the largest batch first. It owns weights and memory, and the other batch sizes run
+ * in it. */
 struct executor *rig_executor(struct rig *rig, const struct plan *plan,
                               const struct plan_member *member, bool half, struct error *error)
 {
@@ -189,7 +190,7 @@ static bool warm_up(const struct rig *rig, const struct stopwatch *watch, struct
     double before = 0;
     samples->warm_up_ms = 0;
     samples->settled = false;
-    /* The first one loads what is loaded at first use; only then can it be recorded. */
+    /* The first inference loads code and data. Recording is possible only after that. */
     if (!run_window(watch, run, 1, once_ms, &samples->warm_up_ms, error))
         return false;
     if (rig->cuda_graphs && run->graph == NULL)
@@ -266,7 +267,7 @@ static bool copy_once(struct rig *rig, void *host, CUdeviceptr device, size_t by
     return good;
 }
 
-/* On the host's clock from the call to its end, which is what a request waits for. */
+/* Measures on the host's clock, from the call to its end, because a request waits that long. */
 static bool measure_copies(void *state, bool to_host, bool pinned, size_t bytes,
                            struct measure_samples *samples, struct error *error)
 {
@@ -366,7 +367,7 @@ static void describe_device(struct rig *rig, struct capture_about *about)
     about->memory_clock_khz = device->memory_clock_khz;
     about->memory_bytes = (long long)device->memory_bytes;
     about->cudnn = (int)device->api.cudnnGetVersion();
-    /* The first lane on a part decides how work reaches parts. */
+    /* The first green partition stream decides how work is submitted to green contexts. */
     (void)share_lane(rig, 100.0 / SLICES_CAPTURED, &ignored);
     (void)snprintf(about->access, sizeof about->access, "%s", green_mode_name(device->green_mode));
     (void)device->api.cuDeviceGetPCIBusId(about->bus, (int)sizeof about->bus, device->handle);

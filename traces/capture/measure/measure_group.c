@@ -1,4 +1,4 @@
-/* Networks side by side. */
+/* Networks that run concurrently. */
 #include "traces/capture/measure/measure_parts.h"
 
 #include <pthread.h>
@@ -12,11 +12,11 @@
 static const double ALONE_MS = 100;
 static const double GROUP_MS = 400;
 
-/* A member of a group: runs until all have run long enough. */
+/* A member of a group. It runs until all members have run long enough. */
 struct runner {
-    struct rig_run run;    /* its executor is the cache's, or the copy; its graph is owned */
-    struct executor *copy; /* owned; NULL */
-    struct graph *graph;   /* of the copy, owned; NULL */
+    struct rig_run run;    /* its executor is cached or `copy`; its graph is owned */
+    struct executor *copy; /* owned; or NULL */
+    struct graph *graph;   /* graph of the copy; owned; or NULL */
     struct measure_samples *samples;
     atomic_int *ready, *stop;
     int members;
@@ -84,8 +84,8 @@ static bool is_twice(const struct plan_point *point, size_t member)
     return false;
 }
 
-/* The cache's executor, or, where another member has the network already, a copy with memory of its
- * own: weights and algorithms are taken from the cache's. */
+/* Uses the cached executor. If another member already uses it, makes a copy with memory of its own,
+ * which takes weights and algorithms from the cached one. */
 static bool make_runner(struct rig *rig, const struct plan *plan, const struct plan_point *point,
                         size_t m, struct runner *runner, struct error *error)
 {
@@ -103,7 +103,8 @@ static bool make_runner(struct rig *rig, const struct plan *plan, const struct p
     return runner->copy != NULL;
 }
 
-/* Side by side; where the shares sum to more than the device, the last ones overlap the first. */
+/* Places the members next to each other. If the shares sum to more than the device, the last
+ * members overlap the first. */
 static bool make_runners(struct rig *rig, const struct plan *plan, const struct plan_point *point,
                          struct runner *runners, struct error *error)
 {

@@ -11,7 +11,7 @@
 
 enum { SMS = 132, SMS_STEP = 8 };
 
-/* What a share comes to on such a device: groups of SMS_STEP multiprocessors. */
+/* Multiprocessors of a share on the modelled device: a multiple of SMS_STEP. */
 static int round_sms(double share_percent)
 {
     struct slices slices;
@@ -23,8 +23,8 @@ static int round_sms(double share_percent)
     return slices_share(&slices, share_percent) * SMS_STEP;
 }
 
-/* A kinked law with noise of 1 %: as much time as launches need, or as work does on the
- * multiprocessors that the share comes to. */
+/* A piecewise law with 1 % noise: the larger of the launches' time and the work's time on the
+ * share's multiprocessors. */
 static double draw_ms(gsl_rng *rng, const struct plan *plan, const struct plan_member *member,
                       int sms, bool half, double slowdown)
 {
@@ -49,7 +49,7 @@ static bool rehearse_latency(void *state, const struct plan *plan, const struct 
     return true;
 }
 
-/* Everyone is slowed by 8 % for each co-runner, and by what is given out above the whole. */
+/* Each co-runner slows every member by 8 %, and over-subscription slows them further. */
 static bool rehearse_colocation(void *state, const struct plan *plan,
                                 const struct plan_point *point,
                                 struct measure_samples samples[static PLAN_MEMBERS],

@@ -1,4 +1,4 @@
-/* Measurements that take a process of their own. */
+/* Measurements that need a process of their own. */
 #include "traces/capture/measure/measure_parts.h"
 
 #include <stdio.h>
@@ -8,21 +8,21 @@
 
 /* ---- The parent ------------------------------------------------------------------------------ */
 
-/* Starts this program as a worker; NULL where that fails. */
+/* Starts this program as a worker. NULL on failure. */
 static FILE *start_worker(const char *what, const char *path, bool half, int batch,
                           struct error *error)
 {
     char command[1024];
     (void)snprintf(command, sizeof command, "/proc/%ld/exe --worker %s '%s' %s %d %.6f",
                    (long)getpid(), what, path, half ? "fp16" : "fp32", batch, measure_now_ms());
-    /* Nothing of the line comes from outside but a file's path. NOLINTNEXTLINE(cert-env33-c) */
+    /* The only external part of the command line is a file's path. NOLINTNEXTLINE(cert-env33-c) */
     FILE *worker = popen(command, "r");
     if (worker == NULL)
         error_run(error, "capture: a process cannot be started");
     return worker;
 }
 
-/* Reads numbers until the worker ends; false where it failed. */
+/* Reads numbers until the worker ends. Returns false if the worker failed. */
 static bool read_worker(FILE *worker, double *values, size_t room, size_t *count,
                         struct error *error)
 {
@@ -57,7 +57,7 @@ bool measure_cold_start(void *state, const struct plan *plan, const struct plan_
            error_run(error, "capture: a cold start gave %zu parts of %d", count, MEASURE_PARTS);
 }
 
-/* Seen from this process, once: they are the same for every network. */
+/* Measured once, from this process: the values are the same for every network. */
 bool measure_process(struct rig *rig, const char *path, long long bytes[static 2],
                      struct error *error)
 {
@@ -94,9 +94,9 @@ static struct graph *resized(const char *path, int batch, struct error *error)
 
 /* ---- The worker ------------------------------------------------------------------------------ */
 
-/* `--worker KIND PATH PRECISION BATCH STARTED_MS`: a process that brings one network up. "cold"
- * prints the parts of a cold start, "context" a line when its context is there and one when its
- * libraries are, staying a moment after each so that the parent can look. */
+/* `--worker KIND PATH PRECISION BATCH STARTED_MS`: a process that starts one network. "cold" prints
+ * the phases of a cold start. "context" prints one line when its context exists and one when its
+ * libraries are loaded. It pauses after each line so that the parent can measure. */
 struct job {
     const char *kind, *path;
     bool half;

@@ -10,18 +10,18 @@
 #include <gsl/gsl_statistics_double.h>
 
 enum { BATCHES = 9, SAMPLES_LEAST = 12, UP_BATCH_STEP = 8 };
-static const double POINT_SECONDS = 0.25; /* of samples at least aimed at */
+static const double POINT_SECONDS = 0.25; /* minimum target time of samples */
 static const double WARM_UP_SECONDS = 0.08;
 static const double WIDTH_ENOUGH = 0.01;
 
-/* Rates of a large current GPU that convolutions of real networks come to; corrected as the capture
- * goes, so that a factor of two here costs a point or two of the budget. */
+/* Rates of a large current GPU for the convolutions of real networks. The capture corrects them, so
+ * an error by a factor of two costs only one or two points of the budget. */
 static const double MACS_PER_S[2] = {3e13, 9e13}; /* FP32 with TF32, FP16 */
 static const double BYTES_PER_S = 2e12;
 static const double LAUNCH_S = 3e-6;
 
-/* Parts of the budget by table; what one does not need the later ones get, and what is left in the
- * end all of them. */
+/* Parts of the budget by table. Later tables may use what an earlier one leaves. Any table may use
+ * the rest at the end. */
 static const double parts[PLAN_TABLES] = {
     [PLAN_MEMORY] = 0.06,  [PLAN_COPIES] = 0.01,     [PLAN_COLD_START] = 0.08,
     [PLAN_LATENCY] = 0.52, [PLAN_COLOCATION] = 0.33,
@@ -48,7 +48,7 @@ static double count_launches(const struct graph *graph)
     size_t count = 0;
     for (size_t i = 0; i < graph->node_count; i++)
         count += graph->nodes[i].kind != GRAPH_INPUT && !graph_runs_in_place(graph, i);
-    return (double)count * 1.6; /* a product and what follows it in one kernel */
+    return (double)count * 1.6; /* a product and one kernel for all that follows it */
 }
 
 static bool is_wanted(const struct plan_options *options, const char *name)
@@ -151,7 +151,7 @@ static double weights_of(const struct plan *plan, const struct plan_point *point
                : (double)plan->networks[point->members[0].network].graph->parameters;
 }
 
-/* How long times take to agree (measure_device.c), then twelve samples or a quarter second. */
+/* Time of the warm-up (measure_device.c), then twelve samples or a quarter of a second. */
 static double estimate_latency_s(const struct plan *plan, const struct plan_point *point)
 {
     const double once_s = plan_estimate_ms(plan, &point->members[0], point->half) / 1e3;
@@ -165,11 +165,11 @@ static double estimate_s(const struct plan *plan, const struct plan_point *point
     switch (point->table) {
     case PLAN_LATENCY: /* weights are drawn once for all shares and batches */
         return estimate_latency_s(plan, point) + 0.03 + weights * 1e-9;
-    case PLAN_COLOCATION: /* each alone, then all together; weights are there */
+    case PLAN_COLOCATION: /* each alone, then all together; the weights exist already */
         return 0.5 + 0.2 * (double)point->member_count;
     case PLAN_COLD_START:
         return plan->cold_starts * (1.5 + weights * 1e-8);
-    case PLAN_MEMORY: /* at batch 1, the first point of a network, it is brought up */
+    case PLAN_MEMORY: /* batch 1, the first point of a network, also creates it */
         return point->members[0].batch == 1 ? 0.5 + weights * 1e-8 : 0.15;
     case PLAN_COPIES:
         return 0.02 + 25 * point->bytes / 1e10;
@@ -221,8 +221,8 @@ static bool add_latencies(struct plan *plan, const struct plan_options *options,
     return true;
 }
 
-/* Seven networks at a seventh each: what many small batches, and as many threads that launch them,
- * do to each other. */
+/* Seven networks at one seventh each. The point shows the interference of many small batches and of
+ * as many launching threads. */
 static bool add_crowd(struct plan *plan, const struct plan_options *options, size_t first)
 {
     struct plan_point point = {
@@ -256,7 +256,7 @@ static bool add_groups(struct plan *plan, const struct plan_options *options)
                 };
                 if (!add_point(plan, point))
                     return false;
-                if (s == 0) { /* a triple with the next network, at two sevenths each */
+                if (s == 0) { /* a triple with the next network, two sevenths each */
                     const double third = 200.0 / 7;
                     point.members[0].share_percent = point.members[1].share_percent = third;
                     point.members[2] = (struct plan_member){(a + b + 1) % n, 2, third};
@@ -268,7 +268,7 @@ static bool add_groups(struct plan *plan, const struct plan_options *options)
     return true;
 }
 
-/* What a network takes to be up: memory at batch 1 and larger ones, a cold start at batch 1. */
+/* Points for starting a network: memory at batch 1 and larger ones, cold start at batch 1. */
 static bool add_up(struct plan *plan, const struct plan_options *options, size_t network)
 {
     for (int batch = 1; batch <= plan->largest_batch; batch *= UP_BATCH_STEP) {
@@ -357,8 +357,8 @@ const char *plan_key(const struct plan *plan, const struct plan_point *point,
 
 /* ---- Uncertainty ----------------------------------------------------------------------------- */
 
-/* Measured points of the same network and precision that differ along one axis only, nearest below
- * and above. Along = 0: share, 1: batch. */
+/* The nearest measured points, below and above, of the same network and precision that differ along
+ * one axis only. Axis 0: share, 1: batch. */
 struct neighbours {
     const struct plan_point *below, *above;
 };
@@ -391,7 +391,8 @@ static struct neighbours find_neighbours(const struct plan *plan, const struct p
     return found;
 }
 
-/* Logarithm of the latency between two neighbours, and how much they differ. */
+/* Interpolates the logarithm of the latency between two neighbours. `difference` receives a
+ * measure of how much they differ. */
 static double interpolate(const struct neighbours *n, const struct plan_point *point, int along,
                           double *difference)
 {
@@ -420,13 +421,13 @@ static double uncertainty(const struct plan *plan, const struct plan_point *poin
     }
     if (between == 0)
         return 1;
-    if (between == 1) /* nothing to hold the one prediction against */
+    if (between == 1) /* a single prediction cannot be compared */
         return fmin(1, difference[0] + 0.02);
     return fmin(1, fabs(predicted[0] - predicted[1]) + 0.5 * fmin(difference[0], difference[1]) +
                        0.01);
 }
 
-/* A corner of a network's grid of shares and batches: what everything else lies between. */
+/* A corner of a network's grid of shares and batches. All other points are between the corners. */
 static bool is_corner(const struct plan *plan, const struct plan_point *point)
 {
     bool lower = false;
@@ -443,7 +444,7 @@ static bool is_corner(const struct plan *plan, const struct plan_point *point)
     return !(lower && upper) && !(smaller && larger);
 }
 
-/* Uncertainty a second. Unmeasured corners come before all, points on an edge before the inside. */
+/* Uncertainty per second. Unmeasured corners have the highest score, then points on an edge. */
 static double score(const struct plan *plan, const struct plan_point *point)
 {
     double value = 1;
@@ -454,9 +455,9 @@ static double score(const struct plan *plan, const struct plan_point *point)
     } else if (point->state == PLAN_DONE) {
         value = 0;
     } else if (point->table == PLAN_MEMORY) {
-        value = point->members[0].batch == 1 ? 1 : 1e-3; /* all networks first */
+        value = point->members[0].batch == 1 ? 1 : 1e-3; /* every network first */
     } else if (point->table == PLAN_COLOCATION) {
-        value = point->member_count == PLAN_MEMBERS ? 1e3 : 1; /* few, and farthest from pairs */
+        value = point->member_count == PLAN_MEMBERS ? 1e3 : 1; /* few, and least similar to pairs */
     }
     return value / fmax(point->estimated_s, 1e-3);
 }
@@ -495,7 +496,7 @@ struct plan_point *plan_next(struct plan *plan, const double spent_s[static PLAN
         if (point != NULL)
             return point;
     }
-    /* A table that took longer than its part gets what the others left. */
+    /* A table that exceeded its part may still use what the others left. */
     for (int table = 0; table < PLAN_TABLES; table++) {
         struct plan_point *point =
             best_of(plan, (enum plan_table)table, PLAN_WAITING, budget_s - spent);
@@ -520,13 +521,14 @@ void plan_book(struct plan *plan, struct plan_point *point, const double *sample
     memcpy(sorted, samples, count * sizeof *sorted);
     gsl_sort(sorted, 1, count);
     point->median_ms = gsl_stats_median_from_sorted_data(sorted, 1, count);
-    /* Order statistics around the median, normal approximation to the binomial. */
+    /* Distribution-free interval of the median from order statistics, with the normal approximation
+     * to the binomial. */
     const double reach = 0.98 / sqrt((double)count);
     const double low = gsl_stats_quantile_from_sorted_data(sorted, 1, count, fmax(0, 0.5 - reach));
     const double high = gsl_stats_quantile_from_sorted_data(sorted, 1, count, fmin(1, 0.5 + reach));
     point->width = (high - low) / (2 * point->median_ms);
     free(sorted);
-    /* The network's other points are estimated by how far off this one was. */
+    /* The error of this point's estimate corrects the estimates of the network's other points. */
     struct plan_network *network = &plan->networks[point->members[0].network];
     const double estimated = plan_estimate_ms(plan, &point->members[0], point->half);
     network->correction *= pow(point->median_ms / estimated, 0.3);

@@ -1,20 +1,22 @@
-/* What a capture measures, in which order, and how long that takes.
+/* The plan of a capture: its points, their order and their estimated duration.
  *
- * A plan lists every point of every table. How long a point takes is estimated from the network's
- * multiply-accumulates, bytes and launches for a device of given rates, and corrected by what the
- * network's points measured so far took against their estimates.
+ * A plan lists every point of every table. A point's duration is estimated from the network's
+ * multiply-accumulates, bytes and launches, and from the rates of a typical device. The estimate is
+ * then corrected by the ratio of measured to estimated time over the network's points so far.
  *
- * Order matters when a budget does not reach all of them. Tables get parts of the budget (PLAN_PART
- * of plan.c); what one leaves over goes to the next, and in the end to any that still has points.
- * Within /latency the next point is the one with most uncertainty a second:
- *   - a point that lies between measured ones of its network and precision neither in share nor in
- *     batch would have to be extrapolated: it comes first, the corners of the grid before others;
- *   - a point between measured ones is predicted along share and along batch, between its nearest
- *     neighbours on the logarithms; the uncertainty is how far the two disagree, plus how much the
- *     neighbours differ over the gap (a flat stretch between equal neighbours has nothing to tell);
- *     on an edge, where there is one prediction, the latter alone;
- *   - once all points are measured, a measured point's uncertainty is the relative half-width of
- *     its median's 95 % confidence interval, and it is measured again.
+ * The order matters if the budget does not reach all points. Each table has a part of the budget
+ * (`parts` in plan.c). What a table does not use goes to the next one, and finally to any table
+ * with points left. Within /latency, the next point is the one with the most uncertainty per
+ * second:
+ *   - An unmeasured point is an extrapolation if it is between measured points of its network and
+ *     precision neither in share nor in batch. Such points come first, beginning with the
+ *     corners of the grid.
+ *   - A point between measured ones is predicted twice, along share and along batch, from the
+ *     logarithms of its nearest neighbours. Its uncertainty is the disagreement of the two
+ *     predictions plus the neighbours' difference over the gap. Between equal neighbours the latter
+ *     is small. On an edge there is one prediction, and the uncertainty is the latter alone.
+ *   - Once all points are measured, a point's uncertainty is the relative half-width of the 95 %
+ *     confidence interval of its median. The point is then measured again.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_MEASURE_PLAN_H
 #define ESGSIM_TRACES_CAPTURE_MEASURE_PLAN_H
@@ -41,8 +43,8 @@ enum { PLAN_MEMBERS = 7, PLAN_KEY = LAYOUT_LONG };
 
 struct plan_network {
     struct graph *graph; /* owned; at batch 1 */
-    double launches;     /* of one run, roughly: nodes that do work */
-    double correction;   /* measured over estimated so far; 1 at first */
+    double launches;     /* estimated launches per run: nodes that do work */
+    double correction;   /* measured over estimated time so far; initially 1 */
 };
 
 struct plan_member {
@@ -56,12 +58,12 @@ struct plan_point {
     enum plan_mechanism mechanism;
     enum plan_state state;
     bool half;
-    struct plan_member members[PLAN_MEMBERS]; /* latency and others: the first alone */
+    struct plan_member members[PLAN_MEMBERS]; /* latency and others: only the first is used */
     size_t member_count;
     double bytes;            /* copies */
-    size_t block, block_end; /* latency: the points of its network and precision */
-    int round;               /* times it was measured */
-    int failures;            /* times it failed in runs before */
+    size_t block, block_end; /* latency: index range of the points of its network and precision */
+    int round;               /* times measured */
+    int failures;            /* failures in earlier runs */
     double median_ms;
     double width; /* relative half-width of the median's confidence interval */
     double estimated_s;
@@ -73,49 +75,50 @@ struct plan {
     struct plan_point *points;
     size_t count, room;
     int largest_batch;
-    int cold_starts; /* fresh processes for each network */
+    int cold_starts; /* fresh processes per network */
 };
 
-/* The grid. Zeros take the defaults: all networks of the folder, batches 1 2 4 8 16, shares of
+/* The grid. Zeros select the defaults: all networks of the folder, batches 1 2 4 8 16, shares of
  * sevenths, FP16, no cold starts. */
 struct plan_options {
-    const char *folder;       /* of network files */
+    const char *folder;       /* folder of network files */
     const char *const *names; /* networks; NULL: all of the folder */
     size_t name_count;
     bool fp32, fp16;   /* neither: fp16 */
-    bool tens;         /* tens of per cent beside the sevenths */
+    bool tens;         /* add multiples of 10 % to the sevenths */
     int largest_batch; /* 0: PLAN_LARGEST_BATCH */
-    int cold_starts;   /* fresh processes for each network, at batch 1 */
+    int cold_starts;   /* fresh processes per network, at batch 1 */
 };
 
 enum { PLAN_LARGEST_BATCH = 16 };
 
-/* NULL with an error where a network cannot be read. */
+/* Returns NULL with an error if a network cannot be read. */
 struct plan *plan_create(const struct plan_options *options, struct error *error);
 void plan_free(struct plan *plan);
 
-/* The member's network at its batch; NULL with an error. The caller frees. */
+/* The member's network at its batch size. The caller frees it. NULL with an error. */
 struct graph *plan_graph(const struct plan *plan, const struct plan_member *member,
                          struct error *error);
 
-/* One inference, ms: the estimate before any measurement. */
+/* Estimated duration of one inference, ms, before any measurement. */
 double plan_estimate_ms(const struct plan *plan, const struct plan_member *member, bool half);
 
-/* What the point is called, unique within its table: the key of /plan. */
+/* Description of the point, unique within its table: the key of /plan. */
 const char *plan_key(const struct plan *plan, const struct plan_point *point,
                      char key[static PLAN_KEY]);
 const char *plan_table_name(enum plan_table table);
 const char *plan_mechanism_name(enum plan_mechanism mechanism);
 
-/* The point to measure next, given seconds left of the whole budget; NULL where none fits or all is
- * known to a width of 1 %. `spent_s` is what each table took so far. O(points). */
+/* Chooses the point to measure next, given the seconds left of the whole budget. `spent_s` is the
+ * time used by each table so far. Returns NULL if no point fits, or if all are known to a width of
+ * 1 %. O(points). */
 struct plan_point *plan_next(struct plan *plan, const double spent_s[static PLAN_TABLES],
                              double budget_s);
 
-/* Books a measurement: samples of the first member, ms. */
+/* Records a measurement: samples of the first member, ms. */
 void plan_book(struct plan *plan, struct plan_point *point, const double *samples, size_t count);
 
-/* Seconds of all points still waiting of a table, and how many they are. */
+/* Estimated seconds for all pending points of a table. `count` receives their number. */
 double plan_remaining(const struct plan *plan, enum plan_table table, size_t *count);
 
 /* Shares of the grid, ascending, in percent; returns how many (at most 32). */

@@ -31,7 +31,7 @@ struct session {
     struct plan *plan;
     struct capture_file *file;
     struct measure measure;
-    struct clocks *clocks; /* NULL: nothing logs them */
+    struct clocks *clocks; /* NULL: not logged */
     double spent_s[PLAN_TABLES];
     int groups;
 };
@@ -194,7 +194,7 @@ static bool take_memory(struct session *s, struct plan_point *point, struct erro
     memset(rows, 0, sizeof rows);
     for (size_t i = 0; i < MEASURE_PARTS - 1; i++) {
         COPY(rows[i].part, measure_memory_part(i));
-        if (strcmp(rows[i].part, "context") != 0) { /* is of no network */
+        if (strcmp(rows[i].part, "context") != 0) { /* the context belongs to no network */
             COPY(rows[i].network, network_of(s, &point->members[0]));
             COPY(rows[i].precision, precision_of(point));
             rows[i].batch = point->members[0].batch;
@@ -216,7 +216,7 @@ static take *const takers[PLAN_TABLES] = {
     [PLAN_COLOCATION] = take_colocation,
 };
 
-/* Appends what was logged since the last call. */
+/* Appends the rows logged since the last call. */
 static bool write_clocks(struct session *s, struct error *error)
 {
     size_t count = 0;
@@ -226,8 +226,8 @@ static bool write_clocks(struct session *s, struct error *error)
     return good;
 }
 
-/* Takes a point and writes how it ended. False where the file cannot be written, or where the
- * device is lost: the points after it wait for the next run. */
+/* Measures a point and writes its outcome. Returns false if the file cannot be written or the
+ * device is lost. The remaining points are then left for the next run. */
 static bool take_point(struct session *s, struct plan_point *point, struct error *error)
 {
     char key[PLAN_KEY];
@@ -262,7 +262,7 @@ static bool take_point(struct session *s, struct plan_point *point, struct error
                      fault.message);
 }
 
-/* The point of a row of /plan; NULL where this plan has none. */
+/* The point of a row of /plan. NULL: this plan has no such point. */
 static struct plan_point *find_point(struct plan *plan, const struct layout_plan *row)
 {
     char key[PLAN_KEY];
@@ -283,7 +283,7 @@ static bool is_of(const struct session *s, const struct layout_latency *row,
            strcmp(row->mechanism, plan_mechanism_name(point->mechanism)) == 0;
 }
 
-/* Books the samples of a finished point, which follow each other in the table. */
+/* Records the samples of a finished point. They are consecutive in the table. */
 static void rebook(struct session *s, struct plan_point *point, int round,
                    const struct layout_latency *rows, size_t count)
 {
@@ -296,7 +296,7 @@ static void rebook(struct session *s, struct plan_point *point, int round,
     point->round = round + 1;
 }
 
-/* A point that failed twice may be what the device was lost of: others come to their turn. */
+/* A point that failed twice may be the cause of a lost device, so other points are measured. */
 static void give_up_failed(struct plan *plan)
 {
     enum { TRIES = 2 };
@@ -310,7 +310,7 @@ static void give_up_failed(struct plan *plan)
         printf("%zu points failed %d times and are left out\n", count, TRIES);
 }
 
-/* What the file holds is done. */
+/* Marks the points that the file already has as measured. */
 static bool go_on(struct session *s, struct error *error)
 {
     struct error fault = {0};
@@ -340,7 +340,7 @@ static bool go_on(struct session *s, struct error *error)
     return fault.kind == ERROR_NONE;
 }
 
-/* A signal ends a capture behind the point under way; anything else it ends at once. */
+/* SIGINT and SIGTERM end the capture after the current point. */
 static void catch_signals(void)
 {
     const struct sigaction action = {.sa_handler = on_signal};

@@ -1,6 +1,5 @@
-/* A capture: takes the points of a plan within a budget and writes their samples to a file, going
- * on with what the file holds.
- */
+/* A capture session. It measures the points of a plan within a budget, writes their samples to a
+ * file, and continues a file that already has some of them. */
 #ifndef ESGSIM_TRACES_CAPTURE_MEASURE_SESSION_H
 #define ESGSIM_TRACES_CAPTURE_MEASURE_SESSION_H
 
@@ -15,8 +14,9 @@ struct session_options {
     bool cuda_graphs; /* each inference is one CUDA graph */
 };
 
-/* Says on standard output what it does. False with ERROR_RUN where the device is missing or lost,
- * or the file cannot be written; what was taken before is in the file. */
+/* Runs the session and prints its progress on standard output. Returns false with ERROR_RUN if the
+ * device is missing or lost, or if the file cannot be written. Samples taken before the failure are
+ * in the file. */
 bool session_run(const struct session_options *options, struct plan *plan, struct error *error);
 
 #endif

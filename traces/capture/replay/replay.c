@@ -1,4 +1,5 @@
-/* capture replay: an experiment in real time on this machine's GPU, into a results file. */
+/* capture replay: runs an experiment in real time on this machine's GPU and writes a
+ * results file. */
 #include "traces/capture/replay/replay.h"
 
 #include <getopt.h>
@@ -40,9 +41,9 @@ static const char usage[] =
 struct replay_options {
     const char *out, *folder;
     const char *paths[PATHS];
-    const char *policies[POLICIES]; /* NULL alone: the experiment's */
+    const char *policies[POLICIES]; /* a single NULL: the experiment's policies */
     size_t path_count, policy_count;
-    struct override overrides[OVERRIDES]; /* one more is kept free for the policy */
+    struct override overrides[OVERRIDES]; /* one entry is reserved for the policy */
     size_t override_count;
     bool half, dry_run, rehearse, sleep, help;
     double speed; /* 0: virtual time */
@@ -207,14 +208,14 @@ static struct replay_executor device_executor(void)
 
 /* ---- One run --------------------------------------------------------------------------------- */
 
-/* A run of one experiment under one policy. */
+/* A run of one experiment with one policy. */
 struct run {
     struct experiment *experiment;
     const struct policy *policy;
     double *values;
 };
 
-/* Rows of a run, which outlive its pool. */
+/* Rows of a run. They outlive its pool. */
 struct kept_rows {
     char hash[17];
     struct pool_row *rows;
@@ -225,7 +226,7 @@ struct session {
     struct replay_options *options;
     struct replay_setup setup;
     struct replay_backend backend;
-    struct replay_device_about about; /* zeroed without a device */
+    struct replay_device_about about; /* zero without a device */
     struct store *store;
     struct kept_rows kept[PATHS * POLICIES];
     size_t kept_count;
@@ -271,7 +272,7 @@ static bool run_load(struct replay_options *o, size_t path, size_t policy, struc
     return false;
 }
 
-/* Called with the backend's own context, which lies in the session. */
+/* `context` is the backend's own context, a member of the session. */
 static void describe(void *context, struct execution *execution)
 {
     struct session *s =
@@ -393,7 +394,7 @@ static bool play(struct session *s, size_t path, size_t policy, struct error *er
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-/* The first experiment's setup is everyone's. */
+/* The first experiment determines the setup of all. */
 static bool take_setup(struct session *s, const struct run *run, struct error *error)
 {
     struct replay_setup setup;
@@ -413,7 +414,7 @@ static bool take_setup(struct session *s, const struct run *run, struct error *e
                        run->experiment->path, s->options->paths[0]);
 }
 
-/* What it will take; refuses what the run itself would. */
+/* Estimates the duration and reports the errors that the run itself would report. */
 static bool check(struct session *s, size_t path, size_t policy, double *seconds,
                   struct error *error)
 {
@@ -432,7 +433,7 @@ static bool check(struct session *s, size_t path, size_t policy, double *seconds
     return good;
 }
 
-/* A run that fails does not end the others; the first fault is the one to tell. */
+/* A failed run does not stop the others. The first error is reported. */
 static bool play_all(struct session *s, struct error *error)
 {
     const struct replay_options *o = s->options;

@@ -1,4 +1,4 @@
-/* A backend over a pool of threads, and the rehearsal's way of executing a batch. */
+/* A simulation backend on a pool of threads, and the executor of a rehearsal. */
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>

@@ -9,9 +9,9 @@
 
 enum { SEED = 1 };
 
-/* A set of units: where a batch executes, and the events around it. */
+/* A set of units: the partition stream in which a batch executes, and the events that time it. */
 struct replay_lane {
-    struct partition_stream lane; /* device NULL: not made */
+    struct partition_stream lane; /* device NULL: not created */
     struct stopwatch watch;
 };
 
@@ -19,9 +19,9 @@ struct replay_device {
     const struct replay_setup *setup;
     struct device device;
     struct slices slices;
-    struct partition_stream whole; /* on which algorithms are chosen, as a capture chooses them */
-    struct replay_lane lanes[SLICES_SETS]; /* by set of units */
-    bool sets[SLICES_SETS];                /* those with a lane */
+    struct partition_stream whole;         /* algorithms are chosen here, as in a capture */
+    struct replay_lane lanes[SLICES_SETS]; /* indexed by set of units */
+    bool sets[SLICES_SETS];                /* sets with a partition stream */
     struct executor ***executors;          /* [function][copy * batch_count + batch] */
     struct replay_device_about about;
 };
@@ -48,7 +48,7 @@ static bool make_lane(struct replay_device *d, uint32_t set, struct error *error
     return good;
 }
 
-/* A set that the driver refuses is left out. */
+/* A set that the driver refuses is skipped. */
 static void make_sets(struct replay_device *d, enum replay_sets which)
 {
     struct error fault = {0};
@@ -84,8 +84,8 @@ static bool ask_queues(struct replay_device *d, struct error *error)
     return true;
 }
 
-/* Streams share the device's hardware queues, of which there are 32: where some wait for others,
- * only sets side by side are used, which are fewer. */
+/* Streams share the device's 32 hardware queues. If some streams wait for others, only the
+ * contiguous sets are used, which are fewer. */
 static bool choose_sets(struct replay_device *d, enum replay_sets which, struct error *error)
 {
     make_sets(d, which);
@@ -117,7 +117,7 @@ static int count_units(uint32_t units)
     return count;
 }
 
-/* A batch of a share without any set would wait for ever. */
+/* A batch whose share has no set would wait forever. */
 static bool check_sets(const struct replay_device *d, struct error *error)
 {
     bool there[SLICES_UNITS + 1] = {false};
@@ -157,8 +157,8 @@ static struct executor **executor_of(const struct replay_device *d, size_t funct
     return &d->executors[function][copy * d->setup->functions[function].batch_count + batch];
 }
 
-/* A copy's largest batch has the room, in which the others run. The first copy's executors are the
- * pattern of the others'. */
+/* The largest batch of a copy owns the memory in which the smaller ones run. The executors of the
+ * first copy are the template for those of the others. */
 static bool make_copy(struct replay_device *d, size_t function, uint32_t copy, struct error *error)
 {
     const struct replay_function *f = &d->setup->functions[function];
@@ -185,7 +185,7 @@ static size_t bytes_of_first(const struct replay_device *d, size_t function)
     return bytes;
 }
 
-/* After the first copies it is known what the others take. */
+/* The first copies show how much memory the others need. */
 static bool check_memory(const struct replay_device *d, struct error *error)
 {
     size_t free_bytes = 0;
@@ -232,7 +232,7 @@ static void free_executors(struct replay_device *d)
 {
     for (size_t f = 0; d->executors != NULL && f < d->setup->function_count; f++) {
         const struct replay_function *function = &d->setup->functions[f];
-        /* The one with the room comes last. */
+        /* Batch sizes ascend: the largest, which owns the memory, is freed last. */
         for (size_t i = 0; d->executors[f] != NULL && i < function->copies * function->batch_count;
              i++)
             executor_free(d->executors[f][i]);
@@ -260,8 +260,8 @@ static bool run_batch(void *state, const struct pool_task *task, double *device_
                   device_ms, error);
 }
 
-/* What is loaded or tuned at first use is loaded before time 0: every network on every lane at its
- * smallest batch, every executor on the lane of the least set. */
+/* Loads and tunes everything before time 0. Every network runs in every partition stream at its
+ * smallest batch. Every executor runs in the partition stream of the smallest set. */
 static bool warm_up(struct replay_device *d, struct error *error)
 {
     const struct replay_setup *setup = d->setup;

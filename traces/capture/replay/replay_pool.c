@@ -9,7 +9,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-/* Sleeping threads wake tens of microseconds late: the last of a wait is spent looking. */
+/* A sleeping thread wakes tens of microseconds late, so the last part of a wait spins. */
 static const int64_t SPIN_NS = 60000;
 static const int64_t SECOND_NS = 1000000000;
 
@@ -17,7 +17,7 @@ struct worker {
     struct pool *pool;
     pthread_t thread;
     pthread_cond_t wakes;
-    bool started, busy, failed; /* busy, failed: under the lock */
+    bool started, busy, failed; /* busy, failed: protected by the lock */
     struct pool_row row;
     struct error error;
 };
@@ -30,13 +30,13 @@ struct pool {
     bool stop;
     struct worker workers[SLICES_UNITS];
     uint32_t free_units;
-    struct pool_row pending[SLICES_UNITS]; /* batches that wait for a set, in the order of asking */
+    struct pool_row pending[SLICES_UNITS]; /* wait for a set, in the order of pool_start */
     int pending_count, pending_units;
-    bool **copy_busy; /* [function][copy]; the controller's thread alone */
+    bool **copy_busy; /* [function][copy]; used only by the controller's thread */
     atomic_uint waiting_ends;
-    uint32_t executing; /* the controller's */
+    uint32_t executing; /* used only by the controller's thread */
     uint32_t together;
-    sim_time_t told; /* the latest time told */
+    sim_time_t told; /* the latest time returned by pool_wait */
     struct pool_row *rows;
     size_t row_count, row_room;
 };
@@ -57,7 +57,7 @@ sim_time_t pool_now(const struct pool *pool)
                                     : (sim_time_t)llround((double)passed * pool->options.speed);
 }
 
-/* The clock's time of a time of the pool. */
+/* Converts a time of the pool to a time of the clock. */
 static int64_t clock_at(const struct pool *pool, sim_time_t time)
 {
     return pool->zero_ns +
@@ -222,8 +222,8 @@ static int count_units(uint32_t units)
     return count;
 }
 
-/* A free set of `count` units that the runner has, side by side where that can be, the lowest; 0
- * where there is none. */
+/* Chooses a free set of `count` units among the runner's: the lowest contiguous set if there is
+ * one. Returns 0 if there is none. */
 static uint32_t choose_units(const struct pool *pool, int count)
 {
     const bool *sets = pool->options.runner.sets;
@@ -241,7 +241,7 @@ static uint32_t choose_units(const struct pool *pool, int count)
     return scattered;
 }
 
-/* As many workers as units, each batch a unit at least: one is idle. */
+/* There are as many workers as units, and each batch has at least one unit, so a worker is idle. */
 static void hand_over(struct pool *pool, const struct pool_row *row)
 {
     (void)pthread_mutex_lock(&pool->lock);
@@ -257,7 +257,7 @@ static void hand_over(struct pool *pool, const struct pool_row *row)
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
-/* Gives the batches that wait, in their order, the units that are free. */
+/* Assigns free units to the waiting batches, in order. */
 static void place_pending(struct pool *pool)
 {
     int placed = 0;
@@ -302,7 +302,7 @@ bool pool_start(struct pool *pool, const struct pool_task *task, sim_time_t due,
     if (pool->executing > pool->together)
         pool->together = pool->executing;
     place_pending(pool);
-    /* What is left waits. */
+    /* Batches that remain keep waiting. */
     if (pool->pending_count > 0)
         pool->pending[pool->pending_count - 1].placed = -1;
     return true;
@@ -310,7 +310,7 @@ bool pool_start(struct pool *pool, const struct pool_task *task, sim_time_t due,
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
-/* The worker whose batch ended first and is not told yet; NULL where there is none. */
+/* The worker whose batch ended first and was not returned yet. NULL: none. */
 static struct worker *first_end(struct pool *pool)
 {
     struct worker *first = NULL;
@@ -323,7 +323,7 @@ static struct worker *first_end(struct pool *pool)
     return first;
 }
 
-/* Sleeps until an end or until the clock's time. */
+/* Sleeps until a batch ends or the clock reaches `until_ns`. */
 static void sleep_for_end(struct pool *pool, bool forever, int64_t until_ns)
 {
     const struct timespec limit = {.tv_sec = (time_t)(until_ns / SECOND_NS),
@@ -336,7 +336,8 @@ static void sleep_for_end(struct pool *pool, bool forever, int64_t until_ns)
     }
 }
 
-/* Until an end or the deadline: asleep but for the last moment, or awake all the time. */
+/* Waits for an end or the deadline. Sleeps until shortly before the deadline, or spins all the
+ * time. */
 static void await_end(struct pool *pool, sim_time_t until)
 {
     const bool forever = until >= SIM_FOREVER;
@@ -365,7 +366,7 @@ static bool keep_row(struct pool *pool, const struct pool_row *row, struct error
     return true;
 }
 
-/* Takes an end from its worker; under the lock. */
+/* Removes an ended batch from its worker. The caller holds the lock. */
 static bool take_end(struct pool *pool, struct worker *worker, uint32_t *id, sim_time_t *time,
                      struct error *error)
 {

@@ -1,14 +1,15 @@
-/* Batches on parts of a GPU in real time: which part, which copy of the network, which thread, and
- * when each began and ended. What it is to execute a batch is the runner's affair (a GPU, or in
- * tests and rehearsals a sleep), so that all of this is tested without a GPU.
+/* Executes batches on parts of a GPU in real time. The pool chooses the part, the copy of the
+ * network and the thread, and records when each batch began and ended. A runner executes the batch
+ * itself: on a GPU, or, in tests and rehearsals, by a sleep. The pool is therefore tested without a
+ * GPU.
  *
- * A GPU has units; a batch takes a set of free ones for itself and gives them back at its end.
- * Where units enough are free but none of the runner's sets is, the batch waits, and those that
- * start after it wait behind it. A function has copies of its network (containers), each of which
- * executes one batch at a time. There is a thread for each unit, since no more batches than units
- * can execute.
+ * A GPU has units. A batch has exclusive use of a set of units until it ends. If enough units are
+ * free but they contain none of the runner's sets, the batch waits. Batches that start later wait
+ * behind it. A function has copies of its network (containers), and each copy executes one batch at
+ * a time. There is one thread per unit, since at most one batch per unit can execute.
  *
- * Times are nanoseconds since pool_begin; with a speed of x, x of them pass in a nanosecond.
+ * Times are nanoseconds since pool_begin. At speed x, x of these nanoseconds pass per nanosecond of
+ * real time.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_REPLAY_REPLAY_POOL_H
 #define ESGSIM_TRACES_CAPTURE_REPLAY_REPLAY_POOL_H
@@ -21,84 +22,87 @@
 #include "sim/units.h"
 #include "traces/capture/executor/slices.h"
 
-/* A batch as it is handed to the runner. */
+/* A batch as the runner receives it. */
 struct pool_task {
-    uint32_t id;     /* of the caller; comes back from pool_wait */
-    uint64_t number; /* in the run */
+    uint32_t id;     /* chosen by the caller; returned by pool_wait */
+    uint64_t number; /* number of the batch in the run */
     uint32_t function, configuration, jobs;
-    int batch; /* the configuration's */
+    int batch; /* batch size of the configuration */
     int units_wanted;
-    sim_time_t modelled; /* what a model gives it */
-    uint32_t units;      /* set of them; the pool's to choose, as is: */
-    uint32_t copy;       /* of the function's network */
+    sim_time_t modelled; /* duration by the model */
+    uint32_t units;      /* bit set; chosen by the pool, as is: */
+    uint32_t copy;       /* copy of the function's network */
 };
 
 struct pool_runner {
     void *state;
-    /* Executes a batch and returns when it has ended; called from several threads at a time, never
-     * for overlapping units nor for one copy twice. *device_ms: as the device measured it, NAN
-     * where it does not. */
+    /* Executes a batch and returns when it has ended. Called from several threads at a time, but
+     * never for overlapping units or twice for one copy. *device_ms receives the time measured by
+     * the device, or NAN. */
     bool (*run)(void *state, const struct pool_task *task, double *device_ms, struct error *error);
-    /* By set of units, SLICES_SETS: those on which it can execute, at least one of every size that
-     * is asked for. NULL: all. */
+    /* Indexed by set of units, SLICES_SETS entries: sets on which the runner can execute. There
+     * must be at least one of every size in use. NULL: all. */
     const bool *sets;
 };
 
 struct pool_options {
     int units;              /* 1..SLICES_UNITS */
-    const uint32_t *copies; /* of each function's network */
+    const uint32_t *copies; /* copies of each function's network */
     size_t functions;
-    double speed; /* of the clock; 1 beside a device */
-    bool spin; /* the caller's thread never sleeps in a wait: for a machine with cores to spare */
+    double speed; /* speed of the clock; 1 with a device */
+    bool spin;    /* the caller's thread spins and never sleeps: needs spare cores */
     struct pool_runner runner;
 };
 
-/* One batch that has ended, in the order of the ends. */
+/* One batch that has ended. Rows are in the order of the ends. */
 struct pool_row {
     struct pool_task task;
-    sim_time_t due;    /* when the loop owed it a start */
-    sim_time_t asked;  /* when it was handed to the pool: lateness is asked - due */
-    sim_time_t placed; /* when it got its units: later than asked where it waited for a set */
-    sim_time_t begun;  /* when its thread took it up */
+    sim_time_t due;    /* when the event loop should have started it */
+    sim_time_t asked;  /* when the pool received it; lateness is asked - due */
+    sim_time_t placed; /* when it received its units; later than `asked` if it waited for a set */
+    sim_time_t begun;  /* when its thread began */
     sim_time_t ended;
     double device_ms;
 };
 
 struct pool;
 
-/* NULL with ERROR_RUN (memory, threads) or ERROR_INPUT (units). */
+/* Returns NULL with ERROR_RUN (memory, threads) or ERROR_INPUT (units). */
 struct pool *pool_create(const struct pool_options *options, struct error *error);
-/* Waits for batches that execute. NULL is allowed. */
+/* Waits for executing batches, then frees the pool. NULL is allowed. */
 void pool_free(struct pool *pool);
 
-/* Time 0 is now. */
+/* Sets time 0 to now. */
 void pool_begin(struct pool *pool);
 sim_time_t pool_now(const struct pool *pool);
 
-/* Begins a batch that was due at `due`; its units and copy are the pool's to fill in. False
- * (ERROR_RUN) where units or copies are not free, which a controller that keeps count never asks
- * for. Where no set of so many free units is one of the runner's, the batch begins after an end. */
+/* Starts a batch that was due at `due`. The pool fills in its units and copy. Returns false with
+ * ERROR_RUN if too few units or copies are free. A controller that keeps count never causes that.
+ * If the free units contain none of the runner's sets of that size, the batch starts after another
+ * batch ends. */
 bool pool_start(struct pool *pool, const struct pool_task *task, sim_time_t due,
                 struct error *error);
 
-/* Waits for the next end, or until `until` (SIM_FOREVER: for an end; some batch must execute). An
- * end is told in *id and *time, <= until, never before a time told earlier; SIM_NONE: it is
- * `until`. False with the runner's error where a batch failed. */
+/* Waits for the next end of a batch, or until `until`. With SIM_FOREVER it waits for an end, and
+ * some batch must be executing. For an end, *id is the batch and *time <= until is its time, never
+ * earlier than a time returned before. *id is SIM_NONE if `until` came first. Returns false with
+ * the runner's error if a batch failed. */
 bool pool_wait(struct pool *pool, sim_time_t until, uint32_t *id, sim_time_t *time,
                struct error *error);
 
-/* Batches told by pool_wait so far; valid until the next call. */
+/* Batches returned by pool_wait so far. Valid until the next call. */
 const struct pool_row *pool_rows(const struct pool *pool, size_t *count);
 
-/* Mean, 99th percentile and maximum over the rows, microseconds. */
+/* Mean, 99th percentile and maximum over the rows, in microseconds unless the name
+ * says otherwise. */
 struct pool_figures {
     double late_mean, late_p99, late_max; /* asked - due */
     double hand_over_mean, hand_over_p99; /* begun - placed */
-    double waited_mean, waited_max;       /* placed - asked, of those that waited for a set */
-    uint64_t waited;                      /* how many did */
-    double device_ms_mean, host_ms_mean;  /* of a batch, by the device and from begun to ended */
-    uint32_t together;                    /* most that executed at one time */
-    uint64_t scattered;                   /* batches on units that are not side by side */
+    double waited_mean, waited_max;       /* placed - asked, over batches that waited for a set */
+    uint64_t waited;                      /* number of batches that waited for a set */
+    double device_ms_mean, host_ms_mean;  /* per batch: by the device; begun to ended */
+    uint32_t together;                    /* maximum number of batches executing at one time */
+    uint64_t scattered;                   /* batches on units that are not contiguous */
 };
 struct pool_figures pool_figures(const struct pool *pool);
 

@@ -6,7 +6,7 @@
 
 enum { CHUNK_ROWS = 1024, COMPRESSION = 4 };
 
-/* Columns as they lie in a pool_row; the file's are packed. */
+/* Columns at their offsets in pool_row. The columns in the file are packed. */
 static hid_t make_type(void)
 {
     const struct {

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a lane's stream and library handles: cuBLAS takes 32 MiB on Hopper. Of a copy for cuDNN's
- * convolutions, of which one learns on the device. Of a context with the libraries' code. */
+/* Estimated memory. Per partition stream: stream and library handles, of which cuBLAS takes 32 MiB
+ * on Hopper. Per copy: cuDNN's convolutions, whose real need is known only on the device. Per
+ * context: the libraries' code. */
 static const size_t LANE_BYTES = (size_t)40 << 20;
 static const size_t WORKSPACE_BYTES = (size_t)128 << 20;
 static const size_t CONTEXT_BYTES = (size_t)2 << 30;
@@ -53,7 +54,7 @@ static bool list_networks(const char *folder, struct network_names *names, struc
     return true;
 }
 
-/* The one that is called so, or the only one that begins so; NULL where there is none. */
+/* The network with this name, or the only one with this prefix. NULL: none. */
 static const char *match_network(const struct network_names *names, const char *text)
 {
     char wanted[NAME_LENGTH];
@@ -121,7 +122,7 @@ static bool add_batch(struct replay_function *f, const char *path, int batch, bo
     return true;
 }
 
-/* Configurations are sorted by batch. */
+/* Configurations are sorted by batch, so equal batch sizes are adjacent. */
 static bool add_batches(struct replay_function *f, const struct function *function,
                         const char *path, bool half, struct error *error)
 {
@@ -276,7 +277,7 @@ size_t replay_setup_batch(const struct replay_function *function, int batch)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Weights, activations of the largest batch, inputs of every batch, a workspace. */
+/* Weights, activations of the largest batch, inputs of every batch, one workspace. */
 static size_t copy_bytes(const struct replay_function *f)
 {
     size_t most = 0;
