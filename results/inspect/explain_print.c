@@ -30,9 +30,9 @@ static const struct part {
 } parts[PART_COUNT] = {
     {"deciding", "for the decision", offsetof(struct stage_time, deciding)},
     {"behind", "behind other decisions", offsetof(struct stage_time, behind)},
-    {"no_room", "for room in the cluster", offsetof(struct stage_time, no_room)},
+    {"no_room", "for free resources", offsetof(struct stage_time, no_room)},
     {"instance", "for its busy instance", offsetof(struct stage_time, instance)},
-    {"held_back", "at the policy's will", offsetof(struct stage_time, held_back)},
+    {"held_back", "held back by the policy", offsetof(struct stage_time, held_back)},
     {"transfer", "transfer", offsetof(struct stage_time, transfer)},
     {"cold", "cold start", offsetof(struct stage_time, cold)},
     {"alone", "execution", offsetof(struct stage_time, alone)},
@@ -70,7 +70,7 @@ static void print_decision(const struct explained_stage *stage, FILE *out)
     if (decision == NULL || decision->alternatives == 0)
         fprintf(out, "; the policy gives no reasons\n");
     else
-        fprintf(out, ", chosen among %u; its plan: %.3f ms and %.4g $ a request from here on\n",
+        fprintf(out, ", chosen among %u; planned from here on: %.3f ms and %.4g $ per request\n",
                 decision->alternatives, sim_to_ms(decision->plan_time_ns), decision->plan_cost_usd);
     if (decision != NULL)
         fprintf(out, "             %u waited in that queue, %llu units of work\n",
@@ -134,7 +134,7 @@ static void print_stage(const struct explanation *explanation, uint32_t index, F
         fprintf(out, ": never ran\n");
         return;
     }
-    fprintf(out, "\n  ready      at %.3f ms, %.3f ms after the request came\n",
+    fprintf(out, "\n  ready      at %.3f ms, %.3f ms after the request arrived\n",
             sim_to_ms(stage->job->ready_ns),
             sim_to_ms(stage->job->ready_ns - explanation->request->arrival_ns));
     print_waiting(stage, out);
@@ -151,7 +151,7 @@ static void print_verdict(const struct request_row *request, FILE *out)
     const sim_time_t latency = request->finish_ns - request->arrival_ns;
     const sim_time_t spare = request->slo_ns - latency;
     if (request->dropped) {
-        fprintf(out, "\nGiven up: it left at %.3f ms, %.3f ms after it came; a miss.\n",
+        fprintf(out, "\nDropped at %.3f ms, %.3f ms after it arrived; it counts as a miss.\n",
                 sim_to_ms(request->finish_ns), sim_to_ms(latency));
         return;
     }
@@ -210,7 +210,7 @@ static void print_money(const struct explanation *explanation, FILE *out)
         if (stage->job != NULL && (most == NULL || stage->job->cost_usd > most->job->cost_usd))
             most = stage;
     }
-    fprintf(out, "Its money: %.4g $", all);
+    fprintf(out, "Its cost: %.4g $", all);
     if (most != NULL && all > 0)
         fprintf(out, ", most of it for %s: %.4g $ (%.1f %%)", most->name, most->job->cost_usd,
                 100 * most->job->cost_usd / all);
@@ -225,7 +225,7 @@ void explanation_text(const struct explanation *explanation, FILE *out)
             (unsigned long long)request->request, run->hash,
             run->setting[0] != '\0' ? run->setting : run->name, run->policy,
             (unsigned long long)run->seed);
-    fprintf(out, "It came at %.3f ms for %s%s, SLO %.3f ms: due by %.3f ms.\n",
+    fprintf(out, "It arrived at %.3f ms for %s%s, SLO %.3f ms: due by %.3f ms.\n",
             sim_to_ms(request->arrival_ns), explanation->application,
             request->measured ? "" : " (warm-up, not measured)", sim_to_ms(request->slo_ns),
             sim_to_ms(request->arrival_ns + request->slo_ns));
