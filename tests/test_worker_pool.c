@@ -395,7 +395,7 @@ static void workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_o
         struct error error = {0};
         assert_true(worker_pool_run(&worker_pool, &error));
         assert_ended(&log, is_250);
-        int pids[20];
+        int pids[20] = {0};
         size_t count = 0;
         for (size_t job = 0; job < MANY; job++) {
             size_t known = 0;

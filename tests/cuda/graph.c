@@ -43,7 +43,9 @@ bool stream_records(struct stream *stream, operation_run *run, const void *data,
         return true;
     }
     memcpy(copy, data, bytes);
-    graph->operations[graph->count++] = (struct operation){run, copy};
+    struct operation *operation = &graph->operations[graph->count++];
+    operation->run = run;
+    operation->data = copy;
     return true;
 }
 
