@@ -23,7 +23,7 @@ static const char precise[] =
 static const char recorded[] =
     "\"matrix\": {\"record\": [\"all\"], \"requests\": [100, 400, 1600, 6400, 25600]}";
 
-static char folder[] = "/tmp/esgsim-campaign-XXXXXX";
+static char folder[] = "/tmp/esgsim-sweeps-XXXXXX";
 static const char *const names[] = {
     "sweep.json", "a.h5",   "b.h5", "c.h5",    "d.h5",      "e.h5",         "f.h5",
     "g.h5",       "all.h5", "out",  "link.h5", "a.h5.runs", "a.h5.journal", "a.h5.runs/part-0.h5"};

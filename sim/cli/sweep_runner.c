@@ -11,7 +11,7 @@
 #include "results/report/statistics.h"
 #include "results/store/store.h"
 #include "sim/cli/guard.h"
-#include "sim/cli/campaign_plan.h"
+#include "sim/cli/sweep_runner_plan.h"
 #include "sim/cli/progress_bar.h"
 #include "sim/cli/modules.h"
 #include "sim/cli/run_once.h"

@@ -1,4 +1,4 @@
-#include "sim/cli/campaign_plan.h"
+#include "sim/cli/sweep_runner_plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>

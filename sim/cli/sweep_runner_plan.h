@@ -1,6 +1,6 @@
 /* What the runs of a sweep consist of, before any is simulated. */
-#ifndef ESGSIM_SIM_CLI_CAMPAIGN_PLAN_H
-#define ESGSIM_SIM_CLI_CAMPAIGN_PLAN_H
+#ifndef ESGSIM_SIM_CLI_SWEEP_RUNNER_PLAN_H
+#define ESGSIM_SIM_CLI_SWEEP_RUNNER_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
