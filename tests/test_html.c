@@ -377,38 +377,6 @@ static void utf8_is_told_from_what_is_none(void **state)
         assert_int_equal(utf8_sequence(vectors[i].text), vectors[i].length);
 }
 
-/* One list, two places: whoever changes the README's table changes results/report/assumptions.json.
- */
-static void the_readme_has_the_same_assumptions(void **state)
-{
-    (void)state;
-    struct error error = {0};
-    char *readme = calloc(1, 1 << 20);
-    FILE *file = fopen("README.md", "r");
-    assert_non_null(readme);
-    assert_non_null(file);
-    assert_true(fread(readme, 1, (1 << 20) - 1, file) > 0);
-    assert_int_equal(fclose(file), 0);
-    struct assumptions *assumptions = assumptions_load("results/report/assumptions.json", &error);
-    assert_non_null(assumptions);
-    const char *table = strstr(readme, "| fact | value | grade |\n|---|---|---|\n");
-    assert_non_null(table);
-    table += strlen("| fact | value | grade |\n|---|---|---|\n");
-    for (size_t i = 0; i < assumptions->count; i++) {
-        const struct assumption *entry = &assumptions->entries[i];
-        char *row = NULL;
-        assert_true(asprintf(&row, "| %s | %s | %s |\n", entry->fact, entry->value, entry->grade) >
-                    0);
-        if (strncmp(table, row, strlen(row)) != 0)
-            fail_msg("README.md and results/report/assumptions.json differ at: %s", row);
-        table += strlen(row);
-        free(row);
-    }
-    assert_int_not_equal(*table, '|');
-    assumptions_free(assumptions);
-    free(readme);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,7 +391,6 @@ int main(void)
         cmocka_unit_test(a_figure_that_is_none_is_refused),
         cmocka_unit_test(a_file_without_runs_has_a_page_that_says_so),
         cmocka_unit_test(utf8_is_told_from_what_is_none),
-        cmocka_unit_test(the_readme_has_the_same_assumptions),
     };
     return cmocka_run_group_tests_name("html", tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static char *page_read(const char *path)
 
 /* ---- The model ------------------------------------------------------------------------------- */
 
-/* Here in the order of the file, which the README and the HTML report have, too. */
+/* Here in the order of the file, which is also that of the HTML report. */
 static void the_model_page_has_every_assumption_with_its_grade(void **state)
 {
     (void)state;
