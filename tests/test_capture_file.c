@@ -511,7 +511,7 @@ static void a_table_without_a_column_is_refused_by_name(void **state)
     hid_t file = create_file(1, 0);
     write_table(file, "latency", members, 1, TEXT, row, 1);
     (void)H5Fclose(file);
-    assert_refused(&fp32, "no column \"precision\"");
+    assert_refused(&fp32, "no column 'precision'");
 }
 
 static int make_path(void **state)

@@ -768,7 +768,10 @@ static void a_rehearsal_in_real_time_plays_every_batch_and_writes_its_rows(void 
     const int file = mkstemp(path);
     assert_true(file >= 0);
     (void)close(file);
-    if (!replay_write(path, experiment, policy, values, &target, NULL, &result, &error))
+    struct store *store = store_create(path, &error);
+    if (store == NULL ||
+        !replay_record(store, experiment, policy, values, &target, NULL, &result, &error) ||
+        !store_finish(store, &error))
         fail_msg("%s", error.message);
     assert_int_equal(result.overall.requests, 150);
     size_t count = 0;

@@ -11,6 +11,7 @@
 
 #include "sim/engine/event_queue.h"
 #include "sim/engine/random.h"
+#include "tests/event_queue_check.h"
 
 enum { MODEL_LIMIT = 4096, STALE_KEPT = 64 };
 

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "results/store/hdf5_table.h"
@@ -26,6 +27,19 @@ struct scene {
     gsl_rng *random;
     size_t kills, parents, workers, during_runs;
 };
+
+/* The process dies instead of removing this many parts and one more; SIZE_MAX: it does not. */
+static size_t removals_left = SIZE_MAX;
+
+/* Stands in for the C library's function, which removes the parts of a folder. */
+int unlinkat(int folder, const char *name, int flags)
+{
+    const char *end = strrchr(name, '.');
+    const bool is_part = strncmp(name, "part-", 5) == 0 && strcmp(end, ".h5") == 0;
+    if (is_part && removals_left != SIZE_MAX && removals_left-- == 0)
+        (void)raise(SIGKILL);
+    return (int)syscall(SYS_unlinkat, folder, name, flags);
+}
 
 static double now_s(void)
 {
@@ -235,9 +249,39 @@ static void after_200_kills_nothing_is_lost_or_done_again_and_the_tables_are_the
     scene_close(&scene);
 }
 
+static ino_t file_number(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_ino;
+}
+
+static void killed_while_it_removes_the_parts_a_sweep_does_no_run_again(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    for (size_t removals = 0; removals < RUNS; removals++) {
+        (void)unlink(scene.out);
+        removals_left = removals;
+        pid_t pid = sweep_start(scene.sweep, &scene.options, NULL);
+        removals_left = SIZE_MAX;
+        assert_int_equal(sweep_wait(pid), -SIGKILL);
+        const ino_t written = file_number(scene.out);
+        assert_int_equal(access(scene.runs, F_OK), -1);
+        assert_int_equal(files_count(scene.folder), 4); /* what is left of the parts, too */
+        assert_int_equal(sweep_run(scene.sweep, &scene.options, NULL), 0);
+        assert_int_equal(file_number(scene.out), written);
+        assert_tables(scene.out, &scene.expected);
+        assert_int_equal(files_count(scene.folder), 3);
+    }
+    scene_close(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_while_it_removes_the_parts_a_sweep_does_no_run_again),
         cmocka_unit_test(after_200_kills_nothing_is_lost_or_done_again_and_the_tables_are_the_same),
     };
     return cmocka_run_group_tests_name("kill", tests, NULL, NULL);

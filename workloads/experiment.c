@@ -30,7 +30,8 @@ struct reading {
 
 /* ---- Parts ---------------------------------------------------------------------------------- */
 
-bool policy_load(const struct json_value *value, struct experiment *experiment, struct error *error)
+static bool load_policy(const struct json_value *value, struct experiment *experiment,
+                        struct error *error)
 {
     struct json_value child;
     experiment->policy_name = strdup("esg");
@@ -238,7 +239,7 @@ static bool load_rest(struct reading *reading, struct error *error)
         !platform_load(&value, &experiment->workload, &experiment->platform, error))
         return false;
     apply_noise(experiment);
-    return load_part(reading, "policy", &value, error) && policy_load(&value, experiment, error) &&
+    return load_part(reading, "policy", &value, error) && load_policy(&value, experiment, error) &&
            hash_policy(reading, error) && load_counters(&reading->root, experiment, error);
 }
 
@@ -266,7 +267,8 @@ static bool load_names(struct reading *reading, struct error *error)
     return load_name(&reading->root, "name", &experiment->name, error);
 }
 
-struct experiment *experiment_resolve(struct json_include *document, struct error *error)
+/* Builds the experiment from a document to which the overrides have been applied. */
+static struct experiment *resolve(struct json_include *document, struct error *error)
 {
     struct reading reading = {.document = document, .root = json_include_root(document)};
     reading.experiment = load_array(1, sizeof *reading.experiment, error);
@@ -313,7 +315,7 @@ static struct experiment *resolve_overridden(struct json_include *document,
     bool good = drop_parameters(document, overrides, count, error);
     for (size_t i = 0; i < count && good; i++)
         good = json_include_override(document, overrides[i].key, overrides[i].value, error);
-    struct experiment *experiment = good ? experiment_resolve(document, error) : NULL;
+    struct experiment *experiment = good ? resolve(document, error) : NULL;
     json_include_close(document);
     return experiment;
 }

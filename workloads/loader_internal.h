@@ -126,8 +126,6 @@ bool platform_load(const struct json_value *value, const struct workload *worklo
                    struct platform_spec *platform, struct error *error);
 /* Sets every application's SLO from "slo". A NULL node means factor 1. */
 bool slo_load(const struct json_value *value, struct workload *workload, struct error *error);
-bool policy_load(const struct json_value *value, struct experiment *experiment,
-                 struct error *error);
 
 /* experiment_load and experiment_parse with a cache of input files (workloads/inputs.h). `inputs`
  * may be NULL. */
@@ -138,8 +136,6 @@ struct experiment *experiment_parse_with(struct inputs *inputs, const char *text
                                          const char *directory, const struct override *overrides,
                                          size_t override_count, struct error *error);
 
-/* Builds the experiment from a document to which the overrides have been applied. */
-struct experiment *experiment_resolve(struct json_include *document, struct error *error);
 /* The keys of an experiment file, NULL-terminated. */
 extern const char *const experiment_keys[];
 

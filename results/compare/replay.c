@@ -75,21 +75,3 @@ bool replay_record(struct store *store, const struct experiment *experiment,
     (void)store_drop_run(store, NULL); /* the first error is reported, not this one */
     return false;
 }
-
-bool replay_write(const char *path, const struct experiment *experiment,
-                  const struct policy *policy, const double *values,
-                  const struct replay_target *target, const struct progress *progress,
-                  struct simulation_result *result, struct error *error)
-{
-    struct store *store = store_create(path, error);
-    if (store == NULL)
-        return false;
-    if (!replay_record(store, experiment, policy, values, target, progress, result, error)) {
-        store_abandon(store);
-        return false;
-    }
-    if (store_finish(store, error))
-        return true;
-    simulation_result_clear(result);
-    return false;
-}

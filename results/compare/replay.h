@@ -48,10 +48,4 @@ bool replay_record(struct store *store, const struct experiment *experiment,
                    const struct replay_target *target, const struct progress *progress,
                    struct simulation_result *result, struct error *error);
 
-/* The same for a new file with a single run. */
-bool replay_write(const char *path, const struct experiment *experiment,
-                  const struct policy *policy, const double *values,
-                  const struct replay_target *target, const struct progress *progress,
-                  struct simulation_result *result, struct error *error);
-
 #endif

@@ -16,7 +16,7 @@ enum {
     TEXT_SIZE = 33,
     LONG_SIZE = 257,
     NAME_SIZE = 2 * TEXT_SIZE,
-    ROWS_MOST = 1 << 22,
+    GROUPS_MOST = 1 << 22,
     VERSION = 2 /* the latest; version 1 has no launches */
 };
 
@@ -45,163 +45,68 @@ struct memory_row {
     int64_t bytes;
 };
 
-enum field_type { FIELD_TEXT, FIELD_INT, FIELD_I64, FIELD_F64 };
+#define COLUMN(row, type, member, length, later)                                                   \
+    {                                                                                              \
+#member, "", "", type, offsetof(struct row, member), length, later                         \
+    }
+#define TEXT(row, member)                                                                          \
+    COLUMN(row, COLUMN_TEXT, member, sizeof(((struct row *)0)->member) - 1, false)
+#define WHOLE(row, member) COLUMN(row, COLUMN_I32, member, 1, false)
+#define REAL(row, member) COLUMN(row, COLUMN_F64, member, 1, false)
 
-struct field {
-    const char *name;
-    enum field_type type;
-    size_t offset, size;
+static const struct column latency_columns[] = {
+    TEXT(latency_row, network),
+    TEXT(latency_row, precision),
+    TEXT(latency_row, mechanism),
+    WHOLE(latency_row, batch),
+    REAL(latency_row, share_percent),
+    WHOLE(latency_row, sms),
+    REAL(latency_row, ms),
+    COLUMN(latency_row, COLUMN_I32, launches, 1, true) /* absent from version 1 */
 };
-
-#define TEXT(row, name)                                                                            \
-    {                                                                                              \
-#name, FIELD_TEXT, offsetof(struct row, name), sizeof((struct row *)0)->name               \
-    }
-#define INT(row, name)                                                                             \
-    {                                                                                              \
-#name, FIELD_INT, offsetof(struct row, name), sizeof(int)                                  \
-    }
-#define I64(row, name)                                                                             \
-    {                                                                                              \
-#name, FIELD_I64, offsetof(struct row, name), sizeof(int64_t)                              \
-    }
-#define F64(row, name)                                                                             \
-    {                                                                                              \
-#name, FIELD_F64, offsetof(struct row, name), sizeof(double)                               \
-    }
-
-/* Version 1 lacks the last field. */
-static const struct field latency_fields[] = {
-    TEXT(latency_row, network), TEXT(latency_row, precision),    TEXT(latency_row, mechanism),
-    INT(latency_row, batch),    F64(latency_row, share_percent), INT(latency_row, sms),
-    F64(latency_row, ms),       INT(latency_row, launches)};
-static const struct field colocation_fields[] = {TEXT(colocation_row, network),
-                                                 TEXT(colocation_row, precision),
-                                                 TEXT(colocation_row, mechanism),
-                                                 TEXT(colocation_row, others),
-                                                 INT(colocation_row, group),
-                                                 INT(colocation_row, batch),
-                                                 F64(colocation_row, share_percent),
-                                                 F64(colocation_row, alone_ms),
-                                                 F64(colocation_row, ms)};
-static const struct field cold_start_fields[] = {
+static const struct column colocation_columns[] = {TEXT(colocation_row, network),
+                                                   TEXT(colocation_row, precision),
+                                                   TEXT(colocation_row, mechanism),
+                                                   TEXT(colocation_row, others),
+                                                   WHOLE(colocation_row, group),
+                                                   WHOLE(colocation_row, batch),
+                                                   REAL(colocation_row, share_percent),
+                                                   REAL(colocation_row, alone_ms),
+                                                   REAL(colocation_row, ms)};
+static const struct column cold_start_columns[] = {
     TEXT(cold_start_row, network), TEXT(cold_start_row, precision), TEXT(cold_start_row, part),
-    F64(cold_start_row, ms)};
-static const struct field memory_fields[] = {TEXT(memory_row, network), TEXT(memory_row, precision),
-                                             TEXT(memory_row, part), INT(memory_row, batch),
-                                             I64(memory_row, bytes)};
+    REAL(cold_start_row, ms)};
+static const struct column memory_columns[] = {
+    TEXT(memory_row, network), TEXT(memory_row, precision), TEXT(memory_row, part),
+    WHOLE(memory_row, batch), COLUMN(memory_row, COLUMN_I64, bytes, 1, false)};
+
+#define LAYOUT(row, columns)                                                                       \
+    {                                                                                              \
+        "", columns, sizeof columns / sizeof columns[0], sizeof(struct row), "the capture tool"    \
+    }
+static const struct layout latency_layout = LAYOUT(latency_row, latency_columns);
+static const struct layout colocation_layout = LAYOUT(colocation_row, colocation_columns);
+static const struct layout cold_start_layout = LAYOUT(cold_start_row, cold_start_columns);
+static const struct layout memory_layout = LAYOUT(memory_row, memory_columns);
 
 struct capture {
     hid_t file;
     const char *path;
     struct sample_set *set;
     struct capture_options options;
-    int version;                     /* of the file's layout */
     const char *mechanism;           /* the mechanism to read in addition to "full" */
     int sms;                         /* of the device; 0: not in the file */
     int share_sms[CAPTURE_UNIT + 1]; /* multiprocessors per share; 0: not seen yet */
 };
 
-/* ---- Tables ---------------------------------------------------------------------------------- */
-
-/* Reads texts in the character set of the file, because HDF5 does not convert between them. */
-static hid_t field_type(const struct field *field, hid_t stored)
-{
-    switch (field->type) {
-    case FIELD_INT:
-        return H5Tcopy(H5T_NATIVE_INT);
-    case FIELD_I64:
-        return H5Tcopy(H5T_NATIVE_INT64);
-    case FIELD_F64:
-        return H5Tcopy(H5T_NATIVE_DOUBLE);
-    case FIELD_TEXT:
-        break;
-    }
-    hid_t type = H5Tcopy(H5T_C_S1);
-    hid_t text = H5Tget_member_type(stored, (unsigned)H5Tget_member_index(stored, field->name));
-    (void)H5Tset_size(type, field->size);
-    (void)H5Tset_cset(type, H5Tget_cset(text));
-    (void)H5Tclose(text);
-    return type;
-}
-
-static hid_t row_type(const struct field *fields, size_t count, size_t row_bytes, hid_t stored)
-{
-    hid_t type = H5Tcreate(H5T_COMPOUND, row_bytes);
-    for (size_t i = 0; i < count; i++) {
-        hid_t member = field_type(&fields[i], stored);
-        (void)H5Tinsert(type, fields[i].name, fields[i].offset, member);
-        (void)H5Tclose(member);
-    }
-    return type;
-}
-
-/* Checks that the stored rows have all fields, of convertible classes. */
-static bool check_fields(const struct capture *capture, const char *name, hid_t stored,
-                         const struct field *fields, size_t count, struct error *error)
-{
-    if (H5Tget_class(stored) != H5T_COMPOUND)
-        return error_input(error, "%s: /%s is no table", capture->path, name);
-    for (size_t i = 0; i < count; i++) {
-        int index = H5Tget_member_index(stored, fields[i].name);
-        H5T_class_t found = index < 0 ? H5T_NO_CLASS : H5Tget_member_class(stored, (unsigned)index);
-        H5T_class_t wanted = fields[i].type == FIELD_TEXT  ? H5T_STRING
-                             : fields[i].type == FIELD_F64 ? H5T_FLOAT
-                                                           : H5T_INTEGER;
-        if (found != wanted)
-            return error_input(error, "%s: /%s has no column \"%s\" that can be read",
-                               capture->path, name, fields[i].name);
-    }
-    return true;
-}
-
-static bool read_rows(const struct capture *capture, hid_t dataset, const char *name,
-                      const struct field *fields, size_t field_count, size_t row_bytes, void **rows,
-                      size_t *count, struct error *error)
-{
-    hid_t stored = H5Dget_type(dataset);
-    hid_t space = H5Dget_space(dataset);
-    hssize_t length = H5Sget_simple_extent_npoints(space);
-    bool fine = check_fields(capture, name, stored, fields, field_count, error);
-    if (fine && (length < 0 || length > ROWS_MOST))
-        fine = error_input(error, "%s: /%s has more than %d rows", capture->path, name, ROWS_MOST);
-    if (fine && !hdf5_rows_are_held(dataset, stored, length))
-        fine = error_input(error, "%s: /%s should have %lld rows but holds fewer; capture it again",
-                           capture->path, name, (long long)length);
-    if (fine) {
-        hid_t type = row_type(fields, field_count, row_bytes, stored);
-        *count = (size_t)length;
-        *rows = calloc(*count + 1, row_bytes);
-        fine = *rows != NULL &&
-               (length == 0 || H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *rows) >= 0);
-        (void)H5Tclose(type);
-        if (!fine) {
-            free(*rows);
-            *rows = NULL;
-            error_input(error, "%s: /%s cannot be read; is the file damaged?", capture->path, name);
-        }
-    }
-    (void)H5Sclose(space);
-    (void)H5Tclose(stored);
-    return fine;
-}
-
 /* Reads a table; a missing table has no rows. */
-static bool read_table(const struct capture *capture, const char *name, const struct field *fields,
-                       size_t field_count, size_t row_bytes, void **rows, size_t *count,
-                       struct error *error)
+static bool read_table(const struct capture *capture, const char *name, const struct layout *layout,
+                       void **rows, size_t *count, struct error *error)
 {
     *rows = NULL;
     *count = 0;
-    if (H5Lexists(capture->file, name, H5P_DEFAULT) <= 0)
-        return true;
-    hid_t dataset = H5Dopen2(capture->file, name, H5P_DEFAULT);
-    if (dataset < 0)
-        return error_input(error, "%s: /%s is no table", capture->path, name);
-    bool fine =
-        read_rows(capture, dataset, name, fields, field_count, row_bytes, rows, count, error);
-    (void)H5Dclose(dataset);
-    return fine;
+    return H5Lexists(capture->file, name, H5P_DEFAULT) <= 0 ||
+           table_read(capture->file, capture->path, name, layout, rows, count, error);
 }
 
 /* ---- Configurations -------------------------------------------------------------------------- */
@@ -287,10 +192,7 @@ static bool take_latencies(struct capture *capture, struct error *error)
     struct latency_row *rows = NULL;
     size_t count = 0;
     size_t taken = 0;
-    const size_t fields =
-        sizeof latency_fields / sizeof latency_fields[0] - (capture->version < VERSION);
-    if (!read_table(capture, "latency", latency_fields, fields, sizeof *rows, (void **)&rows,
-                    &count, error))
+    if (!read_table(capture, "latency", &latency_layout, (void **)&rows, &count, error))
         return false;
     bool fine = true;
     choose_mechanism(capture, rows, count);
@@ -391,9 +293,7 @@ static bool take_colocations(struct capture *capture, struct error *error)
 {
     struct colocation_row *rows = NULL;
     size_t count = 0;
-    if (!read_table(capture, "colocation", colocation_fields,
-                    sizeof colocation_fields / sizeof colocation_fields[0], sizeof *rows,
-                    (void **)&rows, &count, error))
+    if (!read_table(capture, "colocation", &colocation_layout, (void **)&rows, &count, error))
         return false;
     bool fine = true;
     if (count > 0)
@@ -402,7 +302,7 @@ static bool take_colocations(struct capture *capture, struct error *error)
         size_t end = i + 1;
         while (end < count && compare_victims(&rows[i], &rows[end]) == 0)
             end++;
-        if (rows[i].group < 0 || rows[i].group > ROWS_MOST)
+        if (rows[i].group < 0 || rows[i].group > GROUPS_MOST)
             fine = error_input(error, "%s: /colocation has group %d", capture->path, rows[i].group);
         else if (rows[i].others[0] != '\0' && is_wanted(capture, rows[i].precision) &&
                  is_mechanism(capture, rows[i].mechanism))
@@ -420,9 +320,7 @@ static bool take_cold_starts(struct capture *capture, struct error *error)
 {
     struct cold_start_row *rows = NULL;
     size_t count = 0;
-    if (!read_table(capture, "cold_start", cold_start_fields,
-                    sizeof cold_start_fields / sizeof cold_start_fields[0], sizeof *rows,
-                    (void **)&rows, &count, error))
+    if (!read_table(capture, "cold_start", &cold_start_layout, (void **)&rows, &count, error))
         return false;
     double *values = calloc(count + 1, sizeof *values);
     bool fine = values != NULL || error_run(error, "out of memory for cold starts");
@@ -467,9 +365,7 @@ static bool take_memory(struct capture *capture, struct error *error)
 {
     struct memory_row *rows = NULL;
     size_t count = 0;
-    if (!read_table(capture, "memory", memory_fields,
-                    sizeof memory_fields / sizeof memory_fields[0], sizeof *rows, (void **)&rows,
-                    &count, error))
+    if (!read_table(capture, "memory", &memory_layout, (void **)&rows, &count, error))
         return false;
     static const char *const resident[] = {"context", "module", "weights"};
     bool fine = true;
@@ -526,15 +422,14 @@ static bool check_format(struct capture *capture, struct error *error)
 {
     char *format = hdf5_get_text(capture->file, "format");
     bool known = format != NULL && strcmp(format, "esgsim-capture") == 0;
-    int rehearsal = 0;
+    int version = 0, rehearsal = 0;
     free(format);
     if (!known)
         return error_input(error, "%s: is no capture file; give one that the capture tool wrote",
                            capture->path);
-    if (!read_integer(capture->file, "version", &capture->version) || capture->version < 1 ||
-        capture->version > VERSION)
+    if (!read_integer(capture->file, "version", &version) || version < 1 || version > VERSION)
         return error_input(error, "%s: has layout version %d, this program reads 1 to %d",
-                           capture->path, capture->version, VERSION);
+                           capture->path, version, VERSION);
     (void)read_integer(capture->file, "rehearsal", &rehearsal);
     if (rehearsal != 0 && !capture->options.rehearsal)
         return error_input(error,

@@ -189,7 +189,7 @@ static const struct column timeline_columns[] = {
 
 #define LAYOUT(title, columns, row)                                                                \
     {                                                                                              \
-        title, columns, sizeof columns / sizeof columns[0], sizeof(row)                            \
+        title, columns, sizeof columns / sizeof columns[0], sizeof(row), "esgsim run or sweep"     \
     }
 
 const struct layout layout_summary = LAYOUT("Runs", summary_columns, struct summary_row);

@@ -19,6 +19,7 @@ enum column_type {
     COLUMN_U16,
     COLUMN_U32,
     COLUMN_U64,
+    COLUMN_I32,
     COLUMN_I64,
     COLUMN_F64
 };
@@ -39,6 +40,7 @@ struct layout {
     const struct column *columns;
     size_t count;
     size_t row_bytes;
+    const char *writer; /* of such files, for messages */
 };
 
 enum { TEXT_HASH = 16, TEXT_NAME = 64, TEXT_LABEL = 512, TEXT_SHA256 = 64 };

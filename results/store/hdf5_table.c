@@ -154,6 +154,8 @@ static hid_t scalar_type(enum column_type type, bool in_file)
         return in_file ? H5T_STD_U32LE : H5T_NATIVE_UINT32;
     case COLUMN_U64:
         return in_file ? H5T_STD_U64LE : H5T_NATIVE_UINT64;
+    case COLUMN_I32:
+        return in_file ? H5T_STD_I32LE : H5T_NATIVE_INT32;
     case COLUMN_I64:
         return in_file ? H5T_STD_I64LE : H5T_NATIVE_INT64;
     case COLUMN_F64:
@@ -180,7 +182,20 @@ static hid_t column_type(const struct column *column, size_t array_length, bool 
     return H5Tcopy(scalar_type(column->type, in_file));
 }
 
-static hid_t row_type(const struct layout *layout, size_t array_length, bool in_file)
+/* Gives a text's type the character set that the stored table has, because HDF5 does not convert
+ * between them. */
+static void column_take_cset(hid_t type, hid_t stored, const char *name)
+{
+    const int index = H5Tget_member_index(stored, name);
+    if (index < 0)
+        return;
+    hid_t text = H5Tget_member_type(stored, (unsigned)index);
+    (void)H5Tset_cset(type, H5Tget_cset(text));
+    (void)H5Tclose(text);
+}
+
+/* `stored`: the type of the table to be read; -1: none. */
+static hid_t row_type(const struct layout *layout, size_t array_length, bool in_file, hid_t stored)
 {
     size_t size = 0;
     hid_t fields[256];
@@ -188,6 +203,8 @@ static hid_t row_type(const struct layout *layout, size_t array_length, bool in_
         return -1;
     for (size_t i = 0; i < layout->count; i++) {
         fields[i] = column_type(&layout->columns[i], array_length, in_file);
+        if (stored >= 0 && layout->columns[i].type == COLUMN_TEXT)
+            column_take_cset(fields[i], stored, layout->columns[i].name);
         size += H5Tget_size(fields[i]);
     }
     hid_t row = H5Tcreate(H5T_COMPOUND, in_file ? size : layout->row_bytes);
@@ -268,7 +285,7 @@ bool table_begin(struct table_writer *table, hid_t group, const char *name,
                                    .capacity = block_rows};
     if (table->block == NULL)
         return false;
-    table->memory_type = row_type(layout, array_length, false);
+    table->memory_type = row_type(layout, array_length, false, -1);
     return true;
 }
 
@@ -278,7 +295,7 @@ static bool dataset_create(struct table_writer *table, hsize_t chunk_rows)
     if (before != NULL && before->dataset < 0 && before->block != NULL &&
         !dataset_create(before, before->chunk_rows))
         return false;
-    hid_t file_type = row_type(table->layout, table->array_length, true);
+    hid_t file_type = row_type(table->layout, table->array_length, true, -1);
     hid_t space = H5Screate_simple(1, &(hsize_t){0}, &(hsize_t){H5S_UNLIMITED});
     hid_t properties = table_properties(chunk_rows);
     if (properties >= 0) {
@@ -358,9 +375,8 @@ static bool columns_check(hid_t stored, const char *path, const char *name,
 {
     if (H5Tget_class(stored) != H5T_COMPOUND)
         return error_input(error,
-                           "%s: /%s is not a table of named columns; give a file that esgsim run "
-                           "or sweep wrote",
-                           path, name);
+                           "%s: /%s is not a table of named columns; give a file that %s wrote",
+                           path, name, layout->writer);
     for (size_t i = 0; i < layout->count; i++) {
         const struct column *column = &layout->columns[i];
         if (H5Tget_member_index(stored, column->name) < 0 && column->later)
@@ -396,7 +412,9 @@ static bool names_check(const char *path, const char *name, const struct layout 
     return true;
 }
 
-bool hdf5_rows_are_held(hid_t dataset, hid_t stored_type, hssize_t rows)
+/* Returns whether the dataset's stored bytes can contain that many rows. A damaged dataset may
+ * claim any number. HDF5 fills missing rows, so a file of 2 kB could become gigabytes. */
+static bool rows_are_held(hid_t dataset, hid_t stored_type, hssize_t rows)
 {
     const double bytes = (double)rows * (double)H5Tget_size(stored_type);
     return bytes <= SMALL_BYTES + DEFLATE_MOST * (double)H5Dget_storage_size(dataset);
@@ -413,14 +431,14 @@ static bool rows_read(hid_t dataset, hid_t stored, const char *path, const char 
     if (rank != 1 || points < 0 || points > TABLE_MAX_ROWS)
         return error_input(error, "%s: /%s should be a list of 0 to %d rows", path, name,
                            TABLE_MAX_ROWS);
-    if (!hdf5_rows_are_held(dataset, stored, points))
+    if (!rows_are_held(dataset, stored, points))
         return error_input(error, "%s: /%s should have %lld rows but holds fewer; run it again",
                            path, name, (long long)points);
     *count = (size_t)points;
     *rows = calloc(*count + 1, layout->row_bytes);
     if (*rows == NULL)
         return error_run(error, "%s: out of memory for %zu rows of /%s", path, *count, name);
-    hid_t memory_type = row_type(layout, 1, false);
+    hid_t memory_type = row_type(layout, 1, false, stored);
     hid_t transfer = transfer_create(stored, memory_type, *count);
     bool good = H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, transfer, *rows) >= 0;
     (void)H5Pclose(transfer);
@@ -443,9 +461,8 @@ bool table_read(hid_t file, const char *path, const char *name, const struct lay
     hid_t dataset = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
     if (dataset < 0)
         return error_input(error,
-                           "%s: has no table /%s that can be read; give a whole file that esgsim "
-                           "run or sweep wrote",
-                           path, name);
+                           "%s: has no table /%s that can be read; give a whole file that %s wrote",
+                           path, name, layout->writer);
     hid_t stored = H5Dget_type(dataset);
     bool good = stored >= 0 ? columns_check(stored, path, name, layout, error) &&
                                   rows_read(dataset, stored, path, name, layout, rows, count, error)

@@ -28,10 +28,6 @@ bool hdf5_get_u64(hid_t object, const char *name, uint64_t *value);
 /* False if the attribute is absent or not a number. */
 bool hdf5_get_f64(hid_t object, const char *name, double *value);
 
-/* Returns whether the dataset's stored bytes can contain that many rows. A damaged dataset may
- * claim any number. HDF5 fills missing rows, so a file of 2 kB could become gigabytes. */
-bool hdf5_rows_are_held(hid_t dataset, hid_t stored_type, hssize_t rows);
-
 /* A writer that appends rows in blocks. It creates the dataset when it writes its first block. */
 struct table_writer {
     hid_t group;

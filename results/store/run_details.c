@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "results/store/hdf5_table.h"
+#include "results/store/store_hdf5.h"
 
 struct run_details {
     hid_t file;
@@ -23,30 +22,22 @@ static const struct column request_part[] = {
     REQUEST(COLUMN_I64, finish_ns),   REQUEST(COLUMN_I64, slo_ns),  REQUEST(COLUMN_I64, queue_ns),
     REQUEST(COLUMN_I64, transfer_ns), REQUEST(COLUMN_I64, cold_ns), REQUEST(COLUMN_I64, exec_ns),
 };
-static const struct layout layout_request_part = {"Requests", request_part,
-                                                  sizeof request_part / sizeof request_part[0],
-                                                  sizeof(struct detail_request)};
+static const struct layout layout_request_part = {
+    "Requests", request_part, sizeof request_part / sizeof request_part[0],
+    sizeof(struct detail_request), "esgsim run or sweep"};
 
 struct run_details *run_details_open(const char *path, struct error *error)
 {
-    struct stat status;
     hdf5_silence();
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || H5Fis_hdf5(path) <= 0) {
-        (void)error_input(
-            error, "%s: is not a results file; give one that esgsim run or sweep wrote", path);
-        return NULL;
-    }
     struct run_details *details = calloc(1, sizeof *details);
     if (details == NULL || (details->path = strdup(path)) == NULL) {
         free(details);
         (void)error_run(error, "%s: out of memory", path);
         return NULL;
     }
-    details->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    details->file = store_open_read(path, error);
     if (details->file >= 0)
         return details;
-    (void)error_input(error, "%s: cannot be opened, it is cut short or damaged; run it again",
-                      path);
     free(details->path);
     free(details);
     return NULL;
@@ -124,29 +115,15 @@ static bool rows_of(const struct run_details *details, const char *hash, const c
     return table_read(details->file, details->path, name, layout, rows, count, error);
 }
 
-bool run_details_requests(const struct run_details *details, const char *hash,
-                          struct detail_request **rows, size_t *count, struct error *error)
-{
-    void *read = NULL;
-    bool good = rows_of(details, hash, "requests", &layout_request_part, &read, count, error);
-    *rows = read;
-    return good;
-}
-
-bool run_details_batches(const struct run_details *details, const char *hash,
-                         struct batch_row **rows, size_t *count, struct error *error)
-{
-    void *read = NULL;
-    bool good = rows_of(details, hash, "batches", &layout_batches, &read, count, error);
-    *rows = read;
-    return good;
-}
-
-bool run_details_timeline(const struct run_details *details, const char *hash,
-                          struct timeline_row **rows, size_t *count, struct error *error)
-{
-    void *read = NULL;
-    bool good = rows_of(details, hash, "timeline", &layout_timeline, &read, count, error);
-    *rows = read;
-    return good;
-}
+#define ROWS_OF(table, layout, row_type)                                                           \
+    bool run_details_##table(const struct run_details *details, const char *hash,                  \
+                             struct row_type **rows, size_t *count, struct error *error)           \
+    {                                                                                              \
+        void *read = NULL;                                                                         \
+        const bool good = rows_of(details, hash, #table, &layout, &read, count, error);            \
+        *rows = read;                                                                              \
+        return good;                                                                               \
+    }
+ROWS_OF(requests, layout_request_part, detail_request)
+ROWS_OF(batches, layout_batches, batch_row)
+ROWS_OF(timeline, layout_timeline, timeline_row)

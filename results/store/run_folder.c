@@ -138,11 +138,11 @@ static bool runs_refuse(const struct run_folder *folder, bool foreign, struct er
                        folder->path, folder->count);
 }
 
-/* Removes unfinished files, and the parts whose state is below `least`. */
-static void files_remove(const struct run_folder *folder, enum part_state least)
+/* Removes from `path` unfinished files, and the parts whose state in `folder` is below `least`. */
+static void files_remove(const struct run_folder *folder, const char *path, enum part_state least)
 {
     size_t part = 0;
-    DIR *listing = opendir(folder->path);
+    DIR *listing = opendir(path);
     for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;) {
         const bool is_part = part_of_name(file->d_name, &part);
         const enum part_state state =
@@ -154,6 +154,24 @@ static void files_remove(const struct run_folder *folder, enum part_state least)
         (void)closedir(listing);
 }
 
+/* Removes the parts of a folder whose runs are not needed any more, and the folder. It is renamed
+ * first: a process that is killed meanwhile leaves no incomplete folder of this sweep, and the next
+ * one removes the rest. If other files are in it, they stay under the folder's own name. */
+static void folder_discard(const struct run_folder *folder)
+{
+    char *gone = NULL;
+    if (asprintf(&gone, "%s.discarded", folder->path) < 0)
+        return;
+    files_remove(folder, gone, PART_STATES);
+    (void)rmdir(gone);
+    if (rename(folder->path, gone) == 0) {
+        files_remove(folder, gone, PART_STATES);
+        if (rmdir(gone) != 0)
+            (void)rename(gone, folder->path);
+    }
+    free(gone);
+}
+
 static bool folder_fill(struct run_folder *folder, enum run_folder_start start, struct error *error)
 {
     bool foreign = false;
@@ -161,7 +179,7 @@ static bool folder_fill(struct run_folder *folder, enum run_folder_start start, 
         return false;
     if (foreign || (start == RUNS_NEW && folder->count > 0))
         return runs_refuse(folder, foreign, error);
-    files_remove(folder, start == RUNS_RESTART ? PART_STATES : PART_WHOLE);
+    files_remove(folder, folder->path, start == RUNS_RESTART ? PART_STATES : PART_WHOLE);
     return true;
 }
 
@@ -308,7 +326,7 @@ bool run_folder_copy(struct run_folder *folder, size_t run, struct store *store,
 
 void run_folder_tidy(const struct run_folder *folder)
 {
-    files_remove(folder, PART_NONE);
+    files_remove(folder, folder->path, PART_NONE);
 }
 
 void run_folder_close(struct run_folder *folder, bool remove)
@@ -317,10 +335,8 @@ void run_folder_close(struct run_folder *folder, bool remove)
         return;
     for (size_t i = 0; i < PARTS_OPEN; i++)
         part_close(&folder->open[i]);
-    if (remove) {
-        files_remove(folder, PART_STATES);
-        (void)rmdir(folder->path);
-    }
+    if (remove)
+        folder_discard(folder);
     free(folder->path);
     free(folder->parts);
     free(folder->states);

@@ -61,7 +61,9 @@ bool run_folder_copy(struct run_folder *folder, size_t run, struct store *store,
 void run_folder_tidy(const struct run_folder *folder);
 
 /* Closes the folder and frees `folder`, which may be NULL. `remove` also deletes the parts and the
- * folder, once the sweep's results are written. Files with other names are not deleted. */
+ * folder, once the sweep's results are written. The folder is first renamed to PATH.discarded; if
+ * the process is killed then, the next run_folder_close with `remove` deletes the rest. Files with
+ * other names are not deleted. */
 void run_folder_close(struct run_folder *folder, bool remove);
 
 #endif

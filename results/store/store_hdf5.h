@@ -6,6 +6,17 @@
 #include "results/store/store.h"
 #include "traces/json/atomic_file.h"
 
+/* The tables of a run's group, in their order in the file. */
+enum detail {
+    DETAIL_REQUESTS,
+    DETAIL_BATCHES,
+    DETAIL_JOBS,
+    DETAIL_CONTAINERS,
+    DETAIL_DECISIONS,
+    DETAIL_TIMELINE,
+    DETAILS
+};
+
 struct store {
     struct atomic_file out;
     hid_t file; /* HDF5 handle of out.beside */
@@ -13,7 +24,7 @@ struct store {
     hid_t run;  /* group of the begun run, -1 between runs */
     struct run_facts *facts;
     struct table_writer summary, applications;
-    struct table_writer requests, batches, jobs, containers, decisions, timeline;
+    struct table_writer details[DETAILS]; /* of the begun run, as its record level asks */
     size_t run_count;
     bool broken;  /* a write has failed */
     bool is_part; /* created by store_create_part */

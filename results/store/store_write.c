@@ -173,29 +173,28 @@ static struct run_facts *facts_copy(const struct run_facts *facts)
     return NULL;
 }
 
-/* Begins the tables of the record level, in their order in the file. */
+static const struct {
+    const char *name;
+    const struct layout *layout;
+} detail_tables[DETAILS] = {
+    [DETAIL_REQUESTS] = {"requests", &layout_requests},
+    [DETAIL_BATCHES] = {"batches", &layout_batches},
+    [DETAIL_JOBS] = {"jobs", &layout_jobs},
+    [DETAIL_CONTAINERS] = {"containers", &layout_containers},
+    [DETAIL_DECISIONS] = {"decisions", &layout_decisions},
+    [DETAIL_TIMELINE] = {"timeline", &layout_timeline},
+};
+
+/* Begins the tables of the record level. */
 static bool details_begin(struct store *store, size_t stages)
 {
-    const struct {
-        struct table_writer *table;
-        const char *name;
-        const struct layout *layout;
-        size_t array_length;
-    } tables[] = {
-        {&store->requests, "requests", &layout_requests, stages},
-        {&store->batches, "batches", &layout_batches, 1},
-        {&store->jobs, "jobs", &layout_jobs, 1},
-        {&store->containers, "containers", &layout_containers, 1},
-        {&store->decisions, "decisions", &layout_decisions, 1},
-        {&store->timeline, "timeline", &layout_timeline, 1},
-    };
     const size_t count = store->facts->record == RECORD_SUMMARY ? 0
-                         : store->facts->record == RECORD_ALL   ? sizeof tables / sizeof *tables
+                         : store->facts->record == RECORD_ALL   ? DETAILS
                                                                 : 1;
     for (size_t t = 0; t < count; t++)
-        if (!table_begin(tables[t].table, store->run, tables[t].name,
-                         t == 0 ? NULL : tables[t - 1].table, tables[t].layout,
-                         tables[t].array_length, DETAIL_CHUNK, DETAIL_BLOCK))
+        if (!table_begin(&store->details[t], store->run, detail_tables[t].name,
+                         t == 0 ? NULL : &store->details[t - 1], detail_tables[t].layout,
+                         t == DETAIL_REQUESTS ? stages : 1, DETAIL_CHUNK, DETAIL_BLOCK))
             return false;
     return true;
 }
@@ -229,41 +228,20 @@ bool store_begin_experiment(struct store *store, const struct experiment *experi
     return good;
 }
 
-static bool record_request(void *context, const struct request_row *row, struct error *error)
-{
-    struct store *store = context;
-    return table_append(&store->requests, row) || store_fault(store, error, "requests");
-}
-
-static bool record_batch(void *context, const struct batch_row *row, struct error *error)
-{
-    struct store *store = context;
-    return table_append(&store->batches, row) || store_fault(store, error, "batches");
-}
-
-static bool record_job(void *context, const struct job_row *row, struct error *error)
-{
-    struct store *store = context;
-    return table_append(&store->jobs, row) || store_fault(store, error, "jobs");
-}
-
-static bool record_container(void *context, const struct container_row *row, struct error *error)
-{
-    struct store *store = context;
-    return table_append(&store->containers, row) || store_fault(store, error, "containers");
-}
-
-static bool record_decision(void *context, const struct decision_row *row, struct error *error)
-{
-    struct store *store = context;
-    return table_append(&store->decisions, row) || store_fault(store, error, "decisions");
-}
-
-static bool record_timeline(void *context, const struct timeline_row *row, struct error *error)
-{
-    struct store *store = context;
-    return table_append(&store->timeline, row) || store_fault(store, error, "the timeline");
-}
+#define RECORD(event, row_type, detail)                                                            \
+    static bool record_##event(void *context, const struct row_type *row, struct error *error)     \
+    {                                                                                              \
+        struct store *store = context;                                                             \
+        return table_append(&store->details[detail], row) ||                                       \
+               store_fault(store, error, detail_tables[detail].name);                              \
+    }
+RECORD(request, request_row, DETAIL_REQUESTS)
+RECORD(batch, batch_row, DETAIL_BATCHES)
+RECORD(job, job_row, DETAIL_JOBS)
+RECORD(container, container_row, DETAIL_CONTAINERS)
+RECORD(decision, decision_row, DETAIL_DECISIONS)
+RECORD(timeline, timeline_row, DETAIL_TIMELINE)
+#undef RECORD
 
 struct recorder store_recorder(struct store *store)
 {
@@ -346,12 +324,9 @@ static bool applications_append(struct store *store, const struct simulation_res
 
 static bool run_close(struct store *store)
 {
-    bool good = table_close(&store->requests);
-    good = table_close(&store->batches) && good;
-    good = table_close(&store->jobs) && good;
-    good = table_close(&store->containers) && good;
-    good = table_close(&store->decisions) && good;
-    good = table_close(&store->timeline) && good;
+    bool good = true;
+    for (size_t t = 0; t < DETAILS; t++)
+        good = table_close(&store->details[t]) && good;
     if (store->run >= 0)
         good = H5Gclose(store->run) >= 0 && good;
     store->run = -1;

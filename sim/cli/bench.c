@@ -347,16 +347,11 @@ static void print_figures(const char *path, const cJSON *item)
 }
 
 static const struct cli_option bench_table[] = {
-    {.name = "--only",
-     .value = "NAME",
-     .help = "one benchmark: mm1_jobs_per_s, hold_events_per_s, faas_invocations_per_s, "
-             "requests_per_s, decision_us or sweep_efficiency_2_jobs",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, only)},
-    {.name = "--json",
-     .help = "one JSON object",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, json)},
+    {"--only", "NAME",
+     "one benchmark: mm1_jobs_per_s, hold_events_per_s, faas_invocations_per_s, "
+     "requests_per_s, decision_us or sweep_efficiency_2_jobs",
+     CLI_MEMBER(struct options, only)},
+    {"--json", NULL, "one JSON object", CLI_MEMBER(struct options, json)},
     {.name = NULL},
 };
 

@@ -14,10 +14,8 @@ struct options {
 };
 
 static const struct cli_option check_table[] = {
-    {.name = "--json",
-     .help = "one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, json)},
+    {"--json", NULL, "one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}",
+     CLI_MEMBER(struct options, json)},
     {.name = NULL},
 };
 

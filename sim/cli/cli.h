@@ -40,6 +40,13 @@ struct cli_option {
     bool (*take)(void *options, const char *name, char *value, struct error *error);
 };
 
+/* Kind and place of an option whose destination is `member` of the command's struct `type`. The
+ * member's type determines the kind. */
+#define CLI_MEMBER(type, member)                                                                   \
+    .kind = _Generic(((type *)NULL)->member, bool: OPTION_FLAG, const char *: OPTION_TEXT,         \
+                     uint64_t: OPTION_WHOLE, double: OPTION_NUMBER, int: OPTION_CHOICE),           \
+    .place = offsetof(type, member)
+
 struct command {
     const char *name;
     const char *summary; /* one line */
@@ -74,9 +81,6 @@ void cli_print_options(FILE *stream, const struct command *command);
 
 /* Sets ERROR_INPUT for a usage error, naming the command and its usage. Returns false. */
 bool cli_usage_error(const struct command *command, const char *what, struct error *error);
-
-/* The same for an argument that the command does not accept. */
-bool cli_unknown_argument(const struct command *command, const char *argument, struct error *error);
 
 /* Settings from --set KEY=VALUE and similar options, in order; they point into argv. */
 enum { CLI_SETTINGS_MAX = 256 };

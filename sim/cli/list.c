@@ -20,10 +20,8 @@ struct options {
 };
 
 static const struct cli_option list_table[] = {
-    {.name = "--json",
-     .help = "one object: {KIND: [{\"name\", \"description\"}]}",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, json)},
+    {"--json", NULL, "one object: {KIND: [{\"name\", \"description\"}]}",
+     CLI_MEMBER(struct options, json)},
     {.name = NULL},
 };
 

@@ -8,12 +8,8 @@ struct options {
 };
 
 static const struct cli_option merge_table[] = {
-    {.name = "--out",
-     .value = "F.h5",
-     .help = "where the joined results go; written beside, named when finished",
-     .kind = OPTION_TEXT,
-     .required = true,
-     .place = offsetof(struct options, out)},
+    {"--out", "F.h5", "where the joined results go; written beside, named when finished",
+     CLI_MEMBER(struct options, out), .required = true},
     {.name = NULL},
 };
 

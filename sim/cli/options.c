@@ -135,7 +135,8 @@ static const char *nearest_option(const struct command *command, const char *nam
     return error_nearest_name(name, names, known);
 }
 
-bool cli_unknown_argument(const struct command *command, const char *argument, struct error *error)
+static bool unknown_argument(const struct command *command, const char *argument,
+                             struct error *error)
 {
     char what[256], name[80];
     const char *nearest = NULL;
@@ -269,7 +270,7 @@ static bool parse_option(const struct command *command, int argc, char **argv, i
     const struct cli_option *option = find_option(command, argument, length);
     char *value = argument[length] == '=' ? argument + length + 1 : NULL;
     if (option == NULL)
-        return cli_unknown_argument(command, argument, error);
+        return unknown_argument(command, argument, error);
     if (option->kind == OPTION_FLAG && value != NULL) {
         char what[128];
         (void)snprintf(what, sizeof what, "%s takes no value", option->name);
@@ -309,7 +310,7 @@ static bool check_operands(const struct command *command, int count, char *const
         taken += taken < count;
         word += length + (word[length] == ' ');
     }
-    return taken == count || cli_unknown_argument(command, operands[taken], error);
+    return taken == count || unknown_argument(command, operands[taken], error);
 }
 
 bool cli_parse(const struct command *command, int *argc, char **argv, void *options,

@@ -49,37 +49,22 @@ static bool take_only(void *options, const char *name, char *value, struct error
 }
 
 static const struct cli_option plot_table[] = {
-    {.name = "--out",
-     .value = "DIR",
-     .help = "output directory; each figure's data are written beside it as CSV, and gnuplot -e "
-             "\"data='F.csv'; out='F.svg'\" plots/NAME.gp draws it again",
-     .kind = OPTION_TEXT,
-     .required = true,
-     .place = offsetof(struct options, folder)},
-    {.name = "--against",
-     .value = "REAL.h5",
-     .help =
-         "draw only simulated-against-real, one figure per setting: FILE, simulated, and a replay "
-         "of the same runs",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, against)},
-    {.name = "--format",
-     .value = "svg|png|pdf",
-     .help = "default svg",
-     .kind = OPTION_WORD,
+    {"--out", "DIR",
+     "output directory; each figure's data are written beside it as CSV, and gnuplot -e "
+     "\"data='F.csv'; out='F.svg'\" plots/NAME.gp draws it again",
+     CLI_MEMBER(struct options, folder), .required = true},
+    {"--against", "REAL.h5",
+     "draw only simulated-against-real, one figure per setting: FILE, simulated, and a replay "
+     "of the same runs",
+     CLI_MEMBER(struct options, against)},
+    {"--format", "svg|png|pdf", "default svg", .kind = OPTION_WORD,
      .place = offsetof(struct options, format)},
-    {.name = "--only",
-     .value = "NAME",
-     .help = "draw only this figure; may be repeated",
-     .kind = OPTION_TAKE,
-     .repeated = true,
-     .take = take_only},
-    {.name = "--trace-format",
-     .value = "F",
-     .help = "FILE is a trace of this format (see `esgsim trace --help`); required for bare "
-             "integers alone",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct options, trace_format)},
+    {"--only", "NAME", "draw only this figure; may be repeated", .kind = OPTION_TAKE,
+     .repeated = true, .take = take_only},
+    {"--trace-format", "F",
+     "FILE is a trace of this format (see `esgsim trace --help`); required for bare "
+     "integers alone",
+     CLI_MEMBER(struct options, trace_format)},
     {.name = NULL},
 };
 

@@ -79,51 +79,36 @@ static bool take_rehearsal(void *options, const char *name, char *value, struct 
 }
 
 static const struct cli_option run_table[] = {
-    {.name = "--set",
-     .value = "KEY=VALUE",
-     .help = "override any key of the experiment, dotted: policy.params.k=10, slo.factor=1.2, "
-             "cluster.price.vcpu_hour_usd=0.05; the value is JSON or a word. sim/README.md has "
-             "every key and default",
-     .kind = OPTION_TAKE,
-     .repeated = true,
-     .take = take_set},
-    {.name = "--seed",
-     .value = "N",
-     .help = "the seed (default: the experiment's, else 1); the same seed gives every policy the "
-             "same arrivals and noise",
-     .kind = OPTION_TAKE,
-     .take = take_seed},
-    {.name = "--policy",
-     .value = "NAME|FILE.so",
-     .help = "a policy's name (`esgsim list policies`) or your own .so; a policy other than the "
-             "experiment's uses its default parameters",
-     .kind = OPTION_TAKE,
-     .take = take_policy},
-    {.name = "--out",
-     .value = "F.h5",
-     .help = "write the results: /summary, /applications and, as the experiment's \"record\" "
-             "asks, requests, batches, jobs, containers, decisions and timeline",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct run_options, out)},
-    {.name = "--timeline",
-     .value = "F.json",
-     .help = "write all events as Chrome trace-event JSON, for ui.perfetto.dev or "
-             "chrome://tracing",
-     .kind = OPTION_TEXT,
-     .place = offsetof(struct run_options, timeline)},
-    {.name = "--rehearse",
-     .value = "WHAT",
-     .help = "replay on an emulated GPU: containers are warm, and the model's interference is not "
-             "applied. WHAT changes the model's batch times: factor=1.05,cv=0.1 makes them 5 % "
-             "longer with additional noise; speedup=10 runs in real time, ten times as fast (0: "
-             "as fast as possible). See results/PROOF.md",
-     .kind = OPTION_TAKE,
-     .take = take_rehearsal},
+    {"--set", "KEY=VALUE",
+     "override any key of the experiment, dotted: policy.params.k=10, slo.factor=1.2, "
+     "cluster.price.vcpu_hour_usd=0.05; the value is JSON or a word. sim/README.md has "
+     "every key and default",
+     .kind = OPTION_TAKE, .repeated = true, .take = take_set},
+    {"--seed", "N",
+     "the seed (default: the experiment's, else 1); the same seed gives every policy the "
+     "same arrivals and noise",
+     .kind = OPTION_TAKE, .take = take_seed},
+    {"--policy", "NAME|FILE.so",
+     "a policy's name (`esgsim list policies`) or your own .so; a policy other than the "
+     "experiment's uses its default parameters",
+     .kind = OPTION_TAKE, .take = take_policy},
+    {"--out", "F.h5",
+     "write the results: /summary, /applications and, as the experiment's \"record\" "
+     "asks, requests, batches, jobs, containers, decisions and timeline",
+     CLI_MEMBER(struct run_options, out)},
+    {"--timeline", "F.json",
+     "write all events as Chrome trace-event JSON, for ui.perfetto.dev or "
+     "chrome://tracing",
+     CLI_MEMBER(struct run_options, timeline)},
+    {"--rehearse", "WHAT",
+     "replay on an emulated GPU: containers are warm, and the model's interference is not "
+     "applied. WHAT changes the model's batch times: factor=1.05,cv=0.1 makes them 5 % "
+     "longer with additional noise; speedup=10 runs in real time, ten times as fast (0: "
+     "as fast as possible). See results/PROOF.md",
+     .kind = OPTION_TAKE, .take = take_rehearsal},
     GUARD_OPTION(struct run_options, decision_timeout),
-    {.name = "--json",
-     .help = "print one JSON object; its keys contain the units",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct run_options, json)},
+    {"--json", NULL, "print one JSON object; its keys contain the units",
+     CLI_MEMBER(struct run_options, json)},
     {.name = NULL},
 };
 

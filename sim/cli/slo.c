@@ -21,24 +21,13 @@ struct request {
 };
 
 static const struct cli_option slo_table[] = {
-    {.name = "--application",
-     .value = "NAME",
-     .help = "application of the experiment",
-     .kind = OPTION_TEXT,
-     .required = true,
-     .place = offsetof(struct request, application)},
-    {.name = "--group-size",
-     .value = "N",
-     .help = "most stages planned together, 1..16 (default: the experiment's policy parameter, "
-             "else 3)",
-     .kind = OPTION_WHOLE,
-     .place = offsetof(struct request, group_size),
-     .least = 1,
-     .most = SEARCH_MAX_STAGES},
-    {.name = "--json",
-     .help = "one JSON object",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct request, json)},
+    {"--application", "NAME", "application of the experiment",
+     CLI_MEMBER(struct request, application), .required = true},
+    {"--group-size", "N",
+     "most stages planned together, 1..16 (default: the experiment's policy parameter, "
+     "else 3)",
+     CLI_MEMBER(struct request, group_size), .least = 1, .most = SEARCH_MAX_STAGES},
+    {"--json", NULL, "one JSON object", CLI_MEMBER(struct request, json)},
     {.name = NULL},
 };
 

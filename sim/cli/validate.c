@@ -388,17 +388,9 @@ struct options {
 };
 
 static const struct cli_option validate_table[] = {
-    {.name = "--json",
-     .help = "one JSON object instead of the table",
-     .kind = OPTION_FLAG,
-     .place = offsetof(struct options, json)},
-    {.name = "--seeds",
-     .value = "N",
-     .help = "independent runs of each check (default 10)",
-     .kind = OPTION_WHOLE,
-     .place = offsetof(struct options, seeds),
-     .least = 2,
-     .most = SEEDS_MAX},
+    {"--json", NULL, "one JSON object instead of the table", CLI_MEMBER(struct options, json)},
+    {"--seeds", "N", "independent runs of each check (default 10)",
+     CLI_MEMBER(struct options, seeds), .least = 2, .most = SEEDS_MAX},
     {.name = NULL},
 };
 

@@ -205,7 +205,8 @@ static inline struct slot *slot_of_handle(const struct event_queue *event_queue,
     return slot_sequence(slot) != 0 && slot_generation(slot) == handle >> SLOT_BITS ? slot : NULL;
 }
 
-/* Called after a key has become stale. The number of keys removed pays for the sweep. */
+/* Called after a key has become stale. Bounds the number of keys to 2 * live + MIN_CAPACITY. The
+ * number of keys removed pays for the sweep. */
 static inline void event_queue_tidy(struct event_queue *event_queue)
 {
     if (event_queue_keys(event_queue) > 2 * event_queue->live + MIN_CAPACITY)
@@ -314,91 +315,7 @@ size_t event_queue_size(const struct event_queue *event_queue)
     return event_queue->live;
 }
 
-size_t event_queue_keys(const struct event_queue *event_queue)
-{
-    return event_queue->length - (event_queue->hole ? 1 : 0) + event_queue->far.count;
-}
-
 const char *event_queue_fault(const struct event_queue *event_queue)
 {
     return event_queue->fault;
-}
-
-void event_queue_age(struct event_queue *event_queue, uint64_t uses)
-{
-    if (uses > SEQUENCE_LIMIT - 2)
-        uses = SEQUENCE_LIMIT - 2;
-    if (event_queue->next_sequence < uses)
-        event_queue->next_sequence = uses;
-    const uint64_t generation = uses < GENERATION_MASK - 1 ? uses : GENERATION_MASK - 1;
-    for (uint32_t i = event_queue->free_slot; i != NO_SLOT; i = event_queue->slots[i].subject)
-        if (slot_generation(&event_queue->slots[i]) < generation)
-            event_queue->slots[i].use = generation;
-}
-
-struct soundness {
-    const struct event_queue *event_queue;
-    size_t live;
-    bool sound;
-};
-
-/* If the key is the current one of its slot, checks that the two agree. */
-static void soundness_visit(void *context, event_queue_key key)
-{
-    struct soundness *check = context;
-    const struct event_queue *event_queue = check->event_queue;
-    if (key_time(key) < 0 || key_slot(key) >= event_queue->slot_count) {
-        check->sound = false;
-        return;
-    }
-    if (!key_is_live(event_queue, key))
-        return;
-    const struct slot *slot = &event_queue->slots[key_slot(key)];
-    check->live++;
-    if (key_time(key) < event_queue->now ||
-        (slot->time < 0 ? ~slot->time : slot->time) != key_time(key) ||
-        (slot->time < 0 && slot_later_time(slot) < key_time(key)))
-        check->sound = false;
-}
-
-static bool heap_is_sound(const struct event_queue *event_queue, size_t *live)
-{
-    size_t first = event_queue->hole ? 1 : 0;
-    struct soundness check = {.event_queue = event_queue, .sound = true};
-    for (size_t i = first; i < event_queue->length; i++) {
-        event_queue_key key = event_queue->heap[i];
-        soundness_visit(&check, key);
-        if ((uint64_t)(key >> 64) >= event_queue->horizon)
-            return false;
-        if (i > first && (i - 1) / ARITY >= first && event_queue->heap[(i - 1) / ARITY] >= key)
-            return false;
-    }
-    for (size_t i = 0; i < ARITY; i++)
-        if (event_queue->heap[event_queue->length + i] != KEY_END)
-            return false;
-    overflow_heap_each(&event_queue->far, soundness_visit, &check);
-    *live = check.live;
-    return check.sound && overflow_heap_are_sound(&event_queue->far, event_queue->horizon);
-}
-
-bool event_queue_is_sound(const struct event_queue *event_queue)
-{
-    size_t live, used = 0, freed = 0, spent = 0;
-    if (event_queue->length > event_queue->heap_capacity || !heap_is_sound(event_queue, &live))
-        return false;
-    for (size_t i = 0; i < event_queue->slot_count; i++) {
-        const struct slot *slot = &event_queue->slots[i];
-        const uint64_t sequence = slot_sequence(slot);
-        if (sequence >= event_queue->next_sequence)
-            return false;
-        used += sequence != 0;
-        spent += sequence == 0 && slot_generation(slot) == GENERATION_MASK;
-    }
-    for (uint32_t i = event_queue->free_slot; i != NO_SLOT; i = event_queue->slots[i].subject) {
-        if (i >= event_queue->slot_count || slot_sequence(&event_queue->slots[i]) != 0 ||
-            freed++ > event_queue->slot_count)
-            return false;
-    }
-    return live == event_queue->live && used == live &&
-           used + freed + spent == event_queue->slot_count;
 }

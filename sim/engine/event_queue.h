@@ -101,16 +101,4 @@ bool event_queue_pop(struct event_queue *event_queue, struct event *event);
 /* Returns the number of pending events, without cancelled ones. */
 size_t event_queue_size(const struct event_queue *event_queue);
 
-/* Returns the number of keys stored, including stale ones. Memory use is proportional to it. At
- * most 2 * size + 64 after a cancel or re-time. */
-size_t event_queue_keys(const struct event_queue *event_queue);
-
-/* Checks heap order, slots and counts. For tests. O(n). */
-bool event_queue_is_sound(const struct event_queue *event_queue);
-
-/* For tests: gives the queue the counters it would have after `uses` pushes through each free slot.
- * The counters stop at most two short of their limits, so that tests reach the end of the sequence
- * and generation numbers. */
-void event_queue_age(struct event_queue *event_queue, uint64_t uses);
-
 #endif

@@ -167,6 +167,12 @@ static inline event_queue_key slot_resume(struct event_queue *event_queue, uint3
     return key_of(slot->time, slot_sequence(slot), index);
 }
 
+/* Returns the number of keys stored, including stale ones. Memory use is proportional to it. */
+static inline size_t event_queue_keys(const struct event_queue *event_queue)
+{
+    return event_queue->length - (event_queue->hole ? 1 : 0) + event_queue->far.count;
+}
+
 /* Records the first fault. Always returns false. */
 static inline bool event_queue_fail(struct event_queue *event_queue, const char *fault)
 {

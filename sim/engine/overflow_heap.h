@@ -76,11 +76,4 @@ void overflow_heap_take(struct overflow_heap *far, event_queue_key *keys);
 /* Removes all keys. Stores them in `keys`, unordered. */
 void overflow_heap_take_all(struct overflow_heap *far, event_queue_key *keys);
 
-/* Checks that all keys are in their buckets, counted, and not before `horizon`. For tests. O(n). */
-bool overflow_heap_are_sound(const struct overflow_heap *far, uint64_t horizon);
-
-/* Calls `visit` for each key. */
-void overflow_heap_each(const struct overflow_heap *far,
-                        void (*visit)(void *context, event_queue_key key), void *context);
-
 #endif

@@ -253,9 +253,11 @@ static bool make_monotone(const struct latency_point *points, size_t count, doub
     return true;
 }
 
-bool surface_predict(const struct latency_point *points, size_t count, const bool *left_out,
-                     const struct latency_law *start, double *const ms[SURFACE_KINDS],
-                     struct error *error)
+/* Predicts all points by every kind from the points not left out (NULL: from all); ms[kind][point]
+ * is NAN if the kind has no prediction. `start`: see latency_law_fit. */
+static bool predict(const struct latency_point *points, size_t count, const bool *left_out,
+                    const struct latency_law *start, double *const ms[SURFACE_KINDS],
+                    struct error *error)
 {
     struct latency_law law;
     if (!latency_law_fit(points, count, left_out, start, &law, error))
@@ -370,7 +372,7 @@ static bool leave_out(enum surface_fold fold, const struct latency_point *points
             left->mask[j] = in_fold(points, j, i, fold);
         bool enough = is_enough(left->mask, count);
         const struct latency_law *start = is_settled(points, count, left->mask) ? law : NULL;
-        if (enough && !surface_predict(points, count, left->mask, start, left->prediction, error))
+        if (enough && !predict(points, count, left->mask, start, left->prediction, error))
             return false;
         for (int kind = 0; kind < SURFACE_KINDS; kind++)
             for (size_t j = 0; j < count; j++)
@@ -521,7 +523,7 @@ bool surface_calibrate(const struct latency_point *points, size_t count, struct 
     fine = fine && latency_law_fit(points, count, NULL, NULL, &surface->law, error);
     for (int fold = 0; fine && fold < SURFACE_FOLDS; fold++)
         fine = leave_out((enum surface_fold)fold, points, count, &surface->law, &left, error);
-    fine = fine && surface_predict(points, count, NULL, NULL, left.prediction, error);
+    fine = fine && predict(points, count, NULL, NULL, left.prediction, error);
     if (fine) {
         evaluate(points, count, &left, surface);
         memcpy(surface->fitted_ms, left.prediction[surface->kind], count * sizeof(double));

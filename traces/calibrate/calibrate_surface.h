@@ -66,12 +66,6 @@ struct surface {
     double residual_cv; /* robust standard deviation of log(measured / fitted) */
 };
 
-/* Predicts all points by every kind from the points not left out (NULL: from all); ms[kind][point]
- * is NAN if the kind has no prediction. `start`: see latency_law_fit. */
-bool surface_predict(const struct latency_point *points, size_t count, const bool *left_out,
-                     const struct latency_law *start, double *const ms[SURFACE_KINDS],
-                     struct error *error);
-
 /* Fits all kinds, cross-validates them and selects law, table or corrected; never naive. If errors
  * are equal to 0.01 %, the simpler kind is selected. The table is a candidate only if it predicts
  * every inner point. O(count) fits. Free with surface_clear. */

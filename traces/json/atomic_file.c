@@ -434,15 +434,6 @@ bool atomic_file_end(struct atomic_file *file, bool good, struct error *error)
     return good;
 }
 
-bool atomic_file_check(const char *path, struct error *error)
-{
-    struct atomic_file file;
-    if (!atomic_file_begin(&file, path, error))
-        return false;
-    (void)atomic_file_end(&file, false, NULL);
-    return true;
-}
-
 bool atomic_file_hold_folder(struct atomic_file *file, const char *folder, struct error *error)
 {
     *file = (struct atomic_file){.owner = getpid(), .lock_entry = -1, .beside_entry = -1};

@@ -59,10 +59,6 @@ bool atomic_file_open(struct atomic_file *file, const char *path, struct error *
  * ERROR_RUN if writing failed. Does nothing for a file that was not begun. */
 bool atomic_file_end(struct atomic_file *file, bool good, struct error *error);
 
-/* Returns whether a file of that name could be written now. Changes no file and leaves none behind.
- */
-bool atomic_file_check(const char *path, struct error *error);
-
 /* Locks a directory into which several files are written; atomic_file_end unlocks it. The lock is
  * the file ..lock in it. ERROR_RUN if another process has the lock, ERROR_INPUT if the directory is
  * not writable. */

@@ -109,10 +109,10 @@ static bool parse_stamp(const char *text, sim_time_t *time)
         return false;
     if (year < 1970 || year > 2099 || hour > 23 || minute > 59)
         return false;
-    struct tm event_queue = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
-    time_t midnight = timegm(&event_queue);
+    struct tm calendar = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
+    time_t midnight = timegm(&calendar);
     /* timegm converts 31 February to a day in March instead of refusing it. */
-    if (event_queue.tm_mday != day || event_queue.tm_mon != month - 1)
+    if (calendar.tm_mday != day || calendar.tm_mon != month - 1)
         return false;
     *time = ((sim_time_t)midnight + hour * 3600 + minute * 60) * SIM_S + seconds;
     return true;

@@ -32,7 +32,7 @@ void output_note(cJSON *object, const char *key, const char *format, ...)
     free(text);
 }
 
-void output_integers(cJSON *object, const char *key, const int *values, size_t count)
+static void output_integers(cJSON *object, const char *key, const int *values, size_t count)
 {
     (void)cJSON_AddItemToObject(object, key, cJSON_CreateIntArray(values, (int)count));
 }

@@ -16,7 +16,6 @@ double output_round(double value);
 void output_number(cJSON *object, const char *key, double value);
 void output_note(cJSON *object, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void output_integers(cJSON *object, const char *key, const int *values, size_t count);
 
 /* Adds "grid" and "latency_ms" to a function. latency[batch][vcpu][vgpu] is in ms, row-major; NAN
  * becomes null. The file gets one line per batch size. */

@@ -1,11 +1,12 @@
 #include "traces/capture/measure/capture_file.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <hdf5.h>
+#include "results/store/hdf5_table.h"
 
 enum { CHUNK_ROWS = 1024, COLUMNS = 16, COMPRESSION = 4 };
 
@@ -18,25 +19,20 @@ struct capture_file {
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-enum column_type { COLUMN_INT32, COLUMN_INT64, COLUMN_DOUBLE, COLUMN_TEXT };
-
 #define COLUMN(row, type, member)                                                                  \
     {                                                                                              \
-#member, type, offsetof(struct row, member), sizeof(((struct row *)0)->member)             \
+#member, "", "", type, offsetof(struct row, member), sizeof(((struct row *)0)->member),    \
+            false                                                                                  \
     }
 #define TEXT(row, member) COLUMN(row, COLUMN_TEXT, member)
-#define WHOLE(row, member) COLUMN(row, COLUMN_INT32, member)
-#define LONG(row, member) COLUMN(row, COLUMN_INT64, member)
-#define REAL(row, member) COLUMN(row, COLUMN_DOUBLE, member)
+#define WHOLE(row, member) COLUMN(row, COLUMN_I32, member)
+#define LONG(row, member) COLUMN(row, COLUMN_I64, member)
+#define REAL(row, member) COLUMN(row, COLUMN_F64, member)
 
 static const struct table {
     const char *name;
     size_t size;
-    struct column {
-        const char *name;
-        enum column_type type;
-        size_t offset, size;
-    } columns[COLUMNS];
+    struct column columns[COLUMNS];
 } tables[CAPTURE_TABLES] = {
     [CAPTURE_LATENCY] = {"latency",
                          sizeof(struct layout_latency),
@@ -85,20 +81,17 @@ static const struct table {
                        REAL(layout_plan, began_s)}},
 };
 
+/* Texts fill their member without a final NUL. */
 static hid_t make_member(const struct column *column)
 {
-    switch (column->type) {
-    case COLUMN_INT32:
+    if (column->type == COLUMN_I32)
         return H5Tcopy(H5T_NATIVE_INT32);
-    case COLUMN_INT64:
+    if (column->type == COLUMN_I64)
         return H5Tcopy(H5T_NATIVE_INT64);
-    case COLUMN_DOUBLE:
+    if (column->type == COLUMN_F64)
         return H5Tcopy(H5T_NATIVE_DOUBLE);
-    case COLUMN_TEXT:
-        break;
-    }
     const hid_t text = H5Tcopy(H5T_C_S1);
-    (void)H5Tset_size(text, column->size);
+    (void)H5Tset_size(text, column->length);
     (void)H5Tset_strpad(text, H5T_STR_NULLPAD);
     (void)H5Tset_cset(text, H5T_CSET_UTF8);
     return text;
@@ -138,103 +131,63 @@ static hid_t make_table(hid_t file, const struct table *table, hid_t type)
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-static bool write_text(hid_t file, const char *name, const char *value)
-{
-    const hid_t type = H5Tcopy(H5T_C_S1);
-    const hid_t space = H5Screate(H5S_SCALAR);
-    (void)H5Tset_size(type, strlen(value) + 1);
-    (void)H5Tset_cset(type, H5T_CSET_UTF8);
-    const hid_t attribute = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    const bool good = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
-    (void)H5Aclose(attribute);
-    (void)H5Sclose(space);
-    (void)H5Tclose(type);
-    return good;
-}
-
 static bool write_number(hid_t file, const char *name, long long value)
 {
-    const hid_t space = H5Screate(H5S_SCALAR);
-    const hid_t attribute = H5Acreate2(file, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT);
-    const bool good = attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_LLONG, &value) >= 0;
-    (void)H5Aclose(attribute);
-    (void)H5Sclose(space);
-    return good;
+    return hdf5_set_u64(file, name, (uint64_t)value);
 }
 
 static bool write_about(hid_t file, const struct capture_about *about)
 {
-    return write_text(file, "format", "esgsim-capture") &&
+    return hdf5_set_text(file, "format", "esgsim-capture") &&
            write_number(file, "version", LAYOUT_VERSION) &&
-           write_text(file, "device", about->device) && write_number(file, "device_count", 1) &&
+           hdf5_set_text(file, "device", about->device) && write_number(file, "device_count", 1) &&
            write_number(file, "sms", about->sms) &&
-           write_text(file, "compute_capability", about->compute_capability) &&
+           hdf5_set_text(file, "compute_capability", about->compute_capability) &&
            write_number(file, "memory_bytes", about->memory_bytes) &&
            write_number(file, "driver", about->driver) &&
            write_number(file, "cudnn", about->cudnn) &&
            write_number(file, "cublas", about->cublas) &&
            write_number(file, "clock_khz", about->clock_khz) &&
            write_number(file, "memory_clock_khz", about->memory_clock_khz) &&
-           write_text(file, "date", about->date) && write_text(file, "host", about->host) &&
+           hdf5_set_text(file, "date", about->date) && hdf5_set_text(file, "host", about->host) &&
            write_number(file, "host_cpus", about->host_cpus) &&
-           write_text(file, "esgsim", about->esgsim) && write_number(file, "seed", 1) &&
-           write_text(file, "access", about->access) && write_text(file, "clocks", about->clocks) &&
+           hdf5_set_text(file, "esgsim", about->esgsim) && write_number(file, "seed", 1) &&
+           hdf5_set_text(file, "access", about->access) &&
+           hdf5_set_text(file, "clocks", about->clocks) &&
            write_number(file, "cuda_graphs", about->cuda_graphs) &&
            write_number(file, "rehearsal", about->rehearsal);
 }
 
-static bool read_text(hid_t file, const char *name, char *value, size_t size)
-{
-    bool good = false;
-    const hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
-    const hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
-    memset(value, 0, size);
-    if (type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tget_size(type) <= size)
-        good = H5Aread(attribute, type, value) >= 0;
-    if (type >= 0)
-        (void)H5Tclose(type);
-    if (attribute >= 0)
-        (void)H5Aclose(attribute);
-    return good;
-}
-
-static bool read_number(hid_t file, const char *name, long long *value)
-{
-    const hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
-    const bool good = attribute >= 0 && H5Aread(attribute, H5T_NATIVE_LLONG, value) >= 0;
-    if (attribute >= 0)
-        (void)H5Aclose(attribute);
-    return good;
-}
-
+/* Sets ERROR_INPUT if a continued file holds samples of another kind than `about`. */
 static bool is_the_same(const struct capture_file *file, const struct capture_about *about,
                         struct error *error)
 {
-    char format[32];
-    char device[sizeof about->device];
-    long long version = 0;
-    long long rehearsal = 0;
-    long long graphs = 0;
-    if (!read_text(file->file, "format", format, sizeof format) ||
-        strcmp(format, "esgsim-capture") != 0)
-        return error_input(error, "%s: is no capture file; name another with --out", file->path);
-    if (!read_number(file->file, "version", &version) || version != LAYOUT_VERSION)
-        return error_input(error,
-                           "%s: has layout version %lld, this program writes %d; name another with "
-                           "--out",
+    char *format = hdf5_get_text(file->file, "format");
+    char *device = hdf5_get_text(file->file, "device");
+    uint64_t version = 0, rehearsal = 0, graphs = 0;
+    bool good = true;
+    if (format == NULL || strcmp(format, "esgsim-capture") != 0)
+        good = error_input(error, "%s: is no capture file; name another with --out", file->path);
+    else if (!hdf5_get_u64(file->file, "version", &version) || version != LAYOUT_VERSION)
+        good = error_input(error,
+                           "%s: has layout version %" PRIu64
+                           ", this program writes %d; name another with --out",
                            file->path, version, LAYOUT_VERSION);
-    if (!read_text(file->file, "device", device, sizeof device) ||
-        strcmp(device, about->device) != 0)
-        return error_input(error, "%s: was captured on %s, this is %s; name another with --out",
-                           file->path, device, about->device);
-    if (!read_number(file->file, "rehearsal", &rehearsal) || rehearsal != about->rehearsal)
-        return error_input(error,
+    else if (device == NULL || strcmp(device, about->device) != 0)
+        good = error_input(error, "%s: was captured on %s, this is %s; name another with --out",
+                           file->path, device == NULL ? "no device" : device, about->device);
+    else if (!hdf5_get_u64(file->file, "rehearsal", &rehearsal) ||
+             rehearsal != (uint64_t)about->rehearsal)
+        good = error_input(error,
                            "%s: holds %s, this run makes the other kind; name another with --out",
                            file->path, rehearsal != 0 ? "a rehearsal" : "measurements");
-    if (!read_number(file->file, "cuda_graphs", &graphs) || graphs != about->cuda_graphs)
-        return error_input(error, "%s: was captured %s CUDA graphs; name another with --out",
+    else if (!hdf5_get_u64(file->file, "cuda_graphs", &graphs) ||
+             graphs != (uint64_t)about->cuda_graphs)
+        good = error_input(error, "%s: was captured %s CUDA graphs; name another with --out",
                            file->path, graphs != 0 ? "with" : "without");
-    return true;
+    free(format);
+    free(device);
+    return good;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -256,7 +209,7 @@ static bool open_file(struct capture_file *file, const struct capture_about *abo
                       struct error *error)
 {
     const bool fresh = access(file->path, F_OK) != 0;
-    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* errors are reported as one line of esgsim */
+    hdf5_silence();
     file->file = fresh ? H5Fcreate(file->path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT)
                        : H5Fopen(file->path, H5F_ACC_RDWR, H5P_DEFAULT);
     if (file->file < 0)

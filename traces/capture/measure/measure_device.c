@@ -333,7 +333,7 @@ static bool measure_alive(void *state, struct error *error)
 
 /* ---- The device ------------------------------------------------------------------------------ */
 
-bool rig_open(struct rig *rig, struct error *error)
+static bool rig_open(struct rig *rig, struct error *error)
 {
     return device_open(&rig->device, error) && device_load_kernels(&rig->device, error);
 }

@@ -59,7 +59,6 @@ bool rig_run_once(const struct stopwatch *watch, const struct rig_run *run, doub
  * the inference first into run->graph, which the caller frees. */
 bool rig_time(struct rig *rig, struct rig_run *run, double point_ms,
               struct measure_samples *samples, struct error *error);
-bool rig_open(struct rig *rig, struct error *error);
 void rig_close(struct rig *rig);
 
 /* ---- measure_group.c ------------------------------------------------------------------------- */
