@@ -11,7 +11,7 @@ struct tally {
     double credit;   /* admitted fraction minus admitted requests, so far */
     double fraction; /* x_a */
     uint32_t recent; /* arrivals in the window */
-    double load;     /* of the scarcer resource, if all were admitted */
+    double load;     /* if all were admitted */
 };
 
 struct admission {
@@ -105,26 +105,16 @@ static void shed_efficient(struct admission *admission, double excess)
     }
 }
 
-void admission_balance(struct admission *admission, const struct work *work,
-                       const struct work *capacity)
+void admission_balance(struct admission *admission, const double *work)
 {
     const size_t count = admission->workload->application_count;
     const double rate = total_rate(admission);
-    struct work load = {0};
+    admission->load = 0;
     for (size_t a = 0; a < count; a++) {
-        const double own = rate * share_of(admission, a);
-        load.gpu += capacity->gpu > 0 ? own * work[a].gpu / capacity->gpu : 0;
-        load.vcpu += capacity->vcpu > 0 ? own * work[a].vcpu / capacity->vcpu : 0;
-    }
-    const bool on_gpu = load.gpu >= load.vcpu;
-    admission->load = on_gpu ? load.gpu : load.vcpu;
-    for (size_t a = 0; a < count; a++) {
-        const double own = rate * share_of(admission, a);
         struct tally *tally = &admission->tallies[a];
         tally->fraction = 1;
-        if (admission->load > 0)
-            tally->load =
-                own * (on_gpu ? work[a].gpu / capacity->gpu : work[a].vcpu / capacity->vcpu);
+        tally->load = rate * share_of(admission, a) * work[a];
+        admission->load += tally->load;
     }
     if (admission->load <= admission->limit)
         return;

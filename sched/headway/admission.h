@@ -1,9 +1,9 @@
 /* Which requests to serve when the load exceeds the cluster: shedding by rate, with feedback.
  *
  * Arrival rates come from the last ADMISSION_WINDOW arrivals. An application's share of them is
- * shrunk half-way to its weight in the workload, because few arrivals say little of it. The load of
- * a resource is Σ λ_a W_a / capacity, with W_a the work of a request of application a under its
- * cheapest plan. If a load exceeds the limit η, the admitted fractions x_a fall until it does not:
+ * shrunk half-way to its weight in the workload, because few arrivals say little of it. The load is
+ * Σ λ_a W_a, with W_a the work of a request of application a under its plan of least work, in ns of
+ * the whole cluster. If it exceeds the limit η, the admitted fractions x_a fall until it does not:
  *
  * - EFFICIENT: of the application with the most work per request first. This solves the fractional
  *   knapsack "most requests within η", but it starves the heavy applications.
@@ -21,7 +21,6 @@
 
 #include <stdbool.h>
 
-#include "sched/headway/suffix.h"
 #include "workloads/workload.h"
 
 enum { ADMISSION_WINDOW = 128 };
@@ -44,10 +43,9 @@ void admission_destroy(struct admission *admission);
 /* A request of `application` arrived. O(1). */
 void admission_arrive(struct admission *admission, uint32_t application, sim_time_t now);
 
-/* Computes the admitted fractions anew. `work[a]` is that of one request, `capacity` that of the
- * cluster, as GPU units and vCPUs. O(applications²). */
-void admission_balance(struct admission *admission, const struct work *work,
-                       const struct work *capacity);
+/* Computes the admitted fractions anew. work[a] is that of one request, in ns of the whole
+ * cluster. O(applications²) where the load exceeds the limit, else O(applications). */
+void admission_balance(struct admission *admission, const double *work);
 
 /* Whether to serve a request that arrived. If `shed` is false it is always admitted, but counted.
  */
@@ -57,7 +55,7 @@ bool admission_admit(struct admission *admission, uint32_t application, bool she
 void admission_outcome(struct admission *admission, bool hit);
 
 double admission_limit(const struct admission *admission); /* η */
-double admission_load(const struct admission *admission);  /* the greater, at the last balance */
+double admission_load(const struct admission *admission);  /* Σ λ W at the last balance */
 double admission_fraction(const struct admission *admission, uint32_t application); /* x_a */
 
 #endif

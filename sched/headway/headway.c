@@ -32,6 +32,7 @@ enum parameter_index {
     PARAMETER_RESERVE,
     PARAMETER_RESERVE_LAST,
     PARAMETER_MAX_BATCH,
+    PARAMETER_OBJECTIVE,
     PARAMETER_REBUILD,
     PARAMETER_CHANGE,
     PARAMETER_LOST,
@@ -56,6 +57,7 @@ enum parameter_index {
     PARAMETER_COUNT
 };
 
+enum { PRESSED_AUTO, PRESSED_NEVER, PRESSED_ALWAYS };
 enum { LOST_KEEP, LOST_DROP };
 enum { ORDER_LATEST_START, ORDER_ARRIVAL };
 enum { CONTAINERS_WARM, CONTAINERS_ANY };
@@ -71,6 +73,8 @@ static const struct parameter headway_parameters[PARAMETER_COUNT] = {
     [PARAMETER_RESERVE] = {"reserve", 1.5, 0, 10, NULL, "standard deviations that plans reserve"},
     [PARAMETER_RESERVE_LAST] = {"reserve_last", 3, 0, 10, NULL, "the same for last stages"},
     [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs per batch"},
+    [PARAMETER_OBJECTIVE] = {"objective", PRESSED_AUTO, 0, 2, "auto|cost|work",
+                             "what plans minimise; auto: work while much waits, else dollars"},
     [PARAMETER_REBUILD] = {"rebuild_ms", 200, 0, 3600000, NULL, "least time between new tables"},
     [PARAMETER_CHANGE] = {"change", 0.01, 0, 10, NULL, "move of a time that makes them necessary"},
     [PARAMETER_LOST] = {"lost", LOST_DROP, 0, 1, "keep|drop",
@@ -125,8 +129,7 @@ struct headway {
     uint64_t *delays;   /* by queue: how many were observed */
     struct suffix *suffix;
     struct admission *admission;
-    struct work *works; /* by application: scratch */
-    struct work capacity;
+    double *works; /* by application: scratch */
     double mean_slo;
     struct flights *flights;
     struct pool *pool;
@@ -218,8 +221,6 @@ static bool headway_allocate(struct headway *self)
 static bool headway_create_parts(struct headway *self, struct error *error)
 {
     const double *values = self->values;
-    const struct suffix_settings plans = {values[PARAMETER_RESERVE], values[PARAMETER_RESERVE_LAST],
-                                          self->max_batch};
     const struct admission_settings admission = {(enum shedding)values[PARAMETER_SHEDDING],
                                                  values[PARAMETER_LOAD_START],
                                                  values[PARAMETER_LOAD_LEAST],
@@ -229,16 +230,19 @@ static bool headway_create_parts(struct headway *self, struct error *error)
     const struct pool_settings pool = {(enum headway_placement)values[PARAMETER_PLACEMENT],
                                        values[PARAMETER_DENSE], time_of(self, PARAMETER_WINDOW),
                                        (int)values[PARAMETER_POOL]};
+    self->pool = pool_create(self->workload, &pool, self->flights);
+    if (self->pool == NULL)
+        return error_run(error, "policy headway: out of memory");
+    const struct suffix_settings plans = {values[PARAMETER_RESERVE], values[PARAMETER_RESERVE_LAST],
+                                          self->max_batch, pool_capacity_units(self->pool),
+                                          pool_capacity_vcpus(self->pool)};
     self->suffix = suffix_create(self->workload, &plans, self->risks, self->delay, error);
     if (self->suffix == NULL)
         return false;
     self->options = calloc(suffix_room(self->suffix), sizeof *self->options);
     self->admission = admission_create(self->workload, &admission);
-    self->pool = pool_create(self->workload, &pool, self->flights);
-    if (self->options == NULL || self->admission == NULL || self->pool == NULL)
+    if (self->options == NULL || self->admission == NULL)
         return error_run(error, "policy headway: out of memory");
-    self->capacity =
-        (struct work){pool_capacity_units(self->pool), pool_capacity_vcpus(self->pool)};
     return true;
 }
 
@@ -307,15 +311,11 @@ static sim_time_t least_way(const struct headway *self, const struct platform *p
 /* True if the waiting jobs' work would keep the cluster busy for more than the gate allows. */
 static bool much_waits(const struct headway *self, const struct platform *platform)
 {
-    struct work waiting = {0};
+    double waiting = 0;
     for (uint32_t q = platform_next_queue(platform, 0), last = 0; q != SIM_NONE && q >= last;
-         last = q + 1, q = platform_next_queue(platform, q + 1)) {
-        const struct work each = suffix_stage_work(self->suffix, q);
-        waiting.gpu += each.gpu * platform_queue_length(platform, q);
-        waiting.vcpu += each.vcpu * platform_queue_length(platform, q);
-    }
-    const double limit = self->values[PARAMETER_GATE_WORK] * self->mean_slo;
-    return waiting.gpu > limit * self->capacity.gpu || waiting.vcpu > limit * self->capacity.vcpu;
+         last = q + 1, q = platform_next_queue(platform, q + 1))
+        waiting += suffix_stage_work(self->suffix, q) * platform_queue_length(platform, q);
+    return waiting > self->values[PARAMETER_GATE_WORK] * self->mean_slo;
 }
 
 static void shed_note(struct headway *self, uint32_t queue, uint64_t request)
@@ -340,7 +340,7 @@ static void judge(struct headway *self, struct platform *platform, uint32_t queu
     admission_arrive(self->admission, application, platform_now(platform));
     for (uint32_t a = 0; a < self->workload->application_count; a++)
         self->works[a] = suffix_request_work(self->suffix, a, 1);
-    admission_balance(self->admission, self->works, &self->capacity);
+    admission_balance(self->admission, self->works);
     const bool shed =
         admission_fraction(self->admission, application) < 1 &&
         (!(gate > 0) || admission_limit(self->admission) < gate || much_waits(self, platform));
@@ -484,6 +484,15 @@ static bool may_start(const struct headway *self, const struct platform *platfor
            !pool_starting(self->pool, platform, function);
 }
 
+/* Whether plans are to spare the cluster rather than money. */
+static bool is_pressed(const struct headway *self, const struct platform *platform)
+{
+    if (self->values[PARAMETER_OBJECTIVE] != PRESSED_AUTO)
+        return self->values[PARAMETER_OBJECTIVE] == PRESSED_ALWAYS;
+    return admission_load(self->admission) > admission_limit(self->admission) ||
+           much_waits(self, platform);
+}
+
 /* Tries the options in ascending order of cost, up to `limit` times the least. */
 static bool try_options(struct headway *self, struct platform *platform, uint32_t queue,
                         size_t count, double limit)
@@ -495,18 +504,18 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
     while (count > 0) {
         size_t best = 0;
         for (size_t i = 1; i < count; i++)
-            if (self->options[i].cost_usd < self->options[best].cost_usd)
+            if (self->options[i].price < self->options[best].price)
                 best = i;
         const struct option option = self->options[best];
         if (count == all) {
             cheapest = option;
-            most = limit * option.cost_usd;
-        } else if (option.cost_usd > most) {
+            most = limit * option.price;
+        } else if (option.price > most) {
             break;
         }
         const uint32_t invoker =
             pool_place(self->pool, platform, function, option.configuration, true);
-        platform_explain(platform, (uint32_t)all, option.cost_usd, option.time);
+        platform_explain(platform, (uint32_t)all, option.price, option.time);
         if (invoker != SIM_NONE)
             return launch(self, platform, queue, &option, invoker, true);
         self->options[best] = self->options[--count];
@@ -531,8 +540,10 @@ static bool serve(struct headway *self, struct platform *platform, uint32_t queu
         self->left[i] = deadline - now;
     }
     uint64_t examined = 0;
-    size_t count = suffix_options(self->suffix, platform_queue_application(platform, queue), queue,
-                                  self->left, length, self->options, &examined);
+    const enum objective objective = is_pressed(self, platform) ? OBJECTIVE_WORK : OBJECTIVE_COST;
+    size_t count =
+        suffix_options(self->suffix, objective, platform_queue_application(platform, queue), queue,
+                       self->left, length, self->options, &examined);
     double limit = self->values[PARAMETER_PATIENCE];
     if (count == 0) {
         count = suffix_hurry(self->suffix, queue, self->left[0], self->options);

@@ -15,28 +15,28 @@ enum { LEVELS_MOST = 4, QUANTA = 1024 };
 struct entry {
     uint32_t configuration;
     uint32_t batch;
-    size_t level;    /* of the plans that begin with it */
-    sim_time_t time; /* t', whole quanta */
-    sim_time_t mean; /* t m + d */
-    double cost_usd; /* per job, × m */
+    size_t level;                  /* of the plans that begin with it */
+    sim_time_t time;               /* t', whole quanta */
+    sim_time_t mean;               /* t m + d */
+    double price[OBJECTIVE_COUNT]; /* per job: dollars × m, ns of the cluster */
 };
 
 struct stage_tables {
     const struct function *function;
-    struct entry *entries; /* usable ones, by (level, time, cost) */
+    struct entry *entries; /* usable ones, by (level, time) */
     size_t entry_count;
     size_t first[LEVELS_MOST + 1]; /* of each level; the last is entry_count */
-    struct search_table *tables[LEVELS_MOST];
-    double factor, delay;          /* of the tables as they are */
-    sim_time_t fastest;            /* least nominal time */
-    sim_time_t fastest_mean;       /* least mean time of a batch of 1 */
-    sim_time_t way;                /* and of all later stages */
-    struct work work[LEVELS_MOST]; /* of one job under the cheapest plan */
+    struct search_table *tables[OBJECTIVE_COUNT][LEVELS_MOST];
+    double factor, delay;     /* of the tables as they are */
+    sim_time_t fastest;       /* least nominal time */
+    sim_time_t fastest_mean;  /* least mean time of a batch of 1 */
+    sim_time_t way;           /* and of all later stages */
+    double work[LEVELS_MOST]; /* of one job under the plan of least work */
 };
 
 struct plan_tables {
-    struct frontier_set *sets[LEVELS_MOST];
-    struct work work[LEVELS_MOST];
+    struct frontier_set *sets[OBJECTIVE_COUNT][LEVELS_MOST];
+    double work[LEVELS_MOST]; /* of a request under the plan of least work */
     sim_time_t quantum;
 };
 
@@ -160,12 +160,14 @@ void suffix_destroy(struct suffix *suffix)
         return;
     for (size_t q = 0; suffix->stages != NULL && q < suffix->workload->queue_count; q++) {
         for (size_t l = 0; l < suffix->levels; l++)
-            search_table_destroy(suffix->stages[q].tables[l]);
+            for (size_t o = 0; o < OBJECTIVE_COUNT; o++)
+                search_table_destroy(suffix->stages[q].tables[o][l]);
         free(suffix->stages[q].entries);
     }
     for (size_t a = 0; suffix->plans != NULL && a < suffix->workload->application_count; a++)
         for (size_t l = 0; l < suffix->levels; l++)
-            frontier_destroy(suffix->plans[a].sets[l]);
+            for (size_t o = 0; o < OBJECTIVE_COUNT; o++)
+                frontier_destroy(suffix->plans[a].sets[o][l]);
     free(suffix->stages);
     free(suffix->plans);
     free(suffix->inflated);
@@ -182,8 +184,6 @@ static int compare_entries(const void *left, const void *right)
         return a->level < b->level ? -1 : 1;
     if (a->time != b->time)
         return a->time < b->time ? -1 : 1;
-    if (a->cost_usd < b->cost_usd || a->cost_usd > b->cost_usd)
-        return a->cost_usd < b->cost_usd ? -1 : 1;
     return a->configuration < b->configuration ? -1 : a->configuration > b->configuration;
 }
 
@@ -196,7 +196,17 @@ static double stage_factor(const struct suffix *suffix, const struct application
                        last ? suffix->settings.reserve_last : suffix->settings.reserve);
 }
 
-static void stage_inflate(struct stage_tables *stage, double mean, sim_time_t quantum)
+/* The part of the cluster that a batch holds, of the resource of which it holds most. */
+static double dominant_share(const struct suffix_settings *cluster,
+                             const struct configuration *configuration)
+{
+    const double gpu = cluster->units > 0 ? configuration->vgpu / cluster->units : 0;
+    const double vcpu = cluster->vcpus > 0 ? configuration->vcpu / cluster->vcpus : 0;
+    return gpu > vcpu ? gpu : vcpu;
+}
+
+static void stage_inflate(const struct suffix *suffix, struct stage_tables *stage, double mean,
+                          sim_time_t quantum)
 {
     stage->fastest_mean = SIM_FOREVER;
     for (size_t i = 0; i < stage->entry_count; i++) {
@@ -206,48 +216,57 @@ static void stage_inflate(struct stage_tables *stage, double mean, sim_time_t qu
         entry->mean = sim_ceil(nominal * mean + stage->delay);
         entry->time = sim_ceil((nominal * stage->factor + stage->delay) / (double)quantum);
         entry->time = entry->time < SIM_CLOCK_END / quantum ? entry->time * quantum : SIM_CLOCK_END;
-        entry->cost_usd = spec->cost_per_job_usd * mean;
+        entry->price[OBJECTIVE_COST] = spec->cost_per_job_usd * mean;
+        entry->price[OBJECTIVE_WORK] =
+            dominant_share(&suffix->settings, spec) * (double)entry->mean / entry->batch;
         if (entry->batch == 1 && entry->mean < stage->fastest_mean)
             stage->fastest_mean = entry->mean;
     }
     qsort(stage->entries, stage->entry_count, sizeof *stage->entries, compare_entries);
 }
 
-/* The table of each level: the stage's configurations of at most its bound. Entries are sorted by
- * level, so a level's are a prefix. */
+/* A table of the stage's first `count` entries with batches of at most `bound`. */
+static bool table_fill(struct suffix *suffix, struct stage_tables *stage, enum objective objective,
+                       size_t level, size_t count)
+{
+    size_t within = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *entry = &stage->entries[i];
+        if (entry->batch <= UINT32_C(1) << level)
+            suffix->inflated[within++] =
+                (struct configuration){.batch = (uint16_t)entry->batch,
+                                       .time = entry->time,
+                                       .cost_per_job_usd = entry->price[objective]};
+    }
+    struct search_table *table = search_table_create(suffix->inflated, within);
+    if (table == NULL)
+        return false;
+    search_table_destroy(stage->tables[objective][level]);
+    stage->tables[objective][level] = table;
+    return true;
+}
+
+/* Entries are sorted by level, so those of a level and of all below are a prefix. */
 static bool stage_tabulate(struct suffix *suffix, struct stage_tables *stage, uint64_t *units)
 {
     size_t count = 0;
     for (size_t l = 0; l < suffix->levels; l++) {
-        const uint32_t bound = UINT32_C(1) << l;
-        size_t within = 0;
         stage->first[l] = count;
         while (count < stage->entry_count && stage->entries[count].level == l)
             count++;
-        for (size_t i = 0; i < count; i++) {
-            const struct entry *entry = &stage->entries[i];
-            if (entry->batch > bound)
-                continue;
-            suffix->inflated[within] = (struct configuration){.batch = (uint16_t)entry->batch,
-                                                              .time = entry->time,
-                                                              .cost_per_job_usd = entry->cost_usd};
-            within++;
-        }
-        struct search_table *table = search_table_create(suffix->inflated, within);
-        if (table == NULL)
-            return false;
-        search_table_destroy(stage->tables[l]);
-        stage->tables[l] = table;
-        *units += within;
+        for (enum objective o = OBJECTIVE_COST; o < OBJECTIVE_COUNT; o++)
+            if (!table_fill(suffix, stage, o, l, count))
+                return false;
+        *units += OBJECTIVE_COUNT * count;
     }
     for (size_t l = suffix->levels; l <= LEVELS_MOST; l++)
         stage->first[l] = count;
     return true;
 }
 
-/* Least cost of the later stages within `left`; INFINITY if nothing is. `*hint` is the result's
+/* Least price of the later stages within `left`; INFINITY if nothing is. `*hint` is the result's
  * position, from which the next search, with less time left, starts. */
-static double rest_cost(const struct frontier *after, sim_time_t left, size_t *hint)
+static double rest_price(const struct frontier *after, sim_time_t left, size_t *hint)
 {
     size_t high = *hint < after->count ? *hint : after->count;
     size_t step = 1;
@@ -267,8 +286,8 @@ static double rest_cost(const struct frontier *after, sim_time_t left, size_t *h
     return low > 0 ? after->points[low - 1].cost_usd : (double)INFINITY;
 }
 
-/* The entry with which the cheapest plan of `level` within `left` begins; the fastest batch of 1 if
- * there is none. */
+/* The entry with which the plan of least work within `left` begins; the fastest batch of 1 if there
+ * is none. */
 static const struct entry *plan_entry(const struct suffix *suffix, uint32_t queue, size_t level,
                                       const struct frontier *after, sim_time_t left)
 {
@@ -280,37 +299,35 @@ static const struct entry *plan_entry(const struct suffix *suffix, uint32_t queu
         if (entry->batch > UINT32_C(1) << level)
             continue;
         size_t hint = after->count;
-        const double cost = entry->cost_usd + rest_cost(after, left - entry->time, &hint);
-        if (cost < least) {
-            least = cost;
+        const double price =
+            entry->price[OBJECTIVE_WORK] + rest_price(after, left - entry->time, &hint);
+        if (price < least) {
+            least = price;
             best = entry;
         }
     }
     return best;
 }
 
-/* Walks the cheapest plan within the SLO and adds up its work. */
+/* Walks the plan of least work within the SLO and adds up its work. */
 static void plan_work(struct suffix *suffix, uint32_t index, size_t level)
 {
     const struct application *application = &suffix->workload->applications[index];
     struct plan_tables *plan = &suffix->plans[index];
     sim_time_t finish[WORKLOAD_MAX_STAGES];
-    plan->work[level] = (struct work){0};
+    plan->work[level] = 0;
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const struct stage *stage = &application->stages[s];
         const uint32_t queue = application->first_queue + s;
         sim_time_t start = 0;
         for (size_t i = 0; i < stage->after_count; i++)
             start = finish[stage->after[i]] > start ? finish[stage->after[i]] : start;
-        const struct entry *entry = plan_entry(
-            suffix, queue, level, frontier_after(plan->sets[level], s), application->slo - start);
-        const struct configuration *spec =
-            &suffix->stages[queue].function->configurations[entry->configuration];
-        const double each = (double)entry->mean / entry->batch;
+        const struct entry *entry =
+            plan_entry(suffix, queue, level, frontier_after(plan->sets[OBJECTIVE_WORK][level], s),
+                       application->slo - start);
         finish[s] = start + entry->time;
-        suffix->stages[queue].work[level] = (struct work){each * spec->vgpu, each * spec->vcpu};
-        plan->work[level].gpu += each * spec->vgpu;
-        plan->work[level].vcpu += each * spec->vcpu;
+        suffix->stages[queue].work[level] = entry->price[OBJECTIVE_WORK];
+        plan->work[level] += entry->price[OBJECTIVE_WORK];
     }
 }
 
@@ -326,6 +343,25 @@ static void plan_ways(struct suffix *suffix, const struct application *applicati
         stages[s].way = alone[s] + rest[s];
 }
 
+static bool plan_compose(struct suffix *suffix, uint32_t index, enum objective objective,
+                         size_t level, uint64_t *units)
+{
+    const struct application *application = &suffix->workload->applications[index];
+    struct plan_tables *plan = &suffix->plans[index];
+    const struct search_table *tables[WORKLOAD_MAX_STAGES];
+    struct error error = {0};
+    for (uint32_t s = 0; s < application->stage_count; s++)
+        tables[s] = suffix->stages[application->first_queue + s].tables[objective][level];
+    struct frontier_set *set = frontier_build(application, tables, 0, &error);
+    if (set == NULL)
+        return false;
+    frontier_destroy(plan->sets[objective][level]);
+    plan->sets[objective][level] = set;
+    for (uint32_t s = 0; s < application->stage_count; s++)
+        *units += frontier_after(set, s)->count;
+    return true;
+}
+
 static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
 {
     const struct application *application = &suffix->workload->applications[index];
@@ -335,23 +371,16 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
         struct stage_tables *stage = &suffix->stages[queue];
         stage->factor = stage_factor(suffix, application, s);
         stage->delay = suffix->delay[queue];
-        stage_inflate(stage, suffix->risks[application->stages[s].function].mean, plan->quantum);
+        stage_inflate(suffix, stage, suffix->risks[application->stages[s].function].mean,
+                      plan->quantum);
         if (!stage_tabulate(suffix, stage, units))
             return false;
     }
     plan_ways(suffix, application);
     for (size_t l = 0; l < suffix->levels; l++) {
-        const struct search_table *tables[WORKLOAD_MAX_STAGES];
-        struct error error = {0};
-        for (uint32_t s = 0; s < application->stage_count; s++)
-            tables[s] = suffix->stages[application->first_queue + s].tables[l];
-        struct frontier_set *set = frontier_build(application, tables, 0, &error);
-        if (set == NULL)
-            return false;
-        frontier_destroy(plan->sets[l]);
-        plan->sets[l] = set;
-        for (uint32_t s = 0; s < application->stage_count; s++)
-            *units += frontier_after(plan->sets[l], s)->count;
+        for (enum objective o = OBJECTIVE_COST; o < OBJECTIVE_COUNT; o++)
+            if (!plan_compose(suffix, index, o, l, units))
+                return false;
         plan_work(suffix, index, l);
     }
     return true;
@@ -385,15 +414,16 @@ uint64_t suffix_refresh(struct suffix *suffix, double change, bool *done)
 
 /* ---- Decisions ------------------------------------------------------------------------------- */
 
-size_t suffix_options(const struct suffix *suffix, uint32_t application, uint32_t queue,
-                      const sim_time_t *left, uint32_t length, struct option *options,
-                      uint64_t *examined)
+size_t suffix_options(const struct suffix *suffix, enum objective objective, uint32_t application,
+                      uint32_t queue, const sim_time_t *left, uint32_t length,
+                      struct option *options, uint64_t *examined)
 {
     const struct stage_tables *stage = &suffix->stages[queue];
     const size_t s = queue - suffix->workload->applications[application].first_queue;
     size_t count = 0;
     for (size_t l = 0; l < suffix->levels && UINT32_C(1) << l <= length; l++) {
-        const struct frontier *after = frontier_after(suffix->plans[application].sets[l], s);
+        const struct frontier *after =
+            frontier_after(suffix->plans[application].sets[objective][l], s);
         size_t hint = after->count;
         for (size_t i = stage->first[l]; i < stage->first[l + 1]; i++) {
             const struct entry *entry = &stage->entries[i];
@@ -403,10 +433,10 @@ size_t suffix_options(const struct suffix *suffix, uint32_t application, uint32_
             /* Larger batches have earlier deadlines, so the hint holds within one batch only. */
             if (l > 0)
                 hint = after->count;
-            const double rest = rest_cost(after, left[entry->batch - 1] - entry->time, &hint);
+            const double rest = rest_price(after, left[entry->batch - 1] - entry->time, &hint);
             if (rest < (double)INFINITY)
                 options[count++] = (struct option){entry->configuration, entry->batch, entry->time,
-                                                   entry->cost_usd + rest};
+                                                   entry->price[objective] + rest};
             else if (l == 0)
                 break; /* all further batches of 1 are slower */
         }
@@ -416,7 +446,8 @@ size_t suffix_options(const struct suffix *suffix, uint32_t application, uint32_
 
 static struct option option_of(const struct entry *entry)
 {
-    return (struct option){entry->configuration, entry->batch, entry->mean, entry->cost_usd};
+    return (struct option){entry->configuration, entry->batch, entry->mean,
+                           entry->price[OBJECTIVE_COST]};
 }
 
 size_t suffix_hurry(const struct suffix *suffix, uint32_t queue, sim_time_t left,
@@ -438,7 +469,7 @@ struct option suffix_cheapest(const struct suffix *suffix, uint32_t queue)
     const struct stage_tables *stage = &suffix->stages[queue];
     const struct entry *best = &stage->entries[0];
     for (size_t i = 1; i < stage->first[1]; i++)
-        if (stage->entries[i].cost_usd < best->cost_usd)
+        if (stage->entries[i].price[OBJECTIVE_COST] < best->price[OBJECTIVE_COST])
             best = &stage->entries[i];
     return option_of(best);
 }
@@ -458,12 +489,12 @@ sim_time_t suffix_way(const struct suffix *suffix, uint32_t queue)
     return suffix->stages[queue].way;
 }
 
-struct work suffix_request_work(const struct suffix *suffix, uint32_t application, double batch)
+double suffix_request_work(const struct suffix *suffix, uint32_t application, double batch)
 {
     return suffix->plans[application].work[level_of(suffix, batch)];
 }
 
-struct work suffix_stage_work(const struct suffix *suffix, uint32_t queue)
+double suffix_stage_work(const struct suffix *suffix, uint32_t queue)
 {
     return suffix->stages[queue].work[0];
 }

@@ -24,10 +24,16 @@
 #include "sim/error.h"
 #include "workloads/workload.h"
 
+/* What a plan minimises. COST: dollars. WORK: the time for which it keeps the cluster busy. A batch
+ * of time t with g of U units and c of V vCPUs counts t max(g / U, c / V), its dominant share
+ * (Ghodsi et al., NSDI 2011), because the scarcer resource limits what else can run. */
+enum objective { OBJECTIVE_COST, OBJECTIVE_WORK, OBJECTIVE_COUNT };
+
 struct suffix_settings {
     double reserve;      /* z of stages with successors */
     double reserve_last; /* z of sinks */
     uint32_t max_batch;
+    double units, vcpus; /* of the cluster */
 };
 
 /* A first step of a plan. */
@@ -35,13 +41,7 @@ struct option {
     uint32_t configuration;
     uint32_t batch;
     sim_time_t time; /* t' of this step */
-    double cost_usd; /* per job, of this step and the rest of the plan */
-};
-
-/* What one request takes of the cluster under its cheapest plan. */
-struct work {
-    double gpu;  /* Σ mean time × vGPUs / batch, in ns × units */
-    double vcpu; /* Σ mean time × vCPUs / batch, in ns × vCPUs */
+    double price;    /* per job, of this step and the rest of the plan: dollars or ns of work */
 };
 
 struct suffix;
@@ -63,9 +63,9 @@ uint64_t suffix_refresh(struct suffix *suffix, double change, bool *done);
  * the end of the request. left[b - 1], for b up to min(length, max_batch), is the time until the
  * earliest deadline of the oldest b jobs. Writes at most suffix_room options, unordered, and
  * returns their number. `*examined` grows by the configurations examined. */
-size_t suffix_options(const struct suffix *suffix, uint32_t application, uint32_t queue,
-                      const sim_time_t *left, uint32_t length, struct option *options,
-                      uint64_t *examined);
+size_t suffix_options(const struct suffix *suffix, enum objective objective, uint32_t application,
+                      uint32_t queue, const sim_time_t *left, uint32_t length,
+                      struct option *options, uint64_t *examined);
 
 /* The same for batches of 1 without any reserve: first steps whose mean time and the fastest mean
  * times of the rest are within `left`, at their own cost; the fastest if there is none. */
@@ -84,9 +84,10 @@ sim_time_t suffix_way(const struct suffix *suffix, uint32_t queue);
 /* Resolution of the application's plans in time. */
 sim_time_t suffix_quantum(const struct suffix *suffix, uint32_t application);
 
-/* Under the cheapest plan of batches of at most `batch` jobs within the SLO (the fastest plan if
- * none is): work of a whole request, and of one job of a queue's stage. */
-struct work suffix_request_work(const struct suffix *suffix, uint32_t application, double batch);
-struct work suffix_stage_work(const struct suffix *suffix, uint32_t queue);
+/* Work under the plan of least work within the SLO, with batches of at most `batch` jobs (the
+ * fastest plan if none is), in ns of the whole cluster: of a request, and of one job of a queue's
+ * stage with batches of 1. */
+double suffix_request_work(const struct suffix *suffix, uint32_t application, double batch);
+double suffix_stage_work(const struct suffix *suffix, uint32_t queue);
 
 #endif
