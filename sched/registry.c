@@ -29,7 +29,8 @@
     ROW(nexus) \
     ROW(gpulet) \
     ROW(dilu) \
-    ROW(clipper)
+    ROW(clipper) \
+    ROW(headway)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct policy policy_##name;

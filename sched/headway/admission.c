@@ -1,0 +1,166 @@
+#include "sched/headway/admission.h"
+
+#include <stdlib.h>
+
+struct arrival {
+    sim_time_t time;
+    uint32_t application;
+};
+
+struct tally {
+    double credit;   /* admitted fraction minus admitted requests, so far */
+    double fraction; /* x_a */
+    uint32_t recent; /* arrivals in the window */
+    double load;     /* if all were admitted */
+};
+
+struct admission {
+    const struct workload *workload;
+    struct admission_settings settings;
+    struct arrival window[ADMISSION_WINDOW]; /* a ring */
+    uint64_t arrivals;
+    struct tally *tallies; /* by application */
+    double limit;
+    double load;
+};
+
+struct admission *admission_create(const struct workload *workload,
+                                   const struct admission_settings *settings)
+{
+    struct admission *admission = calloc(1, sizeof *admission);
+    if (admission == NULL)
+        return NULL;
+    admission->workload = workload;
+    admission->settings = *settings;
+    admission->limit = settings->start;
+    admission->tallies = calloc(workload->application_count + 1, sizeof *admission->tallies);
+    if (admission->tallies == NULL) {
+        free(admission);
+        return NULL;
+    }
+    for (size_t a = 0; a < workload->application_count; a++)
+        admission->tallies[a].fraction = 1;
+    return admission;
+}
+
+void admission_destroy(struct admission *admission)
+{
+    if (admission == NULL)
+        return;
+    free(admission->tallies);
+    free(admission);
+}
+
+void admission_arrive(struct admission *admission, uint32_t application, sim_time_t now)
+{
+    struct arrival *slot = &admission->window[admission->arrivals % ADMISSION_WINDOW];
+    if (admission->arrivals >= ADMISSION_WINDOW)
+        admission->tallies[slot->application].recent--;
+    *slot = (struct arrival){now, application};
+    admission->tallies[application].recent++;
+    admission->arrivals++;
+}
+
+/* Arrivals per ns, of all applications; 0 while two arrivals are not known. */
+static double total_rate(const struct admission *admission)
+{
+    if (admission->arrivals < 2)
+        return 0;
+    const uint64_t last = admission->arrivals - 1;
+    const uint64_t known =
+        admission->arrivals < ADMISSION_WINDOW ? admission->arrivals : ADMISSION_WINDOW;
+    const sim_time_t from = admission->window[(last + 1 - known) % ADMISSION_WINDOW].time;
+    const sim_time_t span = admission->window[last % ADMISSION_WINDOW].time - from;
+    return (double)(known - 1) / (double)(span > 0 ? span : 1);
+}
+
+static double share_of(const struct admission *admission, size_t application)
+{
+    const uint64_t known =
+        admission->arrivals < ADMISSION_WINDOW ? admission->arrivals : ADMISSION_WINDOW;
+    const double seen = (double)admission->tallies[application].recent / (double)known;
+    return 0.5 * (seen + admission->workload->applications[application].weight);
+}
+
+/* Lowers the fractions, in descending order of load per request, until `excess` is gone. */
+static void shed_efficient(struct admission *admission, double excess)
+{
+    const size_t count = admission->workload->application_count;
+    while (excess > 0) {
+        size_t heaviest = count;
+        double most = 0;
+        for (size_t a = 0; a < count; a++) {
+            const struct tally *tally = &admission->tallies[a];
+            const double each = tally->load / share_of(admission, a);
+            if (tally->fraction >= 1 && tally->load > 0 && each > most) {
+                heaviest = a;
+                most = each;
+            }
+        }
+        if (heaviest == count)
+            return;
+        struct tally *tally = &admission->tallies[heaviest];
+        tally->fraction = excess < tally->load ? 1 - excess / tally->load : 0;
+        excess -= tally->load;
+    }
+}
+
+void admission_balance(struct admission *admission, const double *work)
+{
+    const size_t count = admission->workload->application_count;
+    const double rate = total_rate(admission);
+    admission->load = 0;
+    for (size_t a = 0; a < count; a++) {
+        struct tally *tally = &admission->tallies[a];
+        tally->fraction = 1;
+        tally->load = rate * share_of(admission, a) * work[a];
+        admission->load += tally->load;
+    }
+    if (admission->load <= admission->limit)
+        return;
+    if (admission->settings.shedding == SHEDDING_EFFICIENT)
+        shed_efficient(admission, admission->load - admission->limit);
+    else
+        for (size_t a = 0; a < count; a++)
+            admission->tallies[a].fraction = admission->limit / admission->load;
+}
+
+bool admission_admit(struct admission *admission, uint32_t application, bool shed)
+{
+    struct tally *tally = &admission->tallies[application];
+    if (!shed || tally->fraction >= 1) {
+        tally->credit = 0; /* what was admitted without need counts neither way */
+        return true;
+    }
+    tally->credit += tally->fraction;
+    if (tally->credit < 1)
+        return false;
+    tally->credit -= 1;
+    return true;
+}
+
+void admission_outcome(struct admission *admission, bool hit)
+{
+    const struct admission_settings *settings = &admission->settings;
+    admission->limit +=
+        hit ? settings->step * settings->misses / (1 - settings->misses) : -settings->step;
+    if (admission->limit < settings->least)
+        admission->limit = settings->least;
+    if (admission->limit > settings->most)
+        admission->limit = settings->most;
+}
+
+double admission_limit(const struct admission *admission)
+{
+    return admission->limit;
+}
+
+double admission_load(const struct admission *admission)
+{
+    return admission->load;
+}
+
+double admission_fraction(const struct admission *admission, uint32_t application)
+{
+    return admission->tallies[application].fraction;
+}

@@ -1,0 +1,656 @@
+/* Headway (ours): the margin of time left before a deadline decides everything.
+ *
+ * Not a published system. sched/HEADWAY.md explains each step, its source and its evidence. In
+ * short: learn how much longer batches take than the profile says (risk.h); plan every batch
+ * against the exact frontier of what remains, at times that include this risk (suffix.h); give up
+ * requests that are lost; shed by rate when the load exceeds the cluster (admission.h); serve the
+ * queue with the latest start that comes first; run on warm containers only, and keep a pool of
+ * them (pool.h).
+ *
+ * Every step has a parameter that disables it. With all of them disabled it is a plain planner: the
+ * cheapest completion at nominal times, best fit, queues in order of arrival.
+ */
+#include "sched/policy.h"
+#include "sched/policy_bookkeeping.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sched/common/queue_order.h"
+#include "sched/headway/admission.h"
+#include "sched/headway/flights.h"
+#include "sched/headway/pool.h"
+#include "sched/headway/risk.h"
+#include "sched/headway/suffix.h"
+#include "workloads/gpu_sharing.h"
+
+enum parameter_index {
+    PARAMETER_LEARNING,
+    PARAMETER_RATE,
+    PARAMETER_SLOWDOWN,
+    PARAMETER_DELAY,
+    PARAMETER_RESERVE,
+    PARAMETER_RESERVE_LAST,
+    PARAMETER_MAX_BATCH,
+    PARAMETER_OBJECTIVE,
+    PARAMETER_REBUILD,
+    PARAMETER_CHANGE,
+    PARAMETER_LOST,
+    PARAMETER_LOST_MARGIN,
+    PARAMETER_SHEDDING,
+    PARAMETER_LOAD_START,
+    PARAMETER_LOAD_LEAST,
+    PARAMETER_LOAD_MOST,
+    PARAMETER_STEP,
+    PARAMETER_MISSES,
+    PARAMETER_GATE,
+    PARAMETER_GATE_WORK,
+    PARAMETER_ORDER,
+    PARAMETER_PACE,
+    PARAMETER_PATIENCE,
+    PARAMETER_PLACEMENT,
+    PARAMETER_DENSE,
+    PARAMETER_WINDOW,
+    PARAMETER_CONTAINERS,
+    PARAMETER_POOL,
+    PARAMETER_POOL_INTERVAL,
+    PARAMETER_COUNT
+};
+
+enum { PRESSED_AUTO, PRESSED_NEVER, PRESSED_ALWAYS };
+enum { LOST_KEEP, LOST_DROP };
+enum { ORDER_LATEST_START, ORDER_ARRIVAL };
+enum { CONTAINERS_WARM, CONTAINERS_ANY };
+
+static const struct parameter headway_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_LEARNING] = {"learning", 1, 0, 1, "off|on",
+                            "learn mean and spread of execution / nominal time, and of the delay"},
+    [PARAMETER_RATE] = {"rate", 0.02, 0.0001, 1, NULL, "least weight of a new observation"},
+    [PARAMETER_SLOWDOWN] = {"slowdown", 1.05, 1, 10, NULL,
+                            "mean before anything is learned, if co-runners interfere"},
+    [PARAMETER_DELAY] = {"delay_ms", 1.5, 0, 60000, NULL,
+                         "dispatch to execution, before anything is learned"},
+    [PARAMETER_RESERVE] = {"reserve", 1.5, 0, 10, NULL, "standard deviations that plans reserve"},
+    [PARAMETER_RESERVE_LAST] = {"reserve_last", 3, 0, 10, NULL, "the same for last stages"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs per batch"},
+    [PARAMETER_OBJECTIVE] = {"objective", PRESSED_AUTO, 0, 2, "auto|cost|work",
+                             "what plans minimise; auto: work while much waits, else dollars"},
+    [PARAMETER_REBUILD] = {"rebuild_ms", 200, 0, 3600000, NULL, "least time between new tables"},
+    [PARAMETER_CHANGE] = {"change", 0.01, 0, 10, NULL, "move of a time that makes them necessary"},
+    [PARAMETER_LOST] = {"lost", LOST_DROP, 0, 1, "keep|drop",
+                        "requests that even the fastest way would not save"},
+    [PARAMETER_LOST_MARGIN] = {"lost_margin", 1, 0, 10, NULL,
+                               "standard deviations of luck that a request is granted"},
+    [PARAMETER_SHEDDING] = {"shedding", SHEDDING_EFFICIENT, 0, 2, "off|efficient|proportional",
+                            "in overload shed the applications with the most work, or all alike"},
+    [PARAMETER_LOAD_START] = {"load_start", 0.85, 0, 100, NULL, "limit on the load, at first"},
+    [PARAMETER_LOAD_LEAST] = {"load_least", 0.6, 0, 100, NULL, "its least value"},
+    [PARAMETER_LOAD_MOST] = {"load_most", 0.9, 0, 100, NULL, "its greatest value"},
+    [PARAMETER_STEP] = {"step", 0.0015, 0, 1, NULL, "what a miss takes from the limit"},
+    [PARAMETER_MISSES] = {"misses", 0.05, 0.0001, 0.9, NULL,
+                          "misses among admitted requests that keep the limit as it is"},
+    [PARAMETER_GATE] = {"gate", 0.82, 0, 100, NULL,
+                        "from this limit on, shed only while much work waits; 0: whenever"},
+    [PARAMETER_GATE_WORK] = {"gate_work", 0.02, 0, 100, NULL,
+                             "much: waiting work / capacity, as a fraction of the mean SLO"},
+    [PARAMETER_ORDER] = {"order", ORDER_LATEST_START, 0, 1, "latest-start|arrival",
+                         "which queue is served first"},
+    [PARAMETER_PACE] = {"pace", 1.3, 0, 100, NULL, "latest start: deadline - this × fastest way"},
+    [PARAMETER_PATIENCE] = {"patience", 1.1, 1, 1000, NULL,
+                            "cost of an alternative / the best plan's, above which jobs wait"},
+    [PARAMETER_PLACEMENT] = {"placement", HEADWAY_AUTO, 0, 2, "auto|spread|pack",
+                             "most free GPU units, best fit, or as co-runners and load suggest"},
+    [PARAMETER_DENSE] = {"dense", 0.7, 0, 1, NULL, "GPU use above which auto packs"},
+    [PARAMETER_WINDOW] = {"window_ms", 200, 0, 3600000, NULL, "over which GPU use is averaged"},
+    [PARAMETER_CONTAINERS] = {"containers", CONTAINERS_WARM, 0, 1, "warm|any",
+                              "warm: jobs wait for an idle container if any will come"},
+    [PARAMETER_POOL] = {"pool", POOL_TARGET_AUTO, POOL_TARGET_AUTO, 65535, NULL,
+                        "containers kept per function and invoker; -1: what memory holds, 0: none"},
+    [PARAMETER_POOL_INTERVAL] = {"pool_ms", 500, 1, 3600000, NULL, "time between looks at them"},
+};
+
+/* A request that is to be shed at the next step. */
+struct shed {
+    uint32_t queue;
+    uint64_t request;
+};
+
+struct headway_queue {
+    bool blocked;      /* nothing fitted, and neither queue nor resources changed since */
+    sim_time_t tried;  /* when it was found blocked */
+    uint64_t releases; /* finished batches until then */
+};
+
+struct headway {
+    double values[PARAMETER_COUNT];
+    const struct workload *workload;
+    struct risk *risks; /* by function */
+    double *delay;      /* by queue: mean ns from dispatch to execution */
+    uint64_t *delays;   /* by queue: how many were observed */
+    struct suffix *suffix;
+    struct admission *admission;
+    double *works; /* by application: scratch */
+    double mean_slo;
+    struct flights *flights;
+    struct pool *pool;
+    struct queue_order *order;
+    struct headway_queue *queues;
+    uint32_t *skipped;      /* scratch */
+    struct option *options; /* scratch */
+    sim_time_t *left;       /* scratch, max_batch */
+    uint32_t max_batch;
+    struct shed *sheds;
+    size_t shed_count, shed_room;
+    uint64_t releases; /* finished batches */
+    sim_time_t next_refresh, next_fill, timer;
+};
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+static void headway_finish(void *state)
+{
+    struct headway *self = state;
+    suffix_destroy(self->suffix);
+    admission_destroy(self->admission);
+    pool_destroy(self->pool);
+    flights_destroy(self->flights);
+    queue_order_destroy(self->order);
+    free(self->risks);
+    free(self->delay);
+    free(self->delays);
+    free(self->works);
+    free(self->queues);
+    free(self->skipped);
+    free(self->options);
+    free(self->left);
+    free(self->sheds);
+    *self = (struct headway){0};
+}
+
+static sim_time_t time_of(const struct headway *self, enum parameter_index index)
+{
+    return sim_from_ms(self->values[index]);
+}
+
+static bool cluster_interferes(const struct workload *workload)
+{
+    bool interferes = false;
+    for (size_t g = 0; g < workload->cluster.group_count; g++)
+        for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++)
+            interferes =
+                interferes || gpu_sharing_of(&workload->cluster.groups[g].gpus[i])->interferes;
+    return interferes && workload->interference != NULL;
+}
+
+static void risks_start(struct headway *self)
+{
+    const double mean = cluster_interferes(self->workload) && self->values[PARAMETER_LEARNING] > 0
+                            ? self->values[PARAMETER_SLOWDOWN]
+                            : 1;
+    for (size_t f = 0; f < self->workload->function_count; f++) {
+        const struct function *function = &self->workload->functions[f];
+        double deviation = function->service == SERVICE_PROFILE ? function->noise_cv : 0;
+        if (function->service == SERVICE_EXPONENTIAL)
+            deviation = 1;
+        else if (function->service == SERVICE_LOGNORMAL)
+            deviation = function->service_cv;
+        risk_start(&self->risks[f], mean, deviation);
+    }
+    for (uint32_t q = 0; q < self->workload->queue_count; q++)
+        self->delay[q] = (double)time_of(self, PARAMETER_DELAY);
+}
+
+static bool headway_allocate(struct headway *self)
+{
+    const struct workload *workload = self->workload;
+    const size_t queues = (size_t)workload->queue_count + 1;
+    self->risks = calloc(workload->function_count + 1, sizeof *self->risks);
+    self->delay = calloc(queues, sizeof *self->delay);
+    self->delays = calloc(queues, sizeof *self->delays);
+    self->works = calloc(workload->application_count + 1, sizeof *self->works);
+    self->queues = calloc(queues, sizeof *self->queues);
+    self->skipped = calloc(queues, sizeof *self->skipped);
+    self->left = calloc(self->max_batch, sizeof *self->left);
+    self->order = queue_order_create(workload->queue_count);
+    self->flights = flights_create(workload, self->max_batch);
+    return self->risks != NULL && self->delay != NULL && self->delays != NULL &&
+           self->works != NULL && self->queues != NULL && self->skipped != NULL &&
+           self->left != NULL && self->order != NULL && self->flights != NULL;
+}
+
+static bool headway_create_parts(struct headway *self, struct error *error)
+{
+    const double *values = self->values;
+    const struct admission_settings admission = {(enum shedding)values[PARAMETER_SHEDDING],
+                                                 values[PARAMETER_LOAD_START],
+                                                 values[PARAMETER_LOAD_LEAST],
+                                                 values[PARAMETER_LOAD_MOST],
+                                                 values[PARAMETER_STEP],
+                                                 values[PARAMETER_MISSES]};
+    const struct pool_settings pool = {(enum headway_placement)values[PARAMETER_PLACEMENT],
+                                       values[PARAMETER_DENSE], time_of(self, PARAMETER_WINDOW),
+                                       (int)values[PARAMETER_POOL]};
+    self->pool = pool_create(self->workload, &pool, self->flights);
+    if (self->pool == NULL)
+        return error_run(error, "policy headway: out of memory");
+    const struct suffix_settings plans = {values[PARAMETER_RESERVE], values[PARAMETER_RESERVE_LAST],
+                                          self->max_batch, pool_capacity_units(self->pool),
+                                          pool_capacity_vcpus(self->pool)};
+    self->suffix = suffix_create(self->workload, &plans, self->risks, self->delay, error);
+    if (self->suffix == NULL)
+        return false;
+    self->options = calloc(suffix_room(self->suffix), sizeof *self->options);
+    self->admission = admission_create(self->workload, &admission);
+    if (self->options == NULL || self->admission == NULL)
+        return error_run(error, "policy headway: out of memory");
+    return true;
+}
+
+static bool headway_init(void *state, struct platform *platform, const double *values,
+                         struct error *error)
+{
+    struct headway *self = state;
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        self->values[i] = values[i];
+    self->workload = platform_workload(platform);
+    self->max_batch = (uint32_t)values[PARAMETER_MAX_BATCH];
+    self->timer = SIM_FOREVER;
+    bool done = headway_allocate(self);
+    if (!done)
+        error_run(error, "policy headway: out of memory");
+    if (done) {
+        risks_start(self);
+        done = headway_create_parts(self, error);
+    }
+    for (size_t a = 0; done && a < self->workload->application_count; a++)
+        self->mean_slo +=
+            self->workload->applications[a].weight * (double)self->workload->applications[a].slo;
+    if (!done)
+        headway_finish(self);
+    return done;
+}
+
+/* ---- Order of the queues --------------------------------------------------------------------- */
+
+static const struct application *application_of(const struct headway *self,
+                                                const struct platform *platform, uint32_t queue)
+{
+    return &self->workload->applications[platform_queue_application(platform, queue)];
+}
+
+/* The queue's rank after its oldest job or its length changed. */
+static void queue_update(struct headway *self, const struct platform *platform, uint32_t queue)
+{
+    self->queues[queue].blocked = false;
+    if (platform_queue_length(platform, queue) == 0) {
+        queue_order_remove(self->order, queue);
+        return;
+    }
+    const struct job_view job = platform_job(platform, queue, 0);
+    struct queue_rank rank = {(int64_t)job.request, (int64_t)job.ready};
+    if (self->values[PARAMETER_ORDER] == ORDER_LATEST_START)
+        rank =
+            (struct queue_rank){job.deadline - sim_round(self->values[PARAMETER_PACE] *
+                                                         (double)suffix_way(self->suffix, queue)),
+                                (int64_t)job.request};
+    queue_order_set(self->order, queue, rank);
+}
+
+/* Time that a job of `queue` needs to have any hope. */
+static sim_time_t least_way(const struct headway *self, const struct platform *platform,
+                            uint32_t queue)
+{
+    const struct risk *risk = &self->risks[platform_queue_function(platform, queue)];
+    const double luck = self->values[PARAMETER_LOST_MARGIN] * sqrt(risk->variance) / risk->mean;
+    const double part = luck < 1 ? 1 - luck : 0;
+    return (sim_time_t)((double)suffix_way(self->suffix, queue) * part);
+}
+
+/* ---- Admission ------------------------------------------------------------------------------- */
+
+/* True if the waiting jobs' work would keep the cluster busy for more than the gate allows. */
+static bool much_waits(const struct headway *self, const struct platform *platform)
+{
+    double waiting = 0;
+    for (uint32_t q = platform_next_queue(platform, 0), last = 0; q != SIM_NONE && q >= last;
+         last = q + 1, q = platform_next_queue(platform, q + 1))
+        waiting += suffix_stage_work(self->suffix, q) * platform_queue_length(platform, q);
+    return waiting > self->values[PARAMETER_GATE_WORK] * self->mean_slo;
+}
+
+static void shed_note(struct headway *self, uint32_t queue, uint64_t request)
+{
+    if (self->shed_count == self->shed_room) {
+        const size_t room = self->shed_room == 0 ? 16 : 2 * self->shed_room;
+        struct shed *sheds = realloc(self->sheds, room * sizeof *sheds);
+        if (sheds == NULL)
+            return; /* it is served then */
+        self->sheds = sheds;
+        self->shed_room = room;
+    }
+    self->sheds[self->shed_count++] = (struct shed){queue, request};
+}
+
+/* Judges the request whose first job has just entered `queue`. */
+static void judge(struct headway *self, struct platform *platform, uint32_t queue)
+{
+    const uint32_t application = platform_queue_application(platform, queue);
+    const uint32_t length = platform_queue_length(platform, queue);
+    const double gate = self->values[PARAMETER_GATE];
+    admission_arrive(self->admission, application, platform_now(platform));
+    for (uint32_t a = 0; a < self->workload->application_count; a++)
+        self->works[a] = suffix_request_work(self->suffix, a, 1);
+    admission_balance(self->admission, self->works);
+    const bool shed =
+        admission_fraction(self->admission, application) < 1 &&
+        (!(gate > 0) || admission_limit(self->admission) < gate || much_waits(self, platform));
+    if (!admission_admit(self->admission, application, shed))
+        shed_note(self, queue, platform_job(platform, queue, length - 1).request);
+}
+
+static void headway_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    struct headway *self = state;
+    const struct application *application = application_of(self, platform, queue);
+    queue_update(self, platform, queue);
+    if (self->values[PARAMETER_SHEDDING] == SHEDDING_OFF)
+        return;
+    /* Of several sources the first enters first. */
+    uint32_t source = 0;
+    while (application->stages[source].after_count > 0)
+        source++;
+    if (queue == application->first_queue + source)
+        judge(self, platform, queue);
+}
+
+/* Drops the requests that were judged. They are the youngest of their queues. */
+static void shed_all(struct headway *self, struct platform *platform)
+{
+    while (self->shed_count > 0) {
+        const struct shed shed = self->sheds[--self->shed_count];
+        uint32_t at = platform_queue_length(platform, shed.queue);
+        platform_charge(platform, 1);
+        while (at > 0 && platform_job(platform, shed.queue, at - 1).request > shed.request)
+            at--;
+        if (at > 0 && platform_job(platform, shed.queue, at - 1).request == shed.request)
+            (void)platform_drop(platform, shed.queue, at - 1);
+    }
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static void headway_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
+                                 uint32_t instance)
+{
+    (void)instance;
+    queue_update(state, platform, queue);
+}
+
+static void learn(struct headway *self, const struct flight *flight, uint32_t function,
+                  const struct finished_batch *batch)
+{
+    const double rate = self->values[PARAMETER_RATE];
+    const double nominal =
+        (double)self->workload->functions[function].configurations[batch->configuration].time;
+    if (nominal > 0)
+        risk_observe(&self->risks[function], (double)batch->execution / nominal, rate);
+    if (!flight->warm)
+        return;
+    const double young = 1 / ((double)++self->delays[flight->queue] + 10);
+    self->delay[flight->queue] +=
+        (young > rate ? young : rate) *
+        ((double)(batch->started - flight->dispatched) - self->delay[flight->queue]);
+}
+
+static void headway_on_finish(void *state, struct platform *platform,
+                              const struct finished_batch *batch)
+{
+    struct headway *self = state;
+    const uint32_t function = platform_queue_function(platform, batch->queue);
+    const struct flight *flight = flights_take(self->flights, function, batch);
+    self->releases++;
+    if (flight == NULL)
+        return;
+    const struct function *spec = &self->workload->functions[function];
+    pool_use(self->pool, -(int)spec->configurations[batch->configuration].vgpu,
+             platform_now(platform));
+    if (self->values[PARAMETER_LEARNING] > 0)
+        learn(self, flight, function, batch);
+    const struct application *application = application_of(self, platform, batch->queue);
+    if (application->stages[platform_queue_stage(platform, batch->queue)].next_count > 0)
+        return;
+    for (uint32_t i = 0; i < flight->jobs; i++)
+        admission_outcome(self->admission, platform_now(platform) <= flight->deadlines[i]);
+}
+
+static void headway_on_timer(void *state, struct platform *platform, uint32_t id)
+{
+    struct headway *self = state;
+    (void)id;
+    if (self->timer <= platform_now(platform))
+        self->timer = SIM_FOREVER;
+}
+
+/* ---- Dispatch -------------------------------------------------------------------------------- */
+
+/* Drops lost requests among the jobs of the queue's next batch. */
+static void drop_lost(struct headway *self, struct platform *platform, uint32_t queue)
+{
+    const sim_time_t need = platform_now(platform) + least_way(self, platform, queue);
+    uint32_t at = 0;
+    while (at < platform_queue_length(platform, queue) && at < self->max_batch) {
+        platform_charge(platform, 1);
+        if (platform_job(platform, queue, at).deadline >= need) {
+            at++;
+            continue;
+        }
+        admission_outcome(self->admission, false);
+        if (!platform_drop(platform, queue, at))
+            return;
+    }
+}
+
+static bool launch(struct headway *self, struct platform *platform, uint32_t queue,
+                   const struct option *option, uint32_t invoker, bool warm)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const struct flight flight = {.queue = queue,
+                                  .configuration = option->configuration,
+                                  .invoker = invoker,
+                                  .jobs = option->batch,
+                                  .dispatched = platform_now(platform),
+                                  .warm = warm};
+    const struct flight *record = flights_add(self->flights, function, &flight);
+    for (uint32_t i = 0; record != NULL && i < option->batch; i++)
+        record->deadlines[i] = platform_job(platform, queue, i).deadline;
+    if (!platform_dispatch(platform, queue, option->batch, option->configuration, invoker))
+        return false;
+    if (record != NULL)
+        pool_use(self->pool,
+                 self->workload->functions[function].configurations[option->configuration].vgpu,
+                 platform_now(platform));
+    queue_update(self, platform, queue);
+    return true;
+}
+
+/* True if a job of `function` may start a container: no other will become idle soon. */
+static bool may_start(const struct headway *self, const struct platform *platform,
+                      uint32_t function)
+{
+    if (self->values[PARAMETER_CONTAINERS] == CONTAINERS_ANY)
+        return true;
+    return platform_warm_total(platform, function) == 0 &&
+           flights_total(self->flights, function) == 0 &&
+           !pool_starting(self->pool, platform, function);
+}
+
+/* Whether plans are to spare the cluster rather than money. */
+static bool is_pressed(const struct headway *self, const struct platform *platform)
+{
+    if (self->values[PARAMETER_OBJECTIVE] != PRESSED_AUTO)
+        return self->values[PARAMETER_OBJECTIVE] == PRESSED_ALWAYS;
+    return admission_load(self->admission) > admission_limit(self->admission) ||
+           much_waits(self, platform);
+}
+
+/* Tries the options in ascending order of cost, up to `limit` times the least. */
+static bool try_options(struct headway *self, struct platform *platform, uint32_t queue,
+                        size_t count, double limit)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const size_t all = count;
+    double most = 0;
+    struct option cheapest = {0};
+    while (count > 0) {
+        size_t best = 0;
+        for (size_t i = 1; i < count; i++)
+            if (self->options[i].price < self->options[best].price)
+                best = i;
+        const struct option option = self->options[best];
+        if (count == all) {
+            cheapest = option;
+            most = limit * option.price;
+        } else if (option.price > most) {
+            break;
+        }
+        const uint32_t invoker =
+            pool_place(self->pool, platform, function, option.configuration, true);
+        platform_explain(platform, (uint32_t)all, option.price, option.time);
+        if (invoker != SIM_NONE)
+            return launch(self, platform, queue, &option, invoker, true);
+        self->options[best] = self->options[--count];
+    }
+    if (!may_start(self, platform, function))
+        return false;
+    const uint32_t invoker =
+        pool_place(self->pool, platform, function, cheapest.configuration, false);
+    return invoker != SIM_NONE && launch(self, platform, queue, &cheapest, invoker, false);
+}
+
+/* Dispatches a batch of the queue if it fits somewhere at a bearable cost. */
+static bool serve(struct headway *self, struct platform *platform, uint32_t queue)
+{
+    const sim_time_t now = platform_now(platform);
+    const uint32_t waiting = platform_queue_length(platform, queue);
+    const uint32_t length = waiting < self->max_batch ? waiting : self->max_batch;
+    sim_time_t deadline = SIM_FOREVER;
+    for (uint32_t i = 0; i < length; i++) {
+        const sim_time_t own = platform_job(platform, queue, i).deadline;
+        deadline = own < deadline ? own : deadline;
+        self->left[i] = deadline - now;
+    }
+    uint64_t examined = 0;
+    const enum objective objective = is_pressed(self, platform) ? OBJECTIVE_WORK : OBJECTIVE_COST;
+    size_t count =
+        suffix_options(self->suffix, objective, platform_queue_application(platform, queue), queue,
+                       self->left, length, self->options, &examined);
+    double limit = self->values[PARAMETER_PATIENCE];
+    if (count == 0) {
+        count = suffix_hurry(self->suffix, queue, self->left[0], self->options);
+        examined += count;
+        limit = (double)INFINITY;
+    }
+    platform_charge(platform, examined);
+    return try_options(self, platform, queue, count, limit);
+}
+
+/* True if the queue was found blocked, and nothing has happened since that could change this. */
+static bool still_blocked(const struct headway *self, const struct platform *platform,
+                          uint32_t queue)
+{
+    const struct headway_queue *state = &self->queues[queue];
+    return state->blocked && state->releases == self->releases &&
+           platform_now(platform) - state->tried <
+               suffix_quantum(self->suffix, platform_queue_application(platform, queue));
+}
+
+/* Serves the first queue in order that can be served. */
+static bool serve_first(struct headway *self, struct platform *platform)
+{
+    uint32_t skipped = 0;
+    bool served = false;
+    for (;;) {
+        const uint32_t queue = queue_order_first(self->order, NULL);
+        if (queue == SIM_NONE)
+            break;
+        if (!still_blocked(self, platform, queue)) {
+            if (self->values[PARAMETER_LOST] == LOST_DROP)
+                drop_lost(self, platform, queue);
+            if (platform_queue_length(platform, queue) == 0)
+                continue; /* on_withdrawn has removed it */
+            served = serve(self, platform, queue);
+            if (served)
+                break;
+            self->queues[queue] =
+                (struct headway_queue){true, platform_now(platform), self->releases};
+        }
+        queue_order_remove(self->order, queue);
+        self->skipped[skipped++] = queue;
+    }
+    for (uint32_t i = 0; i < skipped; i++) {
+        const struct headway_queue known = self->queues[self->skipped[i]];
+        queue_update(self, platform, self->skipped[i]);
+        self->queues[self->skipped[i]] = known;
+    }
+    return served;
+}
+
+/* Learned times and missing containers are looked at from time to time only. */
+static void keep_up(struct headway *self, struct platform *platform)
+{
+    const sim_time_t now = platform_now(platform);
+    if (now >= self->next_refresh) {
+        bool done = false;
+        platform_charge(platform,
+                        suffix_refresh(self->suffix, self->values[PARAMETER_CHANGE], &done));
+        self->next_refresh = now + time_of(self, PARAMETER_REBUILD);
+    }
+    if (now >= self->next_fill && self->values[PARAMETER_POOL] != 0) {
+        (void)pool_fill(self->pool, platform);
+        self->next_fill = now + time_of(self, PARAMETER_POOL_INTERVAL);
+    }
+}
+
+/* Wakes the policy when a waiting request will be lost, if nothing else happens before. */
+static void set_timer(struct headway *self, struct platform *platform)
+{
+    const uint32_t queue = queue_order_first(self->order, NULL);
+    if (queue == SIM_NONE || self->values[PARAMETER_LOST] != LOST_DROP)
+        return;
+    const sim_time_t until =
+        platform_job(platform, queue, 0).deadline - least_way(self, platform, queue) + 1;
+    if (until > platform_now(platform) && until < self->timer) {
+        self->timer = until;
+        platform_set_timer(platform, until, 0);
+    }
+}
+
+static bool headway_decide(void *state, struct platform *platform)
+{
+    struct headway *self = state;
+    shed_all(self, platform);
+    if (queue_order_first(self->order, NULL) == SIM_NONE)
+        return false;
+    keep_up(self, platform);
+    if (serve_first(self, platform))
+        return queue_order_first(self->order, NULL) != SIM_NONE;
+    set_timer(self, platform);
+    return false;
+}
+
+extern const struct policy policy_headway;
+const struct policy policy_headway = {
+    .abi = POLICY_ABI,
+    .name = "headway",
+    .summary = "ours: risk-aware plans for the time left, admission by rate, warm containers only",
+    .parameters = headway_parameters,
+    .parameter_count = PARAMETER_COUNT,
+    .state_bytes = sizeof(struct headway),
+    .init = headway_init,
+    .on_ready = headway_on_ready,
+    .on_withdrawn = headway_on_withdrawn,
+    .on_finish = headway_on_finish,
+    .on_timer = headway_on_timer,
+    .decide = headway_decide,
+    .finish = headway_finish,
+};

@@ -1,0 +1,213 @@
+#include "sched/headway/pool.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sched/policy_bookkeeping.h"
+#include "workloads/gpu_sharing.h"
+
+/* Most invokers that a spreading placement looks at. */
+enum { LOOKED_MOST = 64 };
+
+struct pool {
+    const struct workload *workload;
+    struct pool_settings settings;
+    const struct flights *flights;
+    bool interferes; /* co-runners can slow one another */
+    double units, vcpus;
+    double held;          /* GPU units, now */
+    double mean_use;      /* fraction of the units, exponentially weighted */
+    sim_time_t used;      /* time of mean_use */
+    uint32_t *targets;    /* by (invoker group, function) */
+    uint32_t *known;      /* by (function, invoker): containers seen at the last fill */
+    uint32_t *starting;   /* by (function, invoker): started, and not seen since */
+    sim_time_t *ready_by; /* by function: when the last start should have ended */
+    bool *wanted;         /* by function: some stage uses it */
+};
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+/* Containers of each wanted function that host memory and GPU memory hold, all alike. */
+static uint32_t group_target(const struct pool *pool, const struct invoker_group *group)
+{
+    double host_mb = 0, weights_mb = 0, gpu_mb = 0;
+    for (size_t f = 0; f < pool->workload->function_count; f++) {
+        if (!pool->wanted[f])
+            continue;
+        host_mb += pool->workload->functions[f].host_memory_mb;
+        weights_mb += pool->workload->functions[f].gpu_weights_mb;
+    }
+    for (size_t g = 0; g < group->gpu_count; g++)
+        gpu_mb += group->gpus[g].memory_mb;
+    double target = host_mb > 0 ? floor(group->memory_mb / host_mb) : group->vcpus;
+    if (weights_mb > 0 && floor(gpu_mb / weights_mb) < target)
+        target = floor(gpu_mb / weights_mb);
+    return target < group->vcpus ? (uint32_t)target : group->vcpus;
+}
+
+static void pool_count(struct pool *pool)
+{
+    const struct workload *workload = pool->workload;
+    bool shared = false;
+    for (size_t a = 0; a < workload->application_count; a++)
+        for (size_t s = 0; s < workload->applications[a].stage_count; s++)
+            pool->wanted[workload->applications[a].stages[s].function] = true;
+    for (size_t g = 0; g < workload->cluster.group_count; g++) {
+        const struct invoker_group *group = &workload->cluster.groups[g];
+        pool->vcpus += (double)group->vcpus * group->count;
+        for (size_t i = 0; i < group->gpu_count; i++) {
+            pool->units += (double)group->gpus[i].units * group->count;
+            shared = shared || gpu_sharing_of(&group->gpus[i])->interferes;
+        }
+        pool->targets[g] = pool->settings.target == POOL_TARGET_AUTO
+                               ? group_target(pool, group)
+                               : (uint32_t)pool->settings.target;
+    }
+    pool->interferes = shared && workload->interference != NULL;
+}
+
+struct pool *pool_create(const struct workload *workload, const struct pool_settings *settings,
+                         const struct flights *flights)
+{
+    const size_t pairs = workload->function_count * workload->cluster.invoker_count;
+    struct pool *pool = calloc(1, sizeof *pool);
+    if (pool == NULL)
+        return NULL;
+    pool->workload = workload;
+    pool->settings = *settings;
+    pool->flights = flights;
+    pool->targets = calloc(workload->cluster.group_count + 1, sizeof *pool->targets);
+    pool->known = calloc(pairs + 1, sizeof *pool->known);
+    pool->starting = calloc(pairs + 1, sizeof *pool->starting);
+    pool->ready_by = calloc(workload->function_count + 1, sizeof *pool->ready_by);
+    pool->wanted = calloc(workload->function_count + 1, sizeof *pool->wanted);
+    if (pool->targets == NULL || pool->known == NULL || pool->starting == NULL ||
+        pool->ready_by == NULL || pool->wanted == NULL) {
+        pool_destroy(pool);
+        return NULL;
+    }
+    pool_count(pool);
+    return pool;
+}
+
+void pool_destroy(struct pool *pool)
+{
+    if (pool == NULL)
+        return;
+    free(pool->targets);
+    free(pool->known);
+    free(pool->starting);
+    free(pool->ready_by);
+    free(pool->wanted);
+    free(pool);
+}
+
+/* ---- Placement ------------------------------------------------------------------------------- */
+
+void pool_use(struct pool *pool, int units, sim_time_t now)
+{
+    const double use = pool->units > 0 ? pool->held / pool->units : 0;
+    const double passed = (double)(now - pool->used);
+    const double kept =
+        pool->settings.window > 0 ? exp(-passed / (double)pool->settings.window) : 0;
+    pool->mean_use = kept * pool->mean_use + (1 - kept) * use;
+    pool->used = now;
+    pool->held += units;
+}
+
+static bool spreads(const struct pool *pool)
+{
+    if (pool->settings.placement != HEADWAY_AUTO)
+        return pool->settings.placement == HEADWAY_SPREAD;
+    return pool->interferes && pool->mean_use < pool->settings.dense;
+}
+
+static uint32_t place_widest(const struct pool *pool, struct platform *platform, uint32_t function,
+                             uint32_t configuration, bool warm)
+{
+    const uint32_t count = pool->workload->cluster.invoker_count;
+    const struct configuration *spec =
+        &pool->workload->functions[function].configurations[configuration];
+    const bool all = count <= LOOKED_MOST;
+    uint32_t best = SIM_NONE, best_units = 0;
+    for (uint32_t i = 0; i < (all ? count : LOOKED_MOST); i++) {
+        const uint32_t invoker = all ? i : platform_home(platform, function, i);
+        const uint32_t units = platform_free_vgpus(platform, invoker);
+        if (units < spec->vgpu || (best != SIM_NONE && units <= best_units) ||
+            !(warm ? platform_fits_warm(platform, function, configuration, invoker)
+                   : platform_fits(platform, function, configuration, invoker)))
+            continue;
+        best = invoker;
+        best_units = units;
+    }
+    platform_charge(platform, all ? count : LOOKED_MOST);
+    return best;
+}
+
+uint32_t pool_place(struct pool *pool, struct platform *platform, uint32_t function,
+                    uint32_t configuration, bool warm)
+{
+    uint32_t invoker = SIM_NONE;
+    if (warm && platform_warm_total(platform, function) == 0)
+        return SIM_NONE;
+    if (spreads(pool))
+        invoker = place_widest(pool, platform, function, configuration, warm);
+    if (invoker != SIM_NONE)
+        return invoker;
+    platform_charge(platform, 1);
+    return platform_best_fit(platform, function, configuration, warm);
+}
+
+/* ---- Containers ------------------------------------------------------------------------------ */
+
+/* Starts what is missing on one invoker. False if something is still missing. */
+static bool fill_one(struct pool *pool, struct platform *platform, uint32_t function,
+                     uint32_t invoker, uint32_t target)
+{
+    const size_t pair = (size_t)function * pool->workload->cluster.invoker_count + invoker;
+    const uint32_t here =
+        platform_warm(platform, function, invoker) + flights_of(pool->flights, function, invoker);
+    const uint32_t arrived = here > pool->known[pair] ? here - pool->known[pair] : 0;
+    pool->starting[pair] -= arrived < pool->starting[pair] ? arrived : pool->starting[pair];
+    if (!pool_starting(pool, platform, function))
+        pool->starting[pair] = 0; /* evicted before it was seen */
+    pool->known[pair] = here;
+    while (here + pool->starting[pair] < target) {
+        if (!platform_prewarm(platform, function, invoker))
+            return true; /* no memory, now */
+        const double cold_ms = pool->workload->functions[function].cold_start_mean_ms;
+        pool->ready_by[function] = platform_now(platform) + sim_from_ms(2 * cold_ms);
+        pool->starting[pair]++;
+        platform_charge(platform, 1);
+    }
+    return pool->starting[pair] == 0;
+}
+
+bool pool_fill(struct pool *pool, struct platform *platform)
+{
+    const struct workload *workload = pool->workload;
+    bool full = true;
+    uint32_t invoker = 0;
+    for (size_t g = 0; g < workload->cluster.group_count; g++)
+        for (uint32_t i = 0; i < workload->cluster.groups[g].count; i++, invoker++)
+            for (uint32_t f = 0; f < workload->function_count; f++)
+                if (pool->wanted[f])
+                    full = fill_one(pool, platform, f, invoker, pool->targets[g]) && full;
+    platform_charge(platform, workload->function_count * invoker / 8 + 1);
+    return !full;
+}
+
+bool pool_starting(const struct pool *pool, const struct platform *platform, uint32_t function)
+{
+    return pool->ready_by[function] > platform_now(platform);
+}
+
+double pool_capacity_units(const struct pool *pool)
+{
+    return pool->units;
+}
+
+double pool_capacity_vcpus(const struct pool *pool)
+{
+    return pool->vcpus;
+}

@@ -1,0 +1,26 @@
+#include "sched/headway/risk.h"
+
+#include <math.h>
+
+/* The prior counts as much as this many ratios. */
+static const double PRIOR = 10;
+
+void risk_start(struct risk *risk, double mean, double deviation)
+{
+    *risk = (struct risk){.mean = mean, .variance = deviation * deviation};
+}
+
+void risk_observe(struct risk *risk, double ratio, double rate)
+{
+    const double young = 1 / ((double)++risk->count + PRIOR);
+    const double weight = young > rate ? young : rate;
+    const double difference = ratio - risk->mean;
+    risk->mean += weight * difference;
+    /* Around the old and the new mean at once, as in Welford's recurrence. */
+    risk->variance += weight * (difference * (ratio - risk->mean) - risk->variance);
+}
+
+double risk_factor(const struct risk *risk, double deviations)
+{
+    return risk->mean + deviations * sqrt(risk->variance);
+}

@@ -1,0 +1,500 @@
+#include "sched/headway/suffix.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/common/planner.h"
+#include "sched/common/slo.h"
+#include "sched/esg/frontier.h"
+
+/* Bounds on the batches of a plan are 1, 2, 4 … 2^(LEVELS_MOST - 1). */
+enum { LEVELS_MOST = 4, QUANTA = 1024 };
+
+/* One configuration of a stage, at inflated time. */
+struct entry {
+    uint32_t configuration;
+    uint32_t batch;
+    size_t level;                  /* of the plans that begin with it */
+    sim_time_t time;               /* t', whole quanta */
+    sim_time_t mean;               /* t m + d */
+    double price[OBJECTIVE_COUNT]; /* per job: dollars × m, ns of the cluster */
+};
+
+struct stage_tables {
+    const struct function *function;
+    struct entry *entries; /* usable ones, by (level, time) */
+    size_t entry_count;
+    size_t first[LEVELS_MOST + 1]; /* of each level; the last is entry_count */
+    struct search_table *tables[OBJECTIVE_COUNT][LEVELS_MOST];
+    double factor, delay;     /* of the tables as they are */
+    sim_time_t fastest;       /* least nominal time */
+    sim_time_t fastest_mean;  /* least mean time of a batch of 1 */
+    sim_time_t way;           /* and of all later stages */
+    double work[LEVELS_MOST]; /* of one job under the plan of least work */
+};
+
+struct plan_tables {
+    struct frontier_set *sets[OBJECTIVE_COUNT][LEVELS_MOST];
+    double work[LEVELS_MOST]; /* of a request under the plan of least work */
+    sim_time_t quantum;
+};
+
+struct suffix {
+    const struct workload *workload;
+    struct suffix_settings settings;
+    const struct risk *risks;
+    const double *delay;
+    size_t levels;
+    size_t room;
+    struct stage_tables *stages;    /* by queue */
+    struct plan_tables *plans;      /* by application */
+    struct configuration *inflated; /* scratch */
+};
+
+/* ---- Set-up ---------------------------------------------------------------------------------- */
+
+static bool runs_somewhere(const struct workload *workload, const struct function *function,
+                           const struct configuration *configuration)
+{
+    for (size_t g = 0; g < workload->cluster.group_count; g++)
+        if (workload->cluster.groups[g].count > 0 &&
+            planner_group_runs(&workload->cluster.groups[g], function, configuration))
+            return true;
+    return false;
+}
+
+static size_t level_of(const struct suffix *suffix, double batch)
+{
+    size_t level = 0;
+    while (level + 1 < suffix->levels && batch >= (double)(UINT32_C(2) << level))
+        level++;
+    return level;
+}
+
+static bool stage_start(const struct suffix *suffix, struct stage_tables *stage, uint32_t function,
+                        struct error *error)
+{
+    const struct function *spec = &suffix->workload->functions[function];
+    stage->function = spec;
+    stage->fastest = SIM_FOREVER;
+    stage->entries = calloc(spec->configuration_count + 1, sizeof *stage->entries);
+    if (stage->entries == NULL)
+        return error_run(error, "out of memory for the configurations of \"%s\"", spec->name);
+    bool single = false;
+    for (uint32_t k = 0; k < spec->configuration_count; k++) {
+        const struct configuration *here = &spec->configurations[k];
+        if (here->batch > suffix->settings.max_batch ||
+            !runs_somewhere(suffix->workload, spec, here))
+            continue;
+        stage->entries[stage->entry_count++] = (struct entry){
+            .configuration = k, .batch = here->batch, .level = level_of(suffix, here->batch)};
+        single = single || here->batch == 1;
+        stage->fastest = here->time < stage->fastest ? here->time : stage->fastest;
+    }
+    return single ||
+           error_input(error,
+                       "function \"%s\" has no configuration of batch 1 that any invoker of the "
+                       "cluster could run; give it one, or the cluster larger invokers",
+                       spec->name);
+}
+
+static bool suffix_allocate(struct suffix *suffix)
+{
+    const struct workload *workload = suffix->workload;
+    size_t most = 1;
+    for (size_t f = 0; f < workload->function_count; f++)
+        if (workload->functions[f].configuration_count > most)
+            most = workload->functions[f].configuration_count;
+    suffix->room = most;
+    suffix->stages = calloc((size_t)workload->queue_count + 1, sizeof *suffix->stages);
+    suffix->plans = calloc(workload->application_count + 1, sizeof *suffix->plans);
+    suffix->inflated = calloc(most, sizeof *suffix->inflated);
+    return suffix->stages != NULL && suffix->plans != NULL && suffix->inflated != NULL;
+}
+
+static bool suffix_start(struct suffix *suffix, struct error *error)
+{
+    const struct workload *workload = suffix->workload;
+    if (!suffix_allocate(suffix))
+        return error_run(error, "out of memory for the plans of %zu applications",
+                         workload->application_count);
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        const sim_time_t quantum = application->base_latency / QUANTA;
+        suffix->plans[a].quantum = quantum > 0 ? quantum : 1;
+        for (uint32_t s = 0; s < application->stage_count; s++)
+            if (!stage_start(suffix, &suffix->stages[application->first_queue + s],
+                             application->stages[s].function, error))
+                return false;
+    }
+    bool done = false;
+    (void)suffix_refresh(suffix, -1, &done);
+    return done || error_run(error, "out of memory for the plans of %zu applications",
+                             workload->application_count);
+}
+
+struct suffix *suffix_create(const struct workload *workload,
+                             const struct suffix_settings *settings, const struct risk *risks,
+                             const double *delay, struct error *error)
+{
+    struct suffix *suffix = calloc(1, sizeof *suffix);
+    if (suffix == NULL) {
+        error_run(error, "out of memory for the plans of %zu applications",
+                  workload->application_count);
+        return NULL;
+    }
+    *suffix = (struct suffix){
+        .workload = workload, .settings = *settings, .risks = risks, .delay = delay, .levels = 1};
+    while (suffix->levels < LEVELS_MOST && (UINT32_C(1) << suffix->levels) <= settings->max_batch)
+        suffix->levels++;
+    if (suffix_start(suffix, error))
+        return suffix;
+    suffix_destroy(suffix);
+    return NULL;
+}
+
+void suffix_destroy(struct suffix *suffix)
+{
+    if (suffix == NULL)
+        return;
+    for (size_t q = 0; suffix->stages != NULL && q < suffix->workload->queue_count; q++) {
+        for (size_t l = 0; l < suffix->levels; l++)
+            for (size_t o = 0; o < OBJECTIVE_COUNT; o++)
+                search_table_destroy(suffix->stages[q].tables[o][l]);
+        free(suffix->stages[q].entries);
+    }
+    for (size_t a = 0; suffix->plans != NULL && a < suffix->workload->application_count; a++)
+        for (size_t l = 0; l < suffix->levels; l++)
+            for (size_t o = 0; o < OBJECTIVE_COUNT; o++)
+                frontier_destroy(suffix->plans[a].sets[o][l]);
+    free(suffix->stages);
+    free(suffix->plans);
+    free(suffix->inflated);
+    free(suffix);
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left;
+    const struct entry *b = right;
+    if (a->level != b->level)
+        return a->level < b->level ? -1 : 1;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return a->configuration < b->configuration ? -1 : a->configuration > b->configuration;
+}
+
+static double stage_factor(const struct suffix *suffix, const struct application *application,
+                           uint32_t s)
+{
+    const struct stage *stage = &application->stages[s];
+    const bool last = stage->next_count == 0;
+    return risk_factor(&suffix->risks[stage->function],
+                       last ? suffix->settings.reserve_last : suffix->settings.reserve);
+}
+
+/* The part of the cluster that a batch holds, of the resource of which it holds most. */
+static double dominant_share(const struct suffix_settings *cluster,
+                             const struct configuration *configuration)
+{
+    const double gpu = cluster->units > 0 ? configuration->vgpu / cluster->units : 0;
+    const double vcpu = cluster->vcpus > 0 ? configuration->vcpu / cluster->vcpus : 0;
+    return gpu > vcpu ? gpu : vcpu;
+}
+
+static void stage_inflate(const struct suffix *suffix, struct stage_tables *stage, double mean,
+                          sim_time_t quantum)
+{
+    stage->fastest_mean = SIM_FOREVER;
+    for (size_t i = 0; i < stage->entry_count; i++) {
+        struct entry *entry = &stage->entries[i];
+        const struct configuration *spec = &stage->function->configurations[entry->configuration];
+        const double nominal = (double)spec->time;
+        entry->mean = sim_ceil(nominal * mean + stage->delay);
+        entry->time = sim_ceil((nominal * stage->factor + stage->delay) / (double)quantum);
+        entry->time = entry->time < SIM_CLOCK_END / quantum ? entry->time * quantum : SIM_CLOCK_END;
+        entry->price[OBJECTIVE_COST] = spec->cost_per_job_usd * mean;
+        entry->price[OBJECTIVE_WORK] =
+            dominant_share(&suffix->settings, spec) * (double)entry->mean / entry->batch;
+        if (entry->batch == 1 && entry->mean < stage->fastest_mean)
+            stage->fastest_mean = entry->mean;
+    }
+    qsort(stage->entries, stage->entry_count, sizeof *stage->entries, compare_entries);
+}
+
+/* A table of the stage's first `count` entries with batches of at most `bound`. */
+static bool table_fill(struct suffix *suffix, struct stage_tables *stage, enum objective objective,
+                       size_t level, size_t count)
+{
+    size_t within = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *entry = &stage->entries[i];
+        if (entry->batch <= UINT32_C(1) << level)
+            suffix->inflated[within++] =
+                (struct configuration){.batch = (uint16_t)entry->batch,
+                                       .time = entry->time,
+                                       .cost_per_job_usd = entry->price[objective]};
+    }
+    struct search_table *table = search_table_create(suffix->inflated, within);
+    if (table == NULL)
+        return false;
+    search_table_destroy(stage->tables[objective][level]);
+    stage->tables[objective][level] = table;
+    return true;
+}
+
+/* Entries are sorted by level, so those of a level and of all below are a prefix. */
+static bool stage_tabulate(struct suffix *suffix, struct stage_tables *stage, uint64_t *units)
+{
+    size_t count = 0;
+    for (size_t l = 0; l < suffix->levels; l++) {
+        stage->first[l] = count;
+        while (count < stage->entry_count && stage->entries[count].level == l)
+            count++;
+        for (enum objective o = OBJECTIVE_COST; o < OBJECTIVE_COUNT; o++)
+            if (!table_fill(suffix, stage, o, l, count))
+                return false;
+        *units += OBJECTIVE_COUNT * count;
+    }
+    for (size_t l = suffix->levels; l <= LEVELS_MOST; l++)
+        stage->first[l] = count;
+    return true;
+}
+
+/* Least price of the later stages within `left`; INFINITY if nothing is. `*hint` is the result's
+ * position, from which the next search, with less time left, starts. */
+static double rest_price(const struct frontier *after, sim_time_t left, size_t *hint)
+{
+    size_t high = *hint < after->count ? *hint : after->count;
+    size_t step = 1;
+    while (high >= step && after->points[high - step].time > left) {
+        high -= step;
+        step *= 2;
+    }
+    size_t low = high >= step ? high - step + 1 : 0;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (after->points[middle].time <= left)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *hint = low;
+    return low > 0 ? after->points[low - 1].cost_usd : (double)INFINITY;
+}
+
+/* The entry with which the plan of least work within `left` begins; the fastest batch of 1 if there
+ * is none. */
+static const struct entry *plan_entry(const struct suffix *suffix, uint32_t queue, size_t level,
+                                      const struct frontier *after, sim_time_t left)
+{
+    const struct stage_tables *stage = &suffix->stages[queue];
+    const struct entry *best = &stage->entries[0];
+    double least = (double)INFINITY;
+    for (size_t i = 0; i < stage->first[level + 1]; i++) {
+        const struct entry *entry = &stage->entries[i];
+        if (entry->batch > UINT32_C(1) << level)
+            continue;
+        size_t hint = after->count;
+        const double price =
+            entry->price[OBJECTIVE_WORK] + rest_price(after, left - entry->time, &hint);
+        if (price < least) {
+            least = price;
+            best = entry;
+        }
+    }
+    return best;
+}
+
+/* Walks the plan of least work within the SLO and adds up its work. */
+static void plan_work(struct suffix *suffix, uint32_t index, size_t level)
+{
+    const struct application *application = &suffix->workload->applications[index];
+    struct plan_tables *plan = &suffix->plans[index];
+    sim_time_t finish[WORKLOAD_MAX_STAGES];
+    plan->work[level] = 0;
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        const uint32_t queue = application->first_queue + s;
+        sim_time_t start = 0;
+        for (size_t i = 0; i < stage->after_count; i++)
+            start = finish[stage->after[i]] > start ? finish[stage->after[i]] : start;
+        const struct entry *entry =
+            plan_entry(suffix, queue, level, frontier_after(plan->sets[OBJECTIVE_WORK][level], s),
+                       application->slo - start);
+        finish[s] = start + entry->time;
+        suffix->stages[queue].work[level] = entry->price[OBJECTIVE_WORK];
+        plan->work[level] += entry->price[OBJECTIVE_WORK];
+    }
+}
+
+static void plan_ways(struct suffix *suffix, const struct application *application)
+{
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    sim_time_t rest[WORKLOAD_MAX_STAGES];
+    struct stage_tables *stages = &suffix->stages[application->first_queue];
+    for (uint32_t s = 0; s < application->stage_count; s++)
+        alone[s] = stages[s].fastest_mean;
+    slo_rest(application, alone, rest);
+    for (uint32_t s = 0; s < application->stage_count; s++)
+        stages[s].way = alone[s] + rest[s];
+}
+
+static bool plan_compose(struct suffix *suffix, uint32_t index, enum objective objective,
+                         size_t level, uint64_t *units)
+{
+    const struct application *application = &suffix->workload->applications[index];
+    struct plan_tables *plan = &suffix->plans[index];
+    const struct search_table *tables[WORKLOAD_MAX_STAGES];
+    struct error error = {0};
+    for (uint32_t s = 0; s < application->stage_count; s++)
+        tables[s] = suffix->stages[application->first_queue + s].tables[objective][level];
+    struct frontier_set *set = frontier_build(application, tables, 0, &error);
+    if (set == NULL)
+        return false;
+    frontier_destroy(plan->sets[objective][level]);
+    plan->sets[objective][level] = set;
+    for (uint32_t s = 0; s < application->stage_count; s++)
+        *units += frontier_after(set, s)->count;
+    return true;
+}
+
+static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
+{
+    const struct application *application = &suffix->workload->applications[index];
+    struct plan_tables *plan = &suffix->plans[index];
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const uint32_t queue = application->first_queue + s;
+        struct stage_tables *stage = &suffix->stages[queue];
+        stage->factor = stage_factor(suffix, application, s);
+        stage->delay = suffix->delay[queue];
+        stage_inflate(suffix, stage, suffix->risks[application->stages[s].function].mean,
+                      plan->quantum);
+        if (!stage_tabulate(suffix, stage, units))
+            return false;
+    }
+    plan_ways(suffix, application);
+    for (size_t l = 0; l < suffix->levels; l++) {
+        for (enum objective o = OBJECTIVE_COST; o < OBJECTIVE_COUNT; o++)
+            if (!plan_compose(suffix, index, o, l, units))
+                return false;
+        plan_work(suffix, index, l);
+    }
+    return true;
+}
+
+/* Greatest move of a stage's inflated time since the tables were filled, relative to its time. */
+static double plan_moved(const struct suffix *suffix, uint32_t index)
+{
+    const struct application *application = &suffix->workload->applications[index];
+    double most = 0;
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        const uint32_t queue = application->first_queue + s;
+        const struct stage_tables *stage = &suffix->stages[queue];
+        const double time = (double)stage->fastest > 0 ? (double)stage->fastest : 1;
+        const double moved = fabs(stage_factor(suffix, application, s) - stage->factor) +
+                             fabs(suffix->delay[queue] - stage->delay) / time;
+        most = moved > most ? moved : most;
+    }
+    return most;
+}
+
+uint64_t suffix_refresh(struct suffix *suffix, double change, bool *done)
+{
+    uint64_t units = 0;
+    *done = true;
+    for (uint32_t a = 0; a < suffix->workload->application_count && *done; a++)
+        if (plan_moved(suffix, a) > change)
+            *done = plan_fill(suffix, a, &units);
+    return units;
+}
+
+/* ---- Decisions ------------------------------------------------------------------------------- */
+
+size_t suffix_options(const struct suffix *suffix, enum objective objective, uint32_t application,
+                      uint32_t queue, const sim_time_t *left, uint32_t length,
+                      struct option *options, uint64_t *examined)
+{
+    const struct stage_tables *stage = &suffix->stages[queue];
+    const size_t s = queue - suffix->workload->applications[application].first_queue;
+    size_t count = 0;
+    for (size_t l = 0; l < suffix->levels && UINT32_C(1) << l <= length; l++) {
+        const struct frontier *after =
+            frontier_after(suffix->plans[application].sets[objective][l], s);
+        size_t hint = after->count;
+        for (size_t i = stage->first[l]; i < stage->first[l + 1]; i++) {
+            const struct entry *entry = &stage->entries[i];
+            if (entry->batch > length)
+                continue;
+            ++*examined;
+            /* Larger batches have earlier deadlines, so the hint holds within one batch only. */
+            if (l > 0)
+                hint = after->count;
+            const double rest = rest_price(after, left[entry->batch - 1] - entry->time, &hint);
+            if (rest < (double)INFINITY)
+                options[count++] = (struct option){entry->configuration, entry->batch, entry->time,
+                                                   entry->price[objective] + rest};
+            else if (l == 0)
+                break; /* all further batches of 1 are slower */
+        }
+    }
+    return count;
+}
+
+static struct option option_of(const struct entry *entry)
+{
+    return (struct option){entry->configuration, entry->batch, entry->mean,
+                           entry->price[OBJECTIVE_COST]};
+}
+
+size_t suffix_hurry(const struct suffix *suffix, uint32_t queue, sim_time_t left,
+                    struct option *options)
+{
+    const struct stage_tables *stage = &suffix->stages[queue];
+    const sim_time_t rest = stage->way - stage->fastest_mean;
+    size_t count = 0;
+    for (size_t i = 0; i < stage->first[1]; i++)
+        if (stage->entries[i].mean + rest <= left)
+            options[count++] = option_of(&stage->entries[i]);
+    if (count == 0)
+        options[count++] = option_of(&stage->entries[0]);
+    return count;
+}
+
+struct option suffix_cheapest(const struct suffix *suffix, uint32_t queue)
+{
+    const struct stage_tables *stage = &suffix->stages[queue];
+    const struct entry *best = &stage->entries[0];
+    for (size_t i = 1; i < stage->first[1]; i++)
+        if (stage->entries[i].price[OBJECTIVE_COST] < best->price[OBJECTIVE_COST])
+            best = &stage->entries[i];
+    return option_of(best);
+}
+
+sim_time_t suffix_quantum(const struct suffix *suffix, uint32_t application)
+{
+    return suffix->plans[application].quantum;
+}
+
+size_t suffix_room(const struct suffix *suffix)
+{
+    return suffix->room;
+}
+
+sim_time_t suffix_way(const struct suffix *suffix, uint32_t queue)
+{
+    return suffix->stages[queue].way;
+}
+
+double suffix_request_work(const struct suffix *suffix, uint32_t application, double batch)
+{
+    return suffix->plans[application].work[level_of(suffix, batch)];
+}
+
+double suffix_stage_work(const struct suffix *suffix, uint32_t queue)
+{
+    return suffix->stages[queue].work[0];
+}

@@ -1,0 +1,93 @@
+/* What remains of a request after a stage: its cheapest plans, at times that include the risk.
+ *
+ * Every stage has a table of its configurations with inflated times
+ *
+ *     t' = t (m + z √v) + d
+ *
+ * m and v are the function's mean and variance of execution / nominal (risk.h), z the reserve in
+ * standard deviations, d the mean time from dispatch to execution of the stage. Sinks have a larger
+ * z, because no later stage can make up for them. The exact frontier of every suffix
+ * (sched/esg/frontier.h) then gives the least cost of the later stages within any time left, for
+ * any DAG: forks are composed in parallel, joins wait for the slowest branch.
+ *
+ * There is one set of frontiers per bound on the batch (1, 2, 4, …). A batch of b jobs plans later
+ * batches of at most the largest bound <= b, because no more jobs will be together then.
+ *
+ * Inflated times are rounded up to whole quanta of L / 1024, where L is the application's latency
+ * at the minimum configuration. A plan of n stages therefore reserves at most n / 1024 L too much,
+ * and the number of points is bounded.
+ */
+#ifndef ESGSIM_SCHED_HEADWAY_SUFFIX_H
+#define ESGSIM_SCHED_HEADWAY_SUFFIX_H
+
+#include "sched/headway/risk.h"
+#include "sim/error.h"
+#include "workloads/workload.h"
+
+/* What a plan minimises. COST: dollars. WORK: the time for which it keeps the cluster busy. A batch
+ * of time t with g of U units and c of V vCPUs counts t max(g / U, c / V), its dominant share
+ * (Ghodsi et al., NSDI 2011), because the scarcer resource limits what else can run. */
+enum objective { OBJECTIVE_COST, OBJECTIVE_WORK, OBJECTIVE_COUNT };
+
+struct suffix_settings {
+    double reserve;      /* z of stages with successors */
+    double reserve_last; /* z of sinks */
+    uint32_t max_batch;
+    double units, vcpus; /* of the cluster */
+};
+
+/* A first step of a plan. */
+struct option {
+    uint32_t configuration;
+    uint32_t batch;
+    sim_time_t time; /* t' of this step */
+    double price;    /* per job, of this step and the rest of the plan: dollars or ns of work */
+};
+
+struct suffix;
+
+/* `risks` by function and `delay` by queue are read at each suffix_refresh and must outlive the
+ * tables. Fills them once. NULL with ERROR_INPUT if a function has no usable configuration,
+ * ERROR_RUN when out of memory. */
+struct suffix *suffix_create(const struct workload *workload,
+                             const struct suffix_settings *settings, const struct risk *risks,
+                             const double *delay, struct error *error);
+void suffix_destroy(struct suffix *suffix);
+
+/* Fills again the tables of each application whose inflated times have moved by more than the
+ * fraction `change` of a stage's fastest time. Returns the number of frontier points and table
+ * entries that were computed, 0 if nothing moved. False in `*done` when out of memory. */
+uint64_t suffix_refresh(struct suffix *suffix, double change, bool *done);
+
+/* First steps for `length` (>= 1) jobs waiting in `queue` of `application` that keep the reserve to
+ * the end of the request. left[b - 1], for b up to min(length, max_batch), is the time until the
+ * earliest deadline of the oldest b jobs. Writes at most suffix_room options, unordered, and
+ * returns their number. `*examined` grows by the configurations examined. */
+size_t suffix_options(const struct suffix *suffix, enum objective objective, uint32_t application,
+                      uint32_t queue, const sim_time_t *left, uint32_t length,
+                      struct option *options, uint64_t *examined);
+
+/* The same for batches of 1 without any reserve: first steps whose mean time and the fastest mean
+ * times of the rest are within `left`, at their own cost; the fastest if there is none. */
+size_t suffix_hurry(const struct suffix *suffix, uint32_t queue, sim_time_t left,
+                    struct option *options);
+
+/* The cheapest batch of 1, whatever its time. */
+struct option suffix_cheapest(const struct suffix *suffix, uint32_t queue);
+
+/* Most options that suffix_options can write. */
+size_t suffix_room(const struct suffix *suffix);
+
+/* Mean time of the fastest way from the start of the queue's stage to the end of the request. */
+sim_time_t suffix_way(const struct suffix *suffix, uint32_t queue);
+
+/* Resolution of the application's plans in time. */
+sim_time_t suffix_quantum(const struct suffix *suffix, uint32_t application);
+
+/* Work under the plan of least work within the SLO, with batches of at most `batch` jobs (the
+ * fastest plan if none is), in ns of the whole cluster: of a request, and of one job of a queue's
+ * stage with batches of 1. */
+double suffix_request_work(const struct suffix *suffix, uint32_t application, double batch);
+double suffix_stage_work(const struct suffix *suffix, uint32_t queue);
+
+#endif
