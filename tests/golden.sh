@@ -34,8 +34,8 @@ digest_of() { # digest_of FILE: eight digits
     printf '%08x' "$(cksum <"$1" | cut -d ' ' -f 1)"
 }
 
-# One line of digests.txt, for xargs. What depends on the machine or the build is left out of the
-# JSON; the tables have none of it.
+# One line of digests.txt, for xargs. What depends on the machine, the build or the configuration
+# alone is left out of the JSON; the tables have none of it.
 if [ "${1:-}" = --one ]; then
     number=$2 words=${3%% --}
     work=$(mktemp -d "${TMPDIR:-/tmp}/esgsim-golden.XXXXXX")
@@ -51,7 +51,7 @@ if [ "${1:-}" = --one ]; then
         echo "$number $words -- failed: $(head -n 1 "$work/errors")"
         exit 0
     fi
-    grep -vE '"(wall_s|peak_memory_kb|version|commit|setup_s)":' "$work/json" >"$work/figures"
+    grep -vE '"(wall_s|peak_memory_kb|version|commit|setup_s|arrival_rate_per_s|capacity_per_s|offered_load)":' "$work/json" >"$work/figures"
     line="$("$BUILD/tests/digest" "$work/results.h5") json=$(digest_of "$work/figures")"
     if [ -n "$more" ]; then
         "$program" explain "$work/results.h5" --request 25 >"$work/explained" 2>/dev/null

@@ -64,6 +64,7 @@ static const struct range ranges[] = {
     {"arrivals.low_ms", 0, 1e10, "arrivals", UNIFORM, false},
     {"arrivals.high_ms", 1e-6, 1e10, "arrivals", UNIFORM, false},
     {"arrivals.rate_per_s", 1e-9, 1e9, "arrivals", POISSON, false},
+    {"arrivals.load", 1e-6, 1e6, "arrivals", "{\"process\":\"poisson\"}", false},
     {"arrivals.users", 1, 1e6, "arrivals", CLOSED, true},
     {"arrivals.think_ms", 0, 1e10, "arrivals", CLOSED, false},
     {"slo.factor", 1e-6, 1e6, "slo", "{}", false},

@@ -1,9 +1,18 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "workloads/capacity.h"
 #include "workloads/loader_internal.h"
 
 enum { STATES_LIMIT = 1024, MAPPINGS_LIMIT = 65536 };
+
+/* Intervals of the ESG paper's densest setting; a load without intervals scales them. */
+#define UNIFORM_LOW_MS 10
+#define UNIFORM_HIGH_MS 16.8
+
+#define RATE_LEAST 1e-9
+#define RATE_MOST 1e9
 
 /* In the order of enum arrival_process. */
 const char *const arrival_process_names[] = {"uniform", "poisson", "mmpp", "trace", "closed", NULL};
@@ -11,9 +20,9 @@ static const char *const formats[] = {"esgsim",     "azure-llm",         "azure-
                                       "azure-2021", "counts-per-second", "counts-per-minute",
                                       NULL};
 static const char *const keys[][10] = {
-    {"process", "low_ms", "high_ms", "note", "evidence", NULL},
-    {"process", "rate_per_s", "note", "evidence", NULL},
-    {"process", "states", "note", "evidence", NULL},
+    {"process", "low_ms", "high_ms", "load", "note", "evidence", NULL},
+    {"process", "rate_per_s", "load", "note", "evidence", NULL},
+    {"process", "states", "load", "note", "evidence", NULL},
     {"process", "file", "format", "scale_rate", "start_s", "duration_s", "mapping", "note",
      "evidence", NULL},
     {"process", "users", "think_ms", "think", "note", "evidence", NULL},
@@ -32,11 +41,30 @@ static bool require_number(const struct json_value *object, const char *key, dou
 static bool load_uniform(const struct json_value *value, struct arrival_spec *arrivals,
                          struct error *error)
 {
+    struct json_value child;
+    if (json_child(value, "load", &child) && !json_child(value, "low_ms", &child) &&
+        !json_child(value, "high_ms", &child)) {
+        arrivals->low_ms = UNIFORM_LOW_MS;
+        arrivals->high_ms = UNIFORM_HIGH_MS;
+        return true;
+    }
     return require_number(value, "low_ms", 0, LIMIT_MS, &arrivals->low_ms, error) &&
            require_number(value, "high_ms", 1e-6, LIMIT_MS, &arrivals->high_ms, error) &&
            (arrivals->low_ms <= arrivals->high_ms ||
             json_fault(value, error, "\"low_ms\" %g is above \"high_ms\" %g; swap them",
                        arrivals->low_ms, arrivals->high_ms));
+}
+
+static bool load_poisson(const struct json_value *value, struct arrival_spec *arrivals,
+                         struct error *error)
+{
+    struct json_value child;
+    if (!json_child(value, "load", &child))
+        return require_number(value, "rate_per_s", RATE_LEAST, RATE_MOST, &arrivals->rate_per_s,
+                              error);
+    arrivals->rate_per_s = 1; /* the load scales it */
+    return !json_child(value, "rate_per_s", &child) ||
+           json_fault(value, error, "has both \"load\" and \"rate_per_s\"; keep one");
 }
 
 static bool load_mmpp(const struct json_value *value, struct arrival_spec *arrivals,
@@ -55,7 +83,7 @@ static bool load_mmpp(const struct json_value *value, struct arrival_spec *arriv
         struct json_value entry = json_entry(&states, i);
         struct mmpp_state *state = &arrivals->states[i];
         if (!json_is_object(&entry, state_keys, error) ||
-            !require_number(&entry, "rate_per_s", 0, 1e9, &state->rate_per_s, error) ||
+            !require_number(&entry, "rate_per_s", 0, RATE_MOST, &state->rate_per_s, error) ||
             !require_number(&entry, "mean_sojourn_s", 1e-9, LIMIT_S, &state->mean_sojourn_s, error))
             return false;
         most = state->rate_per_s > most ? state->rate_per_s : most;
@@ -134,6 +162,71 @@ static bool load_closed(const struct json_value *value, struct arrival_spec *arr
     return true;
 }
 
+/* "load" needs a process whose rate is known before the run. */
+static bool check_load(const struct json_value *value, enum arrival_process process,
+                       struct error *error)
+{
+    struct json_value load;
+    if (!json_child(value, "load", &load))
+        return true;
+    if (process == ARRIVAL_TRACE)
+        return json_fault(&load, error,
+                          "does not apply to a trace; set its rate by \"scale_rate\"");
+    return process != ARRIVAL_CLOSED ||
+           json_fault(&load, error,
+                      "does not apply to \"closed\", whose users set the rate; change \"users\"");
+}
+
+static void scale(struct arrival_spec *arrivals, double factor)
+{
+    arrivals->low_ms /= factor;
+    arrivals->high_ms /= factor;
+    arrivals->rate_per_s *= factor;
+    for (size_t i = 0; i < arrivals->state_count; i++)
+        arrivals->states[i].rate_per_s *= factor;
+}
+
+/* Scales the process as read so that it offers the load that is given, if one is. */
+static bool apply_load(const struct json_value *value, const struct workload *workload,
+                       struct arrival_spec *arrivals, struct error *error)
+{
+    double load = 0;
+    struct json_value child;
+    if (!json_number(value, "load", 1e-6, 1e6, &load, error))
+        return false;
+    if (!json_child(value, "load", &child))
+        return true;
+    const double rate = load * capacity_find(workload).rate_per_s;
+    scale(arrivals, rate / arrival_spec_rate(arrivals));
+    double fastest = arrivals->process == ARRIVAL_UNIFORM ? 1e3 / arrivals->high_ms : rate;
+    for (size_t i = 0; i < arrivals->state_count; i++)
+        fastest = fmax(fastest, arrivals->states[i].rate_per_s);
+    return (rate >= RATE_LEAST && fastest <= RATE_MOST && arrivals->high_ms <= LIMIT_MS) ||
+           json_fault(&child, error,
+                      "%g of the cluster's capacity is %g requests per second; choose a load that "
+                      "brings %g to %g",
+                      load, rate, RATE_LEAST, RATE_MOST);
+}
+
+static bool load_process(const struct json_include *document, const struct json_value *value,
+                         const struct workload *workload, struct arrival_spec *arrivals,
+                         struct error *error)
+{
+    switch (arrivals->process) {
+    case ARRIVAL_UNIFORM:
+        return load_uniform(value, arrivals, error);
+    case ARRIVAL_POISSON:
+        return load_poisson(value, arrivals, error);
+    case ARRIVAL_MMPP:
+        return load_mmpp(value, arrivals, error);
+    case ARRIVAL_TRACE:
+        return load_trace(document, value, workload, arrivals, error);
+    case ARRIVAL_CLOSED:
+        return load_closed(value, arrivals, error);
+    }
+    return false;
+}
+
 bool arrivals_load(const struct json_include *document, const struct json_value *value,
                    const struct workload *workload, struct arrival_spec *arrivals,
                    struct error *error)
@@ -143,22 +236,12 @@ bool arrivals_load(const struct json_include *document, const struct json_value 
     arrivals->scale_rate = 1;
     if (!json_is_object(value, NULL, error) || !json_require(value, "process", &child, error) ||
         !json_choice(value, "process", arrival_process_names, &process, error) ||
+        !check_load(value, (enum arrival_process)process, error) ||
         !json_is_object(value, keys[process], error))
         return false;
     arrivals->process = (enum arrival_process)process;
-    switch (arrivals->process) {
-    case ARRIVAL_UNIFORM:
-        return load_uniform(value, arrivals, error);
-    case ARRIVAL_POISSON:
-        return require_number(value, "rate_per_s", 1e-9, 1e9, &arrivals->rate_per_s, error);
-    case ARRIVAL_MMPP:
-        return load_mmpp(value, arrivals, error);
-    case ARRIVAL_TRACE:
-        return load_trace(document, value, workload, arrivals, error);
-    case ARRIVAL_CLOSED:
-        return load_closed(value, arrivals, error);
-    }
-    return false;
+    return load_process(document, value, workload, arrivals, error) &&
+           apply_load(value, workload, arrivals, error);
 }
 
 void arrivals_clear(struct arrival_spec *arrivals)

@@ -34,6 +34,28 @@ struct arrival_stream {
     uint64_t drawn;             /* number of requests whose application was drawn */
 };
 
+double arrival_spec_rate(const struct arrival_spec *spec)
+{
+    double requests = 0;
+    double seconds = 0;
+    switch (spec->process) {
+    case ARRIVAL_UNIFORM:
+        return 2e3 / (spec->low_ms + spec->high_ms);
+    case ARRIVAL_POISSON:
+        return spec->rate_per_s;
+    case ARRIVAL_MMPP:
+        for (size_t i = 0; i < spec->state_count; i++) {
+            requests += spec->states[i].rate_per_s * spec->states[i].mean_sojourn_s;
+            seconds += spec->states[i].mean_sojourn_s;
+        }
+        return requests / seconds;
+    case ARRIVAL_TRACE:
+    case ARRIVAL_CLOSED:
+        break;
+    }
+    return NAN;
+}
+
 /* What the next request draws the interval before it from. */
 static void open_interval(const struct arrival_stream *stream, struct random_stream *random)
 {

@@ -1,7 +1,7 @@
 /* Arrival processes: when requests arrive, and for which application.
  *
  * A stream yields (time, application) in order of time, one request at a time. A trace of any
- * length therefore needs constant memory, and arrivals are not stored in the event event queue. The
+ * length therefore needs constant memory, and arrivals are not stored in the event queue. The
  * draws of request n depend only on (seed, n), so that every policy gets the same arrivals for one
  * seed.
  */
@@ -53,6 +53,10 @@ struct arrival_spec {
     uint32_t users;
     bool think_constant; /* else exponential */
 };
+
+/* Mean rate of the process in requests per second. NAN for a trace and for ARRIVAL_CLOSED, whose
+ * rate is not known before the run. O(states). */
+double arrival_spec_rate(const struct arrival_spec *spec);
 
 struct arrival {
     sim_time_t time;

@@ -6,6 +6,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "workloads/capacity.h"
+
 static char *copy_text(const char *text)
 {
     return strdup(text == NULL ? "" : text);
@@ -96,6 +98,9 @@ struct run_facts *run_facts_create(const struct experiment *experiment, const st
         facts->warmup_requests = experiment->warmup_requests;
         facts->record = (uint64_t)experiment->record;
         facts->max_stages = experiment->workload.max_stages;
+        facts->arrival_rate_per_s = arrival_spec_rate(&experiment->arrivals);
+        facts->offered_load =
+            facts->arrival_rate_per_s / capacity_find(&experiment->workload).rate_per_s;
     }
     if (facts != NULL && facts_whole(facts))
         return facts;

@@ -32,8 +32,10 @@ struct run_facts {
     uint64_t position; /* index of the run in its sweep; 0: a single run */
     uint64_t seed;
     uint64_t warmup_requests;
-    uint64_t record;     /* enum record_level */
-    uint64_t max_stages; /* entries of the noise column */
+    uint64_t record;           /* enum record_level */
+    uint64_t max_stages;       /* entries of the noise column */
+    double arrival_rate_per_s; /* mean of the process; NAN: known only from a run */
+    double offered_load;       /* that rate / the capacity (workloads/capacity.h) */
 };
 
 enum { NOTICE_LENGTH = 1024 };

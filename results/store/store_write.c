@@ -148,6 +148,8 @@ static bool facts_write(hid_t run, const struct run_facts *facts)
     bool good = provenance_write(run) && hdf5_set_u64(run, "position", facts->position) &&
                 hdf5_set_u64(run, "seed", facts->seed) &&
                 hdf5_set_u64(run, "warmup_requests", facts->warmup_requests) &&
+                hdf5_set_f64(run, "arrival_rate_per_s", facts->arrival_rate_per_s) &&
+                hdf5_set_f64(run, "offered_load", facts->offered_load) &&
                 hdf5_set_text(run, "record", facts->record < 3 ? levels[facts->record] : "");
 #define FACT(field) good = good && hdf5_set_text(run, #field, facts->field);
     RUN_FACTS(FACT)

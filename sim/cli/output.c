@@ -11,6 +11,7 @@
 #include "sched/registry.h"
 #include "sim/version.h"
 #include "traces/json/json.h"
+#include "workloads/capacity.h"
 
 /* One metric of metrics.def, read from its struct. */
 struct figure {
@@ -101,6 +102,16 @@ static const char *keep_alive_in_force(const struct experiment *experiment)
     return policy != NULL && policy->keep_alive != NULL ? policy->name : "fixed";
 }
 
+/* The load is known before the run, unless a trace or users set the rate. */
+static void json_add_load(cJSON *root, const struct experiment *experiment)
+{
+    const double rate = arrival_spec_rate(&experiment->arrivals);
+    const double capacity = capacity_find(&experiment->workload).rate_per_s;
+    json_add_figure(root, &(struct figure){"arrival_rate_per_s", "1/s", rate});
+    json_add_figure(root, &(struct figure){"capacity_per_s", "1/s", capacity});
+    json_add_figure(root, &(struct figure){"offered_load", "1", rate / capacity});
+}
+
 bool output_run_json(FILE *stream, const struct experiment *experiment,
                      const struct simulation_result *result, struct error *error)
 {
@@ -109,6 +120,7 @@ bool output_run_json(FILE *stream, const struct experiment *experiment,
     cJSON_AddStringToObject(root, "policy", experiment->policy_name);
     cJSON_AddStringToObject(root, "keep_alive", keep_alive_in_force(experiment));
     cJSON_AddItemToObject(root, "seed", json_whole(experiment->seed));
+    json_add_load(root, experiment);
     json_add_measures(root, &result->overall);
     json_add_run_measures(root, &result->run);
     cJSON *list = cJSON_AddArrayToObject(root, "applications");
@@ -169,6 +181,17 @@ static void text_line(FILE *stream, const char *name, double value, const char *
             help);
 }
 
+static void text_load(FILE *stream, const struct experiment *experiment)
+{
+    const double rate = arrival_spec_rate(&experiment->arrivals);
+    const struct capacity capacity = capacity_find(&experiment->workload);
+    if (isfinite(rate) && isfinite(capacity.rate_per_s))
+        fprintf(stream,
+                "arrivals: %.4g requests per second, load %.3g (capacity at minimum "
+                "configurations: %.4g, limited by %s)\n",
+                rate, rate / capacity.rate_per_s, capacity.rate_per_s, capacity.limiting);
+}
+
 void output_run_text(FILE *stream, const struct experiment *experiment,
                      const struct simulation_result *result)
 {
@@ -180,6 +203,7 @@ void output_run_text(FILE *stream, const struct experiment *experiment,
     if (result->overall.requests < experiment->requests)
         fprintf(stream, "the trace ended before the %" PRIu64 " requests asked for\n",
                 experiment->requests);
+    text_load(stream, experiment);
     if (experiment->profile_evidence[0] != '\0')
         fprintf(stream, "profile evidence: %s\n", experiment->profile_evidence);
     fprintf(stream, "\n%-30s %8s %8s %10s %9s %9s %9s %8s %6s | %19s\n", "", "", "SLO hit", "cost",
