@@ -13,7 +13,7 @@
 #include "sched/registry.h"
 #include "tests/worlds.h"
 
-enum { WORLDS = 25, OFF = 0, WARM = 1, SPREAD = 1 };
+enum { WORLDS = 25, OFF = 0, WARM = 1, SPREAD = 1, BOUNDED = 1, EACH_STEP = 1, MINIMUM = 2 };
 
 /* ---- Placement against a scan ---------------------------------------------------------------- */
 
@@ -213,9 +213,10 @@ static void every_variant_of_esg_serves_all_within_the_cluster(void **unused)
     static const struct {
         const char *key;
         double value;
-    } variants[] = {{"sharing", OFF},     {"batching", OFF},    {"redistribution", OFF},
-                    {"locality", OFF},    {"locality", WARM},   {"split", SLO_PROPORTIONAL},
-                    {"split", SLO_EQUAL}, {"placement", SPREAD}};
+    } variants[] = {{"sharing", OFF},       {"batching", OFF},      {"redistribution", OFF},
+                    {"locality", OFF},      {"locality", WARM},     {"split", SLO_PROPORTIONAL},
+                    {"split", SLO_EQUAL},   {"placement", SPREAD},  {"later_batches", BOUNDED},
+                    {"recheck", EACH_STEP}, {"infeasible", MINIMUM}};
     struct log *log = malloc(sizeof *log);
     assert_non_null(log);
     const struct policy *esg = policy_find("esg", NULL);
@@ -370,6 +371,156 @@ static void spreading_gives_co_runners_gpus_of_their_own(void **unused)
     free(log);
 }
 
+/* ---- What the accounts of the paper leave open ------------------------------------------------
+ */
+
+/* The fastest configuration is (1, 1, 4), the cheapest per job the largest batch on one unit, the
+ * minimum (1, 1, 1). */
+#define BATCHES                                                                                    \
+    "\"profile\":{\"device\":\"test\",\"evidence\":\"assumed\",\"source\":\"test\","               \
+    "\"licence\":\"none\",\"unit\":4,\"functions\":{"                                              \
+    "\"f\":{\"grid\":{\"batch\":[1,2,4],\"vcpu\":[1],\"vgpu\":[1,2,4]},\"latency_ms\":"            \
+    "[[[80,48,30]],[[100,60,38]],[[140,84,54]]],\"noise\":{\"cv\":0.2},\"cold_start_ms\":"         \
+    "{\"mean\":300,\"cv\":0},\"gpu_memory_mb\":{\"weights\":100,\"per_item\":10},"                 \
+    "\"host_memory_mb\":100,\"bandwidth_share\":0.5}},"                                            \
+    "\"interference\":{\"model\":\"constant\",\"constant\":0}}"
+
+/* `applications`, of `stages` each, on one GPU with an arrival every `interval` ms. */
+static void batches_world(char json[WORLD_BYTES], size_t applications, size_t stages,
+                          double interval, double slo, const char *params)
+{
+    json[0] = '\0';
+    world_add(json, "{\"name\":\"open\",\"cluster\":{\"invokers\":[{\"vcpus\":8,"
+                    "\"memory_mb\":4000,\"gpus\":[{\"model\":\"test\",\"sharing\":\"mps\","
+                    "\"units\":4,\"memory_mb\":4000}]}],\"price\":{\"vcpu_hour_usd\":3.6,"
+                    "\"vgpu_hour_usd\":36}},\"functions\":{\"functions\":[{\"name\":\"f\","
+                    "\"model\":\"f\"}]}," BATCHES ",\"applications\":[");
+    for (size_t a = 0; a < applications; a++) {
+        world_add(json, "%s{\"name\":\"a%zu\",\"stages\":[", a > 0 ? "," : "", a);
+        for (size_t s = 0; s < stages; s++) {
+            world_add(json, "%s{\"name\":\"s%zu\",\"function\":\"f\"", s > 0 ? "," : "", s);
+            if (s > 0)
+                world_add(json, ",\"after\":[\"s%zu\"]", s - 1);
+            world_add(json, "}");
+        }
+        world_add(json, "]}");
+    }
+    world_add(json,
+              "],\"arrivals\":{\"process\":\"uniform\",\"low_ms\":%g,\"high_ms\":%g},"
+              "\"slo\":{\"factor\":%g},\"policy\":{\"name\":\"esg\",\"params\":{%s}},"
+              "\"platform\":{\"prewarm\":\"none\",\"initial\":{\"f\":8}},\"requests\":300,"
+              "\"warmup_requests\":0,\"seed\":3}",
+              0.9 * interval, 1.1 * interval, slo, params);
+}
+
+static void run_open(struct log *log, size_t applications, size_t stages, double interval,
+                     double slo, const char *params)
+{
+    char json[WORLD_BYTES];
+    struct simulation_result result = {0};
+    batches_world(json, applications, stages, interval, slo, params);
+    run_well(json, NULL, log, &result);
+    simulation_result_clear(&result);
+}
+
+/* At a trickle one job waits at most, so that a later batch of two jobs never exists. */
+static void bounded_plans_of_one_job_are_those_of_batches_of_one(void **unused)
+{
+    (void)unused;
+    static const char *const methods[] = {"\"method\":\"astar\"", "\"method\":\"frontier\""};
+    struct log *logs = malloc(3 * sizeof *logs);
+    assert_non_null(logs);
+    for (size_t m = 0; m < 2; m++) {
+        static const char *const readings[] = {"\"later_batches\":\"bounded\"",
+                                               "\"batching\":\"off\"", "\"later_batches\":\"any\""};
+        for (size_t r = 0; r < 3; r++) {
+            char params[128];
+            (void)snprintf(params, sizeof params, "%s,%s", methods[m], readings[r]);
+            run_open(&logs[r], 1, 3, 1000, 0.8, params);
+        }
+        assert_same_rows(&logs[0], &logs[1]);
+        /* A batch that will not exist is slower, so that less time is left for the first stage. */
+        size_t differ = 0;
+        for (size_t i = 0; i < logs[2].batch_count; i++)
+            differ += logs[2].batches[i].configuration != logs[0].batches[i].configuration;
+        assert_true(differ > 0);
+    }
+    free(logs);
+}
+
+/* How many jobs waited when the batch was chosen. */
+static uint32_t waiting_at(const struct log *log, const struct batch_row *batch)
+{
+    uint32_t waiting = 0;
+    for (size_t r = batch->first_request; r < log->request_count; r++)
+        waiting += log->requests[r].arrival_ns <= batch->dispatched_ns;
+    return waiting;
+}
+
+/* Batches whose configuration is not the one that `infeasible` names. */
+static size_t otherwise(const struct log *log, bool largest, uint32_t vgpu)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < log->batch_count; i++) {
+        const struct batch_row *batch = &log->batches[i];
+        const uint32_t waiting = waiting_at(log, batch);
+        const uint32_t wanted = !largest || waiting < 2 ? 1 : waiting < 4 ? 2 : 4;
+        count += batch->configured_batch != wanted || batch->vgpu != vgpu;
+    }
+    return count;
+}
+
+/* No deadline can be met, and more jobs come than one GPU serves. */
+static void late_jobs_run_in_the_configuration_that_infeasible_names(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *name;
+        bool largest;
+        uint32_t vgpu;
+    } choices[] = {{"fastest", false, 4}, {"cheapest", true, 1}, {"minimum", false, 1}};
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
+        char params[128];
+        (void)snprintf(params, sizeof params, "\"infeasible\":\"%s\",\"recheck_limit\":1000",
+                       choices[c].name);
+        run_open(log, 1, 1, 12, 0.1, params);
+        assert_int_equal(otherwise(log, choices[c].largest, choices[c].vgpu), 0);
+    }
+    /* At each step the plan is kept with which the queue was listed, whatever has joined it. */
+    run_open(log, 1, 1, 12, 0.1,
+             "\"infeasible\":\"cheapest\",\"recheck_limit\":1000,\"recheck\":\"each-step\"");
+    assert_true(otherwise(log, true, 1) > 0);
+    free(log);
+}
+
+static size_t on_one_unit(const struct log *log)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < log->batch_count; i++)
+        count += log->batches[i].vgpu == 1;
+    return count;
+}
+
+/* Two queues take the whole GPU in turns: each gets it at the second finish at the latest, before
+ * its rechecks are used up. Many jobs arrive in between, which are no reason for a recheck. */
+static void a_recheck_waits_for_a_batch_to_finish(void **unused)
+{
+    (void)unused;
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(log);
+    run_open(log, 2, 1, 4, 0.1, "\"recheck\":\"changed\"");
+    assert_int_equal(on_one_unit(log), 0);
+    run_open(log, 2, 1, 4, 0.1, "\"recheck\":\"each-step\"");
+    print_message("%zu of %zu batches at each step\n", on_one_unit(log), log->batch_count);
+    assert_true(on_one_unit(log) > 50);
+    /* With five queues the last waits for longer than three finishes. */
+    run_open(log, 5, 1, 4, 0.1, "\"recheck\":\"changed\"");
+    assert_true(on_one_unit(log) > 0);
+    free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +528,9 @@ int main(void)
         cmocka_unit_test(every_variant_of_esg_serves_all_within_the_cluster),
         cmocka_unit_test(without_redistribution_every_stage_keeps_the_plan_of_its_quota),
         cmocka_unit_test(locality_keeps_a_request_where_its_data_is),
+        cmocka_unit_test(bounded_plans_of_one_job_are_those_of_batches_of_one),
+        cmocka_unit_test(late_jobs_run_in_the_configuration_that_infeasible_names),
+        cmocka_unit_test(a_recheck_waits_for_a_batch_to_finish),
         cmocka_unit_test(spreading_gives_co_runners_gpus_of_their_own),
     };
     return cmocka_run_group_tests_name("ablation", tests, NULL, NULL);

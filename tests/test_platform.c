@@ -464,6 +464,12 @@ static void initial_counts_walk_from_the_home_invoker(void **state)
              &counting, &log, &result);
     assert_int_equal(result.run.cold_starts, 1); /* g's */
     simulation_result_clear(&result);
+    /* A number counts for g, too. */
+    run_well(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",\"initial\":3", EVERY("1000"),
+                   FORK COUNT("0", "1")),
+             &counting, &log, &result);
+    assert_int_equal(result.run.cold_starts, 0);
+    simulation_result_clear(&result);
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */

@@ -17,12 +17,17 @@
 
 #include <gsl/gsl_rng.h>
 
+#include "traces/networks/graph.h"
 #include "traces/profile/interference.h"
 #include "traces/profile/profile.h"
 
 static const char folder[] = "traces/profiles";
-static const char *const shipped[] = {"a100-mig-parvagpu.json", "esg-reconstructed-cpu0.json",
-                                      "esg-reconstructed-cpu50.json", "esg-reconstructed.json",
+static const char *const shipped[] = {"a100-mig-parvagpu.json",
+                                      "esg-reconstructed-cpu0.json",
+                                      "esg-reconstructed-absolute50.json",
+                                      "esg-reconstructed-absolute80.json",
+                                      "esg-reconstructed-cpu50.json",
+                                      "esg-reconstructed.json",
                                       "v100-mps-igniter.json"};
 enum { SHIPPED = sizeof shipped / sizeof shipped[0] };
 
@@ -746,6 +751,106 @@ static void the_vcpu_law_is_the_documented_one(void **state)
     }
 }
 
+/* Multiply-accumulates of the network at the input size of its file. */
+static double macs_of(const char *network)
+{
+    char path[128];
+    struct error error = {0};
+    (void)snprintf(path, sizeof path, "traces/networks/%s.json", network);
+    struct graph *graph = graph_load(path, &error);
+    if (graph == NULL) {
+        fail_msg("%s", error.message);
+        return 0;
+    }
+    const double macs = (double)graph->macs;
+    graph_free(graph);
+    return macs;
+}
+
+struct measurement {
+    const char *model;
+    int gpcs;
+    double images, below, below_ms, above, above_ms; /* the measured batches on either side */
+};
+
+static void check_measurement(char **cells, void *data)
+{
+    struct measurement *m = data;
+    const double batch = strtod(cells[2], NULL), ms = strtod(cells[6], NULL);
+    if (strcmp(cells[0], m->model) != 0 || strtol(cells[1], NULL, 10) != m->gpcs ||
+        strcmp(cells[3], "1") != 0)
+        return;
+    if (batch <= m->images && batch > m->below) {
+        m->below = batch;
+        m->below_ms = ms;
+    }
+    if (batch >= m->images && (m->above == 0 || batch < m->above)) {
+        m->above = batch;
+        m->above_ms = ms;
+    }
+}
+
+struct absolute {
+    const struct profile *profile;
+    double fraction;
+    size_t inside; /* cells between two measured batches */
+};
+
+/* T - (L - G(1, 1)) (f b / c + 1 - f) is the donor's time for as many multiply-accumulates. */
+static void check_absolute(char **cells, void *data)
+{
+    struct absolute *absolute = data;
+    const struct profile_function *f = profile_find(absolute->profile, cells[0]);
+    assert_true(strtod(cells[2], NULL) == macs_of(cells[1]));
+    assert_true(strtod(cells[4], NULL) == macs_of(cells[3]));
+    const double anchor = profile_latency_ms(f, 1, 1, 1);
+    /* From the effect of the vCPUs follow the part outside the GPU and thus G. */
+    const double rest =
+        (anchor - profile_latency_ms(f, 1, 8, 1)) / (absolute->fraction * 7.0 / 8.0);
+    for (size_t b = 0; b < f->batch.count; b++)
+        for (size_t g = 0; g < f->vgpu.count; g++) {
+            const int batch = f->batch.values[b];
+            struct measurement m = {.model = cells[3],
+                                    .gpcs = f->vgpu.values[g],
+                                    .images = batch * macs_of(cells[1]) / macs_of(cells[3])};
+            (void)for_each_row("traces/profiles/raw/parvagpu/parvagpu_all.csv", check_measurement,
+                               &m);
+            if (m.below == 0 || m.above == 0)
+                continue;
+            absolute->inside++;
+            const double ms = m.above == m.below
+                                  ? m.below_ms
+                                  : m.below_ms + (m.above_ms - m.below_ms) * (m.images - m.below) /
+                                                     (m.above - m.below);
+            assert_near(profile_latency_ms(f, batch, 1, m.gpcs),
+                        ms + rest * (absolute->fraction * batch + 1 - absolute->fraction),
+                        2e-4 * anchor * batch);
+        }
+}
+
+static void absolute_gpu_times_are_measured_at_equal_multiply_accumulates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double fraction;
+    } variants[] = {{"esg-reconstructed-absolute50.json", 0.5},
+                    {"esg-reconstructed-absolute80.json", 0.8}};
+    for (size_t v = 0; v < 2; v++) {
+        struct profile *profile = load(variants[v].name);
+        struct absolute absolute = {.profile = profile, .fraction = variants[v].fraction};
+        assert_int_equal(
+            for_each_row("traces/profiles/raw/esg/absolute.csv", check_absolute, &absolute), 6);
+        assert_true(absolute.inside > 80);
+        /* The whole of ResNet-50's time on one seventh, as measured. */
+        const struct profile_function *f = profile_find(profile, "classification");
+        const double rest =
+            (147 - profile_latency_ms(f, 1, 8, 1)) / (variants[v].fraction * 7.0 / 8.0);
+        assert_near(147 - rest, 5.082, 1e-3);
+        profile_free(profile);
+    }
+}
+
 /* ---- Derivation
  * ---------------------------------------------------------------------------------- */
 
@@ -1091,6 +1196,7 @@ int main(void)
         cmocka_unit_test(batching_never_costs_more_time_a_job),
         cmocka_unit_test(seven_full_batches_fit_the_memory_of_a_40_gb_gpu),
         cmocka_unit_test(the_vcpu_law_is_the_documented_one),
+        cmocka_unit_test(absolute_gpu_times_are_measured_at_equal_multiply_accumulates),
         cmocka_unit_test(deriving_the_profiles_again_gives_the_shipped_bytes),
         cmocka_unit_test(derivation_refuses_bad_usage_and_missing_measurements),
         cmocka_unit_test(slowdown_is_at_least_one_and_adds_up_over_co_runners),

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sched/esg/frontier.h"
+#include "sched/esg/frontier_plans.h"
 #include "sched/esg/search.h"
 #include "tests/random_dag.h"
 
@@ -63,6 +63,8 @@ static void instance_make(struct instance *instance, uint64_t *state, size_t mos
         budget = fastest;
     if (test_below(state, 20) == 0)
         budget = -budget;
+    for (size_t s = 0; s < stages; s++)
+        assert_true(search_table_bound(instance->tables[s]));
     instance->problem = (struct search_problem){
         .stages = as_const(instance->tables),
         .stage_count = stages,
@@ -106,6 +108,7 @@ static void astar_equals_exhaustive_search_with_either_blade_on_or_off(void **un
         struct instance instance;
         instance_make(&instance, &state, 16);
         struct search_problem *problem = &instance.problem;
+        problem->bounded = n % 2 == 1;
         assert_true(search_exhaustive(problem, workspace, &truth));
         for (unsigned blades = 0; blades < 4; blades++) {
             problem->time_blade = (blades & 1) != 0;
@@ -164,6 +167,77 @@ static void exhaustive_search_lists_all_feasible_paths_in_their_order(void **unu
     }
 }
 
+static uint16_t batch_of(const struct search_table *table, uint16_t index)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->index[i] == index)
+            return table->batch[i];
+    fail_msg("configuration %u is not in its table", index);
+    return 0;
+}
+
+/* The bounded paths are those of the unbounded list whose later batches are at most the first. */
+static void
+a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first(void **unused)
+{
+    (void)unused;
+    uint64_t state = 9;
+    size_t removed = 0;
+    static struct search_result all, found;
+    for (int n = 0; n < 600; n++) {
+        struct instance instance;
+        instance_make(&instance, &state, 4);
+        struct search_problem *problem = &instance.problem;
+        problem->k = SEARCH_MAX_K;
+        assert_true(search_exhaustive(problem, NULL, &all));
+        problem->bounded = true;
+        assert_true(search_exhaustive(problem, NULL, &found));
+        size_t kept = 0;
+        for (size_t i = 0; i < all.path_count; i++) {
+            bool possible = true;
+            const uint16_t first = batch_of(instance.tables[0], all.paths[i].configuration[0]);
+            for (size_t s = 1; s < problem->stage_count; s++)
+                possible = possible &&
+                           batch_of(instance.tables[s], all.paths[i].configuration[s]) <= first;
+            removed += !possible;
+            if (!possible)
+                continue;
+            assert_int_equal(
+                search_path_compare(&all.paths[i], &found.paths[kept], problem->stage_count), 0);
+            kept++;
+        }
+        if (all.path_count < SEARCH_MAX_K)
+            assert_int_equal(found.path_count, kept);
+        instance_clear(&instance);
+    }
+    assert_true(removed > 500);
+}
+
+static void parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order(void **unused)
+{
+    (void)unused;
+    uint64_t state = 10;
+    for (int n = 0; n < 100; n++) {
+        struct search_table *table = random_table(&state, 1 + test_below(&state, 30), n % 2 == 0);
+        assert_true(search_table_bound(table));
+        assert_true(search_table_bound(table));
+        for (uint32_t most = 0; most < 10; most++) {
+            const struct search_table *part = search_table_up_to(table, most);
+            size_t count = 0;
+            for (size_t i = 0; i < table->count; i++) {
+                if (table->batch[i] > most)
+                    continue;
+                assert_non_null(part);
+                assert_int_equal(part->index[count], table->index[i]);
+                assert_int_equal(part->time[count], table->time[i]);
+                count++;
+            }
+            assert_int_equal(count, part == NULL ? 0 : part->count);
+        }
+        search_table_destroy(table);
+    }
+}
+
 /* Best completion of the instance for each first-stage entry, by exhaustive search on a one-entry
  * table. */
 static void exhaustive_completions(const struct instance *instance, double *best)
@@ -172,13 +246,14 @@ static void exhaustive_completions(const struct instance *instance, double *best
     static struct search_result found;
     for (size_t i = 0; i < first->count; i++) {
         struct configuration one = {
-            .batch = 1, .time = first->time[i], .cost_per_job_usd = first->cost[i]};
+            .batch = first->batch[i], .time = first->time[i], .cost_per_job_usd = first->cost[i]};
         struct search_table *table = search_table_create(&one, 1);
         const struct search_table *tables[SEARCH_MAX_STAGES] = {table};
         for (size_t s = 1; s < instance->problem.stage_count; s++)
             tables[s] = instance->tables[s];
         struct search_problem problem = instance->problem;
         problem.stages = tables;
+        problem.queue_length = UINT32_MAX;
         problem.k = 1;
         assert_true(search_exhaustive(&problem, NULL, &found));
         best[i] = found.path_count > 0 ? found.paths[0].cost_usd : INFINITY;
@@ -269,16 +344,21 @@ static void frontier_ranks_first_configurations_by_their_completion(void **unuse
     for (int n = 0; n < 300; n++) {
         struct instance instance;
         instance_make(&instance, &state, 12);
-        const struct search_problem *problem = &instance.problem;
+        struct search_problem *problem = &instance.problem;
         struct test_dag dag;
         test_dag_chain(&dag, problem->stage_count);
-        struct frontier_set *set = frontier_build(&dag.application, problem->stages, 0, NULL);
-        double truth[MOST_CONFIGURATIONS];
-        exhaustive_completions(&instance, truth);
-        assert_true(
-            frontier_search(set, 0, problem->budget, problem->queue_length, problem->k, &found));
-        check_ranking(&instance, truth, &found);
-        frontier_destroy(set);
+        for (int bounded = 0; bounded < 2; bounded++) {
+            problem->bounded = bounded == 1;
+            struct frontier_plans *plans =
+                frontier_plans_build(&dag.application, problem->stages, problem->bounded, 0, NULL);
+            assert_non_null(plans);
+            double truth[MOST_CONFIGURATIONS];
+            exhaustive_completions(&instance, truth);
+            assert_true(frontier_plans_search(plans, 0, problem->budget, problem->queue_length,
+                                              problem->k, &found));
+            check_ranking(&instance, truth, &found);
+            frontier_plans_destroy(plans);
+        }
         instance_clear(&instance);
     }
 }
@@ -510,6 +590,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exhaustive_search_lists_all_feasible_paths_in_their_order),
         cmocka_unit_test(the_order_of_paths_is_total),
+        cmocka_unit_test(parts_of_a_table_have_its_entries_up_to_a_batch_in_their_order),
+        cmocka_unit_test(
+            a_bounded_search_keeps_the_paths_whose_later_batches_are_at_most_the_first),
         cmocka_unit_test(the_time_blade_counts_the_slow_configurations_that_the_queue_could_fill),
         cmocka_unit_test(astar_equals_exhaustive_search_with_either_blade_on_or_off),
         cmocka_unit_test(a_full_open_list_turns_to_depth_first_and_stays_exact),

@@ -50,6 +50,22 @@ static bool load_counts(const struct json_value *value, const struct workload *w
     return good;
 }
 
+/* One number: of every function in use. */
+static bool load_count(const struct json_value *value, const struct workload *workload,
+                       struct platform_spec *platform, struct error *error)
+{
+    int64_t count = 0;
+    platform->initial = INITIAL_COUNTS;
+    platform->initial_counts =
+        load_array(workload->function_count, sizeof *platform->initial_counts, error);
+    if (platform->initial_counts == NULL ||
+        !json_as_integer(value, 0, INITIAL_LIMIT, &count, error))
+        return false;
+    for (size_t f = 0; f < workload->function_count; f++)
+        platform->initial_counts[f] = (uint32_t)count;
+    return true;
+}
+
 static bool load_initial(const struct json_value *platform_value, const struct workload *workload,
                          struct platform_spec *platform, struct error *error)
 {
@@ -57,6 +73,8 @@ static bool load_initial(const struct json_value *platform_value, const struct w
     int initial = INITIAL_WARM;
     if (json_child(platform_value, "initial", &value) && cJSON_IsObject(value.node))
         return load_counts(&value, workload, platform, error);
+    if (json_child(platform_value, "initial", &value) && cJSON_IsNumber(value.node))
+        return load_count(&value, workload, platform, error);
     if (!json_choice(platform_value, "initial", initial_names, &initial, error))
         return false;
     platform->initial = (enum initial_state)initial;

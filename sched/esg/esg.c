@@ -6,6 +6,19 @@
  * plan is kept from one stage to the next. Each plan is made from the current state, and deadlines
  * are absolute, so slack carries over.
  *
+ * What the accounts of the paper leave open is a parameter:
+ * - `later_batches`: only the batch of the stage at hand is known to be limited by its queue
+ *   (recalled). "any": later stages of a plan may have any batch, also one that can never exist.
+ *   "bounded": they have at most the batch of the stage at hand.
+ * - `recheck`: "changed" (assumed): a queue is retried after a batch has finished or a container
+ * has become idle. It is planned again, without counting a recheck, after jobs have joined or left
+ * it. "each-step" (recalled): it is retried at every step of the controller, whatever its reason.
+ * - `recheck_limit`: after so many failed rechecks the minimum configuration is tried, until it
+ *   fits.
+ * - `infeasible`: what is dispatched if no path meets the deadline, among the configurations that
+ *   the queue can fill: the fastest (recalled), the one that costs least per job, or the minimum
+ *   configuration. If it can fill none, it is the minimum configuration, partly empty.
+ *
  * Ablation: every idea has a parameter that disables it. The defaults are the paper's.
  * - `sharing` off: only whole GPUs.
  * - `batching` off: batches of 1.
@@ -25,7 +38,7 @@
 #include "sched/common/load_index.h"
 #include "sched/common/placement.h"
 #include "sched/common/slo.h"
-#include "sched/esg/frontier.h"
+#include "sched/esg/frontier_plans.h"
 #include "sched/esg/search.h"
 
 _Static_assert((int)SLO_MAX_GROUP == (int)SEARCH_MAX_STAGES, "one search plans a group");
@@ -45,11 +58,14 @@ enum parameter_index {
     PARAMETER_REDISTRIBUTION,
     PARAMETER_LOCALITY,
     PARAMETER_PLACEMENT,
+    PARAMETER_LATER_BATCHES,
+    PARAMETER_RECHECK,
     PARAMETER_COUNT
 };
 
 enum { METHOD_ASTAR, METHOD_FRONTIER };
-enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST };
+enum { INFEASIBLE_FASTEST, INFEASIBLE_CHEAPEST, INFEASIBLE_MINIMUM };
+enum { RECHECK_CHANGED, RECHECK_EACH_STEP };
 
 static const struct parameter esg_parameters[PARAMETER_COUNT] = {
     [PARAMETER_K] = {"k", 5, 1, SEARCH_MAX_K, NULL, "paths kept by a search (assumed)"},
@@ -59,8 +75,8 @@ static const struct parameter esg_parameters[PARAMETER_COUNT] = {
                           "ESG_1Q in groups, or the exact frontier of all later stages"},
     [PARAMETER_RECHECK_LIMIT] = {"recheck_limit", 3, 0, 1000, NULL,
                                  "rechecks before the minimum configuration (assumed)"},
-    [PARAMETER_INFEASIBLE] = {"infeasible", INFEASIBLE_FASTEST, 0, 1, "fastest|cheapest",
-                              "configuration if no path meets the deadline (assumed)"},
+    [PARAMETER_INFEASIBLE] = {"infeasible", INFEASIBLE_FASTEST, 0, 2, "fastest|cheapest|minimum",
+                              "configuration if no path meets the deadline (fastest: recalled)"},
     [PARAMETER_SPLIT] = {"split", SLO_DOMINATOR, 0, 2, "proportional|equal|dominator",
                          "a stage's share of the SLO; dominator: the paper's (published)"},
     [PARAMETER_HEADROOM] = {"headroom", 0, 0, 0.9, NULL,
@@ -74,12 +90,18 @@ static const struct parameter esg_parameters[PARAMETER_COUNT] = {
          "rank invokers by data and idle containers, by containers, or not (on: secondary)"},
     [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "best-fit|spread",
                              "within a rank: best fit (secondary), or least loaded"},
+    [PARAMETER_LATER_BATCHES] = {"later_batches", 0, 0, 1, "any|bounded",
+                                 "batches of later stages: any (recalled), or at most the first"},
+    [PARAMETER_RECHECK] = {"recheck", RECHECK_CHANGED, 0, 1, "changed|each-step",
+                           "rechecks after capacity was freed, or at each step (recalled)"},
 };
 
 /* The candidates of one queue, and its number of failed attempts. */
 struct esg_queue {
     bool listed; /* is on the recheck list */
     uint32_t rechecks;
+    uint64_t tried; /* `changes` at the last attempt */
+    uint32_t seen;  /* length of the queue then */
     size_t candidate_count;
     uint16_t candidates[SEARCH_MAX_K]; /* configurations, in ascending order of their plans' cost */
     double cost[SEARCH_MAX_K];         /* cost of these plans */
@@ -92,7 +114,7 @@ struct esg_queue {
 
 struct esg_application {
     struct slo_plan *plan;              /* for A* */
-    struct frontier_set *set;           /* for the frontier method */
+    struct frontier_plans *frontiers;   /* for the frontier method */
     const struct search_table **tables; /* by stage */
 };
 
@@ -107,6 +129,8 @@ struct esg {
     size_t k;
     size_t group_size;
     int method, infeasible;
+    bool bounded;   /* later batches */
+    bool each_step; /* rechecks */
     enum slo_split split;
     uint32_t recheck_limit;
     double headroom;
@@ -121,9 +145,10 @@ struct esg {
     struct esg_queue *queues;
     uint32_t *list; /* recheck list, oldest first */
     size_t list_count;
-    size_t list_done; /* entries retried since the last change */
+    uint64_t changes; /* number of reasons for a recheck so far */
+    uint64_t running; /* batches */
     bool in_round;    /* the previous step asked to be called again */
-    bool freed;       /* a batch has finished since the last retry */
+    bool joined;      /* a job has entered a queue since the previous step */
     uint32_t cursor;  /* next queue of the round robin */
     struct search_workspace *workspace;
     struct search_result result;
@@ -137,7 +162,7 @@ static void esg_finish(void *state)
     struct esg *esg = state;
     for (size_t a = 0; esg->applications != NULL && a < esg->application_count; a++) {
         slo_plan_destroy(esg->applications[a].plan);
-        frontier_destroy(esg->applications[a].set);
+        frontier_plans_destroy(esg->applications[a].frontiers);
         free(esg->applications[a].tables);
     }
     for (size_t f = 0; esg->functions != NULL && f < esg->function_count; f++) {
@@ -161,15 +186,15 @@ static bool configuration_smaller(const struct configuration *a, const struct co
 }
 
 static bool esg_init_function(struct esg_function *function, const struct workload *workload,
-                              size_t index, const struct search_limits *limits, struct error *error)
+                              size_t index, const struct esg *esg, struct error *error)
 {
     const struct configuration *configurations = workload->functions[index].configurations;
-    struct search_table *table = search_table_create_within(workload, index, limits, error);
+    struct search_table *table = search_table_create_within(workload, index, &esg->limits, error);
     function->table = table;
     if (table == NULL)
         return false;
     function->by_cost = malloc(table->count * sizeof *function->by_cost);
-    if (function->by_cost == NULL)
+    if (function->by_cost == NULL || (esg->bounded && !search_table_bound(table)))
         return error_run(error, "policy esg: out of memory");
     function->minimum = table->index[0];
     for (size_t i = 0; i < table->count; i++) {
@@ -207,9 +232,10 @@ static bool esg_init_application(struct esg *esg, struct esg_application *planne
         mean_time[s] = done ? esg_mean_time(planned->tables[s]) : 0;
     }
     if (done && esg->method == METHOD_FRONTIER && esg->redistribution) {
-        planned->set = frontier_build(application, planned->tables, FRONTIER_POINTS, error);
+        planned->frontiers = frontier_plans_build(application, planned->tables, esg->bounded,
+                                                  FRONTIER_POINTS, error);
         free(mean_time);
-        return planned->set != NULL;
+        return planned->frontiers != NULL;
     }
     if (done)
         planned->plan = slo_plan_create(application, mean_time,
@@ -242,6 +268,8 @@ static bool esg_init(void *state, struct platform *platform, const double *value
     esg->method = (int)values[PARAMETER_METHOD];
     esg->recheck_limit = (uint32_t)values[PARAMETER_RECHECK_LIMIT];
     esg->infeasible = (int)values[PARAMETER_INFEASIBLE];
+    esg->bounded = values[PARAMETER_LATER_BATCHES] > 0;
+    esg->each_step = (int)values[PARAMETER_RECHECK] == RECHECK_EACH_STEP;
     esg->split = (enum slo_split)values[PARAMETER_SPLIT];
     esg->headroom = values[PARAMETER_HEADROOM];
     esg->limits =
@@ -257,7 +285,7 @@ static bool esg_init(void *state, struct platform *platform, const double *value
     if (!done)
         error_run(error, "policy esg: out of memory");
     for (size_t f = 0; done && f < esg->function_count; f++)
-        done = esg_init_function(&esg->functions[f], workload, f, &esg->limits, error);
+        done = esg_init_function(&esg->functions[f], workload, f, esg, error);
     for (size_t a = 0; done && a < esg->application_count; a++)
         done = esg_init_application(esg, &esg->applications[a], &workload->applications[a], error);
     if (!done)
@@ -280,20 +308,20 @@ static void esg_candidate(struct esg_queue *queue, uint16_t configuration, doubl
     queue->candidate_count++;
 }
 
-/* No plan meets the deadline: choose the fastest (or cheapest) configuration that the queue can
+/* No plan meets the deadline: choose by `infeasible` among the configurations that the queue can
  * fill. */
 static void esg_choose_late(const struct esg *esg, const struct esg_function *function,
                             struct esg_queue *queue, uint32_t length)
 {
     const struct search_table *table = function->table;
-    for (size_t i = 0; i < table->count; i++) {
+    for (size_t i = 0; i < table->count && esg->infeasible != INFEASIBLE_MINIMUM; i++) {
         size_t entry = esg->infeasible == INFEASIBLE_CHEAPEST ? function->by_cost[i] : i;
         if (table->batch[entry] <= length) {
             esg_candidate(queue, table->index[entry], table->cost[entry], table->time[entry]);
             return;
         }
     }
-    /* No batch is small enough: use the smallest configuration, partly empty. */
+    /* Also if no batch is small enough: then it is partly empty. */
     esg_candidate(queue, function->minimum, 0.0, 0);
 }
 
@@ -303,9 +331,9 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
                            const struct esg_queue *queue)
 {
     bool found;
-    if (planned->set != NULL) {
-        found = frontier_search(planned->set, stage, queue->budget, queue->length, esg->k,
-                                &esg->result);
+    if (planned->frontiers != NULL) {
+        found = frontier_plans_search(planned->frontiers, stage, queue->budget, queue->length,
+                                      esg->k, &esg->result);
     } else {
         const struct slo_stage *part = &planned->plan->stages[stage];
         const struct search_table *tables[SEARCH_MAX_STAGES];
@@ -316,6 +344,7 @@ static uint64_t esg_search(struct esg *esg, const struct esg_application *planne
             .stage_count = part->chain_length,
             .budget = queue->budget,
             .queue_length = queue->length,
+            .bounded = esg->bounded,
             .k = esg->k,
             .time_blade = true,
             .cost_blade = true,
@@ -355,7 +384,6 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
     const struct job_view job = platform_job(platform, index, 0);
     uint32_t length = platform_queue_length(platform, index);
     sim_time_t budget = esg_budget(esg, planned, stage, &job, platform_now(platform));
-    queue->rechecks = 0;
     if (queue->units == 0 || queue->budget != budget || queue->length != length) {
         queue->budget = budget;
         queue->length = length;
@@ -374,7 +402,7 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
 /* ---- ESG_Dispatch -------------------------------------------------------------------------------
  */
 
-static bool esg_try(const struct esg *esg, struct platform *platform, uint32_t queue,
+static bool esg_try(struct esg *esg, struct platform *platform, uint32_t queue,
                     uint16_t configuration, double cost, sim_time_t time)
 {
     uint32_t function = platform_queue_function(platform, queue);
@@ -389,12 +417,13 @@ static bool esg_try(const struct esg *esg, struct platform *platform, uint32_t q
     if (!platform_dispatch(platform, queue, length < batch ? length : batch, configuration,
                            invoker))
         return false;
+    esg->running++;
     if (esg->loads != NULL)
         load_index_update(esg->loads, platform, invoker);
     return true;
 }
 
-static bool esg_try_candidates(const struct esg *esg, struct platform *platform, uint32_t queue)
+static bool esg_try_candidates(struct esg *esg, struct platform *platform, uint32_t queue)
 {
     const struct esg_queue *q = &esg->queues[queue];
     for (size_t i = 0; i < q->candidate_count; i++)
@@ -403,13 +432,34 @@ static bool esg_try_candidates(const struct esg *esg, struct platform *platform,
     return false;
 }
 
+/* True if a recheck of the listed queue may end otherwise than its last attempt. A dropped request
+ * may also have removed its only job. */
+static bool esg_due(const struct esg *esg, const struct platform *platform, uint32_t queue)
+{
+    const uint32_t length = platform_queue_length(platform, queue);
+    return length == 0 || esg->queues[queue].tried != esg->changes ||
+           (!esg->each_step && esg->queues[queue].seen != length);
+}
+
+static void esg_attempted(const struct esg *esg, const struct platform *platform, uint32_t queue)
+{
+    esg->queues[queue].tried = esg->changes;
+    esg->queues[queue].seen = platform_queue_length(platform, queue);
+}
+
 /* After too many rechecks the minimum configuration is tried instead of the candidates. */
-static bool esg_try_again(const struct esg *esg, struct platform *platform, uint32_t queue)
+static bool esg_try_again(struct esg *esg, struct platform *platform, uint32_t queue)
 {
     struct esg_queue *q = &esg->queues[queue];
+    const bool changed = q->tried != esg->changes;
+    const bool replan = !esg->each_step && q->seen != platform_queue_length(platform, queue);
+    esg_attempted(esg, platform, queue);
     if (q->rechecks < esg->recheck_limit) {
-        platform_charge(platform, q->candidate_count);
-        q->rechecks++;
+        if (replan)
+            esg_plan(esg, platform, queue);
+        else
+            platform_charge(platform, q->candidate_count);
+        q->rechecks += changed;
         return esg_try_candidates(esg, platform, queue);
     }
     uint32_t function = platform_queue_function(platform, queue);
@@ -421,25 +471,31 @@ static bool esg_try_again(const struct esg *esg, struct platform *platform, uint
                    configuration->time);
 }
 
-/* Retries the entries of the list that were not retried since the last change, up to the first
- * success. */
+/* Retries the entries of the list that are due, up to the first success. */
 static bool esg_recheck(struct esg *esg, struct platform *platform)
 {
-    while (esg->list_done < esg->list_count) {
-        uint32_t queue = esg->list[esg->list_done];
-        /* A dropped request may have removed the queue's only job. */
+    size_t i = 0;
+    while (i < esg->list_count) {
+        uint32_t queue = esg->list[i];
         bool empty = platform_queue_length(platform, queue) == 0;
-        if (empty || esg_try_again(esg, platform, queue)) {
+        if (empty || (esg_due(esg, platform, queue) && esg_try_again(esg, platform, queue))) {
             esg->queues[queue].listed = false;
             esg->list_count--;
-            memmove(&esg->list[esg->list_done], &esg->list[esg->list_done + 1],
-                    (esg->list_count - esg->list_done) * sizeof *esg->list);
+            memmove(&esg->list[i], &esg->list[i + 1], (esg->list_count - i) * sizeof *esg->list);
             if (empty)
                 continue;
             return true;
         }
-        esg->list_done++;
+        i++;
     }
+    return false;
+}
+
+static bool esg_any_due(const struct esg *esg, const struct platform *platform)
+{
+    for (size_t i = 0; i < esg->list_count; i++)
+        if (esg_due(esg, platform, esg->list[i]))
+            return true;
     return false;
 }
 
@@ -459,28 +515,39 @@ static uint32_t esg_next(const struct esg *esg, const struct platform *platform)
 static void esg_schedule(struct esg *esg, struct platform *platform, uint32_t queue)
 {
     esg->cursor = (queue + 1) % esg->queue_count;
+    esg->queues[queue].rechecks = 0;
     esg_plan(esg, platform, queue);
     if (esg_try_candidates(esg, platform, queue))
         return;
     esg->queues[queue].listed = true;
     esg->list[esg->list_count++] = queue;
-    esg->list_done = esg->list_count; /* the new entry has just been tried */
+    esg_attempted(esg, platform, queue);
 }
 
 static bool esg_decide(void *state, struct platform *platform)
 {
     struct esg *esg = state;
-    if (!esg->in_round || esg->freed) {
-        esg->list_done = 0;
-        esg->freed = false;
-    }
+    /* A new round for which no job is the reason: a container has started, or a batch has finished.
+     * If nothing runs, no batch will finish: retry at every round, so that no queue is forgotten.
+     */
+    if (!esg->in_round && (esg->each_step || !esg->joined || esg->running == 0))
+        esg->changes++;
+    esg->joined = false;
     if (!esg_recheck(esg, platform)) {
         uint32_t queue = esg_next(esg, platform);
         if (queue != SIM_NONE)
             esg_schedule(esg, platform, queue);
     }
-    esg->in_round = esg->list_done < esg->list_count || esg_next(esg, platform) != SIM_NONE;
+    esg->in_round = esg_any_due(esg, platform) || esg_next(esg, platform) != SIM_NONE;
     return esg->in_round;
+}
+
+static void esg_on_ready(void *state, struct platform *platform, uint32_t queue)
+{
+    struct esg *esg = state;
+    (void)platform;
+    (void)queue;
+    esg->joined = true;
 }
 
 static void esg_on_finish(void *state, struct platform *platform,
@@ -489,7 +556,8 @@ static void esg_on_finish(void *state, struct platform *platform,
     struct esg *esg = state;
     if (esg->loads != NULL)
         load_index_update(esg->loads, platform, batch->invoker);
-    esg->freed = true;
+    esg->running--;
+    esg->changes++;
 }
 
 extern const struct policy policy_esg;
@@ -502,6 +570,7 @@ const struct policy policy_esg = {
     .parameter_count = PARAMETER_COUNT,
     .state_bytes = sizeof(struct esg),
     .init = esg_init,
+    .on_ready = esg_on_ready,
     .on_finish = esg_on_finish,
     .decide = esg_decide,
     .finish = esg_finish,

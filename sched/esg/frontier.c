@@ -380,21 +380,16 @@ void frontier_completions(const struct frontier_set *set, size_t stage, sim_time
     }
 }
 
-bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t budget,
-                     uint32_t queue_length, size_t k, struct search_result *result)
+void frontier_offer(const struct frontier_set *set, size_t stage, sim_time_t budget, uint32_t least,
+                    uint32_t most, size_t k, struct search_result *result)
 {
     const struct search_table *table = set->tables[stage];
     const struct frontier *after = set->after[stage];
-    result->path_count = 0;
-    result->expansions = 0;
-    result->pruned_time = 0;
-    result->pruned_cost = 0;
-    if (k == 0 || k > SEARCH_MAX_K)
-        return false;
     size_t reach = after->count;
-    double limit = INFINITY; /* the K-th lowest cost so far */
+    /* The K-th lowest cost so far. */
+    double limit = result->path_count == k ? result->paths[k - 1].cost_usd : INFINITY;
     for (size_t i = 0; i < table->count; i++) {
-        if (table->batch[i] > queue_length)
+        if (table->batch[i] < least || table->batch[i] > most)
             continue;
         result->expansions++;
         reach = frontier_reach(after, budget - table->time[i], reach);
@@ -410,6 +405,18 @@ bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t bu
         if (result->path_count == k)
             limit = result->paths[k - 1].cost_usd;
     }
+}
+
+bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t budget,
+                     uint32_t queue_length, size_t k, struct search_result *result)
+{
+    result->path_count = 0;
+    result->expansions = 0;
+    result->pruned_time = 0;
+    result->pruned_cost = 0;
+    if (k == 0 || k > SEARCH_MAX_K)
+        return false;
+    frontier_offer(set, stage, budget, 0, queue_length, k, result);
     return true;
 }
 

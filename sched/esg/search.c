@@ -9,11 +9,23 @@ enum { OPEN_LIMIT = 1 << 20, OPEN_FIRST = 1 << 10 };
  * therefore never removes a path that exact arithmetic would keep. */
 static const double ROUNDING_MARGIN = 1e-13;
 
+/* What follows a first batch of least..most jobs. For a prefix of d stages the arrays contain sums
+ * over stages d, d + 1, … A bounded problem has a chain for each batch size of its first stage, any
+ * other problem has one. */
+struct chain {
+    uint32_t least, most;
+    const struct search_table *stages[SEARCH_MAX_STAGES];
+    sim_time_t fastest_after[SEARCH_MAX_STAGES + 1];
+    double cheapest_after[SEARCH_MAX_STAGES + 1];
+    double fastest_cost_after[SEARCH_MAX_STAGES + 1];
+};
+
 struct partial {
     double cost;
     sim_time_t time;
+    const struct chain *chain;
     uint32_t depth;
-    uint16_t entry[SEARCH_MAX_STAGES]; /* indices into the stages' tables */
+    uint16_t entry[SEARCH_MAX_STAGES]; /* indices into the chain's tables */
 };
 
 struct open_entry {
@@ -33,17 +45,15 @@ struct search_workspace {
     uint32_t *unused; /* free slots below `touched` */
     size_t open_count, unused_count, touched, capacity;
     struct level_bounds levels[SEARCH_MAX_STAGES];
+    struct chain *chains;
+    size_t chain_count, chain_capacity;
 };
 
-/* One search in progress. For a prefix of d stages the arrays contain sums over stages d, d + 1, …
- */
+/* One search in progress. */
 struct astar {
     const struct search_problem *problem;
     struct search_workspace *workspace;
     struct search_result *result;
-    sim_time_t fastest_after[SEARCH_MAX_STAGES + 1];
-    double cheapest_after[SEARCH_MAX_STAGES + 1];
-    double fastest_cost_after[SEARCH_MAX_STAGES + 1];
     double limit; /* upper bound on the cost of the K-th best path */
 };
 
@@ -59,6 +69,7 @@ void search_workspace_destroy(struct search_workspace *workspace)
     free(workspace->heap);
     free(workspace->slots);
     free(workspace->unused);
+    free(workspace->chains);
     free(workspace);
 }
 
@@ -159,8 +170,8 @@ static void path_offer(struct astar *search, const struct partial *prefix, size_
         return;
     struct search_path path = {.cost_usd = cost, .time = time};
     for (size_t s = 0; s < prefix->depth; s++)
-        path.configuration[s] = problem->stages[s]->index[prefix->entry[s]];
-    path.configuration[prefix->depth] = problem->stages[prefix->depth]->index[entry];
+        path.configuration[s] = prefix->chain->stages[s]->index[prefix->entry[s]];
+    path.configuration[prefix->depth] = prefix->chain->stages[prefix->depth]->index[entry];
     search_result_offer(result, problem->k, problem->stage_count, &path);
     if (result->path_count == problem->k)
         limit_lower(search, result->paths[problem->k - 1].cost_usd);
@@ -180,15 +191,22 @@ static size_t entries_within(const struct search_table *table, sim_time_t most)
     return low;
 }
 
-/* Number of entries from `from` on whose batch the queue can fill. */
-static uint64_t entries_allowed(const struct search_problem *problem, size_t depth, size_t from)
+/* True if the chain begins with this entry of its first stage. */
+static bool entry_begins(const struct chain *chain, size_t entry)
 {
-    const struct search_table *table = problem->stages[depth];
+    const uint32_t batch = chain->stages[0]->batch[entry];
+    return batch >= chain->least && batch <= chain->most;
+}
+
+/* Number of entries from `from` on whose batch the chain allows. */
+static uint64_t entries_allowed(const struct chain *chain, size_t depth, size_t from)
+{
+    const struct search_table *table = chain->stages[depth];
     uint64_t allowed = 0;
     if (depth > 0)
         return table->count - from;
     for (size_t i = from; i < table->count; i++)
-        allowed += table->batch[i] <= problem->queue_length;
+        allowed += entry_begins(chain, i);
     return allowed;
 }
 
@@ -204,7 +222,8 @@ static bool astar_take(struct astar *search, const struct partial *prefix, size_
         return false;
     struct partial local = {.cost = 0};
     struct partial *path =
-        full ? &local : open_push(workspace, cost + search->cheapest_after[prefix->depth + 1]);
+        full ? &local
+             : open_push(workspace, cost + prefix->chain->cheapest_after[prefix->depth + 1]);
     *path = *prefix;
     path->cost = cost;
     path->time = time;
@@ -217,11 +236,12 @@ static bool astar_take(struct astar *search, const struct partial *prefix, size_
 static bool astar_extend(struct astar *search, const struct partial *prefix, size_t entry)
 {
     const struct search_problem *problem = search->problem;
+    const struct chain *chain = prefix->chain;
     const size_t depth = prefix->depth;
-    const struct search_table *table = problem->stages[depth];
+    const struct search_table *table = chain->stages[depth];
     double cost = prefix->cost + table->cost[entry];
     sim_time_t time = prefix->time + table->time[entry];
-    bool in_time = time + search->fastest_after[depth + 1] <= problem->budget;
+    bool in_time = time + chain->fastest_after[depth + 1] <= problem->budget;
     search->result->expansions++;
     if (depth + 1 == problem->stage_count) {
         if (in_time)
@@ -229,7 +249,7 @@ static bool astar_extend(struct astar *search, const struct partial *prefix, siz
         return true;
     }
     if (problem->cost_blade && in_time)
-        bound_offer(search, depth + 1, cost + search->fastest_cost_after[depth + 1]);
+        bound_offer(search, depth + 1, cost + chain->fastest_cost_after[depth + 1]);
     return astar_take(search, prefix, entry, cost, time);
 }
 
@@ -238,25 +258,26 @@ static bool astar_extend(struct astar *search, const struct partial *prefix, siz
 static bool astar_expand(struct astar *search, const struct partial *prefix)
 {
     const struct search_problem *problem = search->problem;
+    const struct chain *chain = prefix->chain;
     const size_t depth = prefix->depth;
-    const struct search_table *table = problem->stages[depth];
+    const struct search_table *table = chain->stages[depth];
     const double *cost = table->cost;
     size_t end = table->count;
     if (problem->time_blade) {
-        end = entries_within(table,
-                             problem->budget - prefix->time - search->fastest_after[depth + 1]);
-        search->result->pruned_time += entries_allowed(problem, depth, end);
+        end =
+            entries_within(table, problem->budget - prefix->time - chain->fastest_after[depth + 1]);
+        search->result->pruned_time += entries_allowed(chain, depth, end);
     }
     if (problem->cost_blade && depth > 0 && end > 0 &&
-        table->least[end - 1] > search->limit - prefix->cost - search->cheapest_after[depth + 1]) {
+        table->least[end - 1] > search->limit - prefix->cost - chain->cheapest_after[depth + 1]) {
         search->result->pruned_cost += end;
         return true;
     }
     for (size_t i = 0; i < end; i++) {
-        if (depth == 0 && table->batch[i] > problem->queue_length)
+        if (depth == 0 && !entry_begins(chain, i))
             continue;
         double most = problem->cost_blade
-                          ? search->limit - prefix->cost - search->cheapest_after[depth + 1]
+                          ? search->limit - prefix->cost - chain->cheapest_after[depth + 1]
                           : INFINITY;
         if (cost[i] > most) {
             size_t from = i;
@@ -271,7 +292,55 @@ static bool astar_expand(struct astar *search, const struct partial *prefix)
     return true;
 }
 
-static void astar_begin(struct astar *search)
+/* A chain whose first batch has least..most jobs and whose later tables are `bounded` by `most`.
+ * False if a later stage has no such batch. */
+static bool chain_fill(struct chain *chain, const struct search_problem *problem, uint32_t least,
+                       uint32_t most, bool bounded)
+{
+    const size_t count = problem->stage_count;
+    chain->least = least;
+    chain->most = most;
+    chain->fastest_after[count] = 0;
+    chain->cheapest_after[count] = 0;
+    chain->fastest_cost_after[count] = 0;
+    for (size_t s = count; s-- > 0;) {
+        const struct search_table *table = problem->stages[s];
+        if (bounded && s > 0)
+            table = search_table_up_to(table, most);
+        if (table == NULL)
+            return false;
+        chain->stages[s] = table;
+        chain->fastest_after[s] = table->fastest + chain->fastest_after[s + 1];
+        chain->cheapest_after[s] = table->cheapest + chain->cheapest_after[s + 1];
+        chain->fastest_cost_after[s] = table->fastest_cost + chain->fastest_cost_after[s + 1];
+    }
+    return true;
+}
+
+static bool chains_fill(struct search_workspace *workspace, const struct search_problem *problem)
+{
+    const struct search_table *first = problem->stages[0];
+    const size_t most = problem->bounded ? first->part_count : 1;
+    if (most > workspace->chain_capacity) {
+        struct chain *chains = realloc(workspace->chains, most * sizeof *chains);
+        if (chains == NULL)
+            return false;
+        workspace->chains = chains;
+        workspace->chain_capacity = most;
+    }
+    workspace->chain_count = 0;
+    for (size_t i = 0; i < most; i++) {
+        const uint32_t batch =
+            problem->bounded ? first->parts[i]->most_batch : problem->queue_length;
+        struct chain *chain = &workspace->chains[workspace->chain_count];
+        if (batch <= problem->queue_length &&
+            chain_fill(chain, problem, problem->bounded ? batch : 0, batch, problem->bounded))
+            workspace->chain_count++;
+    }
+    return true;
+}
+
+static bool astar_begin(struct astar *search)
 {
     const struct search_problem *problem = search->problem;
     struct search_workspace *workspace = search->workspace;
@@ -280,30 +349,25 @@ static void astar_begin(struct astar *search)
     workspace->touched = 0;
     for (size_t s = 0; s < problem->stage_count; s++)
         workspace->levels[s].count = 0;
-    search->fastest_after[problem->stage_count] = 0;
-    search->cheapest_after[problem->stage_count] = 0;
-    search->fastest_cost_after[problem->stage_count] = 0;
-    for (size_t s = problem->stage_count; s-- > 0;) {
-        const struct search_table *table = problem->stages[s];
-        search->fastest_after[s] = table->fastest + search->fastest_after[s + 1];
-        search->cheapest_after[s] = table->cheapest + search->cheapest_after[s + 1];
-        search->fastest_cost_after[s] = table->fastest_cost + search->fastest_cost_after[s + 1];
-    }
     search->limit = INFINITY;
     search->result->path_count = 0;
     search->result->expansions = 0;
     search->result->pruned_time = 0;
     search->result->pruned_cost = 0;
+    return chains_fill(workspace, problem);
 }
 
 bool search_astar(const struct search_problem *problem, struct search_workspace *workspace,
                   struct search_result *result)
 {
     struct astar search = {.problem = problem, .workspace = workspace, .result = result};
-    const struct partial root = {.cost = 0};
-    astar_begin(&search);
-    if (!astar_expand(&search, &root))
+    if (!astar_begin(&search))
         return false;
+    for (size_t c = 0; c < workspace->chain_count; c++) {
+        const struct partial root = {.chain = &workspace->chains[c]};
+        if (!astar_expand(&search, &root))
+            return false;
+    }
     /* Entries are removed in order of f. Once f exceeds the limit, so does every open entry. */
     while (workspace->open_count > 0 && workspace->heap[0].bound <= search.limit) {
         struct partial prefix = open_pop(workspace);

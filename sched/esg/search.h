@@ -3,7 +3,10 @@
  *
  * A problem is a chain of stages, each with the configurations of its function. A path picks one
  * configuration per stage. It is feasible if its total time is within the budget and the batch of
- * its first configuration is at most the queue's length. Its cost is the sum of costs per job.
+ * its first configuration is at most the queue's length. With `bounded`, a later batch is also at
+ * most the first: the jobs of the first batch are the only ones known to reach the later queues.
+ * Without it, a plan may count on a later batch that never exists. The cost of a path is the sum of
+ * costs per job.
  * Three exact methods share one interface: A* with ESG's two pruning blades, the precomputed Pareto
  * frontier of every suffix, and exhaustive enumeration (for tests).
  */
@@ -32,6 +35,11 @@ struct search_table {
     sim_time_t fastest;
     double cheapest;
     double fastest_cost; /* cost of the fastest entry; ties: the cheapest */
+    uint16_t most_batch;
+    /* One table for each batch size of this one, ascending, with the entries of at most that size;
+     * none before search_table_bound. */
+    size_t part_count;
+    struct search_table **parts;
 };
 
 /* `count` is 1..65535. NULL when out of memory. */
@@ -55,12 +63,21 @@ struct search_table *search_table_create_within(const struct workload *workload,
                                                 struct error *error);
 void search_table_destroy(struct search_table *table);
 
+/* Prepares the table for search_table_up_to, as a later stage of a bounded problem. May be called
+ * again. False when out of memory. O(entries × batch sizes). */
+bool search_table_bound(struct search_table *table);
+/* The entries with a batch of at most `batch`, owned by `table`; NULL if there is none.
+ * O(batch sizes). */
+const struct search_table *search_table_up_to(const struct search_table *table, uint32_t batch);
+
 struct search_problem {
     const struct search_table *const *stages; /* stage_count tables; the first stage is decided
                                                * first */
     size_t stage_count;                       /* 1..SEARCH_MAX_STAGES */
     sim_time_t budget;                        /* may be negative: nothing is feasible */
     uint32_t queue_length;                    /* upper bound on the first stage's batch, >= 1 */
+    bool bounded;                             /* later batches are at most the first; every table
+                                               * is prepared by search_table_bound */
     size_t k;                                 /* 1..SEARCH_MAX_K */
     bool time_blade;                          /* prune by time; off only to measure the blade's
                                                * effect */
@@ -106,6 +123,10 @@ void search_workspace_destroy(struct search_workspace *workspace);
  * prunes one whose f exceeds the known upper bound on the K-th best completion. These bounds are
  * kept for each depth separately. Prefixes of one length have distinct fastest completions, but a
  * prefix and its own fastest extension share theirs, which a common list would count twice.
+ *
+ * A bounded problem is the union of one problem for each batch size of the first stage, whose later
+ * tables have no larger batch. They share the open list and the bounds, so that f is as tight as in
+ * each of them alone.
  */
 bool search_astar(const struct search_problem *problem, struct search_workspace *workspace,
                   struct search_result *result);

@@ -49,6 +49,8 @@ static struct search_table *table_from_keys(struct sort_key *keys, size_t count)
         table->index[i] = keys[i].index;
         if (keys[i].cost < table->cheapest)
             table->cheapest = keys[i].cost;
+        if (keys[i].batch > table->most_batch)
+            table->most_batch = keys[i].batch;
         table->least[i] = table->cheapest;
     }
     return table;
@@ -140,12 +142,69 @@ void search_table_destroy(struct search_table *table)
 {
     if (table == NULL)
         return;
+    for (size_t p = 0; p < table->part_count; p++)
+        search_table_destroy(table->parts[p]);
+    free(table->parts);
     free(table->time);
     free(table->cost);
     free(table->least);
     free(table->batch);
     free(table->index);
     free(table);
+}
+
+/* The smallest batch of the table above `batch`; 0 if there is none. */
+static uint16_t next_batch(const struct search_table *table, uint16_t batch)
+{
+    uint16_t next = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->batch[i] > batch && (next == 0 || table->batch[i] < next))
+            next = table->batch[i];
+    return next;
+}
+
+static struct search_table *table_up_to(const struct search_table *table, uint16_t batch)
+{
+    struct sort_key *keys = malloc(table->count * sizeof *keys);
+    if (keys == NULL)
+        return NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->batch[i] <= batch)
+            keys[count++] = (struct sort_key){.time = table->time[i],
+                                              .cost = table->cost[i],
+                                              .batch = table->batch[i],
+                                              .index = table->index[i]};
+    struct search_table *part = table_from_keys(keys, count);
+    free(keys);
+    return part;
+}
+
+bool search_table_bound(struct search_table *table)
+{
+    if (table->part_count > 0)
+        return true;
+    size_t sizes = 0;
+    for (uint16_t b = next_batch(table, 0); b != 0; b = next_batch(table, b))
+        sizes++;
+    table->parts = calloc(sizes, sizeof(struct search_table *));
+    if (table->parts == NULL)
+        return false;
+    for (uint16_t b = next_batch(table, 0); b != 0; b = next_batch(table, b)) {
+        struct search_table *part = table_up_to(table, b);
+        if (part == NULL)
+            return false;
+        table->parts[table->part_count++] = part;
+    }
+    return true;
+}
+
+const struct search_table *search_table_up_to(const struct search_table *table, uint32_t batch)
+{
+    size_t parts = table->part_count;
+    while (parts > 0 && table->parts[parts - 1]->most_batch > batch)
+        parts--;
+    return parts > 0 ? table->parts[parts - 1] : NULL;
 }
 
 int search_path_compare(const struct search_path *a, const struct search_path *b,

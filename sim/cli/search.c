@@ -26,7 +26,7 @@ struct request {
     const char *path, *application;
     uint64_t stage, stages, k, queue_length;
     double budget_ms;
-    int method, blades;
+    int method, blades, later_batches;
     bool time_blade, cost_blade, json;
 };
 
@@ -69,6 +69,9 @@ static const struct cli_option search_table[] = {
     {"--queue-length", "N",
      "length of the queue, the upper bound on the first stage's batch (default 32)",
      MEMBER(queue_length), .least = 1, .most = UINT32_MAX},
+    {"--later-batches", "any|bounded",
+     "batches of later stages (default any); bounded: at most the first (astar, exhaustive)",
+     MEMBER(later_batches)},
     {"--method", "astar|frontier|exhaustive",
      "astar (default): ESG_1Q; frontier: best completion of each first-stage "
      "configuration; exhaustive: brute force",
@@ -112,6 +115,8 @@ static bool decision_tables(struct decision *decision, struct error *error)
             decision->tables[f] = search_table_create_placeable(decision->workload, f, error);
         if (decision->tables[f] == NULL)
             return false;
+        if (decision->request->later_batches > 0 && !search_table_bound(decision->tables[f]))
+            return error_run(error, "search: out of memory");
         decision->by_stage[s] = decision->tables[f];
     }
     decision->first_best =
@@ -141,6 +146,8 @@ static bool decision_check(const struct decision *decision, struct error *error)
     double combinations = 1;
     if (request->method != METHOD_ASTAR && !(request->time_blade && request->cost_blade))
         return error_input(error, "--blades: only --method astar uses it; omit it");
+    if (request->method == METHOD_FRONTIER && request->later_batches > 0)
+        return error_input(error, "--later-batches: only --method astar and exhaustive use it");
     if (request->method == METHOD_FRONTIER)
         return request->stages == 0 ||
                error_input(error,
@@ -196,13 +203,15 @@ static bool search_first_stage(struct decision *decision, const struct search_pr
     memcpy(stages, whole->stages, whole->stage_count * sizeof *stages);
     problem.stages = stages;
     problem.k = 1;
+    problem.queue_length = UINT32_MAX;
     problem.time_blade = problem.cost_blade = true;
     for (size_t i = 0; done && i < first->count; i++) {
         struct configuration single = {
-            .batch = 1, .time = first->time[i], .cost_per_job_usd = first->cost[i]};
+            .batch = first->batch[i], .time = first->time[i], .cost_per_job_usd = first->cost[i]};
         struct search_table *table = search_table_create(&single, 1);
         stages[0] = table;
-        done = table != NULL && run_search(decision, &problem, one, error);
+        done = table != NULL && search_table_bound(table) &&
+               run_search(decision, &problem, one, error);
         if (done)
             decision->first_best[i] = one->path_count > 0 ? one->paths[0].cost_usd : INFINITY;
         search_table_destroy(table);
@@ -221,6 +230,7 @@ static bool decide_chain(struct decision *decision, struct error *error)
                                            .stage_count = decision->chain_length,
                                            .budget = sim_from_ms(request->budget_ms),
                                            .queue_length = (uint32_t)request->queue_length,
+                                           .bounded = request->later_batches > 0,
                                            .k = request->k,
                                            .time_blade = request->time_blade,
                                            .cost_blade = request->cost_blade};

@@ -4,7 +4,7 @@
  *
  * Without options it reads traces/profiles/raw and writes traces/profiles. --cpu-fraction changes
  * the assumed CPU fraction of the reconstruction, for sensitivity sweeps. Variants without and with
- * a large CPU fraction are shipped too.
+ * a large CPU fraction are shipped too, and two whose time on the GPU is measured.
  */
 #include <getopt.h>
 #include <math.h>
@@ -38,10 +38,16 @@ static bool derive_all(const struct options *options, struct error *error)
     if (fine && isnan(fraction))
         fraction = raw_assumption(&raw, "cpu_fraction");
     fine = fine && derive_parvagpu(&raw, options->out, error) &&
-           derive_igniter(&raw, options->out, error) &&
-           derive_esg(&raw, fraction, options->out, "esg-reconstructed.json", error) &&
-           derive_esg(&raw, 0, options->out, "esg-reconstructed-cpu0.json", error) &&
-           derive_esg(&raw, 0.5, options->out, "esg-reconstructed-cpu50.json", error);
+           derive_igniter(&raw, options->out, error);
+    const struct esg_variant variants[] = {
+        {"esg-reconstructed.json", false, fraction},
+        {"esg-reconstructed-cpu0.json", false, 0},
+        {"esg-reconstructed-cpu50.json", false, 0.5},
+        {"esg-reconstructed-absolute50.json", true, 0.5},
+        {"esg-reconstructed-absolute80.json", true, 0.8},
+    };
+    for (size_t i = 0; fine && i < sizeof variants / sizeof variants[0]; i++)
+        fine = derive_esg(&raw, &variants[i], options->out, error);
     raw_close(&raw);
     return fine;
 }

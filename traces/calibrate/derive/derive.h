@@ -26,6 +26,7 @@ struct raw {
     struct table *cuda_init;   /* StreamBox */
     struct table *infless;     /* latency over CPU cores */
     struct table *anchors;     /* ESG's six functions */
+    struct table *absolute;    /* their multiply-accumulates and donors on the A100 */
     struct table *assumptions; /* values that nobody has measured */
 };
 
@@ -64,9 +65,17 @@ bool igniter_law(const struct raw *raw, const char *model, struct share_law *law
 bool derive_parvagpu(const struct raw *raw, const char *out, struct error *error);
 /* v100-mps-igniter.json */
 bool derive_igniter(const struct raw *raw, const char *out, struct error *error);
-/* Writes the reconstruction of ESG's profile as `name`. `cpu_fraction` is the fraction of the
- * minimum configuration's latency that is spent on the CPU. */
-bool derive_esg(const struct raw *raw, double cpu_fraction, const char *out, const char *name,
+/* A reconstruction of ESG's profile. */
+struct esg_variant {
+    const char *name; /* of the file */
+    bool absolute;    /* the time on the GPU is measured, not a fraction of the anchor */
+    /* The fraction of the minimum configuration's latency, or of what the GPU leaves of it if
+     * `absolute`, that is spent on the vCPUs. */
+    double cpu_fraction;
+};
+
+/* esg-reconstructed*.json */
+bool derive_esg(const struct raw *raw, const struct esg_variant *variant, const char *out,
                 struct error *error);
 
 #endif

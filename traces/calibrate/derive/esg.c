@@ -5,6 +5,14 @@
  * L is the latency at the minimum configuration (1, 1, 1), the anchor. D is the share law fitted to
  * the donor's measurements. φ is the fraction of L spent on the CPU, which grows with the batch and
  * shrinks with the vCPUs. T(1, 1, 1) is exactly L.
+ *
+ * The profiles "absolute" take the time on the GPU from a measurement on an A100 and not from L:
+ *
+ *   T(b, c, g) = G(b, g) + (L − G(1, 1)) · (φ · b / c + 1 − φ)
+ *
+ * G(b, g) is the measured time of the donor on g sevenths for the same number of
+ * multiply-accumulates. φ is then the fraction of the rest that is spent on the vCPUs; the other
+ * part is fixed for each batch.
  */
 #include <math.h>
 #include <stdint.h>
@@ -46,7 +54,7 @@ static double holdout_error(const struct raw *raw, const char *model, const stru
     return sum / (double)count;
 }
 
-static double a100_ms(const struct raw *raw, const char *model, double batch, double gpcs)
+static double parvagpu_ms(const struct raw *raw, const char *model, double batch, double gpcs)
 {
     for (size_t i = 0; i < raw->parvagpu->rows; i++)
         if (strcmp(table_text(raw->parvagpu, i, "model"), model) == 0 &&
@@ -66,7 +74,8 @@ static double a100_difference(const struct raw *raw, const char *model, const st
     size_t count = 0;
     for (int batch = 16; batch <= 32; batch *= 2) {
         for (size_t g = 1; g < VGPUS; g++) {
-            double measured = a100_ms(raw, model, batch, vgpus[g]) / a100_ms(raw, model, batch, 1);
+            double measured =
+                parvagpu_ms(raw, model, batch, vgpus[g]) / parvagpu_ms(raw, model, batch, 1);
             double predicted = share_law_ms(law, batch, vgpus[g] / (double)UNIT) /
                                share_law_ms(law, batch, 1 / (double)UNIT);
             sum += fabs(predicted / measured - 1);
@@ -266,13 +275,59 @@ static void fill_surface(double anchor_ms, double cpu_fraction, const struct sha
             }
 }
 
-static void add_evidence(const struct raw *raw, size_t row, size_t network, cJSON *function)
+/* The row of raw->absolute that belongs to a row of raw->anchors; rows if there is none. */
+static size_t absolute_row(const struct raw *raw, size_t row)
+{
+    return table_find(raw->absolute, "function", table_text(raw->anchors, row, "function"));
+}
+
+/* G(batch, g): the function's `batch` jobs have as many multiply-accumulates as `images` of the
+ * donor. Between measured batches by straight lines, beyond the last by the line through the last
+ * two: the GPU is busy by then. Less than one image takes the time of one. */
+static double measured_gpu_ms(const struct raw *raw, size_t row, double batch, int vgpu)
+{
+    const char *donor = table_text(raw->absolute, row, "donor");
+    double images = batch * table_number(raw->absolute, row, "macs") /
+                    table_number(raw->absolute, row, "donor_macs");
+    double low = 1;
+    if (images <= 1)
+        return parvagpu_ms(raw, donor, 1, vgpu);
+    while (2 * low < images && !isnan(parvagpu_ms(raw, donor, 4 * low, vgpu)))
+        low *= 2;
+    double ms = parvagpu_ms(raw, donor, low, vgpu);
+    return ms + (parvagpu_ms(raw, donor, 2 * low, vgpu) - ms) * (images - low) / low;
+}
+
+/* The GPU's part of the latency at the minimum configuration. */
+static double gpu_part(const struct raw *raw, size_t row)
+{
+    return measured_gpu_ms(raw, absolute_row(raw, row), 1, 1) /
+           table_number(raw->anchors, row, "latency_ms");
+}
+
+static void fill_absolute(const struct raw *raw, size_t row, double cpu_fraction, double *ms)
+{
+    size_t measured = absolute_row(raw, row);
+    double rest =
+        table_number(raw->anchors, row, "latency_ms") - measured_gpu_ms(raw, measured, 1, 1);
+    for (size_t b = 0; b < BATCHES; b++)
+        for (size_t c = 0; c < VCPUS; c++)
+            for (size_t g = 0; g < VGPUS; g++)
+                ms[(b * VCPUS + c) * VGPUS + g] =
+                    measured_gpu_ms(raw, measured, batches[b], vgpus[g]) +
+                    rest * (cpu_fraction * batches[b] / vcpus[c] + 1 - cpu_fraction);
+}
+
+static void add_evidence(const struct raw *raw, const struct esg_variant *variant, size_t row,
+                         size_t network, cJSON *function)
 {
     const struct table *anchors = raw->anchors;
     cJSON *evidence = cJSON_AddObjectToObject(function, "evidence");
     output_note(evidence, "latency_ms at (1, 1, 1)", "%s",
                 table_text(anchors, row, "latency_grade"));
-    output_note(evidence, "latency_ms over batch and vgpu", "measured (donor)");
+    output_note(evidence, "latency_ms over batch and vgpu", "%s",
+                variant->absolute ? "derived: measured (donor) at equal multiply-accumulates"
+                                  : "measured (donor)");
     output_note(evidence, "latency_ms over vcpu", "assumed");
     output_note(evidence, "noise.cv", "assumed");
     output_note(evidence, "cold_start_ms.mean", "%s", table_text(anchors, row, "cold_start_grade"));
@@ -280,15 +335,16 @@ static void add_evidence(const struct raw *raw, size_t row, size_t network, cJSO
     output_note(evidence, "gpu_memory_mb.weights", "%s", table_text(raw->models, network, "grade"));
     output_note(evidence, "gpu_memory_mb.per_item", "assumed");
     output_note(evidence, "host_memory_mb", "assumed");
-    output_note(evidence, "bandwidth_share", "measured (donor)");
+    output_note(evidence, "bandwidth_share", "%s",
+                variant->absolute ? "derived: measured (donor) x the GPU's part of the latency"
+                                  : "measured (donor)");
     output_note(evidence, "input_bytes", "%s", table_text(anchors, row, "input_grade"));
 }
 
-static void add_derivation(const struct raw *raw, size_t row, size_t network,
-                           const struct share_law *law, cJSON *function)
+static void add_share_law(const struct raw *raw, size_t row, const struct share_law *law,
+                          cJSON *derivation)
 {
     const char *donor = table_text(raw->anchors, row, "donor");
-    cJSON *derivation = cJSON_AddObjectToObject(function, "derivation");
     output_note(derivation, "donor", "%s on a V100 under MPS (iGniter): %s", donor,
                 table_text(raw->anchors, row, "donor_reason"));
     output_note(
@@ -297,6 +353,30 @@ static void add_derivation(const struct raw *raw, size_t row, size_t network,
         "%.2f %%; %.2f %% on hold-outs at shares 10 and 100 %%",
         law->k[0], law->k[1], law->k[2], law->k[3], law->k[4], 100 * law->mape,
         100 * holdout_error(raw, donor, law));
+}
+
+static void add_gpu_part(const struct raw *raw, size_t row, size_t measured, cJSON *derivation)
+{
+    const struct table *table = raw->absolute;
+    double anchor = table_number(raw->anchors, row, "latency_ms");
+    output_note(derivation, "donor", "%s on slices of an A100 (ParvaGPU): %s",
+                table_text(table, measured, "donor"), table_text(table, measured, "donor_reason"));
+    output_note(derivation, "gpu",
+                "%.0f multiply-accumulates per job are %.4g images of the donor: %.4g of %.6g ms "
+                "on one seventh (%.1f %%)",
+                table_number(table, measured, "macs"),
+                table_number(table, measured, "macs") / table_number(table, measured, "donor_macs"),
+                gpu_part(raw, row) * anchor, anchor, 100 * gpu_part(raw, row));
+}
+
+static void add_derivation(const struct raw *raw, const struct esg_variant *variant, size_t row,
+                           size_t network, const struct share_law *law, cJSON *function)
+{
+    cJSON *derivation = cJSON_AddObjectToObject(function, "derivation");
+    if (variant->absolute)
+        add_gpu_part(raw, row, absolute_row(raw, row), derivation);
+    else
+        add_share_law(raw, row, law, derivation);
     output_note(derivation, "gpu_memory_mb.weights", "%.0f parameters x 4 bytes; %s",
                 table_number(raw->models, network, "parameters"),
                 table_text(raw->models, network, "source"));
@@ -310,8 +390,8 @@ static double item_memory(const struct raw *raw, const char *name)
     return raw_assumption(raw, key);
 }
 
-static bool add_function(const struct raw *raw, double cpu_fraction, size_t row, cJSON *functions,
-                         struct error *error)
+static bool add_function(const struct raw *raw, const struct esg_variant *variant, size_t row,
+                         cJSON *functions, struct error *error)
 {
     const struct table *anchors = raw->anchors;
     const char *name = table_text(anchors, row, "function");
@@ -319,13 +399,18 @@ static bool add_function(const struct raw *raw, double cpu_fraction, size_t row,
     size_t network = table_find(raw->models, "network", table_text(anchors, row, "network"));
     struct share_law law;
     double ms[POINTS];
+    if (absolute_row(raw, row) == raw->absolute->rows)
+        return error_input(error, "%s: no row for %s", raw->absolute->path, name);
     if (network == raw->models->rows || igniter_index(donor) == IGNITER_MODELS)
         return error_input(error, "%s: %s names an unknown network or donor", anchors->path, name);
     if (!igniter_law(raw, donor, &law, error))
         return false;
     cJSON *function = cJSON_AddObjectToObject(functions, name);
     output_note(function, "model", "%s", table_text(anchors, row, "model"));
-    fill_surface(table_number(anchors, row, "latency_ms"), cpu_fraction, &law, ms);
+    if (variant->absolute)
+        fill_absolute(raw, row, variant->cpu_fraction, ms);
+    else
+        fill_surface(table_number(anchors, row, "latency_ms"), variant->cpu_fraction, &law, ms);
     const struct output_grid grid = {batches, vcpus, vgpus, BATCHES, VCPUS, VGPUS, ms};
     bool fine = output_latency(function, &grid, error);
     output_number(cJSON_AddObjectToObject(function, "noise"), "cv",
@@ -337,16 +422,18 @@ static bool add_function(const struct raw *raw, double cpu_fraction, size_t row,
     output_number(memory, "weights", raw_weights_mb(raw, table_text(anchors, row, "network")));
     output_number(memory, "per_item", item_memory(raw, name));
     output_number(function, "host_memory_mb", raw_assumption(raw, "host_memory_mb"));
-    output_number(function, "bandwidth_share", igniter_demand(raw, donor));
+    output_number(function, "bandwidth_share",
+                  igniter_demand(raw, donor) * (variant->absolute ? gpu_part(raw, row) : 1));
     output_number(function, "input_bytes", table_number(anchors, row, "input_bytes"));
-    add_evidence(raw, row, network, function);
-    add_derivation(raw, row, network, &law, function);
+    add_evidence(raw, variant, row, network, function);
+    add_derivation(raw, variant, row, network, &law, function);
     return fine;
 }
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-static void add_cpu_note(const struct raw *raw, double cpu_fraction, cJSON *derivation)
+static void add_cpu_note(const struct raw *raw, const struct esg_variant *variant,
+                         cJSON *derivation)
 {
     size_t all = 0;
     size_t resnet = 0;
@@ -354,11 +441,15 @@ static void add_cpu_note(const struct raw *raw, double cpu_fraction, cJSON *deri
     double median_resnet = measured_cpu_fraction(raw, "resnet-50", &resnet);
     output_note(
         derivation, "vcpu",
-        "Assumed: %.6g of the latency at (1, 1, 1) is pre- and post-processing on the CPU, "
-        "proportional to batch / vCPUs. Nearest measurement: INFless on a 2080 Ti, unsaturated "
+        "Assumed: %.6g of %s is pre- and post-processing on the CPU, "
+        "proportional to batch / vCPUs%s. Nearest measurement: INFless on a 2080 Ti, unsaturated "
         "runs with a GPU that differ in cores only, fraction at one core by t = a + b / cores: "
         "median %.3f for resnet-50 (%zu pairs), %.3f over all models (%zu pairs).",
-        cpu_fraction, median_resnet, resnet, median, all);
+        variant->cpu_fraction,
+        variant->absolute ? "what the GPU leaves of the latency at (1, 1, 1)"
+                          : "the latency at (1, 1, 1)",
+        variant->absolute ? "; the other part is fixed for each batch" : "", median_resnet, resnet,
+        median, all);
 }
 
 static bool add_donor_note(const struct raw *raw, cJSON *derivation, struct error *error)
@@ -382,47 +473,78 @@ static bool add_donor_note(const struct raw *raw, cJSON *derivation, struct erro
         "to %.4g ms are not. Where launches do not bind (batch 16 and 32) the two agree on "
         "the share: the law's T(b, g/7) / T(b, 1/7) differs from the A100's by %.1f %% for "
         "vgg19 and %.1f %% for resnet50 on average.",
-        a100_ms(raw, "resnet50", 1, 1), a100_ms(raw, "resnet50", 1, 7), shortest, longest,
+        parvagpu_ms(raw, "resnet50", 1, 1), parvagpu_ms(raw, "resnet50", 1, 7), shortest, longest,
         100 * a100_difference(raw, "vgg19", &wide), 100 * a100_difference(raw, "resnet50", &deep));
     return true;
 }
 
-static void add_header(cJSON *profile)
+static void add_absolute_note(const struct raw *raw, cJSON *derivation)
 {
-    output_note(profile, "device",
-                "NVIDIA A100 as sevenths (reconstruction; shapes from a V100 under MPS)");
+    size_t row = table_find(raw->anchors, "function", "classification");
     output_note(
-        profile, "evidence",
-        "reconstructed: anchors recalled, batch and share shape measured on donors, vCPU law "
-        "assumed");
-    output_note(profile, "source",
-                "ESG (HPDC 2024, DOI 10.1145/3625549.3658657) for the anchors; iGniter (IEEE TPDS "
-                "2023) for shapes and interference; see raw/*/ORIGIN.md");
-    output_note(profile, "licence",
-                "facts and derived numbers; iGniter has no licence file upstream, measured numbers "
-                "only");
+        derivation, "gpu",
+        "G(b, g) is the time that a donor took on g sevenths of an A100 for a batch with as many "
+        "multiply-accumulates: linear between measured batches, beyond the largest by the line "
+        "through the last two, for less than one image that of one image. Where a batch is small "
+        "its time is that of launching kernels and hardly depends on the share, as measured. "
+        "Nothing of the anchors enters: resnet50 takes %.4g ms on one seventh, the anchor of "
+        "classification is %.4g ms.",
+        parvagpu_ms(raw, "resnet50", 1, 1), table_number(raw->anchors, row, "latency_ms"));
+    output_note(derivation, "bandwidth_share",
+                "A donor's demand x the GPU's part of the latency: a co-runner uses bandwidth only "
+                "in that part. A victim is slowed for the whole of its time, because the law has "
+                "no exponent for it: an upper bound.");
 }
 
-bool derive_esg(const struct raw *raw, double cpu_fraction, const char *out, const char *name,
+static void add_header(bool absolute, cJSON *profile)
+{
+    output_note(profile, "device", "NVIDIA A100 as sevenths (reconstruction%s)",
+                absolute ? "" : "; shapes from a V100 under MPS");
+    output_note(profile, "evidence",
+                absolute
+                    ? "reconstructed: anchors recalled, GPU time derived from measured donors, "
+                      "split of the rest into vCPU time and fixed time assumed"
+                    : "reconstructed: anchors recalled, batch and share shape measured on "
+                      "donors, vCPU law assumed");
+    output_note(
+        profile, "source",
+        "ESG (HPDC 2024, DOI 10.1145/3625549.3658657) for the anchors; %siGniter (IEEE TPDS "
+        "2023) for %sinterference; see raw/*/ORIGIN.md",
+        absolute ? "ParvaGPU (SC 2024) for GPU times; " : "", absolute ? "" : "shapes and ");
+    output_note(
+        profile, "licence",
+        "facts and derived numbers; %siGniter has no licence file upstream, measured numbers "
+        "only",
+        absolute ? "ParvaGPU is MIT; " : "");
+}
+
+bool derive_esg(const struct raw *raw, const struct esg_variant *variant, const char *out,
                 struct error *error)
 {
     cJSON *profile = cJSON_CreateObject();
-    add_header(profile);
+    bool fine = true;
+    add_header(variant->absolute, profile);
     cJSON *derivation = cJSON_AddObjectToObject(profile, "derivation");
-    output_note(
-        derivation, "law",
-        "T(b, c, g) = L ((1 - f) D(b, g/7) / D(1, 1/7) + f b / c): L the anchor, D the donor's "
-        "share law, f the CPU fraction");
-    bool fine = add_donor_note(raw, derivation, error);
-    add_cpu_note(raw, cpu_fraction, derivation);
+    output_note(derivation, "law", "%s",
+                variant->absolute
+                    ? "T(b, c, g) = G(b, g) + (L - G(1, 1)) (f b / c + 1 - f): L the anchor, G the "
+                      "measured time on the GPU, f the vCPU fraction of the rest"
+                    : "T(b, c, g) = L ((1 - f) D(b, g/7) / D(1, 1/7) + f b / c): L the anchor, D "
+                      "the donor's share law, f the CPU fraction");
+    if (variant->absolute)
+        add_absolute_note(raw, derivation);
+    else
+        fine = add_donor_note(raw, derivation, error);
+    add_cpu_note(raw, variant, derivation);
     output_note(derivation, "gpu_memory_mb",
                 "Weights are parameters x 4 bytes without the framework's own context; activations "
                 "are assumed so that a batch of 32 fits a seventh of 40 GB.");
     (void)cJSON_AddNumberToObject(profile, "unit", UNIT);
     cJSON *functions = cJSON_AddObjectToObject(profile, "functions");
     for (size_t row = 0; fine && row < raw->anchors->rows; row++)
-        fine = add_function(raw, cpu_fraction, row, functions, error);
-    fine = fine && add_interference(raw, profile, error) && output_write(profile, out, name, error);
+        fine = add_function(raw, variant, row, functions, error);
+    fine = fine && add_interference(raw, profile, error) &&
+           output_write(profile, out, variant->name, error);
     cJSON_Delete(profile);
     return fine;
 }

@@ -46,6 +46,8 @@ bool raw_open(struct raw *raw, const char *folder, struct error *error)
                                           "latency_ms",  "latency_grade",    "cold_start_ms",
                                           "input_bytes", "cold_start_grade", "input_grade",
                                           "donor",       "donor_reason",     NULL};
+    static const char *const absolute[] = {"function",   "network",      "macs", "donor",
+                                           "donor_macs", "donor_reason", NULL};
     static const char *const assumptions[] = {"quantity", "value", "grade", "note", NULL};
     *raw = (struct raw){0};
     const struct source sources[] = {
@@ -59,6 +61,7 @@ bool raw_open(struct raw *raw, const char *folder, struct error *error)
         {&raw->cuda_init, "streambox/cuda_init.csv", cuda_init},
         {&raw->infless, "infless/infless_profiles_clean.csv", infless},
         {&raw->anchors, "esg/anchors.csv", anchors},
+        {&raw->absolute, "esg/absolute.csv", absolute},
         {&raw->assumptions, "esg/assumptions.csv", assumptions},
     };
     return open_sources(sources, sizeof sources / sizeof sources[0], folder, error);
@@ -76,6 +79,7 @@ void raw_close(struct raw *raw)
     table_free(raw->cuda_init);
     table_free(raw->infless);
     table_free(raw->anchors);
+    table_free(raw->absolute);
     table_free(raw->assumptions);
 }
 

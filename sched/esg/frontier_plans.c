@@ -1,0 +1,109 @@
+#include "sched/esg/frontier_plans.h"
+
+#include <stdlib.h>
+
+/* The frontiers after a first batch of least..most jobs. */
+struct plan_set {
+    uint32_t least, most;
+    const struct search_table **tables;
+    struct frontier_set *set;
+};
+
+struct frontier_plans {
+    size_t count;
+    struct plan_set *sets; /* ascending by `most` */
+};
+
+void frontier_plans_destroy(struct frontier_plans *plans)
+{
+    if (plans == NULL)
+        return;
+    for (size_t i = 0; i < plans->count; i++) {
+        frontier_destroy(plans->sets[i].set);
+        free(plans->sets[i].tables);
+    }
+    free(plans->sets);
+    free(plans);
+}
+
+/* The smallest batch above `batch` of any stage; 0 if there is none. */
+static uint32_t next_batch(const struct application *application,
+                           const struct search_table *const *tables, uint32_t batch)
+{
+    uint32_t next = 0;
+    for (size_t s = 0; s < application->stage_count; s++)
+        for (size_t p = 0; p < tables[s]->part_count; p++) {
+            const uint32_t most = tables[s]->parts[p]->most_batch;
+            if (most > batch && (next == 0 || most < next))
+                next = most;
+        }
+    return next;
+}
+
+/* Builds the next set. A stage that has no batch of at most `most` leaves nothing to plan: no set
+ * is added. */
+static bool plans_add(struct frontier_plans *plans, const struct application *application,
+                      const struct search_table *const *tables, uint32_t least, uint32_t most,
+                      size_t max_points, struct error *error)
+{
+    struct plan_set *set = &plans->sets[plans->count];
+    set->least = least;
+    set->most = most;
+    set->tables = malloc(application->stage_count * sizeof *set->tables);
+    if (set->tables == NULL)
+        return error_run(error, "out of memory for the frontiers of '%s'", application->name);
+    bool whole = true;
+    for (size_t s = 0; s < application->stage_count; s++) {
+        set->tables[s] = least == 0 ? tables[s] : search_table_up_to(tables[s], most);
+        whole = whole && set->tables[s] != NULL;
+    }
+    if (whole)
+        set->set = frontier_build(application, set->tables, max_points, error);
+    if (set->set == NULL) {
+        free(set->tables);
+        return !whole;
+    }
+    plans->count++;
+    return true;
+}
+
+struct frontier_plans *frontier_plans_build(const struct application *application,
+                                            const struct search_table *const *tables, bool bounded,
+                                            size_t max_points, struct error *error)
+{
+    size_t sizes = 1;
+    for (uint32_t b = 0; bounded && (b = next_batch(application, tables, b)) != 0;)
+        sizes++;
+    struct frontier_plans *plans = calloc(1, sizeof *plans);
+    if (plans != NULL)
+        plans->sets = calloc(sizes, sizeof *plans->sets);
+    bool done = plans != NULL && plans->sets != NULL;
+    if (!done)
+        (void)error_run(error, "out of memory for the frontiers of '%s'", application->name);
+    if (done && !bounded)
+        done = plans_add(plans, application, tables, 0, UINT32_MAX, max_points, error);
+    for (uint32_t b = 0; done && bounded && (b = next_batch(application, tables, b)) != 0;)
+        done = plans_add(plans, application, tables, b, b, max_points, error);
+    if (!done) {
+        frontier_plans_destroy(plans);
+        return NULL;
+    }
+    return plans;
+}
+
+bool frontier_plans_search(const struct frontier_plans *plans, size_t stage, sim_time_t budget,
+                           uint32_t queue_length, size_t k, struct search_result *result)
+{
+    result->path_count = 0;
+    result->expansions = 0;
+    result->pruned_time = 0;
+    result->pruned_cost = 0;
+    if (k == 0 || k > SEARCH_MAX_K)
+        return false;
+    for (size_t i = 0; i < plans->count && plans->sets[i].least <= queue_length; i++) {
+        const struct plan_set *set = &plans->sets[i];
+        const uint32_t most = set->most < queue_length ? set->most : queue_length;
+        frontier_offer(set->set, stage, budget, set->least, most, k, result);
+    }
+    return true;
+}
