@@ -538,11 +538,13 @@ static void every_world_runs_to_its_end_and_again_to_the_same_bytes(void **state
         {NULL, 0},        {"efficiency", 1}, {"efficiency", 2},     {"pool", 1},
         {"max_batch", 1}, {"tick_s", 0.1},   {"inactive_ticks", 1}, {"split", 1},
         {"limits", 2},    {"limits", 1},     {"load", 1},           {"lsth_bin_s", 0.05},
-        {"beta", 1},      {"placement", 1},  {"keep_alive", 1}};
+        {"beta", 1},      {"placement", 1},  {"keep_alive", 1},     {"excess", 1},
+        {"scale_s", 0.1}, {"window_s", 1},   {"first", 1}};
     struct log *logs = malloc(2 * sizeof *logs);
     char json[WORLD_BYTES];
     assert_non_null(logs);
     uint64_t reclaimed = 0;
+    uint64_t failed = 0;
     uint64_t largest = 0;
     for (uint64_t world = 0; world < WORLDS; world++)
         for (size_t v = world % 2; v < sizeof variants / sizeof *variants; v += 2) {
@@ -552,9 +554,13 @@ static void every_world_runs_to_its_end_and_again_to_the_same_bytes(void **state
                 relax(json);
             if (world % 5 == 4)
                 world_exclusive(json);
+            uint64_t dropped = 0;
             for (int i = 0; i < 2; i++)
-                world_serve_all(json, &policy, variants[v].key, variants[v].number, &logs[i]);
+                world_serve(json, &policy, variants[v].key, variants[v].number, &logs[i], &dropped);
             assert_same_rows(&logs[0], &logs[1]);
+            /* Requests are given up as excess only. */
+            assert_int_equal(dropped, counted.failed);
+            failed += dropped;
             for (size_t i = 0; i < logs[0].batch_count; i++)
                 largest = logs[0].batches[i].jobs > largest ? logs[0].batches[i].jobs : largest;
             reclaimed += counted.reclaimed;
@@ -562,6 +568,7 @@ static void every_world_runs_to_its_end_and_again_to_the_same_bytes(void **state
     /* Some worlds are too small for an instance of each function, some fill batches. */
     assert_true(reclaimed > 0);
     assert_true(largest > 1);
+    assert_true(failed > 0);
     free(logs);
 }
 
@@ -640,7 +647,12 @@ static void it_scales_up_with_unequal_batches_to_the_documented_one_and_down_aga
     const struct {
         const char *key;
         double value;
-    } wanted[] = {{"efficiency", INFLESS_REPO}, {"margin", 0}, {"beta", 1}, {"limits", 2}};
+    } wanted[] = {{"efficiency", INFLESS_REPO},
+                  {"margin", 0},
+                  {"beta", 1},
+                  {"limits", 2},
+                  {"scale_s", 1},
+                  {"window_s", 1}};
     struct experiment *experiment = load(json);
     const struct recorder recorder = log_recorder(log);
     double *values = policy_values(&policy, NULL, 0);
@@ -748,7 +760,10 @@ static void world_narrow(char json[WORLD_BYTES], const char *large, const char *
 }
 
 /* In 50 ms nothing less than three units will do. f takes them first and is not asked for after 5
- * s; g makes do with one until f's instance has retired, and then has its own. */
+ * s; g makes do with one until f's instance has retired, and then has its own. f's rate is 0 from
+ * 16 s on. The scaling steps at 20, 30 and 40 s count it as inactive, that at 50 s ends it
+ * (TankLabTJU/INFless @ 8940934, faas-netes/handlers/deploy.go: each 10 s, line 35; three times,
+ * line 34; the counter is compared before it is raised, lines 507-510). */
 static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **state)
 {
     (void)state;
@@ -776,15 +791,112 @@ static void what_is_made_for_want_of_room_does_not_count_as_capacity(void **stat
     run_well(json, &policy, log, &result);
     for (size_t i = 0; i < log->request_count; i++) {
         const struct request_row *row = &log->requests[i];
-        if (row->application == 0 || row->arrival_ns > 45 * SIM_S)
+        if (row->application == 0 || row->arrival_ns > 52 * SIM_S)
             assert_true(row->hit);
-        else if (row->arrival_ns < 30 * SIM_S)
+        else if (row->arrival_ns < 50 * SIM_S)
             assert_true(!row->hit && row->exec_ns == 60 * SIM_MS);
     }
     /* f's, g's makeshift and g's own; only the last lives. */
     assert_int_equal(counted.created, 3);
     assert_int_equal(counted.killed, 2);
     simulation_result_clear(&result);
+    unlink(path);
+    free(json);
+    free(log);
+}
+
+/* Writes `count` requests for f, `gap_ms` apart. */
+static void write_steady(char *path, unsigned count, double gap_ms)
+{
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    FILE *trace = fdopen(file, "w");
+    assert_non_null(trace);
+    fprintf(trace, "time_ms,application\n");
+    for (unsigned i = 0; i < count; i++)
+        fprintf(trace, "%.3f,first\n", i * gap_ms);
+    fclose(trace);
+}
+
+/* f holds the GPU and takes 25 ms, with the margin 27.5: r_up is 36.36 per second, and 80 arrive.
+ * The code gives the instance the weight r_up and a virtual one, at an address where nothing
+ * listens, the rest (faas-netes/gpu/aside/dispatcher.go, updateFunctionsLottery; repository.go,
+ * line 366). So (80 - 36.36) / 80 of the requests fail, from the first rate on. */
+static void arrivals_beyond_the_capacity_fail_or_wait(void **state)
+{
+    (void)state;
+    enum { STEADY = 1600 };
+    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    write_steady(path, STEADY, 12.5);
+    char *json = malloc(WORLD_BYTES);
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(json);
+    assert_non_null(log);
+    world_narrow(json, "4", "60,25", path, STEADY);
+    struct policy policy = watch();
+    struct simulation_result result = {0};
+    run_well(json, &policy, log, &result);
+    const double expected = (STEADY - 80) * (1 - 1 / 0.0275 / 80);
+    assert_true(fabs((double)result.overall.dropped - expected) <= 2);
+    for (size_t i = STEADY - 400; i < STEADY; i++)
+        assert_true(log->requests[i].hit || log->requests[i].dropped);
+    simulation_result_clear(&result);
+    run_well_with(json, &policy, "excess", 1, log, &result);
+    assert_int_equal(result.overall.dropped, 0);
+    assert_true(result.overall.slo_hit_rate < 0.01);
+    simulation_result_clear(&result);
+    unlink(path);
+    free(json);
+    free(log);
+}
+
+/* The code offers at most 50 % of a GPU (faas-netes/gpu/controller/estimator.go, the loop from
+ * gpuCorePercent = 50 down). Of 1, 2, 4 and 7 sevenths, 4 are nearest to that. */
+static void half_a_gpu_is_the_nearest_share(void **state)
+{
+    (void)state;
+    enum { STEADY = 200 };
+    static const uint16_t largest[] = {7, 4};
+    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    write_steady(path, STEADY, 30);
+    char *json = malloc(WORLD_BYTES);
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(json);
+    assert_non_null(log);
+    world_narrow(json, "2,4,7", "90,80,30,20", path, STEADY);
+    world_replace(json, "\"units\":4", "\"units\":7");
+    world_replace(json, "\"unit\":4", "\"unit\":7");
+    struct policy policy = watch();
+    for (size_t limits = 0; limits < 2; limits++) {
+        struct simulation_result result = {0};
+        run_well_with(json, &policy, "limits", (double)limits, log, &result);
+        for (size_t i = 0; i < log->batch_count; i++)
+            assert_int_equal(log->batches[i].vgpu, largest[limits]);
+        simulation_result_clear(&result);
+    }
+    unlink(path);
+    free(json);
+    free(log);
+}
+
+/* Of resnet-50 in 200 ms: batch 1 (CreatePreWarmPod of deploy.go, line 162, asks for 1) or 4. */
+static void the_first_instance_has_batch_one_or_the_largest(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    const unsigned requests = write_trace(path);
+    char *json = malloc(WORLD_BYTES);
+    struct log *log = malloc(sizeof *log);
+    assert_non_null(json);
+    assert_non_null(log);
+    world_resnet(json, path, requests);
+    struct policy policy = watch();
+    for (size_t first = 0; first < 2; first++) {
+        struct simulation_result result = {0};
+        run_well_with(json, &policy, "first", (double)first, log, &result);
+        assert_int_equal(log->batches[0].configured_batch, first == 0 ? 1 : 4);
+        simulation_result_clear(&result);
+    }
     unlink(path);
     free(json);
     free(log);
@@ -836,6 +948,9 @@ int main(void)
         cmocka_unit_test(every_world_runs_to_its_end_and_again_to_the_same_bytes),
         cmocka_unit_test(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again),
         cmocka_unit_test(what_is_made_for_want_of_room_does_not_count_as_capacity),
+        cmocka_unit_test(arrivals_beyond_the_capacity_fail_or_wait),
+        cmocka_unit_test(half_a_gpu_is_the_nearest_share),
+        cmocka_unit_test(the_first_instance_has_batch_one_or_the_largest),
         cmocka_unit_test(who_takes_room_from_others_takes_no_more_than_is_of_use),
         cmocka_unit_test(a_regular_caller_meets_a_container_that_was_started_for_it),
     };

@@ -254,7 +254,7 @@ static uint32_t choose(struct dilu_hosts *hosts, struct platform *platform, uint
     if (anyhow)
         rule.gamma = (double)SIM_NONE;
     platform_charge(platform, hosts->count);
-    const size_t gpu = dilu_place(&rule, hosts->gpus, hosts->count, NULL, &need, &admitter);
+    const size_t gpu = dilu_place(&rule, hosts->gpus, hosts->count, &need, &admitter);
     return gpu == DILU_NOWHERE ? hosts->count : (uint32_t)gpu;
 }
 

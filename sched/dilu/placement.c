@@ -1,6 +1,6 @@
 #include "sched/dilu/placement.h"
 
-enum { CLASS_AFFINE, CLASS_ACTIVE, CLASS_UNUSED, CLASSES };
+enum { CLASS_ACTIVE, CLASS_UNUSED, CLASSES };
 
 /* Tolerance for rounding in sums of shares. */
 static const double EPSILON = 1e-9;
@@ -41,19 +41,14 @@ static void consider(const struct dilu_admitter *admitter, size_t gpu, double sc
 }
 
 size_t dilu_place(const struct dilu_rule *rule, const struct dilu_gpu *gpus, size_t count,
-                  const bool *affine, const struct dilu_need *need,
-                  const struct dilu_admitter *admitter)
+                  const struct dilu_need *need, const struct dilu_admitter *admitter)
 {
     struct best best[CLASSES];
     for (size_t c = 0; c < CLASSES; c++)
         best[c] = (struct best){.gpu = DILU_NOWHERE};
     for (size_t g = 0; g < count; g++) {
-        const size_t class = affine != NULL && affine[g] ? CLASS_AFFINE
-                             : gpus[g].instances > 0     ? CLASS_ACTIVE
-                                                         : CLASS_UNUSED;
-        bool earlier = false;
-        for (size_t c = 0; c < class; c++)
-            earlier = earlier || best[c].gpu != DILU_NOWHERE;
+        const size_t class = gpus[g].instances > 0 ? CLASS_ACTIVE : CLASS_UNUSED;
+        const bool earlier = class == CLASS_UNUSED && best[CLASS_ACTIVE].gpu != DILU_NOWHERE;
         if (!earlier && dilu_feasible(rule, &gpus[g], need))
             consider(admitter, g, dilu_score(rule, &gpus[g], need), &best[class]);
     }

@@ -8,14 +8,12 @@
  *
  *     alpha (1 - Σ request) + beta (1 - Σ memory / capacity),   alpha 0.6, beta 0.4
  *
- * This is the best fit over both resources. For an inference instance three classes of GPUs are
- * tried in turn. First: GPUs that share a training job with a GPU where the function already runs,
- * because a further instance then slows the same job and no other. Second: GPUs in use. Third:
- * unused GPUs.
+ * This is the best fit over both resources. GPUs in use are tried first, then unused ones. Before
+ * both the original tries the other GPUs of a training job beside which the function already runs
+ * [code: find_colocated_GPUs, lines 101-118]. Without training jobs there are none.
  *
- * Porting: the simulator has no training jobs, so the first class is empty; a caller with training
- * jobs passes it as `affine`. Ties of scores are broken as follows [derived]: a GPU whose invoker
- * has an idle container of the function, then the first.
+ * Ties of scores are broken as follows [derived]: a GPU whose invoker has an idle container of the
+ * function, then the first.
  */
 #ifndef ESGSIM_SCHED_DILU_PLACEMENT_H
 #define ESGSIM_SCHED_DILU_PLACEMENT_H
@@ -52,11 +50,9 @@ struct dilu_admitter {
     enum dilu_admission (*ask)(void *context, size_t gpu);
 };
 
-/* Index of the GPU for the instance; DILU_NOWHERE if there is none. `affine`, by GPU, may be NULL:
- * no GPU is affine. The admitter is called only for GPUs that would be the best so far. O(count).
- */
+/* Index of the GPU for the instance; DILU_NOWHERE if there is none. The admitter is called only for
+ * GPUs that would be the best so far. O(count). */
 size_t dilu_place(const struct dilu_rule *rule, const struct dilu_gpu *gpus, size_t count,
-                  const bool *affine, const struct dilu_need *need,
-                  const struct dilu_admitter *admitter);
+                  const struct dilu_need *need, const struct dilu_admitter *admitter);
 
 #endif

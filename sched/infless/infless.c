@@ -4,13 +4,15 @@
  * The grades of evidence, the choice of configurations and places, and the division of load are in
  * estimator.h, regimes.h and lsth.h. This file is the loop around them.
  *
- * Once per second [code] each deployment's arrivals of that second are its rate R, which is divided
- * among its instances. An excess above 3 % [code] makes instances until it is served. An instance
- * that has had no share for `inactive_ticks` ticks in a row is ended [code; number assumed]. A
- * single second without arrivals is ignored [code]. Jobs are routed to the instances' buffers by
- * deficit round robin with the instances' rates [derived; the repository draws at random]. A batch
- * starts when the instance is idle and either its buffer is full or its oldest job has waited s -
- * t.
+ * Once per second [code: gpu/aside/dispatcher.go:15] a deployment's rate R is divided among its
+ * instances. What exceeds their capacity goes to a virtual instance without a server, so that it
+ * fails (`excess`) [code: dispatcher.go, updateFunctionsLottery; gpu/repository/repository.go:366].
+ * Every 10 s [code: handlers/deploy.go:35] an excess above 3 % of R [deploy.go:490] makes instances
+ * until it is served. If there is none, an instance without a share is ended once three earlier
+ * steps in a row found it so [deploy.go:34, 500-511]. Jobs are routed to the instances' buffers by
+ * deficit round robin with the instances' rates, and the virtual one gets its part as evenly
+ * [derived; the repository draws at random]. A batch starts when the instance is idle and either
+ * its buffer is full or its oldest job has waited s - t.
  *
  * Porting assumptions [derived unless marked otherwise]:
  * - A deployment is a function, shared by all applications that use it (`pool`: or one per stage of
@@ -22,19 +24,31 @@
  *   [code].
  * - Instances always hold a share of one GPU (quota 100), and may have any of the profile's
  *   configurations, also without a GPU. The repository's candidates have at most half a GPU, and at
- *   most max(2, batch) vCPUs [code]: parameter `limits`. The limits do not apply to a function if
- *   no configuration within them meets the SLO or runs on the cluster. Without limits the metric
- *   prefers instances that fill a GPU, because they leave no fragment.
- * - A buffer takes one batch. Jobs that find no open buffer wait in their queue, which is regime
- *   1's virtual instance. A starting instance reduces the excess but takes no jobs. While jobs wait
- *   in a queue they count as load to be divided, so that no instance retires (`load`): the
- *   repository's instances hold any number of requests and serve them before they end. They do not
- *   count as excess.
+ *   most max(2, batch) vCPUs [code: controller/estimator.go]: parameter `limits`. Half a GPU is the
+ *   profile's share nearest to it, the smaller of two: 4 of 1, 2, 4 and 7 sevenths, 40 of 20, 40,
+ *   60 … per cent. The limits do not apply to a function if no configuration within them meets the
+ *   SLO or runs on the cluster. Without limits the metric prefers instances that fill a GPU,
+ * because they leave no fragment.
+ * - R is the mean over `window_s`. The repository's R has no sampling noise: it is the rate to
+ * which the authors' load generator was set [code: LoadGenController.java:53, 217; metrics/
+ *   loadGen_query.go]. With counts of single seconds, chance decides how many instances a function
+ *   gets, and which requests fail. A window without arrivals is ignored once [code, for the 3 %].
+ * - Nothing fails before a deployment has a started instance: the gateway holds requests until
+ * there is a replica [code: faas/gateway/scaling/function_scaler.go:62-102].
+ * - A buffer takes one batch. Jobs that find no open buffer wait in their queue. A starting
+ * instance reduces the excess that makes instances, but takes no jobs, so that its part of the load
+ * fails [code: a pod counts when it has an address, controller/scaler.go:147-162]. While jobs wait
+ * in a queue they count as load to be divided, so that no instance retires (`load`): the
+ * repository's instances hold any number of requests and serve them before they end. They do not
+ * count as excess.
  * - An excess below 1/s, which the bound r_low = 1 of batch 1 would leave unserved, gets an
  *   instance of batch 1. An SLO that no configuration meets gets the fastest configuration of batch
  *   1.
- * - If a deployment has no instance, its first job requests one at once. The repository keeps one
- *   instance, of role "prewarm", and converts it.
+ * - If a deployment has no instance, its first job requests one at once. The repository makes one
+ *   of batch 1 and role "prewarm" when the function is deployed, keeps it, and converts it [code:
+ *   deploy.go:162]. Further batches are the largest whose r_low the excess reaches. So a deployment
+ *   forms batches only when its load exceeds what the first instance serves alone. `first` starts
+ *   with the largest batch that meets the SLO instead.
  * - Slots with an idle container of the function are preferred (`placement`), because a cold start
  *   takes seconds here.
  * - On a full cluster, a deployment without an instance may take an idle instance of another whose
@@ -70,13 +84,17 @@ enum parameter_index {
     PARAMETER_MARGIN,
     PARAMETER_LIMITS,
     PARAMETER_LOAD,
+    PARAMETER_EXCESS,
+    PARAMETER_FIRST,
     PARAMETER_TICK,
+    PARAMETER_WINDOW,
+    PARAMETER_SCALE,
     PARAMETER_INACTIVE,
     PARAMETER_MAX_BATCH,
     PARAMETER_PLACEMENT,
     PARAMETER_KEEP_ALIVE,
     PARAMETER_BIN,
-    PARAMETER_WINDOW,
+    PARAMETER_LSTH_WINDOW,
     PARAMETER_GAMMA,
     PARAMETER_UNKNOWN,
     PARAMETER_COUNT
@@ -85,6 +103,8 @@ enum parameter_index {
 enum { POOL_FUNCTION, POOL_APPLICATION };
 enum { BETA_PRICE, BETA_FLOPS };
 enum { LIMITS_NONE, LIMITS_HALF_GPU, LIMITS_REPO };
+enum { EXCESS_FAIL, EXCESS_QUEUE };
+enum { FIRST_ONE, FIRST_LARGEST };
 
 static const struct parameter infless_parameters[PARAMETER_COUNT] = {
     [PARAMETER_EFFICIENCY] =
@@ -104,9 +124,19 @@ static const struct parameter infless_parameters[PARAMETER_COUNT] = {
                           "limits of instances: half a GPU; repo: and max(2, batch) vCPUs (code)"},
     [PARAMETER_LOAD] = {"load", 0, 0, 1, "backlog|arrivals",
                         "load divided: arrivals and jobs without a buffer (derived), or arrivals"},
-    [PARAMETER_TICK] = {"tick_s", 1, 0.001, 3600, NULL, "the scaler's period (code)"},
-    [PARAMETER_INACTIVE] = {"inactive_ticks", 30, 1, 1e6, NULL,
-                            "ticks that a retired instance is kept (assumed)"},
+    [PARAMETER_EXCESS] = {"excess", EXCESS_FAIL, 0, 1, "fail|queue",
+                          "arrivals beyond the capacity: fail (code), or wait (derived)"},
+    [PARAMETER_FIRST] =
+        {"first", FIRST_ONE, 0, 1, "one|largest",
+         "batch of a deployment's first instance: one (code), or the largest that meets the SLO "
+         "(derived)"},
+    [PARAMETER_TICK] = {"tick_s", 1, 0.001, 3600, NULL, "between updates of the rates (code)"},
+    [PARAMETER_WINDOW] = {"window_s", 10, 0.001, 3600, NULL,
+                          "seconds over which the rate is averaged (derived)"},
+    [PARAMETER_SCALE] = {"scale_s", 10, 0.001, 3600, NULL,
+                         "between scaling steps, in whole ticks (code)"},
+    [PARAMETER_INACTIVE] = {"inactive_ticks", 3, 1, 1e6, NULL,
+                            "scaling steps that a retired instance is kept (code)"},
     [PARAMETER_MAX_BATCH] = {"max_batch", 65535, 1, 65535, NULL, "most jobs per batch"},
     [PARAMETER_PLACEMENT] = {"placement", 0, 0, 1, "warm|fullest",
                              "slots with an idle container first (derived), or the fullest (code)"},
@@ -115,8 +145,8 @@ static const struct parameter infless_parameters[PARAMETER_COUNT] = {
          "keep-alive of containers without an instance: LSTH (notes), or keep_alive_s"},
     [PARAMETER_BIN] = {"lsth_bin_s", 60, 0.001, 86400, NULL,
                        "bin width of LSTH's histograms (recall)"},
-    [PARAMETER_WINDOW] = {"lsth_window_s", 86400, 1, 1e8, NULL,
-                          "LSTH's long window; the short one is 1/24 of it (assumed)"},
+    [PARAMETER_LSTH_WINDOW] = {"lsth_window_s", 86400, 1, 1e8, NULL,
+                               "LSTH's long window; the short one is 1/24 of it (assumed)"},
     [PARAMETER_GAMMA] = {"lsth_gamma", 0.5, 0, 1, NULL, "weight of LSTH's long window (notes)"},
     [PARAMETER_UNKNOWN] = {"keep_alive_s", 600, 0, 1e9, NULL,
                            "keep-alive if LSTH has fewer than ten gaps, or is off (assumed)"},
@@ -134,6 +164,8 @@ static void infless_finish(void *state)
     planner_destroy(self->planner);
     free(self->pools);
     free(self->slots);
+    free(self->looks);
+    free(self->failing);
     free(self->candidates);
     free(self->instances);
     unique_fifo_clear(&self->turns);
@@ -191,14 +223,17 @@ static bool pools_allocate(struct infless *self, bool by_function, size_t *candi
     const size_t most = by_function ? workload->function_count : workload->queue_count;
     self->pools = calloc(most + 1, sizeof *self->pools);
     self->slots = calloc((size_t)workload->queue_count + 1, sizeof *self->slots);
+    self->failing = calloc((size_t)workload->queue_count + 1, sizeof *self->failing);
+    self->looks = calloc((most + 1) * self->look_count, sizeof *self->looks);
     self->candidates = calloc(*candidates + 1, sizeof *self->candidates);
     self->lsth = calloc(workload->function_count + 1, sizeof *self->lsth);
     self->function_count = calloc(workload->function_count + 1, sizeof *self->function_count);
     self->vcpus = calloc((size_t)workload->cluster.invoker_count + 1, sizeof *self->vcpus);
     self->units = calloc((size_t)workload->cluster.invoker_count + 1, sizeof *self->units);
     return self->pools != NULL && unique_fifo_init(&self->turns, most) && self->slots != NULL &&
-           self->candidates != NULL && self->lsth != NULL && self->function_count != NULL &&
-           self->vcpus != NULL && self->units != NULL;
+           self->failing != NULL && self->looks != NULL && self->candidates != NULL &&
+           self->lsth != NULL && self->function_count != NULL && self->vcpus != NULL &&
+           self->units != NULL;
 }
 
 /* Makes a pool of the queues of `function` in [`first`, `end`). */
@@ -206,7 +241,10 @@ static bool pool_fill(struct infless *self, const struct platform *platform, uin
                       uint32_t first, uint32_t end)
 {
     struct infless_pool *pool = &self->pools[self->pool_count];
-    *pool = (struct infless_pool){.function = function, .slo = SIM_FOREVER, .due = SIM_NONE};
+    *pool = (struct infless_pool){.function = function,
+                                  .slo = SIM_FOREVER,
+                                  .due = SIM_NONE,
+                                  .looks = self->looks + self->pool_count * self->look_count};
     for (uint32_t q = first; q < end; q++) {
         if (platform_queue_function(platform, q) != function)
             continue;
@@ -239,14 +277,32 @@ static bool fill_pools(struct infless *self, const struct platform *platform, bo
     return done || error_run(error, "policy infless: out of memory");
 }
 
+/* The share of the profile that is nearest to half a GPU; of two the smaller. */
+static double half_gpu(const struct infless *self, uint32_t function)
+{
+    const struct function *spec = &self->workload->functions[function];
+    double nearest = 0;
+    double off = INFINITY;
+    for (size_t i = 0; i < spec->configuration_count; i++) {
+        const double share = spec->configurations[i].vgpu;
+        const double here = fabs(share - self->gpu_units / 2);
+        if (share <= 0 || here > off || (here >= off && share > nearest))
+            continue;
+        nearest = share;
+        off = here;
+    }
+    return nearest;
+}
+
 /* Marks the configurations that the cluster can run; with limits, only those with at most half a
  * GPU. */
 static void allow(const struct infless *self, uint32_t function, int limits, bool *allowed)
 {
     const struct function *spec = &self->workload->functions[function];
+    const double most = limits == LIMITS_NONE ? INFINITY : half_gpu(self, function);
     for (size_t i = 0; i < spec->configuration_count; i++)
         allowed[i] = planner_runs(self->planner, function, (uint32_t)i) &&
-                     (limits == LIMITS_NONE || 2 * spec->configurations[i].vgpu <= self->gpu_units);
+                     spec->configurations[i].vgpu <= most;
 }
 
 /* Writes the pool's candidates to `room`. Ignores the limits if they leave none. */
@@ -297,6 +353,8 @@ static bool infless_init(void *state, struct platform *platform, const double *v
     self->workload = workload;
     if (max_batch != floor(max_batch))
         return error_input(error, "policy.params.max_batch is %g; give a whole number", max_batch);
+    self->tick = sim_from_s(values[PARAMETER_TICK]);
+    self->look_count = (size_t)fmax(1, round(values[PARAMETER_WINDOW] / values[PARAMETER_TICK]));
     size_t candidates = 0;
     if (!pools_allocate(self, by_function, &candidates))
         return error_run(error, "policy infless: out of memory");
@@ -308,15 +366,17 @@ static bool infless_init(void *state, struct platform *platform, const double *v
     self->alpha = values[PARAMETER_ALPHA];
     self->limits = (int)values[PARAMETER_LIMITS];
     self->backlog = (int)values[PARAMETER_LOAD] == 0;
-    self->tick = sim_from_s(values[PARAMETER_TICK]);
+    self->fail_excess = (int)values[PARAMETER_EXCESS] == EXCESS_FAIL;
+    self->first_largest = (int)values[PARAMETER_FIRST] == FIRST_LARGEST;
+    self->scale = sim_from_s(values[PARAMETER_SCALE]);
     self->unknown_keep_alive = sim_from_s(values[PARAMETER_UNKNOWN]);
     self->inactive_ticks = (uint32_t)values[PARAMETER_INACTIVE];
     self->prefer_warm = (int)values[PARAMETER_PLACEMENT] == 0;
     self->use_lsth = (int)values[PARAMETER_KEEP_ALIVE] == 0;
     for (size_t f = 0; f < workload->function_count; f++)
         lsth_init(&self->lsth[f], sim_from_s(values[PARAMETER_BIN]),
-                  sim_from_s(values[PARAMETER_WINDOW]), sim_from_s(values[PARAMETER_WINDOW] / 24),
-                  values[PARAMETER_GAMMA]);
+                  sim_from_s(values[PARAMETER_LSTH_WINDOW]),
+                  sim_from_s(values[PARAMETER_LSTH_WINDOW] / 24), values[PARAMETER_GAMMA]);
     return fill_pools(self, platform, by_function, error) &&
            fill_candidates(self, (uint32_t)max_batch, error);
 }
@@ -330,9 +390,12 @@ static void infless_on_ready(void *state, struct platform *platform, uint32_t qu
     pool->arrivals++;
     infless_refresh(self, platform, queue);
     lsth_observe(&self->lsth[pool->function], platform_now(platform));
+    infless_draw(self, queue);
     infless_touch(self, pool);
-    if (!self->ticking)
+    if (!self->ticking) {
         platform_set_timer(platform, platform_now(platform) + self->tick, TIMER_TICK);
+        self->next_scale = platform_now(platform) + self->scale;
+    }
     self->ticking = true;
 }
 
@@ -383,16 +446,26 @@ static void prewarm(struct infless *self, struct platform *platform, uint32_t fu
         self->counters.prewarms++;
 }
 
+static void tick(struct infless *self, struct platform *platform)
+{
+    const sim_time_t now = platform_now(platform);
+    const bool scale = now >= self->next_scale;
+    self->looked++;
+    for (size_t p = 0; p < self->pool_count; p++) {
+        self->pools[p].ticked = true;
+        self->pools[p].scaled = self->pools[p].scaled || scale;
+        infless_touch(self, &self->pools[p]);
+    }
+    self->next_scale = scale ? now + self->scale : self->next_scale;
+    self->freed = true;
+    platform_set_timer(platform, now + self->tick, TIMER_TICK);
+}
+
 static void infless_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct infless *self = state;
     if (id == TIMER_TICK) {
-        for (size_t p = 0; p < self->pool_count; p++) {
-            self->pools[p].ticked = true;
-            infless_touch(self, &self->pools[p]);
-        }
-        self->freed = true;
-        platform_set_timer(platform, platform_now(platform) + self->tick, TIMER_TICK);
+        tick(self, platform);
     } else if ((id & INFLESS_TIMER_PREWARM) != 0) {
         prewarm(self, platform, id & ~INFLESS_TIMER_PREWARM);
     } else if (ours(self, id - 1)) {
@@ -421,7 +494,11 @@ static sim_time_t infless_keep_alive(void *state, struct platform *platform, uin
 
 static bool pool_step(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
-    if (pool->ticked && infless_scale(self, platform, pool))
+    if (infless_fail(self, platform, pool))
+        return true;
+    if (pool->ticked)
+        infless_rates(self, platform, pool);
+    if (pool->scaled && infless_scale(self, platform, pool))
         return true;
     if (infless_grow(self, platform, pool))
         return true;

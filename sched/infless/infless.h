@@ -11,6 +11,7 @@ struct infless_counters {
     uint64_t overloads;   /* ticks of a pool whose load exceeded its instances' capacity */
     uint64_t retiring;    /* ticks of a pool with retired instances */
     uint64_t late;        /* batches launched by time-out before they were full */
+    uint64_t failed;      /* jobs that got the virtual instance */
     uint64_t prewarms;    /* containers started by LSTH */
     uint64_t best_effort; /* pools whose SLO no configuration meets */
 };

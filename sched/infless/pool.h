@@ -2,8 +2,8 @@
  *
  * A pool is one deployment: the queues that it serves, its instances, and its candidates for new
  * instances.
- *   scaler.c   once per tick: rates, retirement, new instances, reclaiming from other pools
- *   router.c   jobs into buffers, buffers into batches
+ *   scaler.c   rates, retirement, new instances, reclaiming from other pools
+ *   router.c   jobs that fail, jobs into buffers, buffers into batches
  *   infless.c  the policy: parameters, set-up, callbacks
  */
 #ifndef ESGSIM_SCHED_INFLESS_POOL_H
@@ -29,7 +29,7 @@ struct infless_instance {
     uint32_t alternatives; /* number of candidates among which it was chosen */
     double rate;           /* its share of the load; 0: retired */
     double deficit;        /* jobs that the round robin still owes it */
-    uint32_t idle_ticks;   /* ticks since it was retired */
+    uint32_t idle_steps;   /* scaling steps since it was retired */
     sim_time_t rings;      /* when the timer of its buffer expires; SIM_FOREVER: not set */
     uint32_t next_due;
     bool due;       /* in its pool's list of due instances */
@@ -48,13 +48,18 @@ struct infless_pool {
     size_t instance_count, instance_room;
     uint32_t due;      /* head of the list of due instances, linked by next_due */
     uint64_t arrivals; /* in the current tick */
-    double observed;   /* requests per second in the last tick */
+    uint64_t *looks;   /* arrivals of the last ticks; a ring of look_count; not owned */
+    double observed;   /* requests per second over these ticks */
     bool missed;       /* the last tick's sample was ignored */
+    double excess;     /* part of `observed` above the capacity of all instances */
+    double failing;    /* fraction of the jobs that the virtual instance gets */
+    double failed;     /* jobs that the virtual instance is still to get */
     double wanted;     /* rate that new instances have to serve */
     bool first;        /* no instance has been made for `wanted` yet */
     size_t cursor;     /* position of the round robin */
     double least_rate; /* smallest positive rate of its instances; 0: unknown */
     bool ticked, full, starving;
+    bool scaled; /* a scaling step is due */
 };
 
 struct infless {
@@ -64,14 +69,20 @@ struct infless {
     struct planner *planner;
     struct infless_rule rule;
     double alpha, gpu_units;
-    sim_time_t tick;
+    sim_time_t tick, scale;
+    sim_time_t next_scale;
     uint32_t inactive_ticks;
     int limits;
     sim_time_t unknown_keep_alive; /* keep-alive time if LSTH has too few observations */
     bool prefer_warm, use_lsth, backlog, ticking;
+    bool fail_excess, first_largest;
     struct infless_pool *pools;
     size_t pool_count;
+    uint64_t *looks;                      /* of all pools, one after another */
+    size_t look_count;                    /* ticks per window */
+    uint64_t looked;                      /* ticks so far */
     struct backlog_slot *slots;           /* by queue; the owner is a pool */
+    uint32_t *failing;                    /* by queue: newest jobs that are to fail */
     struct infless_candidate *candidates; /* of all pools, one after another */
     struct infless_instance *instances;
     uint32_t instance_room;
@@ -89,8 +100,10 @@ struct infless {
 };
 
 /* scaler.c */
-/* At the end of a tick: updates rates, retires instances, computes the wanted rate. True if it
- * killed an instance. */
+/* At the end of a tick: updates the rates. */
+void infless_rates(struct infless *self, struct platform *platform, struct infless_pool *pool);
+/* A scaling step: computes the wanted rate, or ends instances that have been retired for long. True
+ * if it killed an instance. */
 bool infless_scale(struct infless *self, struct platform *platform, struct infless_pool *pool);
 /* Makes one of the wanted instances. False if none is wanted or there is no room. */
 bool infless_grow(struct infless *self, struct platform *platform, struct infless_pool *pool);
@@ -104,6 +117,10 @@ bool infless_relieve(struct infless *self, struct platform *platform);
 /* Lets `decide` process the pool. */
 void infless_touch(struct infless *self, const struct infless_pool *pool);
 void infless_due(struct infless *self, uint32_t id);
+/* Draws the instance of a new job of `queue`; decide fails it if that is the virtual one. */
+void infless_draw(struct infless *self, uint32_t queue);
+/* Fails the jobs that were drawn for the virtual instance. True if there were any. */
+bool infless_fail(struct infless *self, struct platform *platform, struct infless_pool *pool);
 /* Routes jobs to buffers and launches full or late buffers. True if it acted. */
 bool infless_route(struct infless *self, struct platform *platform, struct infless_pool *pool);
 /* Call after jobs entered or left the queue. */

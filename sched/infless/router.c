@@ -27,6 +27,32 @@ void infless_due(struct infless *self, uint32_t id)
     infless_touch(self, pool);
 }
 
+void infless_draw(struct infless *self, uint32_t queue)
+{
+    struct infless_pool *pool = &self->pools[self->slots[queue].owner];
+    pool->failed += pool->failing;
+    if (pool->failed < 1)
+        return;
+    pool->failed--;
+    self->failing[queue]++;
+}
+
+bool infless_fail(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    bool acted = false;
+    for (uint32_t i = 0; i < pool->backlog.queue_count; i++) {
+        const uint32_t queue = pool->backlog.queues[i];
+        for (; self->failing[queue] > 0; self->failing[queue]--) {
+            const uint32_t length = platform_queue_length(platform, queue);
+            if (length == 0 || !platform_drop(platform, queue, length - 1))
+                continue;
+            self->counters.failed++;
+            acted = true;
+        }
+    }
+    return acted;
+}
+
 /* A buffer holds one batch, and takes none before the instance has started. */
 static bool has_room(const struct infless *self, const struct platform *platform, uint32_t id)
 {
@@ -59,7 +85,7 @@ static void reactivate(struct infless *self, const struct platform *platform,
     if (best == SIM_NONE)
         return;
     self->instances[best].rate = self->instances[best].candidate.bounds.up;
-    self->instances[best].idle_ticks = 0;
+    self->instances[best].idle_steps = 0;
     infless_rates_changed(&self->pools[self->instances[best].pool]);
 }
 

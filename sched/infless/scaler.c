@@ -175,11 +175,16 @@ static void instance_end(struct infless *self, struct platform *platform, uint32
 /* One missing sample is ignored [code]. */
 static void observe(const struct infless *self, struct infless_pool *pool)
 {
-    const bool missing = pool->arrivals == 0 && !pool->missed;
-    if (!missing)
-        pool->observed = (double)pool->arrivals / sim_to_s(self->tick);
-    pool->missed = missing;
+    const uint64_t seen = self->looked < self->look_count ? self->looked : self->look_count;
+    uint64_t arrivals = 0;
+    pool->looks[self->looked % self->look_count] = pool->arrivals;
     pool->arrivals = 0;
+    for (size_t i = 0; i < self->look_count; i++)
+        arrivals += pool->looks[i];
+    const bool missing = arrivals == 0 && !pool->missed;
+    if (!missing)
+        pool->observed = (double)arrivals / ((double)seen * sim_to_s(self->tick));
+    pool->missed = missing;
 }
 
 static bool share_scratch(struct infless *self, size_t count)
@@ -218,50 +223,65 @@ static size_t collect(const struct infless *self, const struct platform *platfor
     return count;
 }
 
+static double sum_up(const struct infless_share *shares, size_t count)
+{
+    double up = 0;
+    for (size_t i = 0; i < count; i++)
+        up += shares[i].bounds.up;
+    return up;
+}
+
 /* The excess is computed from arrivals over all instances except makeshift ones. The started
- * instances divide arrivals and backlog, makeshift ones only if there is no other. */
+ * instances divide arrivals and backlog, makeshift ones only if there is no other. The virtual
+ * instance gets the arrivals above their capacity, none while no instance has started. */
 static void divide(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
     const double backlog = self->backlog ? pool->backlog.waiting / sim_to_s(self->tick) : 0;
     size_t count = collect(self, platform, pool, true, false);
-    double up = 0;
-    for (size_t i = 0; i < count; i++)
-        up += self->shares[i].bounds.up;
-    const double excess = fmax(pool->observed - up, 0);
+    pool->excess = fmax(pool->observed - sum_up(self->shares, count), 0);
     for (size_t i = 0; i < pool->instance_count; i++)
         if (self->instances[pool->instances[i]].makeshift)
             self->instances[pool->instances[i]].rate = 0;
     count = collect(self, platform, pool, false, false);
     if (count == 0)
         count = collect(self, platform, pool, false, true);
+    const double beyond = pool->observed - sum_up(self->shares, count);
+    pool->failing = self->fail_excess && count > 0 && beyond > 0 ? beyond / pool->observed : 0;
     const struct infless_split split =
         infless_divide(self->shares, count, pool->observed + backlog, self->alpha);
     platform_charge(platform, count + split.sets);
     for (size_t i = 0; i < count; i++)
         self->instances[self->share_ids[i]].rate = self->shares[i].rate;
-    const bool more = excess > LEAST_EXCESS * pool->observed;
-    pool->wanted = more ? excess : 0;
-    pool->first = true;
     infless_rates_changed(pool);
-    self->counters.overloads += more;
     self->counters.retiring += split.regime == INFLESS_RETIRED && pool->instance_count > 0;
 }
 
-bool infless_scale(struct infless *self, struct platform *platform, struct infless_pool *pool)
+void infless_rates(struct infless *self, struct platform *platform, struct infless_pool *pool)
 {
     pool->ticked = false;
     observe(self, pool);
     if (!share_scratch(self, pool->instance_count + 1))
-        return false;
+        return;
     divide(self, platform, pool);
+    for (size_t i = 0; i < pool->instance_count; i++)
+        if (self->instances[pool->instances[i]].rate > 0)
+            self->instances[pool->instances[i]].idle_steps = 0;
+}
+
+bool infless_scale(struct infless *self, struct platform *platform, struct infless_pool *pool)
+{
+    pool->scaled = false;
+    const bool more = pool->excess > LEAST_EXCESS * pool->observed;
+    pool->wanted = more ? pool->excess : 0;
+    pool->first = true;
+    self->counters.overloads += more;
     bool killed = false;
-    for (size_t i = pool->instance_count; i-- > 0;) {
+    for (size_t i = more ? 0 : pool->instance_count; i-- > 0;) {
         const uint32_t id = pool->instances[i];
         struct infless_instance *instance = &self->instances[id];
         const struct instance_view view = platform_instance(platform, id);
-        instance->idle_ticks = instance->rate > 0 ? 0 : instance->idle_ticks + 1;
-        if (instance->idle_ticks < self->inactive_ticks || view.state != INSTANCE_IDLE ||
-            view.buffered > 0)
+        if (instance->rate > 0 || instance->idle_steps++ < self->inactive_ticks ||
+            view.state != INSTANCE_IDLE || view.buffered > 0)
             continue;
         instance_end(self, platform, id);
         killed = true;
@@ -351,7 +371,8 @@ static bool make_any(struct infless *self, struct platform *platform, struct inf
 {
     if (pool->starving)
         return make_least(self, platform, pool) || make_smallest(self, platform, pool);
-    const double rate = fmax(pool->observed, pool->backlog.waiting);
+    const double rate =
+        self->first_largest ? INFINITY : fmax(pool->observed, pool->backlog.waiting);
     const struct infless_choice choice = choose(self, platform, pool, rate, true);
     if (choice.candidate != NULL && instance_make(self, platform, pool, &choice))
         return true;
