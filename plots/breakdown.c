@@ -5,11 +5,6 @@
 
 #include "plots/families.h"
 
-static bool no_memory(struct error *error)
-{
-    return error_run(error, "out of memory for the figures");
-}
-
 /* ---- Bars ----------------------------------------------------------------------------------- */
 
 #define BARS "panel,panel_title,axis,row,contender,part,part_title,from,to,colour,label"
@@ -115,7 +110,7 @@ static bool draw_costs(const struct source *source, const struct report_scenario
         "execution; the provider also pays for the rest.",
         false);
     if (caption == NULL)
-        return no_memory(error);
+        return figure_no_memory(error);
     bool good = sheet_begin(&sheet, list, "cost-parts", scenario->title, caption, BARS, error);
     free(caption);
     if (!good)
@@ -195,17 +190,6 @@ static bool size_rows(const struct source *source, const struct report_scenario 
     return true;
 }
 
-static bool recorded(const struct source *source, const struct report_scenario *scenario)
-{
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        for (size_t i = 0; i < scenario->contenders[c].run_count; i++)
-            if (run_details_has(source->details,
-                                source->report->results->runs[scenario->contenders[c].runs[i]].hash,
-                                "batches"))
-                return true;
-    return false;
-}
-
 static bool draw_sizes(const struct source *source, const struct report_scenario *scenario,
                        struct figure_list *list, struct error *error)
 {
@@ -214,7 +198,7 @@ static bool draw_sizes(const struct source *source, const struct report_scenario
     char *caption = source_caption(
         source, scenario, "Jobs counted, those of the warm-up too; mean: jobs per batch.", false);
     if (caption == NULL)
-        return no_memory(error);
+        return figure_no_memory(error);
     bool good = sheet_begin(&sheet, list, "batch-sizes", scenario->title, caption, BARS, error);
     free(caption);
     for (size_t c = 0; good && sheet.out != NULL && c < scenario->contender_count; c++)
@@ -281,7 +265,7 @@ static bool kinds_read(struct kinds *kinds, const struct report *report, struct 
             const struct report_contender *contender = &report->scenarios[s].contenders[c];
             good = kind_find(kinds, contender) < kinds->count || kind_add(kinds, contender);
         }
-    return good || no_memory(error);
+    return good || figure_no_memory(error);
 }
 
 static const struct {
@@ -327,7 +311,7 @@ static bool draw_settings(const struct source *source, struct figure_list *list,
                                            "All applications; the cost and "
                                            "the latency axis do not begin at 0.",
                                            true);
-    good = good && (caption != NULL || no_memory(error));
+    good = good && (caption != NULL || figure_no_memory(error));
     good = good && sheet_begin(&sheet, list, "settings", "", caption,
                                "panel,panel_title,logarithmic,row,setting,series,contender,value,"
                                "half_width,colour,point",
@@ -352,7 +336,7 @@ bool families_breakdown(const struct source *source, struct figure_list *list, s
     bool good = true;
     for (size_t s = 0; good && s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
-        const bool has = sizes_wanted && recorded(source, scenario);
+        const bool has = sizes_wanted && source_has(source, scenario, "batches");
         without += sizes_wanted && !has;
         good = (!figure_wanted(list, "cost-parts") || draw_costs(source, scenario, list, error)) &&
                (!has || draw_sizes(source, scenario, list, error));

@@ -15,11 +15,6 @@ enum { STEPS = 200, TAIL_STEPS = 9, TITLE_SIZE = 80 };
 static const char script_name[] = "simulated-against-real";
 static const char columns[] = "panel,row,contender,side,x,y,colour,point";
 
-static bool no_memory(struct error *error)
-{
-    return error_run(error, "out of memory for the figures");
-}
-
 static const char *setting_of(const struct compare_run *run)
 {
     return run->real->setting[0] != '\0' ? run->real->setting : run->real->name;
@@ -84,7 +79,7 @@ static bool latencies_add(struct latencies *latencies, const struct run_details 
         if (requests[i].measured != 0 && requests[i].dropped == 0)
             grown[latencies->count++] = sim_to_ms(requests[i].finish_ns - requests[i].arrival_ns);
     free(requests);
-    return grown != NULL || no_memory(error);
+    return grown != NULL || figure_no_memory(error);
 }
 
 struct line {
@@ -217,7 +212,7 @@ static bool setting_figure(const struct comparison *against, const char *setting
     char *caption = caption_write(against, setting);
     bool good = caption != NULL
                     ? sheet_begin(&sheet, list, script_name, setting, caption, columns, error)
-                    : no_memory(error);
+                    : figure_no_memory(error);
     free(caption);
     good = good && setting_rows(against, setting, details, &sheet, error);
     return sheet_end(&sheet, good, error);

@@ -20,11 +20,6 @@ void embedded_clear(struct embedded *embedded)
     *embedded = (struct embedded){0};
 }
 
-static bool no_memory(struct error *error)
-{
-    return error_run(error, "out of memory for the figures");
-}
-
 /* Reads the list's pictures, and writes a subject and a description for each. */
 static bool pictures_read(const struct figure_list *list, struct embedded *embedded,
                           struct error *error)
@@ -32,7 +27,7 @@ static bool pictures_read(const struct figure_list *list, struct embedded *embed
     embedded->figures = calloc(list->count + 1, sizeof *embedded->figures);
     embedded->texts = calloc(3 * list->count + 1, sizeof *embedded->texts);
     if (embedded->figures == NULL || embedded->texts == NULL)
-        return no_memory(error);
+        return figure_no_memory(error);
     for (size_t i = 0; i < list->count; i++) {
         const struct figure *figure = &list->figures[i];
         char **texts = &embedded->texts[embedded->text_count];
@@ -44,7 +39,7 @@ static bool pictures_read(const struct figure_list *list, struct embedded *embed
         texts[2] = json_read_text(figure->picture, NULL, error);
         embedded->text_count += 3;
         if (texts[0] == NULL || texts[1] == NULL)
-            return no_memory(error);
+            return figure_no_memory(error);
         if (texts[2] == NULL)
             return false;
         embedded->figures[embedded->count++] = (struct page_figure){texts[0], texts[1], texts[2]};

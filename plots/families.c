@@ -107,3 +107,15 @@ struct estimate source_estimate(const struct source *source,
     estimate.half_width *= scale;
     return estimate;
 }
+
+bool source_has(const struct source *source, const struct report_scenario *scenario,
+                const char *table)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++)
+        for (size_t i = 0; i < scenario->contenders[c].run_count; i++)
+            if (run_details_has(source->details,
+                                source->report->results->runs[scenario->contenders[c].runs[i]].hash,
+                                table))
+                return true;
+    return false;
+}

@@ -34,6 +34,10 @@ bool families_calibration(const char *path, struct figure_list *list, struct err
  * the policy, with a marker that no earlier contender has. */
 struct look source_look(const struct report_scenario *scenario, size_t contender);
 
+/* Returns whether a run of the scenario has rows of that kind ("requests", "batches", …). */
+bool source_has(const struct source *source, const struct report_scenario *scenario,
+                const char *table);
+
 /* Caption of a figure: "LEAD Means of 5 seeds of 10,000 requests; bars: 95 % intervals. Latency
  * profile: …". The caller frees it; NULL: memory exhausted. */
 char *source_caption(const struct source *source, const struct report_scenario *scenario,

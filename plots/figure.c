@@ -36,7 +36,7 @@ void figure_list_clear(struct figure_list *list)
     list->note_count = 0;
 }
 
-static bool no_memory(struct error *error)
+bool figure_no_memory(struct error *error)
 {
     return error_run(error, "out of memory for the figures");
 }
@@ -52,7 +52,7 @@ bool figure_list_note(struct figure_list *list, struct error *error, const char 
     if (grown == NULL) {
         if (length >= 0)
             free(text);
-        return no_memory(error);
+        return figure_no_memory(error);
     }
     list->notes = grown;
     list->notes[list->note_count++] = text;
@@ -131,7 +131,7 @@ bool sheet_begin(struct sheet *sheet, struct figure_list *list, const char *scri
         return true;
     const struct figure *figure = figure_add(list, script, name, subject, caption);
     if (figure == NULL)
-        return no_memory(error);
+        return figure_no_memory(error);
     *sheet = (struct sheet){.list = list,
                             .path = figure->csv,
                             .subject = figure->subject[0] != '\0' ? figure->subject : "-",

@@ -52,6 +52,9 @@ void figure_list_clear(struct figure_list *list);
 bool figure_list_note(struct figure_list *list, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Sets ERROR_RUN: memory is exhausted. Returns false. */
+bool figure_no_memory(struct error *error);
+
 /* Returns whether a figure of that script is requested. Both "hit-rate" and "hit-rate-strict-light"
  * request figures of the script hit-rate. */
 bool figure_wanted(const struct figure_list *list, const char *script);

@@ -3,14 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_sort.h>
+
 #include "plots/families.h"
 #include "traces/readers/arrival_trace.h"
 #include "traces/profile/profile.h"
-
-static bool no_memory(struct error *error)
-{
-    return error_run(error, "out of memory for the figures");
-}
 
 static const char *base_name(const char *path)
 {
@@ -74,7 +71,7 @@ bool families_profile(const char *path, struct figure_list *list, struct error *
                  base_name(path), profile->device[0] != '\0' ? profile->device : "device not named",
                  profile->evidence[0] != '\0' ? profile->evidence : "not given") < 0)
         caption = NULL;
-    bool good = caption == NULL ? no_memory(error)
+    bool good = caption == NULL ? figure_no_memory(error)
                                 : sheet_begin(&sheet, list, "profile", base_name(path), caption,
                                               SURFACES, error);
     for (size_t f = 0; good && f < profile->function_count; f++)
@@ -100,7 +97,7 @@ static bool arrivals_add(struct arrivals *arrivals, double time, struct error *e
         const size_t capacity = arrivals->capacity == 0 ? 4096 : 2 * arrivals->capacity;
         double *grown = realloc(arrivals->times, capacity * sizeof *grown);
         if (grown == NULL)
-            return no_memory(error);
+            return figure_no_memory(error);
         arrivals->times = grown;
         arrivals->capacity = capacity;
     }
@@ -169,13 +166,6 @@ static void rate_rows(const struct arrivals *arrivals, struct sheet *sheet)
     rate_row(sheet, last > 0 ? last : 1, rate);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double left = *(const double *)a;
-    const double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* Replaces the times by the sorted intervals between them. */
 static void interval_rows(struct arrivals *arrivals, struct sheet *sheet)
 {
@@ -186,7 +176,7 @@ static void interval_rows(struct arrivals *arrivals, struct sheet *sheet)
         intervals[i] = 1000 * (arrivals->times[i + 1] - arrivals->times[i]);
         mean += intervals[i] / (double)count;
     }
-    qsort(intervals, count, sizeof *intervals, compare_doubles);
+    gsl_sort(intervals, 1, count);
     for (size_t step = 1; count > 0 && mean > 0 && step <= INTERVAL_STEPS; step++) {
         const double share = (double)step / INTERVAL_STEPS;
         const double interval = intervals[(size_t)(share * (double)(count - 1))];
@@ -215,7 +205,7 @@ bool families_arrivals(const char *path, const char *given, struct figure_list *
                  base_name(path), format == NULL ? "trace" : format, arrivals.count,
                  last < 100 ? 3 : 0, last, rate_bins(&arrivals)) < 0) {
         caption = NULL;
-        good = no_memory(error);
+        good = figure_no_memory(error);
     }
     good = good && sheet_begin(&sheet, list, "arrivals", base_name(path), caption,
                                "panel,x,y,poisson", error);
@@ -328,7 +318,7 @@ static bool point_read(const char *path, size_t number, char *line, const size_t
         const size_t capacity = points->capacity == 0 ? 256 : 2 * points->capacity;
         struct point *grown = realloc(points->items, capacity * sizeof *grown);
         if (grown == NULL)
-            return no_memory(error);
+            return figure_no_memory(error);
         points->items = grown;
         points->capacity = capacity;
     }
@@ -339,7 +329,7 @@ static bool point_read(const char *path, size_t number, char *line, const size_t
                        values[COLUMN_MEASURED],  values[COLUMN_FIT],
                        values[COLUMN_LEFT_OUT]};
     points->count += point->function != NULL;
-    return point->function != NULL || no_memory(error);
+    return point->function != NULL || figure_no_memory(error);
 }
 
 static bool points_read(const char *path, struct points *points, struct error *error)
@@ -389,7 +379,7 @@ static bool residual_rows(const struct points *points, struct sheet *sheet, stru
         const struct point *point = &points->items[i];
         char *title = point_title(points, point);
         if (title == NULL)
-            return no_memory(error);
+            return figure_no_memory(error);
         sheet_text_cut(sheet, title, 40);
         sheet_number(sheet, point->batch);
         sheet_number(sheet, point->share);
@@ -453,7 +443,7 @@ static bool surface_rows(const struct points *points, struct sheet *sheet, struc
 {
     int *sizes = calloc(points->count + 1, sizeof *sizes);
     size_t surface = 0;
-    bool good = sizes != NULL || no_memory(error);
+    bool good = sizes != NULL || figure_no_memory(error);
     const size_t count = sizes == NULL ? 0 : batch_sizes(points, sizes);
     for (size_t first = 0; good && first < points->count; first++) {
         size_t earlier = 0;
@@ -468,7 +458,7 @@ static bool surface_rows(const struct points *points, struct sheet *sheet, struc
                 if (same_surface(&points->items[first], &points->items[i]))
                     surface_row(&points->items[i], surface, title, measured != 0, sizes, count,
                                 sheet);
-        good = title != NULL || no_memory(error);
+        good = title != NULL || figure_no_memory(error);
         free(title);
     }
     free(sizes);
@@ -488,7 +478,7 @@ bool families_calibration(const char *path, struct figure_list *list, struct err
                  "shared; latency is logarithmic.",
                  base_name(path), LINES_MOST) < 0) {
         caption = NULL;
-        good = no_memory(error);
+        good = figure_no_memory(error);
     }
     if (good && figure_wanted(list, "calibration")) {
         good = sheet_begin(&sheet, list, "calibration", base_name(path), base_name(path),

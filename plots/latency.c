@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_sort.h>
+
 #include "plots/families.h"
 
 /* A request: its latency in ms, and latency / SLO (0 if it has no SLO). Both are infinite if it was
@@ -18,11 +20,6 @@ struct samples {
     size_t count;
     size_t runs; /* number of runs that recorded requests */
 };
-
-static bool no_memory(struct error *error)
-{
-    return error_run(error, "out of memory for the figures");
-}
 
 static struct sample sample_of(const struct detail_request *request)
 {
@@ -55,7 +52,7 @@ static bool samples_add(struct samples *samples, const struct run_details *detai
     struct sample *grown = realloc(samples->rows, (samples->count + count + 1) * sizeof *grown);
     if (grown == NULL) {
         free(requests);
-        return no_memory(error);
+        return figure_no_memory(error);
     }
     samples->rows = grown;
     for (size_t i = 0; i < count; i++)
@@ -77,13 +74,6 @@ static bool samples_read(struct samples *samples, const struct source *source,
             return false;
         }
     return true;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double left = *(const double *)a;
-    const double right = *(const double *)b;
-    return (left > right) - (left < right);
 }
 
 static int compare_samples(const void *a, const void *b)
@@ -121,14 +111,14 @@ static bool distribution_rows(const struct samples *samples, const char *title, 
 {
     double *values = calloc(2 * samples->count + 1, sizeof *values);
     if (values == NULL)
-        return no_memory(error);
+        return figure_no_memory(error);
     double *shares = values + samples->count;
     for (size_t i = 0; i < samples->count; i++) {
         values[i] = samples->rows[i].latency;
         shares[i] = samples->rows[i].share;
     }
-    qsort(values, samples->count, sizeof *values, compare_doubles);
-    qsort(shares, samples->count, sizeof *shares, compare_doubles);
+    gsl_sort(values, 1, samples->count);
+    gsl_sort(shares, 1, samples->count);
     for (size_t step = 0; step < STEPS + TAIL_STEPS; step++) {
         const double q = step_share(step);
         const double latency = quantile(values, samples->count, q);
@@ -222,7 +212,7 @@ static bool sheets_begin(struct sheet sheets[2], const struct source *source,
             "percentile is among the dropped requests.",
             false)};
     sheets[0] = sheets[1] = (struct sheet){0};
-    bool good = captions[0] != NULL && captions[1] != NULL ? true : no_memory(error);
+    bool good = captions[0] != NULL && captions[1] != NULL ? true : figure_no_memory(error);
     if (good && figure_wanted(list, "latency-cdf"))
         good = sheet_begin(&sheets[0], list, "latency-cdf", scenario->title, captions[0],
                            "row,contender,percent,latency_ms,slo_share,colour,dash,point", error);
@@ -262,18 +252,6 @@ static bool scenario_draw(const struct source *source, const struct report_scena
     return sheet_end(&sheets[0], good, error);
 }
 
-static bool scenario_recorded(const struct source *source, const struct report_scenario *scenario,
-                              const char *table)
-{
-    for (size_t c = 0; c < scenario->contender_count; c++)
-        for (size_t i = 0; i < scenario->contenders[c].run_count; i++)
-            if (run_details_has(source->details,
-                                source->report->results->runs[scenario->contenders[c].runs[i]].hash,
-                                table))
-                return true;
-    return false;
-}
-
 bool families_latency(const struct source *source, struct figure_list *list, struct error *error)
 {
     bool good = true;
@@ -282,7 +260,7 @@ bool families_latency(const struct source *source, struct figure_list *list, str
     size_t without = 0;
     for (size_t s = 0; good && s < source->report->scenario_count; s++) {
         const struct report_scenario *scenario = &source->report->scenarios[s];
-        if (scenario_recorded(source, scenario, "requests"))
+        if (source_has(source, scenario, "requests"))
             good = scenario_draw(source, scenario, list, error);
         else
             without++;
@@ -364,7 +342,7 @@ static bool contender_timeline(const struct source *source, const struct report_
             (unsigned long long)run->measures.requests, (unsigned long long)run->seed, TIME_BINS,
             basis) < 0)
         caption = NULL;
-    bool good = title != NULL && caption != NULL ? true : no_memory(error);
+    bool good = title != NULL && caption != NULL ? true : figure_no_memory(error);
     good = good && run_details_timeline(source->details, run->hash, &rows, &count, error) &&
            sheet_begin(&sheet, list, "timeline", title, caption,
                        "time_s,gpu,vcpu,gpu_memory,stranded,waiting,running,idle,starting", error);

@@ -7,11 +7,6 @@
 
 #include "plots/families.h"
 
-static bool no_memory(struct error *error)
-{
-    return error_run(error, "out of memory for the figures");
-}
-
 /* ---- Panels of dots ------------------------------------------------------------------------- */
 
 #define DOTS "panel,panel_title,axis,row,contender,value,half_width,bound,colour,point"
@@ -57,7 +52,7 @@ static bool dots(const struct source *source, const struct report_scenario *scen
     struct sheet sheet;
     char *caption = source_caption(source, scenario, lead, true);
     if (caption == NULL)
-        return no_memory(error);
+        return figure_no_memory(error);
     bool good = sheet_begin(&sheet, list, script, scenario->title, caption, DOTS, error);
     free(caption);
     if (!good)
@@ -77,7 +72,7 @@ static bool dots_by_application(const struct source *source, const struct report
     const size_t count = scenario->application_count + several;
     struct dots_panel *panels = calloc(count + 1, sizeof *panels);
     if (panels == NULL)
-        return no_memory(error);
+        return figure_no_memory(error);
     for (size_t a = 0; a < count; a++) {
         panels[a] = *like;
         panels[a].application = a < scenario->application_count ? scenario->applications[a] : NULL;
@@ -202,7 +197,7 @@ static bool draw_tradeoff(const struct source *source, const struct report_scena
                                    "meet the SLO at nominal times.",
                                    true);
     double *values = calloc(2 * scenario->contender_count + 1, sizeof *values);
-    bool good = caption != NULL && values != NULL ? true : no_memory(error);
+    bool good = caption != NULL && values != NULL ? true : figure_no_memory(error);
     good = good && sheet_begin(&sheet, list, "hit-against-cost", scenario->title, caption,
                                "row,contender,cost,cost_half,hit,hit_half,front,bound_cost,"
                                "bound_hit,colour,point",
@@ -265,8 +260,8 @@ static bool same_but(const struct variant *a, const struct variant *b, const cha
 
 /* If the variant is the first of its series, returns the number of distinct values in the series;
  * else 0. */
-static size_t batch_means_values(const struct variant *variants, size_t count, size_t at,
-                                 const char *name)
+static size_t series_values(const struct variant *variants, size_t count, size_t at,
+                            const char *name)
 {
     size_t distinct = 0;
     if (isnan(parameter_of(&variants[at], name)))
@@ -302,14 +297,14 @@ static void series_title(const struct variant *variant, const char *name, char *
     }
 }
 
-struct batch_means {
+struct series {
     const struct source *source;
     const struct variant *variants;
     size_t count;
     const char *parameter;
 };
 
-static void series_rows(const struct batch_means *series, size_t first, size_t number,
+static void series_rows(const struct series *series, size_t first, size_t number,
                         struct sheet *sheet)
 {
     static const struct {
@@ -344,20 +339,20 @@ static void series_rows(const struct batch_means *series, size_t first, size_t n
         }
 }
 
-static bool draw_parameter(const struct batch_means *series, struct figure_list *list,
+static bool draw_parameter(const struct series *series, struct figure_list *list,
                            struct error *error)
 {
     struct sheet sheet;
     size_t first = 0;
-    while (first < series->count && batch_means_values(series->variants, series->count, first,
-                                                       series->parameter) < LEAST_VALUES)
+    while (first < series->count &&
+           series_values(series->variants, series->count, first, series->parameter) < LEAST_VALUES)
         first++;
     if (first == series->count)
         return true;
     char *caption = source_caption(series->source, series->variants[first].scenario,
                                    "All else equal along a line.", true);
     if (caption == NULL)
-        return no_memory(error);
+        return figure_no_memory(error);
     bool good = sheet_begin(&sheet, list, "sensitivity", series->parameter, caption,
                             "panel,axis,series,series_title,parameter,x,value,half_width,colour,"
                             "point,dash",
@@ -365,7 +360,7 @@ static bool draw_parameter(const struct batch_means *series, struct figure_list 
     free(caption);
     size_t number = 0;
     for (; good && first < series->count; first++)
-        if (batch_means_values(series->variants, series->count, first, series->parameter) >=
+        if (series_values(series->variants, series->count, first, series->parameter) >=
             LEAST_VALUES)
             series_rows(series, first, ++number, &sheet);
     return sheet_end(&sheet, good, error);
@@ -384,7 +379,7 @@ static bool draw_parameters(const struct source *source, const struct variant *v
                 earlier++;
             if (earlier < i || !cJSON_IsNumber(value))
                 continue;
-            const struct batch_means series = {source, variants, count, value->string};
+            const struct series series = {source, variants, count, value->string};
             if (!draw_parameter(&series, list, error))
                 return false;
         }
@@ -401,7 +396,7 @@ bool families_sensitivity(const struct source *source, struct figure_list *list,
         return true;
     struct variant *variants = calloc(report->results->run_count + 1, sizeof *variants);
     if (variants == NULL)
-        return no_memory(error);
+        return figure_no_memory(error);
     for (size_t s = 0; s < report->scenario_count; s++)
         for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
             const struct report_contender *contender = &report->scenarios[s].contenders[c];

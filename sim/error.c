@@ -79,3 +79,11 @@ const char *error_nearest_name(const char *wanted, const char *const *names, int
     }
     return nearest;
 }
+
+void error_list_names(const char *const *names, int count, char *list, size_t size)
+{
+    size_t used = 0;
+    list[0] = '\0';
+    for (int i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(list + used, size - used, "%s%s", i == 0 ? "" : ", ", names[i]);
+}

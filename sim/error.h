@@ -9,6 +9,7 @@
 #define ESGSIM_SIM_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum error_kind {
     ERROR_NONE = 0,
@@ -31,5 +32,8 @@ bool error_run(struct error *error, const char *format, ...) __attribute__((form
 /* The entry of `names` (count of them) closest to `wanted` by edit distance, for "did you mean";
  * NULL where nothing is near (distance above a third of the longer name, and above 2). */
 const char *error_nearest_name(const char *wanted, const char *const *names, int count);
+
+/* Writes the names, separated by ", ", to `list`, truncated at `size` bytes. */
+void error_list_names(const char *const *names, int count, char *list, size_t size);
 
 #endif

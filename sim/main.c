@@ -35,15 +35,6 @@ static void print_usage(FILE *stream)
             "experiment: sim/README.md.\n");
 }
 
-static void print_help(const struct command *command)
-{
-    printf("usage: esgsim ");
-    cli_print_usage(stdout, command);
-    printf("\n\n%s\n\n", command->summary);
-    cli_print_options(stdout, command);
-    printf("%s%s", command->options != NULL ? "\n" : "", command->help);
-}
-
 static const struct command *find_command(const char *name, struct error *error)
 {
     const char *names[COMMAND_COUNT];
@@ -142,7 +133,7 @@ static bool program_run(int argc, char **argv, struct error *error)
     const int count = take_common_options(argc - 1, argv + 1, &help, &quiet);
     if (!help)
         return command->run(count, argv + 1, quiet, error);
-    print_help(command);
+    cli_print_help(command);
     return true;
 }
 

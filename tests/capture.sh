@@ -435,7 +435,7 @@ run "$capture" replay "$OUT/small-0.05.json" --policy fifo --speed 20 --sets sid
 expect "a rehearsal uses sets side by side where it is told to" 0 ' 0 on units that are not side by side'
 expect "and says how many batches waited for a set" 0 '[0-9]+ waited for a set of units while enough were free'
 run "$capture" replay "$OUT/small-0.05.json" --sets some --out "$folder/rehearsed.h5"
-expect_refusal "sets that there are not are refused" '"some", must be auto, all or side-by-side'
+expect_refusal "sets that there are not are refused" 'some.* is unknown; give auto, all or side-by-side'
 
 # replay_with SETTING…: again, on a driver of that kind.
 replay_with() {

@@ -34,11 +34,8 @@ bool load_unknown_name(const struct json_value *value, const char *what, const c
     if (nearest != NULL)
         return json_fault(value, error, "\"%s\" is no %s; did you mean \"%s\"?", name, what,
                           nearest);
-    char list[512] = "";
-    size_t used = 0;
-    for (int i = 0; i < count && used < sizeof list; i++)
-        used +=
-            (size_t)snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : ", ", names[i]);
+    char list[512];
+    error_list_names(names, count, list, sizeof list);
     return json_fault(value, error, "\"%s\" is no %s; known are %s", name, what,
                       count == 0 ? "none" : list);
 }

@@ -7,7 +7,6 @@
 #include "sched/common/dominators.h"
 
 /* ---- The graph of junctions
- * ----------------------------------------------------------------------
  *
  * Points 2s and 2s + 1 are the start and the end of stage s. Two further points are the common
  * start of all sources and the common end of all sinks. Points joined by union-find form one
@@ -141,8 +140,7 @@ static bool junctions_contract_safely(struct junctions *graph)
     return true;
 }
 
-/* ---- Potentials
- * ------------------------------------------------------------------------------------ */
+/* ---- Potentials ------------------------------------------------------------------------------ */
 
 struct placing {
     struct arc *arcs; /* between vertices, without loops */
@@ -322,21 +320,6 @@ static bool list_place(struct placing *placing, const uint32_t *list, size_t cou
     return done;
 }
 
-struct ordered_arc {
-    struct arc arc;
-    size_t rank;  /* topological rank of the tail */
-    size_t place; /* index before sorting, which makes all keys distinct */
-};
-
-static int ordered_arc_compare(const void *left, const void *right)
-{
-    const struct ordered_arc *a = left;
-    const struct ordered_arc *b = right;
-    if (a->rank != b->rank)
-        return a->rank > b->rank ? 1 : -1;
-    return (a->place > b->place) - (a->place < b->place);
-}
-
 /* Removes loops and sorts the junctions topologically; `order` has room for all points. */
 static size_t junctions_order(struct junctions *graph, uint32_t *order, uint32_t *waiting)
 {
@@ -361,24 +344,17 @@ static size_t junctions_order(struct junctions *graph, uint32_t *order, uint32_t
     return count;
 }
 
-static bool placing_run(struct placing *placing, struct junctions *graph, const uint32_t *order,
-                        struct ordered_arc *sorted)
+/* Lists the arcs between junctions, without loops, by the rank of their tail in `order`. */
+static void placing_arcs(struct placing *placing, struct junctions *graph, const uint32_t *order)
 {
     for (size_t i = 0; i < placing->vertex_count; i++)
-        placing->local[order[i]] = i;
-    for (size_t a = 0; a < graph->arc_count; a++) {
-        struct arc arc = graph->arcs[a];
-        arc.tail = junction_of(graph, arc.tail);
-        arc.head = junction_of(graph, arc.head);
-        if (arc.tail != arc.head)
-            sorted[placing->arc_count++] = (struct ordered_arc){arc, placing->local[arc.tail], a};
-    }
-    qsort(sorted, placing->arc_count, sizeof *sorted, ordered_arc_compare);
-    for (size_t a = 0; a < placing->arc_count; a++)
-        placing->arcs[a] = sorted[a].arc;
-    placing->potential[order[0]] = 0;
-    placing->potential[order[placing->vertex_count - 1]] = 1;
-    return list_place(placing, order, placing->vertex_count);
+        for (size_t a = 0; a < graph->arc_count; a++) {
+            struct arc arc = graph->arcs[a];
+            arc.tail = junction_of(graph, arc.tail);
+            arc.head = junction_of(graph, arc.head);
+            if (arc.tail == order[i] && arc.head != arc.tail)
+                placing->arcs[placing->arc_count++] = arc;
+        }
 }
 
 /* Fills potential[p] for every point p: 0 at the start, 1 at the end, increasing along every arc.
@@ -389,29 +365,29 @@ static bool junctions_place(struct junctions *graph, double *potential)
     struct placing placing = {.potential = potential};
     uint32_t *order = malloc(points * sizeof *order);
     uint32_t *waiting = malloc(points * sizeof *waiting);
-    struct ordered_arc *sorted = calloc(graph->arc_count + 1, sizeof *sorted);
     placing.arcs = calloc(graph->arc_count + 1, sizeof *placing.arcs);
     placing.local = calloc(points, sizeof *placing.local);
     placing.stamp = calloc(points, sizeof *placing.stamp);
-    bool done = order != NULL && waiting != NULL && sorted != NULL && placing.arcs != NULL &&
-                placing.local != NULL && placing.stamp != NULL;
+    bool done = order != NULL && waiting != NULL && placing.arcs != NULL && placing.local != NULL &&
+                placing.stamp != NULL;
     if (done) {
         placing.vertex_count = junctions_order(graph, order, waiting);
-        done = placing_run(&placing, graph, order, sorted);
+        placing_arcs(&placing, graph, order);
+        potential[order[0]] = 0;
+        potential[order[placing.vertex_count - 1]] = 1;
+        done = list_place(&placing, order, placing.vertex_count);
         for (uint32_t p = 0; done && p < points; p++)
             potential[p] = potential[junction_of(graph, p)];
     }
     free(order);
     free(waiting);
-    free(sorted);
     free(placing.arcs);
     free(placing.local);
     free(placing.stamp);
     return done;
 }
 
-/* ---- Plans
- * ------------------------------------------------------------------------------------------- */
+/* ---- Plans ----------------------------------------------------------------------------------- */
 
 static bool plan_potential(const struct application *application, const struct slo_stage *stages,
                            bool (*contract)(struct junctions *), double *potential)

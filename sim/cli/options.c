@@ -37,9 +37,10 @@ static void print_option_usage(FILE *stream, const struct cli_option *option)
         (void)fputs("…", stream);
 }
 
-void cli_print_usage(FILE *stream, const struct command *command)
+/* "usage: esgsim run EXP.json [--set KEY=VALUE]… …" without a line end. */
+static void print_usage(FILE *stream, const struct command *command)
 {
-    (void)fputs(command->name, stream);
+    (void)fprintf(stream, "usage: %s%s", command->alone ? "" : "esgsim ", command->name);
     if (command->operands != NULL)
         (void)fprintf(stream, " %s", command->operands);
     const size_t count = options_count(command->options);
@@ -98,6 +99,22 @@ void cli_print_options(FILE *stream, const struct command *command)
     }
 }
 
+void cli_print_help(const struct command *command)
+{
+    print_usage(stdout, command);
+    printf("\n\n%s\n\n", command->summary);
+    cli_print_options(stdout, command);
+    printf("%s%s", command->options != NULL ? "\n" : "", command->help);
+}
+
+bool cli_asks_help(int argc, char *const *argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
 bool cli_usage_error(const struct command *command, const char *what, struct error *error)
@@ -105,10 +122,10 @@ bool cli_usage_error(const struct command *command, const char *what, struct err
     char usage[sizeof error->message] = "";
     FILE *stream = fmemopen(usage, sizeof usage, "w");
     if (stream != NULL) {
-        cli_print_usage(stream, command);
+        print_usage(stream, command);
         (void)fclose(stream);
     }
-    return error_input(error, "%s: %s; usage: esgsim %s", command->name, what, usage);
+    return error_input(error, "%s: %s; %s", command->name, what, usage);
 }
 
 /* The option of that name and length. */

@@ -1,9 +1,8 @@
 /* capture: measures networks on this machine's GPU and writes one file (layout.h). */
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/cli/cli.h"
 #include "traces/capture/measure/measure.h"
 #include "traces/capture/replay/replay.h"
 #include "traces/capture/executor/self_test.h"
@@ -14,149 +13,77 @@ enum { NAMES = 64 };
 /* A session with the self-test fits into ten minutes. */
 static const double BUDGET_S = 420;
 
-static const char usage[] =
-    "usage: capture [OPTION…], or capture replay EXP.json --out F.h5 (capture replay --help)\n"
-    "Measures networks on the first GPU of this machine into a capture file (HDF5). If the file "
-    "is\n"
-    "there, the capture goes on with it: what it holds is not measured again.\n"
-    "\n"
-    "  --out FILE        the file (capture.h5)\n"
-    "  --budget-s S      stop after S seconds (420); spent where the model is most uncertain\n"
-    "  --networks A,B    of the folder's (all)\n"
-    "  --folder DIR      of network files (traces/networks)\n"
-    "  --precision P     fp16, fp32 or both (fp16)\n"
-    "  --batch N         largest batch (16)\n"
-    "  --shares S        sevenths, or all: tens of per cent too (sevenths)\n"
-    "  --cold-starts N   fresh processes for each network, at batch 1 (1; 0: none)\n"
-    "  --cuda-graphs     launch each inference as one CUDA graph\n"
-    "  --dry-run         print the plan and what it will take, measure nothing\n"
-    "  --rehearse        samples from a formula in place of a GPU, marked so in the file\n"
-    "  --self-test       compare small networks on the GPU with the processor, then end\n"
-    "  --help\n";
-
 struct options {
     struct session_options session;
-    bool dry_run, self_test, help;
     struct plan_options plan;
-    const char *names[NAMES];
-    char *names_text;
+    const char *names[NAMES]; /* point into argv */
+    int precision, shares;    /* indices of their words */
+    uint64_t largest_batch, cold_starts;
+    bool dry_run, self_test;
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-static bool read_number(const char *text, const char *what, double low, double high, double *value,
-                        struct error *error)
+static bool take_networks(void *context, const char *name, char *value, struct error *error)
 {
-    char *end = NULL;
-    *value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(*value >= low && *value <= high))
-        return error_input(error, "capture: --%s is \"%s\", must be a number within %g..%g", what,
-                           text, low, high);
-    return true;
-}
-
-static bool read_precision(struct options *o, const char *text, struct error *error)
-{
-    const bool both = strcmp(text, "both") == 0;
-    o->plan.fp16 = both || strcmp(text, "fp16") == 0;
-    o->plan.fp32 = both || strcmp(text, "fp32") == 0;
-    if (o->plan.fp16 || o->plan.fp32)
-        return true;
-    return error_input(error, "capture: --precision is \"%s\", must be fp16, fp32 or both", text);
-}
-
-static bool read_shares(struct options *o, const char *text, struct error *error)
-{
-    o->plan.tens = strcmp(text, "all") == 0;
-    return o->plan.tens || strcmp(text, "sevenths") == 0 ||
-           error_input(error, "capture: --shares is \"%s\", must be sevenths or all", text);
-}
-
-static bool read_names(struct options *o, const char *text, struct error *error)
-{
-    o->names_text = strdup(text);
-    char *rest = o->names_text;
-    for (char *name = strsep(&rest, ","); name != NULL; name = strsep(&rest, ",")) {
+    struct options *o = context;
+    for (char *rest = value, *part; (part = strsep(&rest, ",")) != NULL;) {
         if (o->plan.name_count == NAMES)
-            return error_input(error, "capture: --networks names more than %d", NAMES);
-        o->names[o->plan.name_count++] = name;
+            return error_input(error, "%s: more than %d", name, NAMES);
+        o->names[o->plan.name_count++] = part;
     }
     o->plan.names = o->names;
     return true;
 }
 
-static bool read_option(struct options *o, int option, const char *text, struct error *error)
-{
-    double number = 0;
-    switch (option) {
-    case 'o':
-        o->session.out = text;
-        return true;
-    case 'b':
-        return read_number(text, "budget-s", 1, 1e6, &o->session.budget_s, error);
-    case 'n':
-        return read_names(o, text, error);
-    case 'f':
-        o->plan.folder = text;
-        return true;
-    case 'p':
-        return read_precision(o, text, error);
-    case 'B':
-        if (!read_number(text, "batch", 1, 256, &number, error))
-            return false;
-        o->plan.largest_batch = (int)number;
-        return true;
-    case 'S':
-        return read_shares(o, text, error);
-    case 'c':
-        if (!read_number(text, "cold-starts", 0, 100, &number, error))
-            return false;
-        o->plan.cold_starts = (int)number;
-        return true;
-    case 'g':
-        return o->session.cuda_graphs = true;
-    case 'd':
-        return o->dry_run = true;
-    case 'r':
-        return o->session.rehearse = true;
-    case 's':
-        return o->self_test = true;
-    case 'h':
-        return o->help = true;
-    default:
-        return error_input(error, "capture: unknown option; see capture --help");
-    }
-}
+#define MEMBER(member) CLI_MEMBER(struct options, member)
+
+static const struct cli_option capture_table[] = {
+    {"--out", "FILE", "the capture file (default capture.h5)", MEMBER(session.out)},
+    {"--budget-s", "S",
+     "stop after S seconds (default 420); spent where the model is most uncertain",
+     MEMBER(session.budget_s), .low = 1, .high = 1e6},
+    {"--networks", "A,B", "of the folder's (default: all)", .kind = OPTION_TAKE,
+     .take = take_networks},
+    {"--folder", "DIR", "of network files (default traces/networks)", MEMBER(plan.folder)},
+    {"--precision", "fp16|fp32|both", "default fp16", MEMBER(precision)},
+    {"--batch", "N", "largest batch (default 16)", MEMBER(largest_batch), .least = 1, .most = 256},
+    {"--shares", "sevenths|all", "default sevenths; all: tens of per cent too", MEMBER(shares)},
+    {"--cold-starts", "N", "fresh processes for each network, at batch 1 (default 1; 0: none)",
+     MEMBER(cold_starts), .most = 100},
+    {"--cuda-graphs", NULL, "launch each inference as one CUDA graph", MEMBER(session.cuda_graphs)},
+    {"--dry-run", NULL, "print the plan and what it will take, measure nothing", MEMBER(dry_run)},
+    {"--rehearse", NULL, "samples from a formula in place of a GPU, marked so in the file",
+     MEMBER(session.rehearse)},
+    {"--self-test", NULL, "compare small networks on the GPU with the processor, then end",
+     MEMBER(self_test)},
+    {.name = NULL},
+};
+
+static const struct command command_capture = {
+    .name = "capture",
+    .alone = true,
+    .summary = "measures networks on the first GPU of this machine into a capture file (HDF5)",
+    .help = "If the file is there, the capture goes on with it: what it holds is not measured\n"
+            "again. `capture replay --help` describes the replay of an experiment.\n",
+    .options = capture_table,
+};
 
 static bool read_options(int argc, char **argv, struct options *o, struct error *error)
 {
-    static const struct option known[] = {
-        {"out", required_argument, NULL, 'o'},
-        {"budget-s", required_argument, NULL, 'b'},
-        {"networks", required_argument, NULL, 'n'},
-        {"folder", required_argument, NULL, 'f'},
-        {"precision", required_argument, NULL, 'p'},
-        {"batch", required_argument, NULL, 'B'},
-        {"shares", required_argument, NULL, 'S'},
-        {"cold-starts", required_argument, NULL, 'c'},
-        {"cuda-graphs", no_argument, NULL, 'g'},
-        {"dry-run", no_argument, NULL, 'd'},
-        {"rehearse", no_argument, NULL, 'r'},
-        {"self-test", no_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
+    enum { FP16, FP32 }; /* the first words of --precision */
     *o = (struct options){
         .session = {.out = "capture.h5", .budget_s = BUDGET_S},
-        .plan = {.folder = "traces/networks", .cold_starts = 1},
+        .plan = {.folder = "traces/networks"},
+        .cold_starts = 1,
     };
-    opterr = 0;
-    for (int c = getopt_long(argc, argv, "", known, NULL); c != -1;
-         c = getopt_long(argc, argv, "", known, NULL))
-        if (!read_option(o, c, optarg, error))
-            return false;
-    if (optind < argc)
-        return error_input(error, "capture: unexpected \"%s\"; see capture --help", argv[optind]);
+    if (!cli_parse(&command_capture, &argc, argv, o, error))
+        return false;
+    o->plan.fp16 = o->precision != FP32;
+    o->plan.fp32 = o->precision != FP16;
+    o->plan.tens = o->shares == 1;
+    o->plan.largest_batch = (int)o->largest_batch;
+    o->plan.cold_starts = (int)o->cold_starts;
     return true;
 }
 
@@ -221,10 +148,6 @@ static void print_schedule(struct plan *plan, double budget_s)
 
 static bool run(const struct options *o, struct error *error)
 {
-    if (o->help) {
-        (void)fputs(usage, stdout);
-        return true;
-    }
     if (o->self_test)
         return self_test_run(error);
     struct plan *plan = plan_create(&o->plan, error);
@@ -248,9 +171,11 @@ int main(int argc, char **argv)
         return measure_worker(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "replay") == 0)
         return replay_command(argc - 1, argv + 1);
-    const bool good = read_options(argc, argv, &options, &error) && run(&options, &error);
-    free(options.names_text);
-    if (good)
+    if (cli_asks_help(argc, argv)) {
+        cli_print_help(&command_capture);
+        return 0;
+    }
+    if (read_options(argc, argv, &options, &error) && run(&options, &error))
         return 0;
     (void)fprintf(stderr, "%s\n", error.message);
     return error.kind == ERROR_INPUT ? 2 : 1;

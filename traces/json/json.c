@@ -258,11 +258,8 @@ static bool unknown_key(const struct json_value *value, const char *key, const c
     const char *nearest = error_nearest_name(key, keys, count);
     if (nearest != NULL)
         return json_fault(value, error, "unknown key \"%s\"; did you mean \"%s\"?", key, nearest);
-    char list[512] = "";
-    size_t used = 0;
-    for (int i = 0; i < count && used < sizeof list; i++)
-        used +=
-            (size_t)snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : ", ", keys[i]);
+    char list[512];
+    error_list_names(keys, count, list, sizeof list);
     return json_fault(value, error, "unknown key \"%s\"; known are %s", key, list);
 }
 
@@ -456,18 +453,14 @@ bool json_choice(const struct json_value *object, const char *key, const char *c
     const char *text = json_as_string(&child, error);
     if (text == NULL)
         return false;
-    char list[512] = "";
-    size_t used = 0;
     int count = 0;
-    for (; choices[count] != NULL; count++) {
+    for (; choices[count] != NULL; count++)
         if (strcmp(choices[count], text) == 0) {
             *out = count;
             return true;
         }
-        if (used < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                     count == 0 ? "" : ", ", choices[count]);
-    }
+    char list[512];
+    error_list_names(choices, count, list, sizeof list);
     const char *nearest = error_nearest_name(text, choices, count);
     if (nearest != NULL)
         return json_fault(&child, error, "is \"%s\", must be one of %s; did you mean \"%s\"?", text,

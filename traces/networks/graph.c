@@ -527,6 +527,26 @@ struct graph *graph_load(const char *path, struct error *error)
     return graph;
 }
 
+struct graph *graph_load_resized(const char *path, int64_t batch, struct error *error)
+{
+    struct graph *graph = graph_load(path, error);
+    if (graph != NULL && graph_resize(graph, batch, 0, 0, error))
+        return graph;
+    graph_free(graph);
+    return NULL;
+}
+
+static int select_network(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+    return entry->d_name[0] != '.' && dot != NULL && strcmp(dot, ".json") == 0;
+}
+
+int graph_files(const char *folder, struct dirent ***entries)
+{
+    return scandir(folder, entries, select_network, alphasort);
+}
+
 void graph_free(struct graph *graph)
 {
     if (graph == NULL)

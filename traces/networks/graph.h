@@ -21,6 +21,7 @@
 #ifndef ESGSIM_TRACES_NETWORKS_GRAPH_H
 #define ESGSIM_TRACES_NETWORKS_GRAPH_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -145,6 +146,12 @@ void graph_free(struct graph *graph);
  * if the network does not accept the size. The graph is then unchanged. */
 bool graph_resize(struct graph *graph, int64_t batch, int64_t height, int64_t width,
                   struct error *error);
+/* Loads a network with that batch and its own input size. Errors: as for both. */
+struct graph *graph_load_resized(const char *path, int64_t batch, struct error *error);
+
+/* Lists the network files of a folder by name, as scandir does: the caller frees each entry and the
+ * list. Returns their number; below 0: errno. */
+int graph_files(const char *folder, struct dirent ***entries);
 
 /* Number of elements of a tensor, at most 2^40 in a loaded graph. */
 int64_t graph_elements(const struct graph_shape *shape);

@@ -54,25 +54,17 @@ int slices_share(const struct slices *slices, double share_percent)
     return (int)fmax(1, floor(exact + 1e-6));
 }
 
-static int count_units(uint32_t units)
-{
-    int count = 0;
-    for (; units != 0; units &= units - 1)
-        count++;
-    return count;
-}
-
 uint32_t slices_choose(uint32_t free_units, int count)
 {
     uint32_t chosen = 0;
-    if (count < 1 || count > SLICES_UNITS || count_units(free_units) < count)
+    if (count < 1 || count > SLICES_UNITS || __builtin_popcount(free_units) < count)
         return 0;
     for (int first = 0; first + count <= SLICES_UNITS; first++) {
         const uint32_t run = ((UINT32_C(1) << count) - 1) << first;
         if ((free_units & run) == run)
             return run;
     }
-    for (int u = 0; count_units(chosen) < count; u++)
+    for (int u = 0; __builtin_popcount(chosen) < count; u++)
         chosen |= free_units & (UINT32_C(1) << u);
     return chosen;
 }
@@ -89,7 +81,7 @@ size_t slices_sets(int units, uint32_t sizes, uint32_t sets[static SLICES_SETS])
     size_t count = 0;
     for (int scattered = 0; scattered <= 1; scattered++)
         for (uint32_t set = 1; set < UINT32_C(1) << units; set++)
-            if ((sizes >> (count_units(set) - 1) & 1) != 0 && slices_side_by_side(set) != scattered)
+            if ((sizes >> (__builtin_popcount(set) - 1) & 1) != 0 && slices_side_by_side(set) != scattered)
                 sets[count++] = set;
     return count;
 }

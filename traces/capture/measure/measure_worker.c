@@ -82,16 +82,6 @@ bool measure_process(struct rig *rig, const char *path, long long bytes[static 2
     return true;
 }
 
-static struct graph *resized(const char *path, int batch, struct error *error)
-{
-    struct graph *graph = graph_load(path, error);
-    if (graph != NULL && !graph_resize(graph, batch, 0, 0, error)) {
-        graph_free(graph);
-        return NULL;
-    }
-    return graph;
-}
-
 /* ---- The worker ------------------------------------------------------------------------------ */
 
 /* `--worker KIND PATH PRECISION BATCH STARTED_MS`: a process that starts one network. "cold" prints
@@ -125,7 +115,7 @@ static bool work_network(struct rig *rig, const struct job *job, struct error *e
         return false;
     const double module_end = measure_now_ms();
     struct partition_stream *lane = rig_lane(rig, 0, error);
-    struct graph *graph = resized(job->path, job->batch, error);
+    struct graph *graph = graph_load_resized(job->path, job->batch, error);
     struct executor *executor = graph == NULL ? NULL
                                               : executor_create(&rig->device, graph, job->half,
                                                                 RIG_SEED, lane, NULL, error);

@@ -1,6 +1,5 @@
 #include "traces/capture/measure/plan.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,17 +73,11 @@ static bool load_network(struct plan *plan, const char *folder, const char *file
     return true;
 }
 
-static int select_network(const struct dirent *entry)
-{
-    const char *dot = strrchr(entry->d_name, '.');
-    return entry->d_name[0] != '.' && dot != NULL && strcmp(dot, ".json") == 0;
-}
-
 static bool load_networks(struct plan *plan, const struct plan_options *options,
                           struct error *error)
 {
     struct dirent **entries = NULL;
-    const int count = scandir(options->folder, &entries, select_network, alphasort);
+    const int count = graph_files(options->folder, &entries);
     if (count < 0)
         return error_input(error, "capture: %s is no folder of networks", options->folder);
     plan->networks = calloc((size_t)count + 1, sizeof *plan->networks);
@@ -125,12 +118,7 @@ size_t plan_shares(bool tens, double shares[static 32])
 struct graph *plan_graph(const struct plan *plan, const struct plan_member *member,
                          struct error *error)
 {
-    struct graph *graph = graph_load(plan->networks[member->network].graph->path, error);
-    if (graph != NULL && !graph_resize(graph, member->batch, 0, 0, error)) {
-        graph_free(graph);
-        return NULL;
-    }
-    return graph;
+    return graph_load_resized(plan->networks[member->network].graph->path, member->batch, error);
 }
 
 double plan_estimate_ms(const struct plan *plan, const struct plan_member *member, bool half)

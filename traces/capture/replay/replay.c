@@ -2,7 +2,6 @@
  * results file. */
 #include "traces/capture/replay/replay.h"
 
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,169 +9,98 @@
 #include <unistd.h>
 
 #include "results/compare/replay.h"
+#include "sim/cli/cli.h"
 #include "sim/cli/run_once.h"
 #include "traces/capture/replay/replay_device.h"
 #include "traces/capture/replay/replay_rows.h"
 
-enum { OVERRIDES = 256, DETAILS = 1024, PATHS = 16, POLICIES = 16 };
-
-static const char usage[] =
-    "usage: capture replay EXP.json --out F.h5 [OPTION…]\n"
-    "Plays an experiment of one invoker with one GPU in real time on this machine's first GPU: "
-    "the\n"
-    "product's own queues and policy, batches executed by the networks on green contexts. The\n"
-    "results compare with a simulation's: esgsim report SIMULATED.h5 --against F.h5.\n"
-    "\n"
-    "  --out F.h5       the results\n"
-    "  --policy NAME    as in esgsim run\n"
-    "  --set KEY=VALUE  likewise\n"
-    "  --seed N         likewise\n"
-    "  --precision P    fp16 or fp32, as captured (fp16)\n"
-    "  --sets S         of units on which batches execute: side-by-side, all, or auto: all unless\n"
-    "                   their streams wait for each other (auto)\n"
-    "  --folder DIR     of network files (traces/networks)\n"
-    "  --dry-run        check the experiment; print copies, memory, time and capacity\n"
-    "  --rehearse       without a GPU: in virtual time, batches take what the model says\n"
-    "  --speed X        the same in real time, X times as fast, by all that a GPU's replay does\n"
-    "                   but the GPU itself\n"
-    "  --sleep          let the controller sleep while it waits, on a machine of few cores\n"
-    "  --help\n";
+enum { DETAILS = 1024, PATHS = 16, POLICIES = 16 };
 
 struct replay_options {
     const char *out, *folder;
-    const char *paths[PATHS];
+    char **paths;
     const char *policies[POLICIES]; /* a single NULL: the experiment's policies */
     size_t path_count, policy_count;
-    struct override overrides[OVERRIDES]; /* one entry is reserved for the policy */
-    size_t override_count;
-    bool half, dry_run, rehearse, sleep, help;
+    struct cli_settings settings;
+    int precision, sets; /* indices of their words */
+    bool dry_run, rehearse, sleep;
     double speed; /* 0: virtual time */
-    enum replay_sets sets;
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-static bool add_override(struct replay_options *o, const char *key, const char *value,
-                         struct error *error)
+static bool take_set(void *options, const char *name, char *value, struct error *error)
 {
-    if (o->override_count + 1 == OVERRIDES)
-        return error_input(error, "replay: more than %d settings", OVERRIDES);
-    o->overrides[o->override_count++] = (struct override){key, value};
-    return true;
+    (void)name;
+    return cli_settings_add_text(&((struct replay_options *)options)->settings, value, error);
 }
 
-static bool take_set(struct replay_options *o, char *text, struct error *error)
+static bool take_seed(void *options, const char *name, char *value, struct error *error)
 {
-    char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text)
-        return error_input(error, "replay: --set wants KEY=VALUE, not \"%s\"", text);
-    *equals = '\0';
-    return add_override(o, text, equals + 1, error);
+    (void)name;
+    return cli_settings_add(&((struct replay_options *)options)->settings, "seed", value, error);
 }
 
-static bool take_speed(struct replay_options *o, const char *text, struct error *error)
+static bool take_policies(void *options, const char *name, char *value, struct error *error)
 {
-    char *end = NULL;
-    o->speed = strtod(text, &end);
-    o->rehearse = true;
-    if (end == text || *end != '\0' || !(o->speed >= 1e-3 && o->speed <= 1e6))
-        return error_input(error, "replay: --speed is \"%s\", must be a number within 0.001..1e6",
-                           text);
-    return true;
-}
-
-static bool take_precision(struct replay_options *o, const char *text, struct error *error)
-{
-    o->half = strcmp(text, "fp16") == 0;
-    return o->half || strcmp(text, "fp32") == 0 ||
-           error_input(error, "replay: --precision is \"%s\", must be fp16 or fp32", text);
-}
-
-static bool take_sets(struct replay_options *o, const char *text, struct error *error)
-{
-    static const char *const names[] = {"auto", "all", "side-by-side"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(text, names[i]) == 0) {
-            o->sets = (enum replay_sets)i;
-            return true;
-        }
-    return error_input(error, "replay: --sets is \"%s\", must be auto, all or side-by-side", text);
-}
-
-static bool take_policies(struct replay_options *o, char *text, struct error *error)
-{
-    for (char *name = strsep(&text, ","); name != NULL; name = strsep(&text, ",")) {
+    struct replay_options *o = options;
+    for (char *rest = value, *policy; (policy = strsep(&rest, ",")) != NULL;) {
         if (o->policy_count == POLICIES)
-            return error_input(error, "replay: more than %d policies", POLICIES);
-        o->policies[o->policy_count++] = name;
+            return error_input(error, "%s: more than %d policies", name, POLICIES);
+        o->policies[o->policy_count++] = policy;
     }
     return true;
 }
 
-static bool take_option(struct replay_options *o, int option, char *text, struct error *error)
-{
-    switch (option) {
-    case 'o':
-        o->out = text;
-        return true;
-    case 'f':
-        o->folder = text;
-        return true;
-    case 's':
-        return take_set(o, text, error);
-    case 'n':
-        return add_override(o, "seed", text, error);
-    case 'p':
-        return take_policies(o, text, error);
-    case 'P':
-        return take_precision(o, text, error);
-    case 'S':
-        return take_sets(o, text, error);
-    case 'x':
-        return take_speed(o, text, error);
-    case 'd':
-        return o->dry_run = true;
-    case 'r':
-        return o->rehearse = true;
-    case 'w':
-        return o->sleep = true;
-    case 'h':
-        return o->help = true;
-    default:
-        return error_input(error, "replay: unknown option; see capture replay --help");
-    }
-}
+#define MEMBER(member) CLI_MEMBER(struct replay_options, member)
+
+static const struct cli_option replay_table[] = {
+    {"--out", "F.h5", "the results", MEMBER(out)},
+    {"--policy", "A,B", "the policies to replay (default: the experiment's)", .kind = OPTION_TAKE,
+     .take = take_policies},
+    {"--set", "KEY=VALUE", "as in esgsim run", .kind = OPTION_TAKE, .repeated = true,
+     .take = take_set},
+    {"--seed", "N", "as in esgsim run", .kind = OPTION_TAKE, .take = take_seed},
+    {"--precision", "fp16|fp32", "as captured (default fp16)", MEMBER(precision)},
+    /* In the order of enum replay_sets. */
+    {"--sets", "auto|all|side-by-side",
+     "sets of units on which batches execute; auto (default): all unless their streams wait for "
+     "each other",
+     MEMBER(sets)},
+    {"--folder", "DIR", "of network files (default traces/networks)", MEMBER(folder)},
+    {"--dry-run", NULL, "check the experiment; print copies, memory, time and capacity",
+     MEMBER(dry_run)},
+    {"--rehearse", NULL, "without a GPU: in virtual time, batches take what the model says",
+     MEMBER(rehearse)},
+    {"--speed", "X",
+     "rehearse in real time, X times as fast, by all that a GPU's replay does but the GPU itself",
+     MEMBER(speed), .low = 1e-3, .high = 1e6},
+    {"--sleep", NULL, "let the controller sleep while it waits, on a machine of few cores",
+     MEMBER(sleep)},
+    {.name = NULL},
+};
+
+static const struct command command_replay = {
+    .name = "capture replay",
+    .alone = true,
+    .summary = "executes experiments in real time on this machine's first GPU",
+    .help = "The experiment has one invoker with one GPU. Queues and policy are those of a\n"
+            "simulation; the networks execute its batches on green contexts. Compare the results\n"
+            "with a simulation's: esgsim report SIMULATED.h5 --against F.h5.\n",
+    .operands = "EXP.json…",
+    .options = replay_table,
+};
 
 static bool read_options(int argc, char **argv, struct replay_options *o, struct error *error)
 {
-    static const struct option known[] = {
-        {"out", required_argument, NULL, 'o'},
-        {"folder", required_argument, NULL, 'f'},
-        {"set", required_argument, NULL, 's'},
-        {"seed", required_argument, NULL, 'n'},
-        {"policy", required_argument, NULL, 'p'},
-        {"precision", required_argument, NULL, 'P'},
-        {"speed", required_argument, NULL, 'x'},
-        {"dry-run", no_argument, NULL, 'd'},
-        {"rehearse", no_argument, NULL, 'r'},
-        {"sleep", no_argument, NULL, 'w'},
-        {"sets", required_argument, NULL, 'S'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    *o = (struct replay_options){.folder = "traces/networks", .half = true};
-    opterr = 0;
-    for (int c = getopt_long(argc, argv, "", known, NULL); c != -1;
-         c = getopt_long(argc, argv, "", known, NULL))
-        if (!take_option(o, c, optarg, error))
-            return false;
-    if (o->help)
-        return true;
-    if (optind == argc || argc - optind > PATHS)
-        return error_input(error, "replay: 1..%d experiments are wanted; see capture replay --help",
-                           PATHS);
-    while (optind < argc)
-        o->paths[o->path_count++] = argv[optind++];
+    *o = (struct replay_options){.folder = "traces/networks"};
+    if (!cli_parse(&command_replay, &argc, argv, o, error))
+        return false;
+    o->paths = argv + 1;
+    o->path_count = (size_t)argc - 1;
+    o->rehearse = o->rehearse || o->speed > 0;
+    if (o->path_count > PATHS)
+        return error_input(error, "replay: more than %d experiments", PATHS);
     if (o->policy_count == 0)
         o->policies[o->policy_count++] = NULL;
     return o->out != NULL || o->dry_run ||
@@ -259,11 +187,12 @@ static void run_clear(struct run *run)
 static bool run_load(struct replay_options *o, size_t path, size_t policy, struct run *run,
                      struct error *error)
 {
-    size_t overrides = o->override_count;
+    struct cli_settings settings = o->settings;
     *run = (struct run){.experiment = NULL};
-    if (o->policies[policy] != NULL)
-        o->overrides[overrides++] = (struct override){"policy.name", o->policies[policy]};
-    run->experiment = experiment_load(o->paths[path], o->overrides, overrides, error);
+    if (o->policies[policy] != NULL &&
+        !cli_settings_add(&settings, "policy.name", o->policies[policy], error))
+        return false;
+    run->experiment = experiment_load(o->paths[path], settings.list, settings.count, error);
     if (run->experiment != NULL)
         run->policy = runner_policy(run->experiment, &run->values, error);
     if (run->policy != NULL)
@@ -293,7 +222,7 @@ static void describe(void *context, struct execution *execution)
         "\"batch_ms_mean\": %.6f, \"device_ms_mean\": %.6f}",
         s->setup.half ? "fp16" : "fp32", s->setup.units, s->about.unit_sms, s->about.sms,
         s->about.lanes, s->about.refused,
-        s->about.side_by_side || s->options->sets == REPLAY_SIDE_BY_SIDE ? "true" : "false",
+        s->about.side_by_side || s->options->sets == (int)REPLAY_SIDE_BY_SIDE ? "true" : "false",
         s->about.queue_pairs, s->about.queue_waiting, s->about.lanes_s, s->about.executors_s,
         s->about.warm_up_s, s->about.bytes, f.together, (unsigned long long)f.scattered,
         (unsigned long long)f.waited, f.waited_mean, f.waited_max, f.hand_over_mean,
@@ -398,7 +327,8 @@ static bool play(struct session *s, size_t path, size_t policy, struct error *er
 static bool take_setup(struct session *s, const struct run *run, struct error *error)
 {
     struct replay_setup setup;
-    if (!replay_setup_make(run->experiment, s->options->folder, s->options->half, &setup, error))
+    if (!replay_setup_make(run->experiment, s->options->folder, s->options->precision == 0, &setup,
+                           error))
         return false;
     if (s->setup.units == 0) {
         s->setup = setup;
@@ -487,7 +417,7 @@ static bool replay_all(struct session *s, struct error *error)
         .speed = o->rehearse ? o->speed : 1,
         .spin = !o->rehearse && !o->sleep,
     };
-    s->backend.executor.which = o->sets;
+    s->backend.executor.which = (enum replay_sets)o->sets;
     const bool good = play_all(s, error);
     replay_backend_clear(&s->backend);
     return good;
@@ -495,10 +425,6 @@ static bool replay_all(struct session *s, struct error *error)
 
 static bool replay(struct replay_options *o, struct error *error)
 {
-    if (o->help) {
-        (void)fputs(usage, stdout);
-        return true;
-    }
     struct session *s = calloc(1, sizeof *s);
     if (s == NULL)
         return error_run(error, "replay: out of memory");
@@ -516,6 +442,10 @@ int replay_command(int argc, char **argv)
     struct replay_options options;
     struct error error = {0};
     const struct sigaction action = {.sa_handler = on_signal};
+    if (cli_asks_help(argc, argv)) {
+        cli_print_help(&command_replay);
+        return 0;
+    }
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     if (read_options(argc, argv, &options, &error) && replay(&options, &error))

@@ -109,24 +109,16 @@ static bool choose_sets(struct replay_device *d, enum replay_sets which, struct 
     return true;
 }
 
-static int count_units(uint32_t units)
-{
-    int count = 0;
-    for (; units != 0; units &= units - 1)
-        count++;
-    return count;
-}
-
 /* A batch whose share has no set would wait forever. */
 static bool check_sets(const struct replay_device *d, struct error *error)
 {
     bool there[SLICES_UNITS + 1] = {false};
     for (uint32_t set = 1; set < SLICES_SETS; set++)
-        there[count_units(set)] = there[count_units(set)] || d->sets[set];
+        there[__builtin_popcount(set)] = there[__builtin_popcount(set)] || d->sets[set];
     for (size_t i = 0; i < d->setup->set_count; i++)
-        if (!there[count_units(d->setup->sets[i])])
+        if (!there[__builtin_popcount(d->setup->sets[i])])
             return error_run(error, "replay: the driver makes no set of %d units",
-                             count_units(d->setup->sets[i]));
+                             __builtin_popcount(d->setup->sets[i]));
     return true;
 }
 

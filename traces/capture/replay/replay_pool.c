@@ -214,14 +214,6 @@ static bool choose_copy(struct pool *pool, struct pool_task *task)
     return false;
 }
 
-static int count_units(uint32_t units)
-{
-    int count = 0;
-    for (; units != 0; units &= units - 1)
-        count++;
-    return count;
-}
-
 /* Chooses a free set of `count` units among the runner's: the lowest contiguous set if there is
  * one. Returns 0 if there is none. */
 static uint32_t choose_units(const struct pool *pool, int count)
@@ -231,7 +223,7 @@ static uint32_t choose_units(const struct pool *pool, int count)
     if (sets == NULL)
         return slices_choose(pool->free_units, count);
     for (uint32_t set = 1; set < UINT32_C(1) << pool->options.units; set++) {
-        if (!sets[set] || (set & ~pool->free_units) != 0 || count_units(set) != count)
+        if (!sets[set] || (set & ~pool->free_units) != 0 || __builtin_popcount(set) != count)
             continue;
         if (slices_side_by_side(set))
             return set;
@@ -291,7 +283,7 @@ bool pool_start(struct pool *pool, const struct pool_task *task, sim_time_t due,
             (unsigned long long)task->number,
             task->function < pool->options.functions ? pool->options.copies[task->function] : 0);
     if (task->units_wanted < 1 ||
-        task->units_wanted > count_units(pool->free_units) - pool->pending_units)
+        task->units_wanted > __builtin_popcount(pool->free_units) - pool->pending_units)
         return error_run(error, "capture: batch %llu wants %d units and fewer are free",
                          (unsigned long long)task->number, task->units_wanted);
     row.placed = pool->pending_count == 0 ? row.asked : -1;

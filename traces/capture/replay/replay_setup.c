@@ -1,7 +1,6 @@
 #include "traces/capture/replay/replay_setup.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,16 +30,10 @@ static void plain_text(const char *text, char plain[static NAME_LENGTH])
     plain[used] = '\0';
 }
 
-static int select_network(const struct dirent *entry)
-{
-    const char *dot = strrchr(entry->d_name, '.');
-    return entry->d_name[0] != '.' && dot != NULL && strcmp(dot, ".json") == 0;
-}
-
 static bool list_networks(const char *folder, struct network_names *names, struct error *error)
 {
     struct dirent **entries = NULL;
-    const int count = scandir(folder, &entries, select_network, alphasort);
+    const int count = graph_files(folder, &entries);
     if (count < 0)
         return error_input(error, "replay: %s is no folder of networks; name it with --folder",
                            folder);
@@ -90,23 +83,13 @@ static const char *find_network(const struct network_names *names, const char *f
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-static struct graph *load_graph(const char *path, int batch, struct error *error)
-{
-    struct graph *graph = graph_load(path, error);
-    if (graph != NULL && !graph_resize(graph, batch, 0, 0, error)) {
-        graph_free(graph);
-        return NULL;
-    }
-    return graph;
-}
-
 static bool add_batch(struct replay_function *f, const char *path, int batch, bool half,
                       struct error *error)
 {
     struct replay_batch *entry = &f->batches[f->batch_count];
     struct graph_arena arena;
     entry->batch = batch;
-    entry->graph = load_graph(path, batch, error);
+    entry->graph = graph_load_resized(path, batch, error);
     if (entry->graph == NULL)
         return false;
     f->batch_count++;
