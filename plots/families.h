@@ -21,6 +21,8 @@ bool families_summary(const struct source *source, struct figure_list *list, str
 bool families_breakdown(const struct source *source, struct figure_list *list, struct error *error);
 bool families_sensitivity(const struct source *source, struct figure_list *list,
                           struct error *error);
+/* A metric, cost and tail latency over the report's curves, if it has any. */
+bool families_curve(const struct source *source, struct figure_list *list, struct error *error);
 bool families_latency(const struct source *source, struct figure_list *list, struct error *error);
 bool families_timeline(const struct source *source, struct figure_list *list, struct error *error);
 

@@ -38,6 +38,7 @@ struct figure_list {
     const char *folder;      /* borrowed; must exist */
     const char *const *only; /* borrowed; scripts or names, see figure_wanted */
     size_t only_count;       /* 0: all figures */
+    const char *over;        /* borrowed; the key of the curves; NULL: the load, if it was swept */
     size_t timelines_most; /* if more runs have a timeline, draw only that of the first contender of
                               each setting; 0: no limit */
     struct figure *figures;

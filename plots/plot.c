@@ -7,6 +7,7 @@
 
 #include "plots/families.h"
 #include "plots/gnuplot.h"
+#include "results/report/curve.h"
 #include "workloads/json_include.h"
 
 const char *const plot_scripts[] = {"hit-rate",
@@ -20,6 +21,7 @@ const char *const plot_scripts[] = {"hit-rate",
                                     "latency-parts",
                                     "decisions",
                                     "sensitivity",
+                                    "curve",
                                     "timeline",
                                     "profile",
                                     "arrivals",
@@ -33,10 +35,14 @@ bool plot_results(const struct report *report, struct figure_list *list, struct 
     if (details == NULL)
         return false;
     const struct source source = {report, details};
-    bool good = families_summary(&source, list, error) && families_latency(&source, list, error) &&
-                families_breakdown(&source, list, error) &&
-                families_sensitivity(&source, list, error) &&
-                families_timeline(&source, list, error);
+    /* Curves summarise the settings, of which a sweep over a load has many. */
+    const bool curves_alone = report->curves != NULL && !report->details && list->only_count == 0;
+    bool good = families_curve(&source, list, error);
+    if (!curves_alone)
+        good = good && families_summary(&source, list, error) &&
+               families_latency(&source, list, error) && families_breakdown(&source, list, error) &&
+               families_sensitivity(&source, list, error) &&
+               families_timeline(&source, list, error);
     run_details_close(details);
     return good;
 }
@@ -45,7 +51,8 @@ static bool results_file(const char *path, struct figure_list *list, struct erro
 {
     struct results *results = results_load(path, error);
     struct report *report = results == NULL ? NULL : report_build(results, error);
-    bool good = report != NULL;
+    const struct curve_request request = {list->over, CURVE_METRIC, CURVE_AT_LEAST};
+    bool good = report != NULL && report_follow(report, &request, error);
     if (good && results->run_count == 0)
         good = error_input(error, "%s: holds no finished run; there is nothing to draw", path);
     good = good && plot_results(report, list, error);

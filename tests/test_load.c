@@ -91,8 +91,8 @@ static void the_load_of_the_theory_experiments_is_theirs(void **state)
         const struct override override = {"arrivals", value};
         struct experiment *given = experiment_load(path, NULL, 0, &error);
         struct experiment *by_load = experiment_load(path, &override, 1, &error);
-        if (given == NULL || by_load == NULL)
-            fail_msg("%s", error.message);
+        assert_non_null(given);
+        assert_non_null(by_load);
         assert_close(by_load->arrivals.rate_per_s, given->arrivals.rate_per_s);
         experiment_free(given);
         experiment_free(by_load);
@@ -239,8 +239,7 @@ static void a_swept_load_names_its_runs(void **state)
                                          "\"matrix\":{\"arrivals.load\":[0.2,1.2]},\"seeds\":2}");
     struct sweep *sweep = sweep_load(path, NULL, 0, &error);
     unlink(path);
-    if (sweep == NULL)
-        fail_msg("%s", error.message);
+    assert_non_null(sweep);
     assert_int_equal(sweep->run_count, 4);
     for (size_t r = 0; r < 4; r++) {
         struct experiment *experiment = sweep_experiment(sweep, r, &error);

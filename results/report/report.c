@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/curve.h"
 #include "results/store/run_label.h"
 
 static bool no_memory(struct error *error)
@@ -303,7 +304,8 @@ struct report *report_build(const struct results *results, struct error *error)
     struct report *report = calloc(1, sizeof *report);
     if (report != NULL) {
         report->results = results;
-        if (build(report))
+        const struct curve_request load = {NULL, CURVE_METRIC, CURVE_AT_LEAST};
+        if (build(report) && curves_find(report, &load, &report->curves, NULL))
             return report;
     }
     report_free(report);
@@ -315,6 +317,7 @@ void report_free(struct report *report)
 {
     if (report == NULL)
         return;
+    curves_free(report->curves);
     for (size_t s = 0; s < report->scenario_count; s++) {
         struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++) {

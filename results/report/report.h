@@ -47,6 +47,8 @@ struct report_scenario {
     size_t reference; /* contender that the others are compared with; REPORT_NONE: no contender */
 };
 
+struct curves; /* results/report/curve.h */
+
 /* A warning or note of one or more runs. */
 struct report_notice {
     bool warning;
@@ -63,8 +65,12 @@ struct report {
                         or "" */
     struct report_notice *notices; /* distinct, in order of appearance */
     size_t notice_count;
-    size_t *first_row; /* per run: its first row in results.applications */
-    size_t *next_row;  /* per row: the next row of the same run */
+    size_t *first_row;     /* per run: its first row in results.applications */
+    size_t *next_row;      /* per row: the next row of the same run */
+    struct curves *curves; /* metrics over a swept key; NULL: none */
+    bool curves_in_full;   /* text: print every curve, too, not only where each ends */
+    bool details; /* print the tables of all scenarios even if there are curves, which summarise
+                     them */
 };
 
 /* Collects the notices of all runs; the scenarios must be set. False: memory exhausted. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "results/report/csv.h"
+#include "results/report/curve.h"
 #include "results/report/reproduction_check.h"
 
 static void print_number(FILE *out, double value)
@@ -82,6 +83,33 @@ static void print_comparison(const struct report *report, FILE *out, const struc
 
 static const struct estimate nothing = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
 
+/* Prints one line per curve: where it ends. The column `against` has the limit, the verdict whether
+ * the sweep ends first. */
+static void print_curves(const struct curves *curves, FILE *out)
+{
+    char metric[TEXT_LABEL];
+    char limit[TEXT_LABEL];
+    (void)snprintf(metric, sizeof metric, "%s_sustained", curves->key);
+    (void)snprintf(limit, sizeof limit, "%s at least %g", curves->metric->name, curves->at_least);
+    for (size_t g = 0; g < curves->group_count; g++)
+        for (size_t p = 0; p < curves->groups[g].panel_count; p++)
+            for (size_t l = 0; l < curves->groups[g].panels[p].line_count; l++) {
+                const struct curve_panel *panel = &curves->groups[g].panels[p];
+                const struct curve_line *ours = &panel->lines[l];
+                struct report_scenario scenario = *curves->groups[g].like;
+                struct report_contender contender = *ours->like;
+                struct estimate value = nothing;
+                char text[64];
+                scenario.conditions = panel->conditions;
+                contender.variant = ours->variant;
+                value.mean = ours->sustained;
+                value.n = ours->like->run_count;
+                curve_sustained_text(panel, ours, text);
+                const struct line line = {&scenario, &contender, NULL};
+                print_judged(out, &line, metric, "1", limit, value, text);
+            }
+}
+
 /* Prints the published figure: its bounds, then the verdict. The column for conditions has its
  * evidence grade. */
 static void print_figure(FILE *out, const struct judgement *judgement)
@@ -154,6 +182,8 @@ bool report_csv(const struct report *report, const struct reference *reference, 
             }
         }
     }
+    if (report->curves != NULL)
+        print_curves(report->curves, out);
     if (reference != NULL && !print_reference(report, reference, out, error))
         return false;
     return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/curve.h"
 #include "results/report/html.h"
 #include "results/report/table.h"
 #include "results/report/reproduction_check.h"
@@ -206,6 +207,12 @@ static void repeat_write(const struct page *page, FILE *out)
                     out);
 }
 
+/* Curves summarise the scenarios, which are then shown only on demand. */
+static size_t scenarios_shown(const struct report *report)
+{
+    return report->curves == NULL || report->details ? report->scenario_count : 0;
+}
+
 static void head_write(const struct page *page, FILE *out)
 {
     const char *path = page->report->results->path;
@@ -228,12 +235,15 @@ static void head_write(const struct page *page, FILE *out)
     html_text(out,
               page->report->results->commit == NULL ? "unknown" : page->report->results->commit);
     (void)fputs("). Simulated: every figure follows from the latency profile and the assumptions "
-                "below.</p>\n<nav><ul><li><a href=\"#run\">What was run</a></li>"
-                "<li><a href=\"#words\">In words</a></li>",
+                "below.</p>\n<nav><ul><li><a href=\"#run\">What was run</a></li>",
                 out);
+    if (scenarios_shown(page->report) > 0)
+        (void)fputs("<li><a href=\"#words\">In words</a></li>", out);
+    if (page->report->curves != NULL)
+        (void)fputs("<li><a href=\"#sustained\">What is sustained</a></li>", out);
     if (page->reference != NULL)
         (void)fputs("<li><a href=\"#published\">Published figures and ours</a></li>", out);
-    for (size_t s = 0; s < page->report->scenario_count; s++) {
+    for (size_t s = 0; s < scenarios_shown(page->report); s++) {
         (void)fprintf(out, "<li><a href=\"#s%zu\">", s + 1);
         html_text(out, page->report->scenarios[s].title);
         (void)fputs("</a></li>", out);
@@ -417,7 +427,7 @@ static bool scenarios_write(const struct page *page, FILE *out, struct error *er
         html_text(out, page->without_figures);
         (void)fputs("</p>\n", out);
     }
-    for (size_t s = 0; good && s < page->report->scenario_count; s++) {
+    for (size_t s = 0; good && s < scenarios_shown(page->report); s++) {
         const struct report_scenario *scenario = &page->report->scenarios[s];
         (void)fprintf(out, "<h2 id=\"s%zu\">", s + 1);
         html_text(out, scenario->title);
@@ -529,6 +539,15 @@ static void runs_table(const struct results *results, FILE *out)
     (void)fputs("</details>\n", out);
 }
 
+/* The first scenario of a group of curves stands for the group. */
+static bool leads_curves(const struct report *report, const struct report_scenario *scenario)
+{
+    bool leads = false;
+    for (size_t g = 0; g < report->curves->group_count; g++)
+        leads = leads || report->curves->groups[g].like == scenario;
+    return leads;
+}
+
 static void provenance_write(const struct page *page, FILE *out)
 {
     const struct results *results = page->report->results;
@@ -547,6 +566,8 @@ static void provenance_write(const struct page *page, FILE *out)
     (void)fputs("</dl>\n", out);
     for (size_t s = 0; s < page->report->scenario_count; s++) {
         const struct report_scenario *scenario = &page->report->scenarios[s];
+        if (scenarios_shown(page->report) == 0 && !leads_curves(page->report, scenario))
+            continue;
         const char *hash = results->runs[scenario->contenders[0].runs[0]].hash;
         char *configuration =
             page->details == NULL ? NULL : run_details_text(page->details, hash, "configuration");
@@ -565,15 +586,10 @@ static void provenance_write(const struct page *page, FILE *out)
     runs_table(results, out);
 }
 
-bool report_html(const struct page *page, FILE *out, struct error *error)
+static void words_write(const struct page *page, FILE *out)
 {
-    head_write(page, out);
-    if (page->report->results->run_count == 0) {
-        (void)fputs("<p>The file holds no finished run.</p>\n</body>\n</html>\n", out);
-        return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
-    }
-    what_was_run(page, out);
-    repeat_write(page, out);
+    if (scenarios_shown(page->report) == 0)
+        return;
     (void)fputs(
         "<h2 id=\"words\">In words</h2>\n<p><code>esg</code> compared with the other "
         "policies. <em>More</em>, <em>fewer</em> and <em>less</em> are used only if the 95 % "
@@ -583,6 +599,20 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
         html_element(out, "h3", page->report->scenarios[s].title);
         page_words(page, &page->report->scenarios[s], out);
     }
+}
+
+bool report_html(const struct page *page, FILE *out, struct error *error)
+{
+    head_write(page, out);
+    if (page->report->results->run_count == 0) {
+        (void)fputs("<p>The file holds no finished run.</p>\n</body>\n</html>\n", out);
+        return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+    }
+    what_was_run(page, out);
+    repeat_write(page, out);
+    if (page->report->curves != NULL && !curves_html(page->report, out))
+        return error_run(error, "out of memory for the report");
+    words_write(page, out);
     if (!published_write(page, out, error) || !scenarios_write(page, out, error))
         return false;
     reading_write(out);

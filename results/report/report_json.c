@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "results/report/curve.h"
 #include "results/report/reproduction_check.h"
 #include "results/store/hdf5_utf8.h"
 #include "traces/json/json.h"
@@ -180,6 +181,8 @@ bool report_json(const struct report *report, const struct reference *reference,
     cJSON *scenarios = cJSON_AddArrayToObject(root, "scenarios");
     for (size_t s = 0; s < report->scenario_count; s++)
         add_scenario(report, &report->scenarios[s], scenarios);
+    if (report->curves != NULL)
+        curves_json(report, root);
     if (reference != NULL && !add_reference(report, reference, root, error)) {
         cJSON_Delete(root);
         return false;

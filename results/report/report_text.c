@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/curve.h"
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
 #include "results/report/reproduction_check.h"
@@ -479,6 +480,34 @@ static void scenario_heading(const struct report_scenario *scenario, FILE *out)
                   scenario->evidence[0] == '\0' ? "no profile" : scenario->evidence);
 }
 
+static bool print_scenarios(const struct report *report, FILE *out)
+{
+    bool good = true;
+    print_legend(out);
+    for (size_t s = 0; good && s < report->scenario_count; s++) {
+        scenario_heading(&report->scenarios[s], out);
+        good = print_applications(report, &report->scenarios[s], out) &&
+               print_runs(report, &report->scenarios[s], out) &&
+               print_comparisons(report, &report->scenarios[s], out);
+    }
+    return good;
+}
+
+/* Curves come before all other tables, because they summarise them. */
+static bool print_curves(const struct report *report, FILE *out)
+{
+    (void)fputc('\n', out);
+    if (!curves_text_sustained(report->curves, out))
+        return false;
+    if (report->curves_in_full)
+        return curves_text_panels(report, out);
+    if (!report->details)
+        (void)fprintf(out,
+                      "\n--over %s prints the curves, --details the tables of all %zu settings\n",
+                      report->curves->key, report->scenario_count);
+    return true;
+}
+
 bool report_text(const struct report *report, const struct reference *reference, FILE *out,
                  struct error *error)
 {
@@ -489,14 +518,9 @@ bool report_text(const struct report *report, const struct reference *reference,
     print_header(report, out);
     if (!print_notices(report, out))
         return error_run(error, "out of memory for the report");
-    print_legend(out);
-    bool good = true;
-    for (size_t s = 0; good && s < report->scenario_count; s++) {
-        scenario_heading(&report->scenarios[s], out);
-        good = print_applications(report, &report->scenarios[s], out) &&
-               print_runs(report, &report->scenarios[s], out) &&
-               print_comparisons(report, &report->scenarios[s], out);
-    }
+    bool good = report->curves == NULL || print_curves(report, out);
+    if (report->curves == NULL || report->details)
+        good = good && print_scenarios(report, out);
     if (!good)
         return error_run(error, "out of memory for the report");
     if (reference != NULL && !print_reference(report, reference, out, error))

@@ -1,6 +1,7 @@
 #include "results/store/run_label.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,4 +106,48 @@ char *run_label_without(const char *pairs, const char *other)
     if (rest != NULL)
         pairs_filter(rest, pairs, other, false);
     return rest;
+}
+
+static bool pair_is_of(const char *pair, const char *key)
+{
+    return starts_with(pair, key) && pair[strlen(key)] == '=';
+}
+
+bool run_label_number(const char *label, const char *key, double *value)
+{
+    for (const char *pair = label; *pair != '\0'; pair = pair_after(pair, pair_length(pair))) {
+        if (!pair_is_of(pair, key))
+            continue;
+        const char *text = pair + strlen(key) + 1;
+        char *end = NULL;
+        *value = strtod(text, &end);
+        return end != text && end == pair + pair_length(pair) && isfinite(*value);
+    }
+    return false;
+}
+
+char *run_label_drop(const char *pairs, const char *key)
+{
+    char *rest = calloc(1, strlen(pairs) + 1);
+    char *end = rest;
+    for (const char *pair = pairs; rest != NULL && *pair != '\0';) {
+        const size_t length = pair_length(pair);
+        if (!pair_is_of(pair, key))
+            end = pair_append(rest, end, pair, length);
+        pair = pair_after(pair, length);
+    }
+    return rest;
+}
+
+char *run_label_keys(const char *label)
+{
+    char *keys = calloc(
+        2, strlen(label) + 1); /* a pair has a key, '=' and a blank: no less than key and ", " */
+    for (const char *pair = label; keys != NULL && *pair != '\0';
+         pair = pair_after(pair, pair_length(pair))) {
+        if (keys[0] != '\0')
+            (void)strcat(keys, ", ");
+        (void)strncat(keys, pair, strcspn(pair, "="));
+    }
+    return keys;
 }

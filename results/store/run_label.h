@@ -21,4 +21,14 @@ void run_label_keep_common(char *pairs, const char *other);
  * exhausted. */
 char *run_label_without(const char *pairs, const char *other);
 
+/* Returns whether the label sets `key` to a number, and if so stores it. */
+bool run_label_number(const char *label, const char *key, double *value);
+
+/* Returns the pairs without that of `key`. The caller frees the result; NULL: memory exhausted. */
+char *run_label_drop(const char *pairs, const char *key);
+
+/* Returns the keys of the label, separated by ", ". The caller frees the result; NULL: memory
+ * exhausted. */
+char *run_label_keys(const char *label);
+
 #endif

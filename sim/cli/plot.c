@@ -19,6 +19,7 @@ struct options {
     const char *folder;
     const char *format;
     const char *trace_format; /* NULL: recognised by the content */
+    const char *over;         /* key of the curves; NULL: the load, if it was swept */
     const char *only[ONLY_MOST];
     size_t only_count;
 };
@@ -61,6 +62,10 @@ static const struct cli_option plot_table[] = {
      .place = offsetof(struct options, format)},
     {"--only", "NAME", "draw only this figure; may be repeated", .kind = OPTION_TAKE,
      .repeated = true, .take = take_only},
+    {"--over", "KEY",
+     "draw curve: hit rate, cost and p95 against the numbers that a sweep gave KEY "
+     "(default for a sweep with three or more values of arrivals.load)",
+     CLI_MEMBER(struct options, over)},
     {"--trace-format", "F",
      "FILE is a trace of this format (see `esgsim trace --help`); required for bare "
      "integers alone",
@@ -105,8 +110,10 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
         !folder_make(options.folder, error))
         return false;
     options.file = argv[1];
-    struct figure_list list = {
-        .folder = options.folder, .only = options.only, .only_count = options.only_count};
+    struct figure_list list = {.folder = options.folder,
+                               .only = options.only,
+                               .only_count = options.only_count,
+                               .over = options.over};
     struct atomic_file lock = {0};
     bool good = atomic_file_hold_folder(&lock, options.folder, error) &&
                 figures_write(&options, &list, error);
@@ -141,6 +148,8 @@ const struct command command_plot = {
         "  settings              one figure: hit rate, cost and p95 in every setting\n"
         "  sensitivity           one figure per parameter with three or more values, all else "
         "equal\n"
+        "  curve                 hit rate, cost and p95 against a swept key, of a sweep over the\n"
+        "                        load or with --over; then only this is drawn unless --only asks\n"
         "  timeline              utilisation, fragmentation, queues, containers over time, of "
         "runs\n"
         "                        with \"record\": \"all\"\n"

@@ -5,6 +5,7 @@
 #include "plots/gnuplot.h"
 #include "results/compare/compare.h"
 #include "results/report/assumptions.h"
+#include "results/report/curve.h"
 #include "results/report/reference.h"
 #include "results/report/report.h"
 #include "results/report/report_html.h"
@@ -19,6 +20,10 @@ struct options {
     const char *paper;
     const char *out;
     const char *command;
+    const char *over; /* key to follow; NULL: the load, if it was swept */
+    const char *metric;
+    double at_least;
+    bool details;
     int format; /* index of the word of --format */
 };
 
@@ -36,6 +41,20 @@ static const struct cli_option report_table[] = {
              "setting, and a verdict in one sentence",
      .kind = OPTION_TEXT,
      .place = offsetof(struct options, paper)},
+    {"--over", "KEY",
+     "print the metric over the values that a sweep gave KEY, and the greatest of them up to "
+     "which it satisfies the limit (default for a sweep with three or more values of "
+     "arrivals.load, there without the curves)",
+     CLI_MEMBER(struct options, over)},
+    {"--metric", "NAME",
+     "the metric of --over (default slo_hit_rate); results/README.md lists them",
+     CLI_MEMBER(struct options, metric)},
+    {"--at-least", "X", "the limit, for the whole 95 % interval over the seeds (default 0.95)",
+     CLI_MEMBER(struct options, at_least), .low = -1e300, .high = 1e300},
+    {"--details", NULL,
+     "if there are curves: print also the tables of every setting, which are otherwise in CSV "
+     "and JSON alone",
+     CLI_MEMBER(struct options, details)},
     {.name = "--against",
      .value = "REAL.h5",
      .help =
@@ -139,6 +158,17 @@ static bool run_compare(const struct options *options, FILE *out, struct error *
     return good;
 }
 
+/* Follows what the options ask for in place of the load. */
+static bool curves_choose(const struct options *options, struct report *report, struct error *error)
+{
+    const struct curve_request request = {options->over, options->metric, options->at_least};
+    if (!report_follow(report, &request, error))
+        return false;
+    report->curves_in_full = options->over != NULL || options->details;
+    report->details = options->details;
+    return true;
+}
+
 static bool run_report(const struct options *options, FILE *out, struct error *error)
 {
     struct reference *reference = NULL;
@@ -147,7 +177,8 @@ static bool run_report(const struct options *options, FILE *out, struct error *e
     struct results *results = results_load(options->file, error);
     struct report *report = results == NULL ? NULL : report_build(results, error);
     const struct subject subject = {.report = report, .reference = reference};
-    const bool good = report != NULL && print_to(options, &subject, out, error);
+    const bool good = report != NULL && curves_choose(options, report, error) &&
+                      print_to(options, &subject, out, error);
     report_free(report);
     results_free(results);
     reference_free(reference);
@@ -157,7 +188,7 @@ static bool run_report(const struct options *options, FILE *out, struct error *e
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     (void)quiet;
-    struct options options = {0};
+    struct options options = {.metric = CURVE_METRIC, .at_least = CURVE_AT_LEAST};
     if (!cli_parse(&command_report, &argc, argv, &options, error))
         return false;
     options.file = argv[1];
@@ -185,7 +216,10 @@ const struct command command_report = {
             "with\n"
             "ESG seed by seed, because runs with equal seeds have equal arrivals and noise.\n"
             "\n"
-            "Example: esgsim report paper.h5 --paper results/paper/esg-hpdc24.json\n",
+            "Of a sweep over the load, the first table is the load that each policy sustains.\n"
+            "\n"
+            "Examples: esgsim report paper.h5 --paper results/paper/esg-hpdc24.json\n"
+            "          esgsim report headline.h5 --over arrivals.load --at-least 0.99\n",
     .run = run,
     .operands = "F.h5",
     .options = report_table,

@@ -1,0 +1,161 @@
+/* Figures of metrics against a swept key: one per setting, panels by the other conditions. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/families.h"
+#include "results/report/curve.h"
+
+/* The rows of panels below that of the curves' own metric. */
+static const struct panel_row {
+    const char *metric, *axis;
+    double scale;
+    bool logarithmic;
+} below[] = {{"cost_per_request_usd", "$ per 1,000 requests", 1000, false},
+             {"latency_ms_p95", "p95 latency (ms)", 1, true}};
+
+/* The distinct lines of a setting, with the look that each has in all panels. */
+struct series {
+    const struct curve_line **lines;
+    struct look *looks;
+    size_t count;
+};
+
+static size_t series_find(const struct series *series, const struct curve_panel *panel,
+                          const struct curve_line *line)
+{
+    size_t s = 0;
+    while (s < series->count && curve_line_find(panel, series->lines[s]) != line)
+        s++;
+    return s;
+}
+
+static bool series_read(const struct curve_group *group, struct series *series)
+{
+    size_t most = 0;
+    unsigned markers = 0;
+    for (size_t p = 0; p < group->panel_count; p++)
+        most += group->panels[p].line_count;
+    *series = (struct series){calloc(most + 1, sizeof *series->lines),
+                              calloc(most + 1, sizeof *series->looks), 0};
+    if (series->lines == NULL || series->looks == NULL)
+        return false;
+    for (size_t p = 0; p < group->panel_count; p++)
+        for (size_t l = 0; l < group->panels[p].line_count; l++) {
+            const struct curve_line *line = &group->panels[p].lines[l];
+            const char *policy = line->like->policy;
+            size_t variant = 0;
+            if (series_find(series, &group->panels[p], line) < series->count)
+                continue;
+            for (size_t s = 0; s < series->count; s++)
+                variant += strcmp(series->lines[s]->like->policy, policy) == 0;
+            series->looks[series->count] =
+                palette_distinct(palette_policy(policy, variant), &markers);
+            series->lines[series->count++] = line;
+        }
+    return true;
+}
+
+static void series_clear(struct series *series)
+{
+    free(series->lines);
+    free(series->looks);
+}
+
+struct curve_figure {
+    const struct source *source;
+    const struct curve_group *group;
+    struct series series;
+    struct sheet sheet;
+};
+
+static void panel_write(struct curve_figure *figure, size_t row, const struct panel_row *like,
+                        double limit, size_t column)
+{
+    const struct curve_panel *panel = &figure->group->panels[column];
+    struct sheet *sheet = &figure->sheet;
+    for (size_t l = 0; l < panel->line_count; l++) {
+        const size_t s = series_find(&figure->series, panel, &panel->lines[l]);
+        const struct look *look = &figure->series.looks[s];
+        for (size_t i = 0; i < panel->lines[l].point_count; i++) {
+            const struct curve_point *point = &panel->lines[l].points[i];
+            const struct estimate value =
+                source_estimate(figure->source, point->contender, NULL, like->metric, like->scale);
+            sheet_count(sheet, row);
+            sheet_text(sheet, like->axis);
+            sheet_count(sheet, like->logarithmic);
+            sheet_number(sheet, limit);
+            sheet_count(sheet, column + 1);
+            sheet_text_cut(sheet, panel->title, LABEL_LIMIT);
+            sheet_count(sheet, s + 1);
+            sheet_text_cut(sheet, panel->lines[l].title, LABEL_LIMIT);
+            sheet_text(sheet, figure->source->report->curves->key);
+            sheet_number(sheet, point->value);
+            sheet_number(sheet, value.mean);
+            sheet_number(sheet, value.half_width);
+            sheet_colour(sheet, look->colour);
+            sheet_number(sheet, look->point);
+            sheet_number(sheet, look->dash);
+            sheet_row_end(sheet);
+        }
+    }
+}
+
+static void panels_write(struct curve_figure *figure)
+{
+    const struct curves *curves = figure->source->report->curves;
+    const struct metric *metric = curves->metric;
+    const bool hits = strcmp(metric->name, CURVE_METRIC) == 0;
+    const struct panel_row first = {metric->name,
+                                    hits                            ? "SLO hit rate (%)"
+                                    : metric->column.header != NULL ? metric->column.header
+                                                                    : metric->name,
+                                    metric->column.scale, false};
+    size_t row = 1;
+    for (size_t p = 0; p < figure->group->panel_count; p++)
+        panel_write(figure, row, &first, curves->at_least * first.scale, p);
+    for (size_t r = 0; r < sizeof below / sizeof below[0]; r++) {
+        if (strcmp(below[r].metric, metric->name) == 0)
+            continue;
+        row++;
+        for (size_t p = 0; p < figure->group->panel_count; p++)
+            panel_write(figure, row, &below[r], NAN, p);
+    }
+}
+
+static bool draw_group(const struct source *source, const struct curve_group *group,
+                       struct figure_list *list, struct error *error)
+{
+    const struct curves *curves = source->report->curves;
+    struct curve_figure figure = {.source = source, .group = group};
+    char *lead = NULL;
+    char *caption = NULL;
+    bool good = series_read(group, &figure.series) &&
+                asprintf(&lead, "Dotted: %g, the limit of what counts as sustained.",
+                         curves->at_least * curves->metric->column.scale) >= 0 &&
+                (caption = source_caption(source, group->like, lead, true)) != NULL;
+    if (!good)
+        (void)error_run(error, "out of memory for the figures");
+    good = good && sheet_begin(&figure.sheet, list, "curve", group->title, caption,
+                               "row,axis,logarithmic,limit,panel,panel_title,series,series_title,"
+                               "key,x,value,half_width,colour,point,dash",
+                               error);
+    if (good && figure.sheet.out != NULL)
+        panels_write(&figure);
+    good = sheet_end(&figure.sheet, good, error);
+    series_clear(&figure.series);
+    free(lead);
+    free(caption);
+    return good;
+}
+
+bool families_curve(const struct source *source, struct figure_list *list, struct error *error)
+{
+    const struct curves *curves = source->report->curves;
+    bool good = true;
+    if (curves == NULL || !figure_wanted(list, "curve"))
+        return true;
+    for (size_t g = 0; good && g < curves->group_count; g++)
+        good = draw_group(source, &curves->groups[g], list, error);
+    return good;
+}

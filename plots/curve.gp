@@ -1,0 +1,88 @@
+# A metric, cost and tail latency against a swept key: a line per policy, rows of panels by metric,
+# columns by the other conditions of the sweep.
+#
+# Columns: row (1… from the top), axis, logarithmic (1: the row's axis is), limit (a line across the
+# row), panel (1… from the left), panel_title, series (1…), series_title, key, x, value, half_width,
+# colour, point, dash, subject, caption.
+folder = ARG0[:strstrt(ARG0, "curve.gp") - 1]
+heading = "Against ".(exists("key_name") ? key_name : "a swept key")
+load folder."common.gp"
+
+stats data using "row" nooutput; rows = int(STATS_max)
+stats data using "panel" nooutput; panels = int(STATS_max)
+stats data using "series" nooutput; series = int(STATS_max)
+stats data using "x" nooutput; first = STATS_min; last = STATS_max
+array axes[rows]; array scales[rows]; array limits[rows]; array lowest[rows]; array highest[rows]
+array titles[panels]
+array names[series]; array colours[series]; array points[series]; array dashes[series]
+do for [r=1:rows] { axes[r] = ""; scales[r] = 0; limits[r] = NaN; lowest[r] = 1e300; highest[r] = -1e300 }
+do for [p=1:panels] { titles[p] = "" }
+do for [s=1:series] { names[s] = ""; colours[s] = 0; points[s] = 0; dashes[s] = 1 }
+number(name) = strlen(strcol(name)) > 0 ? column(name) : NaN
+half(name) = strlen(strcol(name)) > 0 ? column(name) : 0
+longest = 8; parameter = ""
+take(r, p, s) = (axes[r] = cell("axis"), scales[r] = int(column("logarithmic")), limits[r] = number("limit"), \
+    titles[p] = cell("panel_title"), names[s] = cell("series_title"), parameter = cell("key"), \
+    colours[s] = int(column("colour")), points[s] = int(column("point")), dashes[s] = int(column("dash")), \
+    longest = strlen(names[s]) > longest ? strlen(names[s]) : longest, 0)
+stats data using (take(int(column("row")), int(column("panel")), int(column("series")))) nooutput
+# A logarithmic axis shows no value of 0 or less, nor the part of an interval that reaches there.
+reach(r, l, h) = (lowest[r] = l < lowest[r] ? l : lowest[r], highest[r] = h > highest[r] ? h : highest[r], 0)
+span(r, v, h) = v == v ? (scales[r] ? (v > 0 ? reach(r, v - h > 0 ? v - h : v, v + h) : 0) : reach(r, v - h, v + h)) : 0
+stats data using (span(int(column("row")), number("value"), half("half_width"))) nooutput
+
+width = 1200.0; left = 78.0; right = 14.0; between = 16.0
+columns = int((width - 40) / (60 + 7.2 * longest))
+columns = columns < 1 ? 1 : columns
+key_lines = int((series + columns - 1) / columns)
+tall = 210.0; gap = 14.0; head = 22.0
+height = 34 + 20 * key_lines + head + rows * tall + (rows - 1) * gap + 50
+heading = "Against ".parameter
+eval(begin)
+each = (width - left - right - between * (panels - 1)) / panels
+here(s, v) = int(column("row")) == r && int(column("panel")) == p && int(column("series")) == s ? v : NaN
+room = last > first ? 0.05 * (last - first) : 1
+set format x "%g"
+# Intervals at one value stand side by side.
+apart(s) = series > 1 ? 0.02 * (last - first) * (s - (series + 1) / 2.0) / (series - 1) : 0
+do for [s=1:series] {
+    text = names[s]; line_dash = dashes[s]; point = points[s]; colour = colours[s]; n = s
+    x = left + (60 + 7.2 * longest) * ((s - 1) % columns); y = top - 12.0 - 20 * int((s - 1) / columns); eval(legend)
+}
+do for [r=1:rows] {
+    low = lowest[r]; high = highest[r]
+    if (low > high) { low = scales[r] ? 1 : 0; high = scales[r] ? 10 : 1 }
+    margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
+    share = strstrt(axes[r], "%") > 0
+    bottom = floor + 50.0 + (rows - r) * (tall + gap)
+    set bmargin at screen bottom / full
+    set tmargin at screen (bottom + tall) / full
+    do for [p=1:panels] {
+        set lmargin at screen (left + (p - 1) * (each + between)) / width
+        set rmargin at screen (left + (p - 1) * (each + between) + each) / width
+        set xrange [first - room:last + room]
+        if (scales[r]) {
+            set logscale y 10
+            set yrange [low / 1.3:high * 1.3]
+            set ytics nomirror autofreq
+        } else {
+            unset logscale y
+            set yrange [(low >= 0 && low - margin < 0 ? 0 : low - margin):(share && high <= 100 && high + margin > 100 ? 103 : high + margin)]
+            set ytics nomirror autofreq step(high - low + 2 * margin, 6)
+        }
+        if (p == 1) { set format y "%g"; set ylabel axes[r] offset ylabel_shift, 0 } else { set format y ""; unset ylabel }
+        if (r == rows) { set format x "%g"; set xlabel parameter } else { set format x ""; unset xlabel }
+        unset label 3
+        if (r == 1) { set label 3 "".titles[p] at graph 0.5, screen (bottom + tall + 11.0) / full center front tc rgb ink }
+        unset arrow 1
+        if (limits[r] == limits[r]) { set arrow 1 from graph 0, first limits[r] to graph 1, first limits[r] nohead back dt 3 lw 1.2 lc rgb middle }
+        unset key
+        plot for [s=1:series] data using (here(s, column("x") + apart(s))):(number("value")):(half("half_width")) \
+                 with yerrorbars pt -1 lw 1.2 lc rgb colours[s] notitle, \
+             for [s=1:series] data using (here(s, column("x") + apart(s))):(number("value")) \
+                 smooth unique with linespoints lw 1.6 dt dashes[s] pt points[s] ps 0.8 * mark lc rgb colours[s] notitle
+        if (r == 1 && p == 1) { eval(once); n = series; eval(unlegend) }
+    }
+}
+unset multiplot
+set output

@@ -1,0 +1,327 @@
+#include "results/report/curve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/store/run_label.h"
+
+static const char parameter[] = "policy.params.";
+
+/* The key as it is written in a contender's variant. */
+static const char *short_key(const char *key)
+{
+    const size_t length = strlen(parameter);
+    return strncmp(key, parameter, length) == 0 ? key + length : key;
+}
+
+/* The array with room for one more entry, which is zeroed. NULL: memory exhausted. */
+static void *grown(void *entries, size_t count, size_t size)
+{
+    char *longer = realloc(entries, (count + 1) * size);
+    if (longer != NULL)
+        memset(longer + count * size, 0, size);
+    return longer;
+}
+
+/* ---- Grouping ------------------------------------------------------------------------------- */
+
+static struct curve_group *group_of(struct curves *curves, const struct report_scenario *scenario)
+{
+    for (size_t g = 0; g < curves->group_count; g++) {
+        const struct report_scenario *like = curves->groups[g].like;
+        if (strcmp(like->name, scenario->name) == 0 &&
+            strcmp(like->setting, scenario->setting) == 0 &&
+            strcmp(like->label, scenario->label) == 0 &&
+            strcmp(like->evidence, scenario->evidence) == 0)
+            return &curves->groups[g];
+    }
+    struct curve_group *groups = grown(curves->groups, curves->group_count, sizeof *groups);
+    if (groups == NULL)
+        return NULL;
+    curves->groups = groups;
+    groups[curves->group_count].like = scenario;
+    return &groups[curves->group_count++];
+}
+
+static struct curve_panel *panel_of(struct curve_group *group, const char *key,
+                                    const struct report_scenario *scenario)
+{
+    char *conditions = run_label_drop(scenario->conditions, key);
+    for (size_t p = 0; conditions != NULL && p < group->panel_count; p++)
+        if (strcmp(group->panels[p].conditions, conditions) == 0) {
+            free(conditions);
+            return &group->panels[p];
+        }
+    struct curve_panel *panels =
+        conditions == NULL ? NULL : grown(group->panels, group->panel_count, sizeof *panels);
+    if (panels == NULL) {
+        free(conditions);
+        return NULL;
+    }
+    group->panels = panels;
+    panels[group->panel_count].conditions = conditions;
+    return &panels[group->panel_count++];
+}
+
+static bool same_line(const struct curve_line *line, const struct report_contender *contender,
+                      const char *variant)
+{
+    return strcmp(line->like->policy, contender->policy) == 0 &&
+           strcmp(line->like->label, contender->label) == 0 && strcmp(line->variant, variant) == 0;
+}
+
+static struct curve_line *line_of(struct curve_panel *panel, const char *key,
+                                  const struct report_contender *contender)
+{
+    char *variant = run_label_drop(contender->variant, short_key(key));
+    for (size_t l = 0; variant != NULL && l < panel->line_count; l++)
+        if (same_line(&panel->lines[l], contender, variant)) {
+            free(variant);
+            return &panel->lines[l];
+        }
+    struct curve_line *lines =
+        variant == NULL ? NULL : grown(panel->lines, panel->line_count, sizeof *lines);
+    if (lines == NULL) {
+        free(variant);
+        return NULL;
+    }
+    panel->lines = lines;
+    struct curve_line *line = &lines[panel->line_count++];
+    *line = (struct curve_line){.like = contender, .variant = variant, .sustained = NAN};
+    line->title = run_label_drop(contender->title, short_key(key));
+    return line->title == NULL ? NULL : line;
+}
+
+static bool point_add(struct curve_line *line, double value,
+                      const struct report_contender *contender)
+{
+    struct curve_point *points = grown(line->points, line->point_count, sizeof *points);
+    if (points == NULL)
+        return false;
+    line->points = points;
+    size_t at = line->point_count++;
+    for (; at > 0 && points[at - 1].value > value; at--)
+        points[at] = points[at - 1];
+    points[at] = (struct curve_point){value, contender};
+    return true;
+}
+
+static bool value_add(struct curve_panel *panel, double value)
+{
+    for (size_t v = 0; v < panel->value_count; v++)
+        if (panel->values[v] == value)
+            return true;
+    double *values = grown(panel->values, panel->value_count, sizeof *values);
+    if (values == NULL)
+        return false;
+    panel->values = values;
+    size_t at = panel->value_count++;
+    for (; at > 0 && values[at - 1] > value; at--)
+        values[at] = values[at - 1];
+    values[at] = value;
+    return true;
+}
+
+static bool contenders_sort(const struct report *report, struct curves *curves)
+{
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        const struct report_scenario *scenario = &report->scenarios[s];
+        for (size_t c = 0; c < scenario->contender_count; c++) {
+            const struct report_contender *contender = &scenario->contenders[c];
+            const char *label = report->results->runs[contender->runs[0]].label;
+            double value = 0;
+            if (!run_label_number(label, curves->key, &value))
+                continue;
+            struct curve_group *group = group_of(curves, scenario);
+            struct curve_panel *panel =
+                group == NULL ? NULL : panel_of(group, curves->key, scenario);
+            struct curve_line *line = panel == NULL ? NULL : line_of(panel, curves->key, contender);
+            if (line == NULL || !value_add(panel, value) || !point_add(line, value, contender))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Titles --------------------------------------------------------------------------------- */
+
+static const char *group_head(const struct report_scenario *scenario)
+{
+    return scenario->label[0] != '\0'     ? scenario->label
+           : scenario->setting[0] != '\0' ? scenario->setting
+                                          : scenario->name;
+}
+
+/* The setting; with experiment and profile where another group has that setting. */
+static bool group_name(const struct curves *curves, struct curve_group *group)
+{
+    const struct report_scenario *like = group->like;
+    bool several = false;
+    for (size_t g = 0; g < curves->group_count; g++)
+        several = several || (&curves->groups[g] != group &&
+                              strcmp(group_head(curves->groups[g].like), group_head(like)) == 0);
+    const int length = several ? asprintf(&group->title, "%s, %s, profile %s", like->name,
+                                          group_head(like), like->evidence)
+                               : asprintf(&group->title, "%s", group_head(like));
+    if (length < 0)
+        group->title = NULL;
+    return group->title != NULL;
+}
+
+static bool panels_name(struct curve_group *group)
+{
+    char *common = strdup(group->panels[0].conditions);
+    for (size_t p = 1; common != NULL && p < group->panel_count; p++)
+        run_label_keep_common(common, group->panels[p].conditions);
+    bool good = common != NULL;
+    for (size_t p = 0; good && p < group->panel_count; p++) {
+        group->panels[p].title = run_label_without(group->panels[p].conditions, common);
+        good = group->panels[p].title != NULL;
+    }
+    free(common);
+    return good;
+}
+
+/* ---- Limits --------------------------------------------------------------------------------- */
+
+static bool satisfies(const struct report *report, const struct curves *curves,
+                      const struct report_contender *contender)
+{
+    const struct estimate estimate = report_estimate(report, contender, NULL, curves->metric);
+    const double below = isnan(estimate.half_width) ? 0 : estimate.half_width;
+    return estimate.mean - below >= curves->at_least;
+}
+
+static void line_end(const struct report *report, const struct curves *curves,
+                     const struct curve_panel *panel, struct curve_line *line)
+{
+    size_t v = 0;
+    while (v < line->point_count && line->points[v].value == panel->values[v] &&
+           satisfies(report, curves, line->points[v].contender))
+        line->sustained = line->points[v++].value;
+    line->beyond = v == panel->value_count;
+}
+
+static bool finish(const struct report *report, struct curves *curves)
+{
+    for (size_t g = 0; g < curves->group_count; g++) {
+        struct curve_group *group = &curves->groups[g];
+        if (!group_name(curves, group) || !panels_name(group))
+            return false;
+        for (size_t p = 0; p < group->panel_count; p++)
+            for (size_t l = 0; l < group->panels[p].line_count; l++)
+                line_end(report, curves, &group->panels[p], &group->panels[p].lines[l]);
+    }
+    return true;
+}
+
+/* ---- Whole ---------------------------------------------------------------------------------- */
+
+static size_t most_values(const struct curves *curves)
+{
+    size_t most = 0;
+    for (size_t g = 0; g < curves->group_count; g++)
+        for (size_t p = 0; p < curves->groups[g].panel_count; p++)
+            if (curves->groups[g].panels[p].value_count > most)
+                most = curves->groups[g].panels[p].value_count;
+    return most;
+}
+
+static bool fault_not_swept(const struct report *report, const char *key, struct error *error)
+{
+    const struct results *results = report->results;
+    char *keys = results->run_count == 0 ? NULL : run_label_keys(results->runs[0].label);
+    (void)error_input(error, "%s: no sweep in it sets \"%s\" to two or more numbers%s%s",
+                      results->path, key,
+                      keys == NULL || keys[0] == '\0' ? "" : "; keys of its first run: ",
+                      keys == NULL ? "" : keys);
+    free(keys);
+    return false;
+}
+
+bool curves_find(const struct report *report, const struct curve_request *request,
+                 struct curves **found, struct error *error)
+{
+    *found = NULL;
+    const struct metric *metric = metric_find(request->metric);
+    if (metric == NULL)
+        return error_input(error, "there is no metric \"%s\"; results/README.md lists them",
+                           request->metric);
+    struct curves *curves = calloc(1, sizeof *curves);
+    if (curves != NULL) {
+        curves->key = strdup(request->key == NULL ? CURVE_KEY : request->key);
+        curves->metric = metric;
+        curves->at_least = request->at_least;
+    }
+    if (curves == NULL || curves->key == NULL || !contenders_sort(report, curves) ||
+        !finish(report, curves)) {
+        curves_free(curves);
+        return error_run(error, "out of memory for the report's curves");
+    }
+    const size_t wanted = request->key == NULL ? CURVE_VALUES : 2;
+    if (most_values(curves) >= wanted) {
+        *found = curves;
+        return true;
+    }
+    curves_free(curves);
+    return request->key == NULL || fault_not_swept(report, request->key, error);
+}
+
+bool report_follow(struct report *report, const struct curve_request *request, struct error *error)
+{
+    struct curves *curves = NULL;
+    if (!curves_find(report, request, &curves, error))
+        return false;
+    curves_free(report->curves);
+    report->curves = curves;
+    return true;
+}
+
+static void panel_clear(struct curve_panel *panel)
+{
+    for (size_t l = 0; l < panel->line_count; l++) {
+        free(panel->lines[l].variant);
+        free(panel->lines[l].title);
+        free(panel->lines[l].points);
+    }
+    free(panel->lines);
+    free(panel->values);
+    free(panel->conditions);
+    free(panel->title);
+}
+
+void curves_free(struct curves *curves)
+{
+    if (curves == NULL)
+        return;
+    for (size_t g = 0; g < curves->group_count; g++) {
+        for (size_t p = 0; p < curves->groups[g].panel_count; p++)
+            panel_clear(&curves->groups[g].panels[p]);
+        free(curves->groups[g].panels);
+        free(curves->groups[g].title);
+    }
+    free(curves->groups);
+    free(curves->key);
+    free(curves);
+}
+
+const struct curve_line *curve_line_find(const struct curve_panel *panel,
+                                         const struct curve_line *line)
+{
+    for (size_t l = 0; l < panel->line_count; l++)
+        if (same_line(&panel->lines[l], line->like, line->variant))
+            return &panel->lines[l];
+    return NULL;
+}
+
+void curve_sustained_text(const struct curve_panel *panel, const struct curve_line *line,
+                          char text[64])
+{
+    const bool none = isnan(line->sustained);
+    (void)snprintf(text, 64, "%s%.6g",
+                   none           ? "< "
+                   : line->beyond ? "≥ "
+                                  : "",
+                   none ? panel->values[0] : line->sustained);
+}

@@ -1,0 +1,97 @@
+/* Curves: a metric over the values of a swept key, and the greatest value that still satisfies it.
+ *
+ * The runs of a sweep are parted by what they have in common except the key. All runs of one
+ * experiment and setting form a *group*. The other conditions of the sweep (such as slo.factor)
+ * form the group's *panels*. In a panel, each policy with its parameters is a *line* with one point
+ * per value of the key. "How much load does a policy sustain?" asks for the end of each line's part
+ * that satisfies the limit.
+ *
+ * The *sustained* value of a line is the greatest value of the sweep at which the metric is at
+ * least the limit, there and at every smaller value of its panel. "At least" refers to the lower
+ * end of the 95 % Student t interval over the seeds; with one seed, to the value alone. There is no
+ * interpolation between values. A line that lacks a smaller value ends there.
+ */
+#ifndef ESGSIM_RESULTS_REPORT_CURVE_H
+#define ESGSIM_RESULTS_REPORT_CURVE_H
+
+#include <cjson/cJSON.h>
+
+#include "results/report/report.h"
+
+/* The key that a report follows without being asked, and the fewest values it then needs. */
+#define CURVE_KEY "arrivals.load"
+#define CURVE_METRIC "slo_hit_rate"
+#define CURVE_AT_LEAST 0.95
+enum { CURVE_VALUES = 3 };
+
+struct curve_request {
+    const char *key;    /* NULL: CURVE_KEY, if the sweep has CURVE_VALUES values of it */
+    const char *metric; /* a name of sim/platform/metrics.def */
+    double at_least;
+};
+
+struct curve_point {
+    double value;
+    const struct report_contender *contender; /* its runs */
+};
+
+struct curve_line {
+    const struct report_contender *like; /* one of its contenders, for policy and label */
+    char *variant;                       /* its parameters without the key */
+    char *title;
+    struct curve_point *points; /* by ascending value */
+    size_t point_count;
+    double sustained; /* NAN: not even the smallest value */
+    bool beyond; /* sustained is the panel's greatest value, so that the true one may be more */
+};
+
+struct curve_panel {
+    char *conditions; /* without the key: "slo.factor=0.8", or "" */
+    char *title;      /* those that differ between the group's panels; "" if there is one panel */
+    struct curve_line *lines; /* in order of appearance */
+    size_t line_count;
+    double *values; /* of the key, distinct, ascending */
+    size_t value_count;
+};
+
+struct curve_group {
+    const struct report_scenario *like; /* one of its scenarios, for name, setting and evidence */
+    char *title;
+    struct curve_panel *panels; /* in order of appearance */
+    size_t panel_count;
+};
+
+struct curves {
+    char *key;
+    const struct metric *metric;
+    double at_least;
+    struct curve_group *groups; /* in order of appearance */
+    size_t group_count;
+};
+
+/* Finds the curves of a report. *curves is NULL, with success, if request->key is NULL and the
+ * sweep has too few values. ERROR_INPUT: the metric is unknown, or no sweep in the file gave the
+ * key two or more numbers; the message lists the swept keys. ERROR_RUN: memory exhausted. The
+ * report must outlive the curves. O(runs × label + contenders × lines). */
+bool curves_find(const struct report *report, const struct curve_request *request,
+                 struct curves **curves, struct error *error);
+/* Finds the curves and makes them those of the report. On failure the report keeps its own. */
+bool report_follow(struct report *report, const struct curve_request *request, struct error *error);
+void curves_free(struct curves *curves); /* NULL is allowed */
+
+/* The line of `panel` with the policy and parameters of `line`, or NULL. */
+const struct curve_line *curve_line_find(const struct curve_panel *panel,
+                                         const struct curve_line *line);
+
+/* "0.8", "≥ 1.2" if the line goes on beyond the sweep, "< 0.2" if it does not begin. */
+void curve_sustained_text(const struct curve_panel *panel, const struct curve_line *line,
+                          char text[64]);
+
+/* Print the table of sustained values; or a table of metric and cost for each panel, policy by
+ * value. False: memory exhausted. The others add all curves to a JSON object or an HTML page. */
+bool curves_text_sustained(const struct curves *curves, FILE *out);
+bool curves_text_panels(const struct report *report, FILE *out);
+void curves_json(const struct report *report, cJSON *root);
+bool curves_html(const struct report *report, FILE *out);
+
+#endif

@@ -1,0 +1,418 @@
+/* Curves over a swept key: where each ends, by hand and by a direct reading of the definition; what
+ * is printed; which pairs of a run's label are the key's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_rng.h>
+
+#include "results/report/curve.h"
+#include "results/store/run_label.h"
+
+enum { RUNS_MOST = 400 };
+
+/* Results in memory: run after run is added. */
+struct made {
+    struct results results;
+    struct summary_row runs[RUNS_MOST];
+    char *notices[RUNS_MOST];
+    struct report *report;
+};
+
+static struct made *made_create(void)
+{
+    struct made *made = calloc(1, sizeof *made);
+    assert_non_null(made);
+    made->results.path = (char *)"made-up.h5";
+    made->results.runs = made->runs;
+    made->results.notices = made->notices;
+    return made;
+}
+
+static void made_add(struct made *made, const char *setting, const char *policy, const char *label,
+                     uint64_t seed, double hit)
+{
+    assert_true(made->results.run_count < RUNS_MOST);
+    struct summary_row *run = &made->runs[made->results.run_count++];
+    (void)snprintf(run->hash, sizeof run->hash, "%016zx", made->results.run_count);
+    (void)snprintf(run->name, sizeof run->name, "made-up");
+    (void)snprintf(run->setting, sizeof run->setting, "%s", setting);
+    (void)snprintf(run->policy, sizeof run->policy, "%s", policy);
+    (void)snprintf(run->label, sizeof run->label, "%s", label);
+    run->seed = seed;
+    run->measures.requests = 1000;
+    run->measures.slo_hit_rate = hit;
+    run->measures.cost_per_request_usd = 0.001 * hit;
+    run->measures.latency_ms_p95 = 100;
+}
+
+static void made_build(struct made *made)
+{
+    struct error error = {0};
+    made->report = report_build(&made->results, &error);
+    assert_non_null(made->report);
+}
+
+static void made_free(struct made *made)
+{
+    report_free(made->report);
+    free(made);
+}
+
+/* Two seeds whose mean is `hit`; their interval is ± 12.7 × `spread`. */
+static void add_pair(struct made *made, const char *policy, double factor, double load, double hit,
+                     double spread)
+{
+    char label[128];
+    (void)snprintf(label, sizeof label, "setting=mig slo.factor=%g arrivals.load=%g policy.name=%s",
+                   factor, load, policy);
+    made_add(made, "mig", policy, label, 1, hit - spread);
+    made_add(made, "mig", policy, label, 2, hit + spread);
+}
+
+static const struct curve_line *line_named(const struct curve_panel *panel, const char *policy)
+{
+    for (size_t l = 0; l < panel->line_count; l++)
+        if (strcmp(panel->lines[l].title, policy) == 0)
+            return &panel->lines[l];
+    fail_msg("there is no line %s", policy);
+    return NULL;
+}
+
+static void assert_sustained(const struct curve_panel *panel, const char *policy,
+                             const char *wanted)
+{
+    char text[64];
+    curve_sustained_text(panel, line_named(panel, policy), text);
+    assert_string_equal(text, wanted);
+}
+
+/* Loads 0.2, 0.4, 0.6 in any order; "hole" has no 0.4, "wide" an interval that reaches below the
+ * limit, "late" is good again after it was not. */
+static struct made *some(void)
+{
+    struct made *made = made_create();
+    static const double loads[] = {0.4, 0.2, 0.6};
+    for (size_t i = 0; i < 3; i++)
+        for (int slo = 0; slo < 2; slo++) {
+            const double factor = slo == 0 ? 0.8 : 1.2;
+            add_pair(made, "good", factor, loads[i], 0.97, 0);
+            add_pair(made, "bad", factor, loads[i], 0.9499, 0);
+            add_pair(made, "falls", factor, loads[i], loads[i] < 0.5 + 0.2 * slo ? 0.95 : 0.2, 0);
+            add_pair(made, "wide", factor, loads[i], 0.97, loads[i] > 0.3 ? 0.002 : 0.001);
+            add_pair(made, "late", factor, loads[i], i == 0 ? 0.3 : 0.99, 0);
+            if (i > 0)
+                add_pair(made, "hole", factor, loads[i], 0.99, 0);
+        }
+    made_build(made);
+    return made;
+}
+
+static void a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_limit(void **state)
+{
+    (void)state;
+    struct made *made = some();
+    const struct curves *curves = made->report->curves;
+    assert_non_null(curves);
+    assert_string_equal(curves->key, "arrivals.load");
+    assert_int_equal(curves->group_count, 1);
+    assert_string_equal(curves->groups[0].title, "mig");
+    assert_int_equal(curves->groups[0].panel_count, 2);
+    for (size_t p = 0; p < 2; p++) {
+        const struct curve_panel *panel = &curves->groups[0].panels[p];
+        assert_string_equal(panel->title, p == 0 ? "slo.factor=0.8" : "slo.factor=1.2");
+        assert_int_equal(panel->value_count, 3);
+        assert_sustained(panel, "good", "≥ 0.6");
+        assert_sustained(panel, "bad", "< 0.2");
+        assert_sustained(panel, "falls", p == 0 ? "0.4" : "≥ 0.6");
+        assert_sustained(panel, "wide", "0.2"); /* 0.97 ± 0.0127, then ± 0.0254 */
+        assert_sustained(panel, "late", "0.2");
+        assert_sustained(panel, "hole", "0.2");
+    }
+    made_free(made);
+}
+
+static void with_one_seed_the_value_alone_is_compared(void **state)
+{
+    (void)state;
+    struct made *made = made_create();
+    for (int i = 1; i <= 3; i++) {
+        char label[64];
+        (void)snprintf(label, sizeof label, "arrivals.load=%d policy.name=fifo", i);
+        made_add(made, "", "fifo", label, 1, i < 3 ? 0.95 : 0.94);
+    }
+    made_build(made);
+    assert_string_equal(made->report->curves->groups[0].title, "made-up");
+    assert_string_equal(made->report->curves->groups[0].panels[0].title, "");
+    assert_sustained(&made->report->curves->groups[0].panels[0], "fifo", "2");
+    made_free(made);
+}
+
+/* The definition read directly, over random sweeps: the greatest value v such that at each swept
+ * value up to v the mean less the half-width is at least the limit. */
+static void the_end_is_that_of_the_definition(void **state)
+{
+    (void)state;
+    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    assert_non_null(random);
+    for (int trial = 0; trial < 200; trial++) {
+        struct made *made = made_create();
+        const size_t values = 3 + gsl_rng_uniform_int(random, 5);
+        double ends = NAN;
+        bool open = true;
+        for (size_t v = 1; v <= values; v++) {
+            const double base = 0.9 + 0.1 * gsl_rng_uniform(random);
+            double hits[4], mean = 0, square = 0;
+            char label[64];
+            (void)snprintf(label, sizeof label, "arrivals.load=%g policy.name=x", 0.1 * (double)v);
+            for (int s = 0; s < 4; s++) {
+                hits[s] = base + 0.02 * gsl_rng_uniform(random);
+                mean += hits[s] / 4;
+                made_add(made, "", "x", label, (uint64_t)s, hits[s]);
+            }
+            for (int s = 0; s < 4; s++)
+                square += (hits[s] - mean) * (hits[s] - mean) / 3;
+            /* 3.182446: the 97.5 % quantile of Student's t with 3 degrees of freedom, from tables
+             */
+            open = open && mean - 3.182446 * sqrt(square / 4) >= 0.95;
+            if (open)
+                ends = strtod(strchr(label, '=') + 1, NULL);
+        }
+        made_build(made);
+        const struct curve_line *line = &made->report->curves->groups[0].panels[0].lines[0];
+        if (!(line->sustained == ends || (isnan(line->sustained) && isnan(ends))) ||
+            line->beyond != open)
+            fail_msg("trial %d: %g is not %g", trial, line->sustained, ends);
+        made_free(made);
+    }
+    gsl_rng_free(random);
+}
+
+/* A parameter of the policy is part of a contender; without it, contenders become one line. */
+static void a_parameter_of_a_policy_can_be_followed(void **state)
+{
+    (void)state;
+    struct made *made = made_create();
+    struct error error = {0};
+    for (int k = 1; k <= 3; k++)
+        for (int g = 1; g <= 2; g++) {
+            char label[128];
+            (void)snprintf(label, sizeof label,
+                           "policy.name=esg policy.params.k=%d policy.params.group=%d", k, g);
+            made_add(made, "", "esg", label, 1, k <= 2 || g == 1 ? 0.96 : 0.5);
+        }
+    made_build(made);
+    assert_null(made->report->curves);
+    const struct curve_request request = {"policy.params.k", CURVE_METRIC, CURVE_AT_LEAST};
+    assert_true(report_follow(made->report, &request, &error));
+    const struct curve_panel *panel = &made->report->curves->groups[0].panels[0];
+    assert_int_equal(panel->line_count, 2);
+    assert_sustained(panel, "esg group=1", "≥ 3");
+    assert_sustained(panel, "esg group=2", "2");
+    made_free(made);
+}
+
+static void another_metric_and_limit_can_be_asked_for(void **state)
+{
+    (void)state;
+    struct made *made = some();
+    struct error error = {0};
+    const struct curve_request request = {"arrivals.load", "cost_per_request_usd", 0.00096};
+    assert_true(report_follow(made->report, &request, &error));
+    assert_sustained(&made->report->curves->groups[0].panels[0], "good", "≥ 0.6");
+    assert_sustained(&made->report->curves->groups[0].panels[0], "falls", "< 0.2");
+    made_free(made);
+}
+
+static void what_cannot_be_followed_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        struct curve_request request;
+        const char *fragment;
+    } faults[] = {
+        {{"arrivals.laod", CURVE_METRIC, 0.9},
+         "made-up.h5: no sweep in it sets \"arrivals.laod\" to two or more numbers; keys of its "
+         "first run: setting, slo.factor, arrivals.load, policy.name"},
+        {{"setting", CURVE_METRIC, 0.9}, "\"setting\""},
+        {{NULL, "hits", 0.9}, "there is no metric \"hits\""}};
+    struct made *made = some();
+    const struct curves *before = made->report->curves;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct error error = {0};
+        assert_false(report_follow(made->report, &faults[i].request, &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        if (strstr(error.message, faults[i].fragment) == NULL)
+            fail_msg("%s", error.message);
+        assert_ptr_equal(made->report->curves, before);
+    }
+    made_free(made);
+}
+
+static void two_loads_are_no_curve_unless_asked_for(void **state)
+{
+    (void)state;
+    struct made *made = made_create();
+    struct error error = {0};
+    made_add(made, "", "fifo", "arrivals.load=1", 1, 0.99);
+    made_add(made, "", "fifo", "arrivals.load=2", 1, 0.99);
+    made_add(made, "", "fifo", "arrivals.load=high", 1, 0.99);
+    made_build(made);
+    assert_null(made->report->curves);
+    const struct curve_request request = {"arrivals.load", CURVE_METRIC, CURVE_AT_LEAST};
+    assert_true(report_follow(made->report, &request, &error));
+    assert_int_equal(made->report->curves->groups[0].panels[0].value_count, 2);
+    made_free(made);
+}
+
+/* ---- Output ---------------------------------------------------------------------------------- */
+
+typedef bool print_function(const struct report *, const struct reference *, FILE *,
+                            struct error *);
+
+static char *printed(const struct made *made, print_function *print)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(print(made->report, NULL, out, &error));
+    (void)fclose(out);
+    return text;
+}
+
+static void assert_has(const char *text, const char *fragment)
+{
+    if (strstr(text, fragment) == NULL)
+        fail_msg("there is no \"%s\" in:\n%s", fragment, text);
+}
+
+/* Each run of blanks becomes one. */
+static void squeeze(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++)
+        if (*from != ' ' || from[1] != ' ')
+            *to++ = *from;
+    *to = '\0';
+}
+
+static void the_text_begins_with_what_is_sustained(void **state)
+{
+    (void)state;
+    struct made *made = some();
+    char *text = printed(made, report_text);
+    assert_has(text, "arrivals.load sustained with SLO hit % of at least 95\n");
+    assert_has(text, "         slo.factor=0.8  slo.factor=1.2\n"
+                     "---------------------------------------\n"
+                     "mig\n"
+                     "  good            ≥ 0.6           ≥ 0.6\n"
+                     "  bad             < 0.2           < 0.2\n"
+                     "  falls             0.4           ≥ 0.6\n"
+                     "  wide              0.2             0.2\n"
+                     "  late              0.2             0.2\n"
+                     "  hole              0.2             0.2\n");
+    assert_null(strstr(text, "How to read the tables"));
+    assert_has(text, "--over arrivals.load prints the curves, --details the tables of all 6 "
+                     "settings\n");
+    free(text);
+    made->report->curves_in_full = true;
+    text = printed(made, report_text);
+    assert_has(text, "\nmig, slo.factor=1.2\n");
+    squeeze(text);
+    assert_has(text, "\narrivals.load 0.2 0.4 0.6\n");
+    assert_has(text, "\nSLO hit %\n good 97.0 ± 0.0 97.0 ± 0.0 97.0 ± 0.0\n");
+    assert_has(text, "\n wide 97.0 ± 1.3 97.0 ± 2.5 97.0 ± 2.5\n");
+    assert_has(text, "\n hole 99.0 ± 0.0 - 99.0 ± 0.0\n");
+    assert_has(text, "\n$/1,000 req\n good 0.9700 ± 0.0000 ");
+    free(text);
+    made->report->details = true;
+    text = printed(made, report_text);
+    assert_has(text, "How to read the tables");
+    free(text);
+    made_free(made);
+}
+
+static void csv_and_json_hold_the_ends_and_the_points(void **state)
+{
+    (void)state;
+    struct made *made = some();
+    char *text = printed(made, report_csv);
+    assert_has(text, "made-up,mig,slo.factor=0.8,falls,,,arrivals.load_sustained,1,slo_hit_rate at "
+                     "least 0.95,2,0.40000000000000002,,,,0.4,,\r\n");
+    assert_has(text, "made-up,mig,slo.factor=0.8,bad,,,arrivals.load_sustained,1,slo_hit_rate at "
+                     "least 0.95,2,,,,,< 0.2,,\r\n");
+    free(text);
+    text = printed(made, report_json);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *curves = cJSON_GetObjectItem(root, "curves");
+    assert_string_equal(cJSON_GetObjectItem(curves, "key")->valuestring, "arrivals.load");
+    const cJSON *panel = cJSON_GetArrayItem(cJSON_GetObjectItem(curves, "panels"), 1);
+    assert_string_equal(cJSON_GetObjectItem(panel, "conditions")->valuestring, "slo.factor=1.2");
+    const cJSON *good = cJSON_GetArrayItem(cJSON_GetObjectItem(panel, "policies"), 0);
+    assert_true(cJSON_GetObjectItem(good, "sustained")->valuedouble == 0.6);
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(good, "beyond_the_sweep")));
+    const cJSON *points = cJSON_GetObjectItem(good, "points");
+    assert_int_equal(cJSON_GetArraySize(points), 3);
+    const cJSON *point = cJSON_GetArrayItem(points, 0);
+    assert_true(cJSON_GetObjectItem(point, "value")->valuedouble == 0.2);
+    const cJSON *hits = cJSON_GetObjectItem(point, "slo_hit_rate");
+    assert_true(cJSON_GetObjectItem(hits, "mean")->valuedouble == 0.97);
+    cJSON_Delete(root);
+    free(text);
+    made_free(made);
+}
+
+/* ---- Labels ---------------------------------------------------------------------------------- */
+
+static void a_label_gives_its_numbers_and_keys(void **state)
+{
+    (void)state;
+    static const char label[] = "setting=a b arrivals.load=0.8 slo.factor=1e1 cluster={\"n\": 3} "
+                                "policy.params.k=7 x=5s";
+    double value = 0;
+    assert_true(run_label_number(label, "arrivals.load", &value) && value == 0.8);
+    assert_true(run_label_number(label, "slo.factor", &value) && value == 10);
+    assert_true(run_label_number(label, "policy.params.k", &value) && value == 7);
+    assert_false(run_label_number(label, "load", &value));
+    assert_false(run_label_number(label, "setting", &value));
+    assert_false(run_label_number(label, "cluster", &value));
+    assert_false(run_label_number(label, "x", &value));
+    assert_false(run_label_number("x=inf", "x", &value));
+    assert_false(run_label_number("x=", "x", &value));
+    char *rest = run_label_drop(label, "arrivals.load");
+    assert_string_equal(rest,
+                        "setting=a b slo.factor=1e1 cluster={\"n\": 3} policy.params.k=7 x=5s");
+    free(rest);
+    char *keys = run_label_keys(label);
+    assert_string_equal(keys, "setting, arrivals.load, slo.factor, cluster, policy.params.k, x");
+    free(keys);
+    keys = run_label_keys("a=b");
+    assert_string_equal(keys, "a");
+    free(keys);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_ends_before_the_first_value_at_which_its_interval_leaves_the_limit),
+        cmocka_unit_test(with_one_seed_the_value_alone_is_compared),
+        cmocka_unit_test(the_end_is_that_of_the_definition),
+        cmocka_unit_test(a_parameter_of_a_policy_can_be_followed),
+        cmocka_unit_test(another_metric_and_limit_can_be_asked_for),
+        cmocka_unit_test(what_cannot_be_followed_is_told),
+        cmocka_unit_test(two_loads_are_no_curve_unless_asked_for),
+        cmocka_unit_test(the_text_begins_with_what_is_sustained),
+        cmocka_unit_test(csv_and_json_hold_the_ends_and_the_points),
+        cmocka_unit_test(a_label_gives_its_numbers_and_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
