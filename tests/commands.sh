@@ -5,7 +5,7 @@
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 strict=workloads/experiments/strict-light.json
-commands="run sweep merge report plot search slo explain list check trace calibrate validate bench"
+commands="run sweep capacity merge report plot search slo explain list check trace calibrate validate bench"
 here=$(pwd)
 
 # ---- Help and usage --------------------------------------------------------------------------
@@ -31,7 +31,7 @@ run "$esgsim" no-such-command
 expect_refusal "an unknown command is refused in one line that names it" 'no-such-command'
 run "$esgsim" reprot
 expect_refusal "a misspelt command is answered with the nearest one" 'report'
-for command in run sweep merge report plot search slo explain check trace calibrate; do
+for command in run sweep capacity merge report plot search slo explain check trace calibrate; do
     run "$esgsim" "$command"
     expect_refusal "$command without operands is refused in one line"
 done
@@ -106,6 +106,40 @@ run "$esgsim" slo "$strict" --application image-clasification
 expect_refusal "a misspelt application is answered with the nearest one" 'image-classification'
 run "$esgsim" list polices
 expect_refusal "list answers a misspelt kind with the nearest one" 'policies'
+
+# ---- Capacity: what it refuses ----------------------------------------------------------------
+
+refused() { # refused NAME PATTERN ARGUMENT...
+    name=$1
+    pattern=$2
+    shift 2
+    run "$esgsim" capacity "$strict" --quiet "$@"
+    expect_refusal "$name" "$pattern"
+}
+refused "capacity refuses a key that is not there" 'facto.*factor' --over slo.facto --at-least 0.9
+refused "capacity refuses a key without a number" 'policy\.name.*not a number' \
+    --over policy.name --at-least 0.9
+refused "capacity refuses seeds as the key" 'seed' --over seed --at-least 0.9
+refused "capacity wants a threshold" '--at-least X or --at-most X' --over slo.factor
+refused "capacity takes one threshold" 'exclude' --over slo.factor --at-least 1 --at-most 2
+refused "capacity takes one direction" 'exclude' --over slo.factor --at-least 1 --least --greatest
+refused "capacity answers a misspelt metric with the nearest one" 'slo_hit_rate' \
+    --over slo.factor --at-least 0.9 --metric slo_hit_rat
+refused "capacity refuses a metric without values" 'preplanned_miss_rate has no value' \
+    --over slo.factor --at-least 0.9 --metric preplanned_miss_rate --policies fifo \
+    --set requests=50 --seeds 2
+refused "capacity refuses a fraction for a whole number" 'whole numbers' \
+    --over cluster.invokers.0.count --at-least 0.9 --low 1.5
+refused "capacity refuses ends in the wrong order" 'not below' \
+    --over slo.factor --at-least 0.9 --low 2 --high 1
+refused "capacity refuses an end that the experiment refuses" 'ewma_alpha' \
+    --over platform.ewma_alpha --at-least 0.9 --low 0.5 --high 2
+refused "capacity refuses a policy given twice" 'occurs twice' \
+    --over slo.factor --at-least 0.9 --policies fifo,fifo
+refused "capacity refuses policies given in two ways" 'policies' \
+    --over slo.factor --at-least 0.9 --policies fifo,edf --set policy.name=esg
+run "$esgsim" capacity workloads/experiments/paper.json --over slo.factor --at-least 0.9
+expect_refusal "capacity refuses a sweep" 'is a sweep'
 
 # ---- The same wording for wrong usage everywhere ---------------------------------------------
 
@@ -308,6 +342,34 @@ for format in text csv json; do
     sed 's/jobs2\.h5/jobs1.h5/' "$folder/out" >"$folder/report2"
     same "reports of both sweeps as $format are equal" "$folder/report1" "$folder/report2"
 done
+
+capacity="--over slo.factor --at-least 0.9 --policies fifo,esg --seeds 3 --tolerance 0.2 \
+--set requests=100 --set warmup_requests=10"
+for jobs in 1 3; do
+    for form in text json; do
+        # shellcheck disable=SC2086,SC2046
+        run "$esgsim" capacity "$strict" $capacity --jobs $jobs --quiet \
+            $([ $form = text ] || echo --json)
+        cp "$folder/out" "$folder/capacity$jobs.$form"
+        expect "capacity --jobs $jobs succeeds, as $form" 0 'fifo'
+    done
+done
+same "capacity on one job and on three prints the same" \
+    "$folder/capacity1.text" "$folder/capacity3.text"
+same "and the same JSON" "$folder/capacity1.json" "$folder/capacity3.json"
+run grep -E '^fifo: least slo\.factor [0-9.]+; fails at [0-9.]+$' "$folder/capacity1.text"
+expect "it names the value found and the one at which the metric fails" 0
+run "$esgsim" capacity "$strict" --over slo.factor --at-most 0.5 --metric slo_hit_rate --least \
+    --low 4 --high 8 --seeds 2 --set requests=50 --quiet
+expect "capacity says that no value holds" 0 'esg: holds at no slo\.factor visited, from 4 to 8'
+# shellcheck disable=SC2086
+run timeout -s INT 1 "$esgsim" capacity "$strict" --over slo.factor --at-least 0.9 \
+    --set requests=5000000 --seeds 2 --quiet
+if [ "$status" -eq 124 ] && [ "$(cat "$folder/err")" = "esgsim: interrupted" ] && [ ! -s "$folder/out" ]; then
+    pass "Ctrl-C ends capacity with one line"
+else
+    explain "Ctrl-C ends capacity with one line" "status 124 of timeout, 'esgsim: interrupted'"
+fi
 
 # ---- Figures and the page --------------------------------------------------------------------
 

@@ -84,6 +84,9 @@ completes "it offers every command" \
     "$(printf '%s\n' --help --version $commands | sort | tr '\n' ' ' | sed 's/ $//')" "$esgsim" ""
 completes "it completes an option" "--timeline" "$esgsim" run --ti
 completes "it completes a policy's name" "clipper clockwork" "$esgsim" run x --policy cl
+completes "it completes the first of several policies" "clipper clockwork" \
+    "$esgsim" capacity x --policies cl
+completes "it completes a key" "slo.factor" "$esgsim" capacity x --over slo
 completes "it completes an application's name" "image-classification" \
     "$esgsim" slo x --application image
 completes "it completes a choice" "astar exhaustive frontier" "$esgsim" search x --method ""

@@ -28,6 +28,14 @@ _esgsim_words() { # _esgsim_words CURRENT WORDS
 _esgsim_offer() { # _esgsim_offer CURRENT PLACEHOLDER OPTION
     local current=$1 kind=$2 option=$3 program=${COMP_WORDS[0]}
     case $option in
+    --policies)
+        _esgsim_words "$current" \
+            "$("$program" list policies 2>/dev/null | sed -n 's/^\([a-z][^ ]*\) .*/\1/p')"
+        return ;;
+    --over)
+        _esgsim_words "$current" "arrivals.load arrivals.rate_per_s arrivals.scale_rate \
+cluster.invokers.0.count slo.factor policy.params."
+        return ;;
     --policy)
         _esgsim_files "$current" .so
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(

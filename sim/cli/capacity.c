@@ -1,0 +1,434 @@
+/* esgsim capacity: the greatest or the least value of a key at which a metric holds. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "sim/cli/capacity_runner.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/guard.h"
+#include "traces/json/json.h"
+
+struct options {
+    const char *metric;
+    double at_least, at_most; /* NAN: not given */
+    bool least, greatest, json;
+    struct capacity_question question;
+    struct cli_settings settings;
+};
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static bool take_set(void *options, const char *name, char *value, struct error *error)
+{
+    (void)name;
+    return cli_settings_add_text(&((struct options *)options)->settings, value, error);
+}
+
+/* Splits "a,b,c". */
+static bool take_policies(void *options, const char *name, char *value, struct error *error)
+{
+    struct capacity_question *question = &((struct options *)options)->question;
+    question->policy_count = 0;
+    for (char *rest = value, *policy; (policy = strsep(&rest, ",")) != NULL;) {
+        if (policy[0] == '\0')
+            return error_input(error, "%s: wants names separated by commas, such as esg,fifo",
+                               name);
+        for (size_t i = 0; i < question->policy_count; i++)
+            if (strcmp(question->policies[i], policy) == 0)
+                return error_input(error, "%s: '%.80s' occurs twice", name, policy);
+        if (question->policy_count == CAPACITY_POLICIES)
+            return error_input(error, "%s: more than %d policies", name, CAPACITY_POLICIES);
+        question->policies[question->policy_count++] = policy;
+    }
+    return true;
+}
+
+#define LARGEST 1e15
+
+static const struct cli_option capacity_table[] = {
+    {.name = "--over",
+     .value = "KEY",
+     .help = "the numeric key to vary, dotted: arrivals.load, arrivals.rate_per_s, "
+             "arrivals.scale_rate, cluster.invokers.0.count, slo.factor, policy.params.k. "
+             "sim/README.md has every key",
+     .kind = OPTION_TEXT,
+     .required = true,
+     .place = offsetof(struct options, question.key)},
+    {.name = "--metric",
+     .value = "NAME",
+     .help = "the metric, a column of /summary (default slo_hit_rate); results/README.md has them",
+     .kind = OPTION_TEXT,
+     .place = offsetof(struct options, metric)},
+    {.name = "--at-least",
+     .value = "X",
+     .help = "the metric's mean must be at least X, in its unit: 0.95 for a rate of 95 %",
+     .kind = OPTION_NUMBER,
+     .place = offsetof(struct options, at_least),
+     .low = -LARGEST,
+     .high = LARGEST},
+    {.name = "--at-most",
+     .value = "X",
+     .help = "or at most X, e.g. for latency_ms_p99",
+     .kind = OPTION_NUMBER,
+     .place = offsetof(struct options, at_most),
+     .low = -LARGEST,
+     .high = LARGEST},
+    {.name = "--policies",
+     .value = "A,B,…",
+     .help = "policies to compare, by name or .so, with their default parameters (default: the "
+             "experiment's policy with its own)",
+     .kind = OPTION_TAKE,
+     .take = take_policies},
+    {.name = "--seeds",
+     .value = "N",
+     .help = "runs at each value, with the seeds from the experiment's on (default 10)",
+     .kind = OPTION_WHOLE,
+     .place = offsetof(struct options, question.seeds),
+     .least = 2,
+     .most = CAPACITY_SEEDS},
+    {.name = "--greatest",
+     .help = "find the greatest value at which the metric holds (default for arrivals.load, "
+             "rate_per_s, scale_rate and users)",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, greatest)},
+    {.name = "--least",
+     .help = "find the least one (default for cluster. and slo.; for other keys, and with both "
+             "--low and --high, the answers at the ends decide)",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, least)},
+    {.name = "--low",
+     .value = "X",
+     .help = "lower end of the range (default: the experiment's value, or 1 if it has none, is "
+             "halved until the answer changes, at most to a 1024th)",
+     .kind = OPTION_NUMBER,
+     .place = offsetof(struct options, question.low),
+     .low = 0,
+     .high = LARGEST},
+    {.name = "--high",
+     .value = "X",
+     .help = "upper end of the range (default: the value is doubled, at most to 1024 times)",
+     .kind = OPTION_NUMBER,
+     .place = offsetof(struct options, question.high),
+     .low = 0,
+     .high = LARGEST},
+    {.name = "--tolerance",
+     .value = "T",
+     .help = "the metric fails within this share beyond the value found (default 0.02); whole "
+             "numbers are exact",
+     .kind = OPTION_NUMBER,
+     .place = offsetof(struct options, question.tolerance),
+     .low = 1e-6,
+     .high = 0.5},
+    {.name = "--set",
+     .value = "KEY=VALUE",
+     .help = "override any other key of the experiment, as for run",
+     .kind = OPTION_TAKE,
+     .repeated = true,
+     .take = take_set},
+    {.name = "--jobs",
+     .value = "N",
+     .help = "worker processes at a time (default: the machine's cores)",
+     .kind = OPTION_WHOLE,
+     .place = offsetof(struct options, question.jobs),
+     .least = 1,
+     .most = 1024},
+    GUARD_OPTION(struct options, question.decision_timeout),
+    {.name = "--json",
+     .help = "print one JSON object, with the metric of every seed",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, json)},
+    {.name = NULL},
+};
+
+static bool metric_choose(const char *name, const struct metric **metric, struct error *error)
+{
+    const char *names[256];
+    const size_t known = sizeof names / sizeof *names;
+    int count = 0;
+    *metric = metric_find(name);
+    if (*metric != NULL)
+        return true;
+    for (size_t i = 0; i < metric_count && i < known; i++)
+        names[count++] = metrics[i].name;
+    const char *near = error_nearest_name(name, names, count);
+    return error_input(error, "--metric: '%.80s' is unknown%s%s%s; results/README.md lists them",
+                       name, near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
+                       near != NULL ? "'" : "");
+}
+
+/* More requests make it harder to meet a threshold; a larger cluster and a longer SLO make it
+ * easier. */
+static enum capacity_direction key_direction(const char *key)
+{
+    static const char *const loads[] = {"arrivals.load", "arrivals.rate_per_s",
+                                        "arrivals.scale_rate", "arrivals.users"};
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
+        if (strcmp(key, loads[i]) == 0)
+            return CAPACITY_GREATEST;
+    return strncmp(key, "cluster.", 8) == 0 || strncmp(key, "slo.", 4) == 0 ? CAPACITY_LEAST
+                                                                            : CAPACITY_EITHER;
+}
+
+static bool options_check(struct options *options, struct error *error)
+{
+    struct capacity_question *question = &options->question;
+    const bool at_least = !isnan(options->at_least);
+    if (at_least == !isnan(options->at_most))
+        return cli_usage_error(&command_capacity,
+                               at_least ? "--at-least and --at-most exclude one another"
+                                        : "--at-least X or --at-most X is missing",
+                               error);
+    if (options->least && options->greatest)
+        return cli_usage_error(&command_capacity, "--least and --greatest exclude one another",
+                               error);
+    if (strcmp(question->key, "seed") == 0)
+        return error_input(error, "--over seed: every value is run with several seeds (--seeds)");
+    for (size_t i = 0; i < options->settings.count && question->policy_count > 0; i++)
+        if (strcmp(options->settings.list[i].key, "policy.name") == 0)
+            return error_input(error, "--set policy.name: --policies names the policies");
+    question->at_most = !at_least;
+    question->threshold = at_least ? options->at_least : options->at_most;
+    question->direction = options->least      ? CAPACITY_LEAST
+                          : options->greatest ? CAPACITY_GREATEST
+                          : !isnan(question->low) && !isnan(question->high)
+                              ? CAPACITY_EITHER
+                              : key_direction(question->key);
+    question->overrides = options->settings.list;
+    question->override_count = options->settings.count;
+    return metric_choose(options->metric, &question->metric, error);
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static const char *direction_name(enum capacity_direction direction)
+{
+    return direction == CAPACITY_EITHER     ? "greatest or least"
+           : direction == CAPACITY_GREATEST ? "greatest"
+                                            : "least";
+}
+
+static void print_number(double number)
+{
+    if (isnan(number))
+        printf(" %14s", "none");
+    else
+        printf(" %14.6g", number);
+}
+
+static void print_curve(const struct capacity_question *question,
+                        const struct capacity_curve *curve)
+{
+    size_t order[CAPACITY_POINTS];
+    const struct capacity_search *search = &curve->search;
+    capacity_search_order(search, order);
+    printf("\n%s\n%20s %14s %14s  %s\n", curve->policy, question->key, "mean", "95 % limit",
+           "holds");
+    for (size_t i = 0; i < search->count; i++) {
+        const struct capacity_point *point = &search->points[order[i]];
+        char text[CAPACITY_TEXT];
+        capacity_print_value(text, point->value);
+        printf("%20s", text);
+        print_number(curve->estimates[order[i]].mean);
+        print_number(curve->estimates[order[i]].limit);
+        printf("  %s\n", point->refused ? "refused" : point->holds ? "yes" : "no");
+    }
+}
+
+static void print_notes(const struct capacity_question *question,
+                        const struct capacity_curve *curve)
+{
+    double fails;
+    double holds;
+    size_t from;
+    size_t to;
+    char texts[2][CAPACITY_TEXT];
+    if (!isnan(curve->refused)) {
+        capacity_print_value(texts[0], curve->refused);
+        printf("    refused at %s: %s\n", texts[0], curve->reason);
+    }
+    if (capacity_search_turn(&curve->search, &fails, &holds)) {
+        capacity_print_value(texts[0], fails);
+        capacity_print_value(texts[1], holds);
+        printf("    not monotone: %s fails at %s and holds at %s\n", question->metric->name,
+               texts[0], texts[1]);
+    } else if (capacity_curve_bend(question, curve, &from, &to)) {
+        capacity_print_value(texts[0], curve->search.points[from].value);
+        capacity_print_value(texts[1], curve->search.points[to].value);
+        printf("    not monotone: mean %s is %g at %s and %g at %s\n", question->metric->name,
+               curve->estimates[from].mean, texts[0], curve->estimates[to].mean, texts[1]);
+    }
+}
+
+static void print_answer(const struct capacity_question *question,
+                         const struct capacity_curve *curve)
+{
+    const struct capacity_search *search = &curve->search;
+    const enum capacity_direction direction = capacity_search_direction(search);
+    const char *at_end = direction == CAPACITY_LEAST ? "at most" : "at least";
+    const double value = capacity_search_value(search);
+    char texts[2][CAPACITY_TEXT];
+    printf("%s: ", curve->policy);
+    switch (capacity_search_verdict(search)) {
+    case CAPACITY_FOUND:
+        capacity_print_value(texts[0], search->holds);
+        capacity_print_value(texts[1], search->fails);
+        printf("%s %s %s; fails at %s\n", direction_name(direction), question->key, texts[0],
+               texts[1]);
+        break;
+    case CAPACITY_ALL:
+        capacity_print_value(texts[0], isnan(value) ? search->least : value);
+        capacity_print_value(texts[1], search->most);
+        if (isnan(value))
+            printf("holds at every %s visited, from %s to %s; give another --low or --high\n",
+                   question->key, texts[0], texts[1]);
+        else
+            printf("%s %s is %s %s: it holds at the end of the range\n", direction_name(direction),
+                   question->key, at_end, texts[0]);
+        break;
+    case CAPACITY_NONE:
+        capacity_print_value(texts[0], search->least);
+        capacity_print_value(texts[1], search->most);
+        printf("holds at no %s visited, from %s to %s\n", question->key, texts[0], texts[1]);
+        break;
+    }
+    print_notes(question, curve);
+}
+
+static void print_text(const struct capacity_question *question,
+                       const struct capacity_answer *answer)
+{
+    printf("%s: %s %s %g with one-sided 95 %% confidence over %" PRIu64 " seeds; %s ",
+           question->path, question->metric->name, question->at_most ? "at most" : "at least",
+           question->threshold, question->seeds, question->key);
+    if (answer->whole)
+        printf("in whole numbers\n");
+    else
+        printf("within %g %%\n", 100 * question->tolerance);
+    for (size_t i = 0; i < answer->curve_count; i++)
+        print_curve(question, &answer->curves[i]);
+    printf("\n");
+    for (size_t i = 0; i < answer->curve_count; i++)
+        print_answer(question, &answer->curves[i]);
+    if (!answer->deterministic)
+        printf("decision times were measured: this result is not deterministic\n");
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void add_number(cJSON *object, const char *key, double number)
+{
+    cJSON_AddItemToObject(object, key,
+                          isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull());
+}
+
+static cJSON *curve_json(const struct capacity_question *question,
+                         const struct capacity_curve *curve)
+{
+    const struct capacity_search *search = &curve->search;
+    static const char *const verdicts[] = {"found", "all hold", "none holds"};
+    const enum capacity_direction direction = capacity_search_direction(search);
+    double fails;
+    double holds;
+    size_t from;
+    size_t to;
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "policy", curve->policy);
+    cJSON_AddStringToObject(object, "verdict", verdicts[capacity_search_verdict(search)]);
+    if (direction == CAPACITY_EITHER)
+        cJSON_AddNullToObject(object, "direction");
+    else
+        cJSON_AddStringToObject(object, "direction", direction_name(direction));
+    add_number(object, "value", capacity_search_value(search));
+    add_number(object, "fails_at", search->fails);
+    cJSON_AddBoolToObject(object, "monotone",
+                          !capacity_search_turn(search, &fails, &holds) &&
+                              !capacity_curve_bend(question, curve, &from, &to));
+    cJSON *list = cJSON_AddArrayToObject(object, "visited");
+    for (size_t i = 0; i < search->count; i++) {
+        cJSON *point = cJSON_CreateObject();
+        cJSON_AddNumberToObject(point, "value", search->points[i].value);
+        add_number(point, "mean", curve->estimates[i].mean);
+        add_number(point, "limit", curve->estimates[i].limit);
+        cJSON_AddBoolToObject(point, "holds", search->points[i].holds);
+        cJSON_AddBoolToObject(point, "refused", search->points[i].refused);
+        cJSON *seeds = cJSON_AddArrayToObject(point, "seeds");
+        for (size_t s = 0; !search->points[i].refused && s < question->seeds; s++) {
+            const double value = curve->estimates[i].values[s];
+            cJSON_AddItemToArray(seeds,
+                                 isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+        }
+        cJSON_AddItemToArray(list, point);
+    }
+    return object;
+}
+
+static bool print_json(const struct capacity_question *question,
+                       const struct capacity_answer *answer, struct error *error)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "experiment", question->path);
+    cJSON_AddStringToObject(root, "key", question->key);
+    cJSON_AddBoolToObject(root, "whole", answer->whole);
+    cJSON_AddStringToObject(root, "metric", question->metric->name);
+    cJSON_AddNumberToObject(root, question->at_most ? "at_most" : "at_least", question->threshold);
+    cJSON_AddNumberToObject(root, "confidence", 0.95);
+    cJSON_AddNumberToObject(root, "tolerance", question->tolerance);
+    cJSON_AddItemToObject(root, "first_seed", json_whole(answer->first_seed));
+    cJSON_AddNumberToObject(root, "seeds", (double)question->seeds);
+    cJSON_AddBoolToObject(root, "deterministic", answer->deterministic);
+    cJSON *list = cJSON_AddArrayToObject(root, "policies");
+    for (size_t i = 0; i < answer->curve_count; i++)
+        cJSON_AddItemToArray(list, curve_json(question, &answer->curves[i]));
+    return cli_print_json(root, error);
+}
+
+static bool capacity_command(int argc, char **argv, bool quiet, struct error *error)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct options options = {.metric = "slo_hit_rate",
+                              .at_least = NAN,
+                              .at_most = NAN,
+                              .question = {.low = NAN,
+                                           .high = NAN,
+                                           .tolerance = 0.02,
+                                           .seeds = 10,
+                                           .jobs = cores < 1 ? 1 : (uint64_t)cores,
+                                           .decision_timeout = GUARD_TIMEOUT_DEFAULT,
+                                           .quiet = quiet}};
+    struct capacity_answer answer;
+    if (!cli_parse(&command_capacity, &argc, argv, &options, error) ||
+        !options_check(&options, error))
+        return false;
+    options.question.path = argv[1];
+    bool good = capacity_run(&options.question, &answer, error);
+    if (good && options.json)
+        good = print_json(&options.question, &answer, error);
+    else if (good)
+        print_text(&options.question, &answer);
+    capacity_answer_clear(&answer);
+    return good;
+}
+
+const struct command command_capacity = {
+    .name = "capacity",
+    .summary = "the greatest or least value of a key at which a metric still holds",
+    .help =
+        "Bisects on common random numbers: every value and every policy is simulated with the\n"
+        "same seeds. The metric holds at a value if the one-sided 95 % confidence limit of its\n"
+        "mean over the seeds (Student's t) meets --at-least or --at-most. The confidence is\n"
+        "that of one value, not of the whole search. Without both --low and --high the search\n"
+        "doubles and halves the experiment's value first. A metric need not be monotone, so\n"
+        "all visited values are printed, and one that contradicts the answer is told.\n"
+        "\n"
+        "Examples: esgsim capacity workloads/experiments/strict-light.json --at-least 0.95 \\\n"
+        "              --over slo.factor --policies esg,fifo --set requests=1000\n"
+        "          esgsim capacity EXP.json --over cluster.invokers.0.count --at-most 200 \\\n"
+        "              --metric latency_ms_p99\n",
+    .run = capacity_command,
+    .operands = "EXP.json",
+    .options = capacity_table,
+};

@@ -1,0 +1,478 @@
+#include "sim/cli/capacity_runner.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_cdf.h>
+
+#include "results/report/statistics.h"
+#include "sim/cli/guard.h"
+#include "sim/cli/progress_bar.h"
+#include "sim/cli/run_once.h"
+#include "sim/cli/worker_pool.h"
+#include "workloads/inputs.h"
+#include "workloads/loader_internal.h"
+
+static const double confidence = 0.95;
+
+/* One value of one policy in the round in progress. */
+struct task {
+    struct capacity_curve *curve;
+    double value;
+    double *measured;   /* per seed */
+    size_t refused_job; /* the first run that refused the value; SIZE_MAX: none */
+    struct error refusal;
+};
+
+struct runner {
+    const struct capacity_question *question;
+    struct capacity_answer *answer;
+    struct inputs *inputs;
+    struct override *overrides;           /* the question's, with room for policy, key and seed */
+    struct task tasks[CAPACITY_POLICIES]; /* of the round in progress */
+    size_t task_count;
+    size_t ended_before; /* runs of earlier rounds */
+    struct progress_bar progress_bar;
+};
+
+void capacity_print_value(char text[CAPACITY_TEXT], double value)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        (void)snprintf(text, CAPACITY_TEXT, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
+/* ---- Experiments ----------------------------------------------------------------------------- */
+
+/* NULL as policy: the experiment's own. */
+static struct experiment *experiment_at(const struct runner *runner, const char *policy,
+                                        double value, uint64_t seed, struct error *error)
+{
+    const struct capacity_question *question = runner->question;
+    char value_text[CAPACITY_TEXT];
+    char seed_text[CAPACITY_TEXT];
+    size_t count = question->override_count;
+    capacity_print_value(value_text, value);
+    (void)snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
+    if (policy != NULL)
+        runner->overrides[count++] = (struct override){"policy.name", policy};
+    runner->overrides[count++] = (struct override){question->key, value_text};
+    runner->overrides[count++] = (struct override){"seed", seed_text};
+    return experiment_load_with(runner->inputs, question->path, runner->overrides, count, error);
+}
+
+/* Returns whether the experiment and its policy accept the value. */
+static bool value_check(const struct runner *runner, const char *policy, double value,
+                        struct error *error)
+{
+    double *values = NULL;
+    struct experiment *experiment =
+        experiment_at(runner, policy, value, runner->answer->first_seed, error);
+    const bool good = experiment != NULL && runner_policy(experiment, &values, error) != NULL;
+    free(values);
+    experiment_free(experiment);
+    return good;
+}
+
+/* Follows a dotted key. `value->node` is NULL if the experiment does not set it. */
+static bool key_find(struct json_include *document, const char *key, struct json_value *value,
+                     struct error *error)
+{
+    char *names = strdup(key);
+    char *rest = names;
+    bool good = names != NULL || error_run(error, "out of memory for the key");
+    *value = json_include_root(document);
+    for (const char *name; good && value->node != NULL && (name = strsep(&rest, ".")) != NULL;) {
+        const struct json_value parent = *value;
+        char *end = NULL;
+        const size_t index = strtoul(name, &end, 10);
+        if (cJSON_IsObject(parent.node) && rest != NULL)
+            good = json_include_member(document, &parent, name, value, error);
+        else if (cJSON_IsArray(parent.node) && *end == '\0' && index < json_size(&parent))
+            good = json_include_entry(document, &parent, index, value, error);
+        else if (!cJSON_IsObject(parent.node) || !json_child(&parent, name, value))
+            value->node = NULL;
+    }
+    free(names);
+    return good;
+}
+
+/* The value that the experiment gives the key, as a start for the search; 1 if it gives none. */
+static bool key_read(const struct runner *runner, double *start, struct error *error)
+{
+    const struct capacity_question *question = runner->question;
+    struct json_include document;
+    struct json_value value;
+    if (!json_include_open_with(&document, runner->inputs, question->path, error))
+        return false;
+    bool good = true;
+    for (size_t i = 0; good && i < question->override_count; i++)
+        good = json_include_override(&document, question->overrides[i].key,
+                                     question->overrides[i].value, error);
+    good = good && key_find(&document, question->key, &value, error);
+    *start = 1;
+    if (good && value.node != NULL && cJSON_IsNumber(value.node))
+        *start = value.node->valuedouble;
+    else if (good && value.node != NULL)
+        good = error_input(error, "%s: --over %s: the experiment's value is not a number",
+                           question->path, question->key);
+    json_include_close(&document);
+    return good;
+}
+
+/* ---- Preparation ----------------------------------------------------------------------------- */
+
+/* A key takes only whole numbers if it refuses the halves on both sides of a valid one. */
+static bool key_is_whole(const struct runner *runner, const char *policy, double value)
+{
+    return value == floor(value) && !value_check(runner, policy, value + 0.5, NULL) &&
+           !value_check(runner, policy, value - 0.5, NULL);
+}
+
+static bool range_check(const struct runner *runner, const struct capacity_range *range,
+                        struct error *error)
+{
+    const struct capacity_question *question = runner->question;
+    const double ends[] = {range->low, range->high};
+    static const char *const names[] = {"--low", "--high"};
+    for (size_t i = 0; i < 2; i++) {
+        if (isnan(ends[i]))
+            continue;
+        if (range->whole && ends[i] != floor(ends[i]))
+            return error_input(error, "%s %g: %s takes whole numbers", names[i], ends[i],
+                               question->key);
+        if (!range->whole && ends[i] <= 0)
+            return error_input(error, "%s %g: must be above 0, because the tolerance is relative",
+                               names[i], ends[i]);
+    }
+    if (range->low >= range->high)
+        return error_input(error, "--low %g is not below --high %g", range->low, range->high);
+    if (isnan(range->low) && isnan(range->high) && !(range->start > 0))
+        return error_input(error,
+                           "%s: --over %s: the experiment's value, %g, is not above 0, so the "
+                           "search cannot begin there; give --low and --high",
+                           question->path, question->key, range->start);
+    return true;
+}
+
+static bool searches_start(struct runner *runner, struct error *error)
+{
+    const struct capacity_question *question = runner->question;
+    struct capacity_answer *answer = runner->answer;
+    struct capacity_range range = {.low = question->low,
+                                   .high = question->high,
+                                   .tolerance = question->tolerance,
+                                   .direction = question->direction};
+    if (!key_read(runner, &range.start, error))
+        return false;
+    const double probe = !isnan(range.low)    ? range.low
+                         : !isnan(range.high) ? range.high
+                                              : range.start;
+    for (size_t i = 0; i < answer->curve_count; i++) {
+        const char *policy = question->policy_count > 0 ? question->policies[i] : NULL;
+        /* The nearest whole number: a fraction is reported as a bad end of the range below. */
+        range.whole = key_is_whole(runner, policy, round(probe));
+        if (!range_check(runner, &range, error) || !value_check(runner, policy, probe, error) ||
+            (!isnan(range.high) && !value_check(runner, policy, range.high, error)))
+            return false;
+        capacity_search_start(&answer->curves[i].search, &range);
+    }
+    answer->whole = range.whole;
+    return true;
+}
+
+/* Reads the seed and the policy of the experiment, without the key. */
+static bool answer_prepare(struct runner *runner, struct error *error)
+{
+    const struct capacity_question *question = runner->question;
+    struct capacity_answer *answer = runner->answer;
+    struct experiment *experiment = experiment_load_with(
+        runner->inputs, question->path, question->overrides, question->override_count, error);
+    if (experiment == NULL)
+        return false;
+    const size_t count = question->policy_count > 0 ? question->policy_count : 1;
+    answer->first_seed = experiment->seed;
+    answer->deterministic = experiment->platform.decision_cost != DECISION_MEASURED;
+    answer->curves = calloc(count, sizeof *answer->curves);
+    bool good = answer->curves != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        const char *name =
+            question->policy_count > 0 ? question->policies[i] : experiment->policy_name;
+        answer->curve_count = i + 1;
+        answer->curves[i].refused = NAN;
+        answer->curves[i].policy = strdup(name);
+        good = answer->curves[i].policy != NULL;
+    }
+    experiment_free(experiment);
+    return good || error_run(error, "out of memory for %zu policies", count);
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+static const char *task_policy(const struct runner *runner, const struct task *task)
+{
+    return runner->question->policy_count > 0 ? task->curve->policy : NULL;
+}
+
+/* Runs in a worker process. The value of the metric is passed as the bits of `place`. */
+static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
+                                     struct error *error)
+{
+    const struct runner *runner = context;
+    const struct capacity_question *question = runner->question;
+    const struct task *task = &runner->tasks[job / question->seeds];
+    double *values = NULL;
+    struct simulation_result result;
+    guard_enter_worker(worker_pool_fail);
+    guard_watch_callbacks(question->decision_timeout);
+    struct experiment *experiment =
+        experiment_at(runner, task_policy(runner, task), task->value,
+                      runner->answer->first_seed + job % question->seeds, error);
+    const struct policy *policy =
+        experiment != NULL ? runner_policy(experiment, &values, error) : NULL;
+    const bool good =
+        policy != NULL && runner_execute(experiment, policy, values, NULL, NULL, &result, error);
+    if (good) {
+        const double value = metric_value(question->metric, &result.overall, &result.run);
+        memcpy(place, &value, sizeof value);
+        simulation_result_clear(&result);
+    }
+    free(values);
+    experiment_free(experiment);
+    return good ? WORKER_POOL_HELD : WORKER_POOL_FAILED;
+}
+
+/* The message to the parent has the whole result. */
+static bool publish(void *context, struct error *error)
+{
+    (void)context;
+    (void)error;
+    return true;
+}
+
+static bool collect(void *context, size_t job, uint64_t place, const struct error *failure,
+                    struct error *error)
+{
+    struct runner *runner = context;
+    const struct capacity_question *question = runner->question;
+    struct task *task = &runner->tasks[job / question->seeds];
+    char text[CAPACITY_TEXT];
+    if (failure == NULL) {
+        memcpy(&task->measured[job % question->seeds], &place, sizeof place);
+        return true;
+    }
+    if (failure->kind == ERROR_INPUT) {
+        if (job < task->refused_job)
+            task->refusal = *failure;
+        task->refused_job = job < task->refused_job ? job : task->refused_job;
+        return true;
+    }
+    capacity_print_value(text, task->value);
+    return error_run(error, "with policy %s, %s=%s, seed %" PRIu64 ": %s", task->curve->policy,
+                     question->key, text, runner->answer->first_seed + job % question->seeds,
+                     failure->message);
+}
+
+static void progress(void *context, size_t ended, size_t jobs)
+{
+    struct runner *runner = context;
+    progress_bar_update(&runner->progress_bar, runner->ended_before + ended,
+                        runner->ended_before + jobs);
+}
+
+/* ---- Rounds ---------------------------------------------------------------------------------- */
+
+/* The experiment refuses the value. False: the search cannot go on without it. */
+static bool task_refuse(const struct runner *runner, const struct task *task,
+                        const struct error *refusal, struct error *error)
+{
+    struct capacity_curve *curve = task->curve;
+    const size_t before = curve->search.count;
+    if (!capacity_search_refuse(&curve->search, task->value)) {
+        if (error != NULL)
+            *error = *refusal;
+        return false;
+    }
+    if (curve->search.count > before)
+        curve->estimates[before].mean = curve->estimates[before].limit = NAN;
+    curve->refused = task->value;
+    (void)snprintf(curve->reason, sizeof curve->reason, "%.*s", (int)sizeof curve->reason - 1,
+                   refusal->message);
+    if (!runner->question->quiet) {
+        char text[CAPACITY_TEXT];
+        capacity_print_value(text, task->value);
+        (void)fprintf(stderr, "%s: %s=%s: refused\n", curve->policy, runner->question->key, text);
+    }
+    return true;
+}
+
+/* The next value that the experiment accepts. Sets `*ended` if the search asks for none. */
+static bool curve_ask(const struct runner *runner, struct task *task, bool *ended,
+                      struct error *error)
+{
+    for (;;) {
+        struct error fault = {0};
+        *ended = !capacity_search_next(&task->curve->search, &task->value);
+        if (*ended || value_check(runner, task_policy(runner, task), task->value, &fault))
+            return true;
+        if (fault.kind == ERROR_INPUT && task_refuse(runner, task, &fault, error))
+            continue;
+        if (fault.kind != ERROR_INPUT && error != NULL)
+            *error = fault;
+        return false;
+    }
+}
+
+static void tasks_clear(struct runner *runner)
+{
+    for (size_t i = 0; i < runner->task_count; i++)
+        free(runner->tasks[i].measured);
+}
+
+static bool round_plan(struct runner *runner, struct error *error)
+{
+    const size_t seeds = runner->question->seeds;
+    runner->task_count = 0;
+    for (size_t i = 0; i < runner->answer->curve_count; i++) {
+        struct task *task = &runner->tasks[runner->task_count];
+        bool ended = false;
+        *task = (struct task){.curve = &runner->answer->curves[i], .refused_job = SIZE_MAX};
+        bool good = curve_ask(runner, task, &ended, error);
+        if (good && ended)
+            continue;
+        if (good && (task->measured = calloc(seeds, sizeof *task->measured)) == NULL)
+            good = error_run(error, "out of memory for %zu runs", seeds);
+        if (!good) {
+            tasks_clear(runner);
+            return false;
+        }
+        runner->task_count++;
+    }
+    return true;
+}
+
+static void progress_tell(struct runner *runner, const struct task *task,
+                          const struct capacity_estimate *estimate, bool holds)
+{
+    char text[CAPACITY_TEXT];
+    capacity_print_value(text, task->value);
+    progress_bar_end(&runner->progress_bar);
+    if (!runner->question->quiet)
+        (void)fprintf(stderr, "%s: %s=%s: %s %g, 95 %% limit %g: %s\n", task->curve->policy,
+                      runner->question->key, text, runner->question->metric->name, estimate->mean,
+                      estimate->limit, holds ? "holds" : "fails");
+}
+
+/* A metric that has no value in any run of the first round can never hold. */
+static bool task_take(struct runner *runner, struct task *task, struct error *error)
+{
+    const struct capacity_question *question = runner->question;
+    struct capacity_search *search = &task->curve->search;
+    struct capacity_estimate *estimate = &task->curve->estimates[search->count];
+    const size_t n = question->seeds;
+    size_t without = 0;
+    if (task->refused_job != SIZE_MAX)
+        return task_refuse(runner, task, &task->refusal, error);
+    for (size_t i = 0; i < n; i++)
+        without += isnan(task->measured[i]) != 0;
+    if (without == n && search->count == 0)
+        return error_input(error, "%s: %s has no value with policy %s; name another --metric",
+                           question->path, question->metric->name, task->curve->policy);
+    const struct estimate mean = statistics_estimate(task->measured, n);
+    const double half = gsl_cdf_tdist_Pinv(confidence, (double)n - 1) * mean.sd / sqrt((double)n);
+    estimate->values = task->measured;
+    task->measured = NULL;
+    estimate->mean = mean.mean;
+    estimate->limit = question->at_most ? mean.mean + half : mean.mean - half;
+    const bool holds = question->at_most ? estimate->limit <= question->threshold
+                                         : estimate->limit >= question->threshold;
+    progress_tell(runner, task, estimate, holds);
+    capacity_search_take(search, task->value, holds);
+    return true;
+}
+
+static bool round_run(struct runner *runner, struct error *error)
+{
+    const size_t jobs = runner->task_count * runner->question->seeds;
+    const size_t workers = runner->question->jobs < jobs ? (size_t)runner->question->jobs : jobs;
+    struct worker_pool worker_pool = {.jobs = jobs,
+                                      .workers = workers,
+                                      .context = runner,
+                                      .work = work,
+                                      .publish = publish,
+                                      .collect = collect,
+                                      .progress = progress};
+    bool good = worker_pool_run(&worker_pool, error);
+    runner->ended_before += jobs;
+    for (size_t i = 0; good && i < runner->task_count; i++)
+        good = task_take(runner, &runner->tasks[i], error);
+    tasks_clear(runner);
+    return good;
+}
+
+bool capacity_run(const struct capacity_question *question, struct capacity_answer *answer,
+                  struct error *error)
+{
+    struct runner runner = {.question = question, .answer = answer};
+    *answer = (struct capacity_answer){0};
+    runner.inputs = inputs_create(error);
+    runner.overrides = load_array(question->override_count + 3, sizeof *runner.overrides, error);
+    bool good = runner.inputs != NULL && runner.overrides != NULL;
+    for (size_t i = 0; good && i < question->override_count; i++)
+        runner.overrides[i] = question->overrides[i];
+    good = good && answer_prepare(&runner, error) && searches_start(&runner, error);
+    progress_bar_start(&runner.progress_bar, "runs", question->quiet);
+    for (good = good && round_plan(&runner, error); good && runner.task_count > 0;
+         good = good && round_plan(&runner, error))
+        good = round_run(&runner, error);
+    progress_bar_end(&runner.progress_bar);
+    free(runner.overrides);
+    inputs_free(runner.inputs);
+    return good;
+}
+
+bool capacity_curve_bend(const struct capacity_question *question,
+                         const struct capacity_curve *curve, size_t *from, size_t *to)
+{
+    const struct capacity_search *search = &curve->search;
+    const enum capacity_direction direction = capacity_search_direction(search);
+    size_t order[CAPACITY_POINTS];
+    double worst = 0;
+    if (direction == CAPACITY_EITHER)
+        return false;
+    capacity_search_order(search, order);
+    for (size_t i = 1; i < search->count; i++) {
+        /* The metric should be better at `near`. */
+        const bool upward = direction == CAPACITY_LEAST;
+        const size_t near = order[upward ? i : i - 1];
+        const size_t far = order[upward ? i - 1 : i];
+        const struct capacity_estimate *better = &curve->estimates[near];
+        const struct capacity_estimate *worse = &curve->estimates[far];
+        const double gain = worse->mean - better->mean;
+        const double loss = (question->at_most ? -gain : gain) -
+                            fabs(better->mean - better->limit) - fabs(worse->mean - worse->limit);
+        if (loss > worst) { /* false for NAN */
+            worst = loss;
+            *from = far;
+            *to = near;
+        }
+    }
+    return worst > 0;
+}
+
+void capacity_answer_clear(struct capacity_answer *answer)
+{
+    for (size_t i = 0; i < answer->curve_count; i++) {
+        struct capacity_curve *curve = &answer->curves[i];
+        for (size_t p = 0; p < CAPACITY_POINTS; p++)
+            free(curve->estimates[p].values);
+        free(curve->policy);
+    }
+    free(answer->curves);
+    *answer = (struct capacity_answer){0};
+}

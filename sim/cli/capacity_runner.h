@@ -1,0 +1,84 @@
+/* Runs the simulations of `esgsim capacity`, for several policies side by side.
+ *
+ * Every policy has a search of its own (capacity_search.h). In each round, every search that has
+ * not ended names its next value. Worker processes simulate these values with the same seeds, so
+ * that all values and policies have common random numbers. The results do not depend on the number
+ * of workers.
+ *
+ * The condition holds at a value if the one-sided 95 % confidence limit of the metric's mean over
+ * the seeds meets it: mean − t·s/√n for "at least", mean + t·s/√n for "at most", where t is the
+ * 95 % quantile of Student's distribution with n − 1 degrees of freedom. It does not hold where a
+ * seed has no value of the metric.
+ */
+#ifndef ESGSIM_SIM_CLI_CAPACITY_RUNNER_H
+#define ESGSIM_SIM_CLI_CAPACITY_RUNNER_H
+
+#include <stdint.h>
+
+#include "results/store/columns.h"
+#include "sim/cli/capacity_search.h"
+#include "sim/error.h"
+#include "workloads/experiment.h"
+
+enum { CAPACITY_POLICIES = 64, CAPACITY_SEEDS = 1000 };
+
+struct capacity_question {
+    const char *path; /* the experiment */
+    const struct override *overrides;
+    size_t override_count;
+    const char *key; /* dotted */
+    const struct metric *metric;
+    bool at_most;     /* else at least */
+    double threshold; /* in the metric's unit */
+    enum capacity_direction direction;
+    double low, high; /* NAN: not given */
+    double tolerance;
+    const char *policies[CAPACITY_POLICIES];
+    size_t policy_count; /* 0: the experiment's policy */
+    uint64_t seeds;      /* 2..CAPACITY_SEEDS, from the experiment's seed on */
+    uint64_t jobs;       /* concurrent worker processes */
+    double decision_timeout;
+    bool quiet;
+};
+
+/* What the runs at one value gave. */
+struct capacity_estimate {
+    double mean;    /* NAN: a seed has no value, or the value of the key was refused */
+    double limit;   /* one-sided 95 % confidence limit on the side of the threshold */
+    double *values; /* per seed; NULL: refused */
+};
+
+struct capacity_curve {
+    char *policy;
+    struct capacity_search search;
+    struct capacity_estimate estimates[CAPACITY_POINTS]; /* of search.points */
+    double refused;   /* the last value that was not valid; NAN: none */
+    char reason[256]; /* why it was not */
+};
+
+struct capacity_answer {
+    struct capacity_curve *curves; /* per policy */
+    size_t curve_count;
+    uint64_t first_seed;
+    bool whole;         /* the key takes only whole numbers */
+    bool deterministic; /* false: decision times are measured */
+};
+
+/* False: ERROR_INPUT names the experiment, key or metric at fault; ERROR_RUN names policy, value
+ * and seed of a run that failed. Free the answer with capacity_answer_clear in both cases. */
+bool capacity_run(const struct capacity_question *question, struct capacity_answer *answer,
+                  struct error *error);
+void capacity_answer_clear(struct capacity_answer *answer);
+
+/* Finds the visited neighbours `*from` and `*to` between which the mean goes against the rest of
+ * the curve, by more than both confidence limits together: it gets worse towards the side on which
+ * the metric should hold. Indices of search.points. False: there are none, or no direction is
+ * known. */
+bool capacity_curve_bend(const struct capacity_question *question,
+                         const struct capacity_curve *curve, size_t *from, size_t *to);
+
+/* The shortest decimal text that is read back as the same number. */
+enum { CAPACITY_TEXT = 32 };
+void capacity_print_value(char text[CAPACITY_TEXT], double value);
+
+#endif
