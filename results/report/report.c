@@ -354,6 +354,14 @@ static const struct measures *measures_of(const struct report *report, size_t ru
     return NULL;
 }
 
+double report_value(const struct report *report, size_t run, const char *application,
+                    const struct metric *metric)
+{
+    const struct measures *measures = measures_of(report, run, metric->of_run ? NULL : application);
+    return measures == NULL ? NAN
+                            : metric_value(metric, measures, &report->results->runs[run].run);
+}
+
 struct estimate report_estimate(const struct report *report,
                                 const struct report_contender *contender, const char *application,
                                 const struct metric *metric)

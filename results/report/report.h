@@ -83,6 +83,11 @@ struct estimate report_estimate(const struct report *report,
                                 const struct report_contender *contender, const char *application,
                                 const struct metric *metric);
 
+/* The metric in one run (an index into results.runs), for `application` (NULL: all applications).
+ * NAN if the run has no such application, or the metric has no value in it. */
+double report_value(const struct report *report, size_t run, const char *application,
+                    const struct metric *metric);
+
 /* Name of the scenario's reference in sentences: "ESG", or its title if it has another policy. */
 const char *report_reference_name(const struct report_scenario *scenario);
 

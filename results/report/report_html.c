@@ -269,7 +269,7 @@ static void figure_write(const struct judgement *judgement, FILE *out)
 {
     const struct reference_figure *figure = judgement->figure;
     char range[96];
-    verdict_range(figure, range, sizeof range);
+    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)fputs("<div class=\"verdict\"><h3>", out);
     html_element(out, "code", figure->metric);
     (void)fputs(": ", out);

@@ -10,6 +10,12 @@ const char *verdict_name(enum verdict verdict)
     return names[verdict];
 }
 
+const char *claim_verdict_name(enum claim_verdict verdict)
+{
+    static const char *const names[] = {"shown", "not shown", "contradicted"};
+    return names[verdict];
+}
+
 const char *standing_name(enum standing standing)
 {
     static const char *const names[STANDING_COUNT] = {"holds",    "below",     "above", "undecided",
@@ -17,22 +23,22 @@ const char *standing_name(enum standing standing)
     return names[standing];
 }
 
-void verdict_range(const struct reference_figure *figure, char *text, size_t size)
+void verdict_range(double low, double high, const char *unit, char *text, size_t size)
 {
-    bool plain = strcmp(figure->unit, "1") == 0 || figure->unit[0] == '\0';
+    const bool plain = strcmp(unit, "1") == 0 || unit[0] == '\0';
     const char *blank = plain ? "" : " ";
-    const char *unit = plain ? "" : figure->unit;
-    if (isnan(figure->low))
-        (void)snprintf(text, size, "at most %g%s%s", figure->high, blank, unit);
-    else if (isnan(figure->high))
-        (void)snprintf(text, size, "at least %g%s%s", figure->low, blank, unit);
+    unit = plain ? "" : unit;
+    if (isnan(low))
+        (void)snprintf(text, size, "at most %g%s%s", high, blank, unit);
+    else if (isnan(high))
+        (void)snprintf(text, size, "at least %g%s%s", low, blank, unit);
     else
-        (void)snprintf(text, size, "%g to %g%s%s", figure->low, figure->high, blank, unit);
+        (void)snprintf(text, size, "%g to %g%s%s", low, high, blank, unit);
 }
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
 
-static enum standing standing_of(const struct reference_figure *figure, struct estimate ours)
+enum standing standing_of(double low, double high, struct estimate ours)
 {
     if (ours.n == 0)
         return STANDING_NO_RUN;
@@ -40,8 +46,8 @@ static enum standing standing_of(const struct reference_figure *figure, struct e
         return STANDING_UNDEFINED;
     if (ours.n == 1)
         return STANDING_ONE_SEED;
-    const double low = isnan(figure->low) ? -INFINITY : figure->low;
-    const double high = isnan(figure->high) ? INFINITY : figure->high;
+    low = isnan(low) ? -INFINITY : low;
+    high = isnan(high) ? INFINITY : high;
     if (ours.mean + ours.half_width < low)
         return STANDING_BELOW;
     if (ours.mean - ours.half_width > high)
@@ -51,13 +57,29 @@ static enum standing standing_of(const struct reference_figure *figure, struct e
                : STANDING_UNDECIDED;
 }
 
+enum claim_verdict verdict_of_claim(double low, double high, double neutral, struct estimate ours)
+{
+    const enum standing standing = standing_of(low, high, ours);
+    if (standing == STANDING_HOLDS)
+        return CLAIM_SHOWN;
+    /* A missing bound or neutral value is NAN, with which every comparison is false. */
+    const bool more = low >= neutral;
+    const bool less = !more && high <= neutral;
+    const bool outside = standing == STANDING_BELOW || standing == STANDING_ABOVE;
+    if (outside && (more   ? ours.mean + ours.half_width < neutral
+                    : less ? ours.mean - ours.half_width > neutral
+                           : true))
+        return CLAIM_CONTRADICTED;
+    return CLAIM_NOT_SHOWN;
+}
+
 static bool pair_add(struct judgement *judgement, struct verdict_pair pair)
 {
     struct verdict_pair *grown =
         realloc(judgement->pairs, (judgement->pair_count + 1) * sizeof *judgement->pairs);
     if (grown == NULL)
         return false;
-    pair.standing = standing_of(judgement->figure, pair.ours);
+    pair.standing = standing_of(judgement->figure->low, judgement->figure->high, pair.ours);
     judgement->pairs = grown;
     judgement->pairs[judgement->pair_count++] = pair;
     judgement->counts[pair.standing]++;
@@ -314,7 +336,7 @@ static void say(FILE *out, const struct report *report, const struct judgement *
                  {STANDING_ONE_SEED, "has one seed and so no interval in"},
                  {STANDING_UNDEFINED, why_undefined(figure)}};
     char range[96];
-    verdict_range(figure, range, sizeof range);
+    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)fprintf(out, "%s: ", openings[judgement->verdict]);
     if (say_reach(out, judgement))
         (void)fprintf(out, ", ");

@@ -20,6 +20,16 @@
  * - not: no pair holds, and at least one is below or above.
  * - cannot be said: no pair holds, and none is below or above.
  *
+ * A claim (results/report/claim.h) is one effect with an expected range, of which the standing is
+ * judged in the same way. Its verdict is one of:
+ * - shown: the standing is "holds".
+ * - contradicted: the claim has a sign, and the whole interval has the other one. The sign is that
+ *   of an expected range that lies on one side of the neutral value (ratio 1, difference 0). A
+ *   claim without a sign is contradicted if the whole interval is outside the range: an exact
+ *   value, a metric of one policy, a range that includes the neutral value.
+ * - not shown: otherwise. The interval is undecided, or its sign is right and its size is not, or
+ *   there is no interval.
+ *
  * Intervals are not corrected for multiple comparisons: of many, about one in twenty misses its
  * true mean. A comparison uses the scenario's first variant of ESG and the first variant of the
  * other policy. Other variants are our own experiments and appear only in the tables of
@@ -40,6 +50,8 @@ enum standing {
     STANDING_NO_RUN,
     STANDING_COUNT
 };
+
+enum claim_verdict { CLAIM_SHOWN, CLAIM_NOT_SHOWN, CLAIM_CONTRADICTED, CLAIM_VERDICT_COUNT };
 
 enum verdict { VERDICT_REPRODUCED, VERDICT_PARTLY, VERDICT_NOT, VERDICT_UNKNOWN };
 
@@ -73,7 +85,16 @@ const char *verdict_name(enum verdict verdict);
 /* "holds", "below", "above", "undecided", "one seed", "undefined", "no run". */
 const char *standing_name(enum standing standing);
 
-/* "61 to 80 %", "at most 10 us". */
-void verdict_range(const struct reference_figure *figure, char *text, size_t size);
+/* The standing of an estimate in [low, high]; NAN: no such bound. */
+enum standing standing_of(double low, double high, struct estimate ours);
+
+/* The verdict on a claimed effect. `neutral` is the value of no effect; NAN: the claim has no sign.
+ */
+enum claim_verdict verdict_of_claim(double low, double high, double neutral, struct estimate ours);
+/* "shown", "not shown", "contradicted". */
+const char *claim_verdict_name(enum claim_verdict verdict);
+
+/* "61 to 80 %", "at most 10 us". `unit` "" or "1": none. */
+void verdict_range(double low, double high, const char *unit, char *text, size_t size);
 
 #endif
