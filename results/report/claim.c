@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/store/run_label.h"
 #include "traces/json/json.h"
 
 static const char *const kind_names[] = {"exact", "paired", "open", NULL};
@@ -196,26 +195,12 @@ void claims_free(struct claims *claims)
 
 /* ---- Our estimate ---------------------------------------------------------------------------- */
 
-static bool same_pairs(const char *one, const char *other)
-{
-    char *rest[] = {run_label_without(one, other), run_label_without(other, one)};
-    const bool same =
-        rest[0] != NULL && rest[1] != NULL && rest[0][0] == '\0' && rest[1][0] == '\0';
-    free(rest[0]);
-    free(rest[1]);
-    return same;
-}
-
 static bool is_side(const struct report_scenario *scenario,
                     const struct report_contender *contender, const struct claim_side *side)
 {
-    const size_t name = strcspn(side->policy, " ");
-    const char *pairs = side->policy + name + strspn(side->policy + name, " ");
     return (side->setting == NULL || strcmp(side->setting, scenario->setting) == 0 ||
             strcmp(side->setting, scenario->title) == 0) &&
-           strlen(contender->policy) == name &&
-           strncmp(contender->policy, side->policy, name) == 0 &&
-           same_pairs(pairs, contender->variant);
+           report_is_contender(contender, side->policy);
 }
 
 /* `application` NULL: all together. */

@@ -340,6 +340,41 @@ void report_free(struct report *report)
     free(report);
 }
 
+static bool same_pairs(const char *one, const char *other)
+{
+    char *rest[] = {run_label_without(one, other), run_label_without(other, one)};
+    const bool same =
+        rest[0] != NULL && rest[1] != NULL && rest[0][0] == '\0' && rest[1][0] == '\0';
+    free(rest[0]);
+    free(rest[1]);
+    return same;
+}
+
+bool report_is_contender(const struct report_contender *contender, const char *name)
+{
+    const size_t length = strcspn(name, " ");
+    return strlen(contender->policy) == length && strncmp(contender->policy, name, length) == 0 &&
+           same_pairs(name + length + strspn(name + length, " "), contender->variant);
+}
+
+bool report_set_reference(struct report *report, const char *name, struct error *error)
+{
+    bool found = false;
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        struct report_scenario *scenario = &report->scenarios[s];
+        for (size_t c = 0; c < scenario->contender_count; c++)
+            if (report_is_contender(&scenario->contenders[c], name)) {
+                scenario->reference = c;
+                found = true;
+                break;
+            }
+    }
+    return found || error_input(error,
+                                "%s: no run of \"%s\"; name a policy with all parameters that the "
+                                "sweep sets for it, as the column \"policy\" of the report does",
+                                report->results->path, name);
+}
+
 /* ---- Figures ------------------------------------------------------------------------------- */
 
 /* Returns NULL if the run has no such application. */
@@ -358,8 +393,7 @@ double report_value(const struct report *report, size_t run, const char *applica
                     const struct metric *metric)
 {
     const struct measures *measures = measures_of(report, run, metric->of_run ? NULL : application);
-    return measures == NULL ? NAN
-                            : metric_value(metric, measures, &report->results->runs[run].run);
+    return measures == NULL ? NAN : metric_value(metric, measures, &report->results->runs[run].run);
 }
 
 struct estimate report_estimate(const struct report *report,

@@ -77,6 +77,14 @@ char *report_notice_where(const struct report *report, const struct report_notic
 struct report *report_build(const struct results *results, struct error *error);
 void report_free(struct report *report);
 
+/* Returns whether `name` is that of the contender: the policy, followed by all parameters that the
+ * sweep set for it, in any order: "esg k=10 group_size=2". */
+bool report_is_contender(const struct report_contender *contender, const char *name);
+
+/* Makes that contender the reference of every scenario that has it; others keep theirs. False:
+ * ERROR_INPUT, no scenario has it. */
+bool report_set_reference(struct report *report, const char *name, struct error *error);
+
 /* Estimate of a metric over the contender's seeds, for `application` (NULL: all applications). A
  * metric of the run is the same for every application. */
 struct estimate report_estimate(const struct report *report,

@@ -313,7 +313,7 @@ static bool published_write(const struct page *page, FILE *out, struct error *er
         out);
     for (size_t i = 0; i < reference->figure_count; i++) {
         struct judgement judgement;
-        if (!verdict_judge(page->report, &reference->figures[i], &judgement, error))
+        if (!verdict_judge(page->report, &reference->figures[i], NULL, &judgement, error))
             return false;
         figure_write(&judgement, out);
         judgement_clear(&judgement);

@@ -8,6 +8,7 @@
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
 #include "results/report/reproduction_check.h"
+#include "results/report/verdict_table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -441,9 +442,11 @@ static bool print_reference(const struct report *report, const struct reference 
         return error_run(error, "out of memory for the report");
     bool good = true;
     for (size_t i = 0; good && i < reference->figure_count; i++)
-        good = verdict_judge(report, &reference->figures[i], &judgements[i], error);
+        good = verdict_judge(report, &reference->figures[i], NULL, &judgements[i], error);
     if (good && !print_judgements(report, reference, judgements, out))
         good = error_run(error, "out of memory for the report");
+    (void)fputc('\n', out);
+    good = good && verdicts_tables(&report, 1, reference, out, error);
     for (size_t i = 0; i < reference->figure_count; i++)
         judgement_clear(&judgements[i]);
     free(judgements);

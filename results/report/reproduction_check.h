@@ -20,6 +20,11 @@
  * - not: no pair holds, and at least one is below or above.
  * - cannot be said: no pair holds, and none is below or above.
  *
+ * The scenarios of a file that differ in nothing but the setting are of one *world*: one set of
+ * assumptions, such as a cluster and a latency profile. Each policy also has an *average* in each
+ * world: the figure's formula applied to the averages over the settings, seed by seed
+ * (results/report/paired.h). It has a standing, but the verdict does not depend on it.
+ *
  * A claim (results/report/claim.h) is one effect with an expected range, of which the standing is
  * judged in the same way. Its verdict is one of:
  * - shown: the standing is "holds".
@@ -65,25 +70,41 @@ struct verdict_pair {
     enum standing standing;
 };
 
+/* Of one policy over the settings of a world. */
+struct verdict_average {
+    const char *policy; /* without parameters */
+    size_t settings;    /* number of settings with a run of the policy */
+    struct estimate ours;
+    enum standing standing;
+};
+
 struct judgement {
     const struct reference_figure *figure;
     enum verdict verdict;
+    size_t worlds;              /* number of worlds that the pairs are of */
     struct verdict_pair *pairs; /* sorted by policy, then in the order of the scenarios */
     size_t pair_count;
     size_t counts[STANDING_COUNT];
+    struct verdict_average *averages; /* in the order of the pairs; none for several worlds */
+    size_t average_count;
     char *sentence; /* one sentence: the verdict, the range of our means, and the standing of the
-                       pairs */
+                       pairs, which it names if they are of one world */
 };
 
-/* False: ERROR_RUN, memory exhausted; there is nothing to clear. */
+/* Judges the figure in the world of the scenario `world`; NULL: in all worlds. False: ERROR_RUN,
+ * memory exhausted; there is nothing to clear. */
 bool verdict_judge(const struct report *report, const struct reference_figure *figure,
-                   struct judgement *judgement, struct error *error);
+                   const struct report_scenario *world, struct judgement *judgement,
+                   struct error *error);
 void judgement_clear(struct judgement *judgement);
 
 /* "reproduced", "partly", "not", "cannot be said". */
 const char *verdict_name(enum verdict verdict);
 /* "holds", "below", "above", "undecided", "one seed", "undefined", "no run". */
 const char *standing_name(enum standing standing);
+
+/* Returns whether two scenarios are of one world. */
+bool verdict_same_world(const struct report_scenario *one, const struct report_scenario *other);
 
 /* The standing of an estimate in [low, high]; NAN: no such bound. */
 enum standing standing_of(double low, double high, struct estimate ours);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -171,8 +172,9 @@ static bool sweep_preview(const struct claims *claims, size_t first, const struc
     struct report *report = NULL;
     results.runs = calloc(sweep->run_count, sizeof *results.runs);
     results.notices = calloc(sweep->run_count, sizeof *results.notices);
-    bool good = (results.runs != NULL && results.notices != NULL) ||
-                error_run(error, "out of memory for the claims");
+    bool good = results.runs != NULL && results.notices != NULL;
+    if (!good)
+        (void)error_run(error, "out of memory for the claims");
     for (size_t run = 0; good && run < sweep->run_count; run += sweep->seeds)
         good = preview_add(sweep, run, &results, error);
     good = good && (report = report_build(&results, error)) != NULL;
