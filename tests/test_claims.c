@@ -37,6 +37,10 @@ static const struct fixture runs[] = {
     SEEDS("heavy", "clipper", "", 0.4, 0.4, 0.4),
     SEEDS("heavy", "fifo", "", 0, 0, 0),
     RUN("heavy", "edf", "", 1, 0.5),
+    RUN("heavy", "llf", " slo.factor=2 requests=9", 1, 0.5),
+    RUN("heavy", "llf", " slo.factor=2 requests=9", 2, 0.5),
+    RUN("heavy", "llf", " slo.factor=4 requests=9", 1, 1),
+    RUN("heavy", "llf", " slo.factor=4 requests=9", 2, 1),
 };
 enum { RUNS = sizeof runs / sizeof runs[0] };
 
@@ -200,6 +204,19 @@ static void a_claim_of_one_application_and_of_two_settings(void **state)
                  2, 0, CLAIM_SHOWN);
 }
 
+/* A setting by the keys that the sweep sets, in any order. 80 % of the requests are in time and
+ * none is dropped: 20 % are late. */
+static void a_setting_may_be_named_by_its_keys(void **state)
+{
+    (void)state;
+    assert_claim(HITS("open") OF("llf", "requests=9 slo.factor=4")
+                     AGAINST("llf", "slo.factor=2 requests=9") "\"low\": 2}",
+                 2, 0, CLAIM_SHOWN);
+    assert_claim("{" HEAD "\"kind\": \"exact\", \"metric\": \"late_rate\", " OF(
+                     "llf", "requests=9 slo.factor=4") "\"low\": 20, \"high\": 20}",
+                 20, 0, CLAIM_SHOWN);
+}
+
 static void runs_that_are_not_there_and_runs_in_several_settings_are_refused(void **state)
 {
     (void)state;
@@ -352,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_claim_without_a_sign_is_contradicted_outside_its_range),
         cmocka_unit_test(without_an_interval_nothing_is_shown),
         cmocka_unit_test(a_claim_of_one_application_and_of_two_settings),
+        cmocka_unit_test(a_setting_may_be_named_by_its_keys),
         cmocka_unit_test(runs_that_are_not_there_and_runs_in_several_settings_are_refused),
         cmocka_unit_test(faults_of_the_file_are_named_with_their_place),
         cmocka_unit_test(exact_claims_come_first_and_open_ones_last),

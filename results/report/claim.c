@@ -46,9 +46,11 @@ static bool metric_read(const struct json_value *value, struct claim *claim, str
     const char *name = json_as_string(&metric, error);
     if (name == NULL)
         return false;
-    claim->metric = metric_find(name);
+    claim->metric =
+        strcmp(name, report_late_rate.name) == 0 ? &report_late_rate : metric_find(name);
     if (claim->metric != NULL)
         return true;
+    names[count++] = report_late_rate.name;
     for (size_t i = 0; i < metric_count && count < 256; i++)
         names[count++] = metrics[i].name;
     const char *nearest = error_nearest_name(name, names, count);
@@ -195,11 +197,10 @@ void claims_free(struct claims *claims)
 
 /* ---- Our estimate ---------------------------------------------------------------------------- */
 
-static bool is_side(const struct report_scenario *scenario,
+static bool is_side(const struct report *report, const struct report_scenario *scenario,
                     const struct report_contender *contender, const struct claim_side *side)
 {
-    return (side->setting == NULL || strcmp(side->setting, scenario->setting) == 0 ||
-            strcmp(side->setting, scenario->title) == 0) &&
+    return (side->setting == NULL || report_is_setting(report, scenario, side->setting)) &&
            report_is_contender(contender, side->policy);
 }
 
@@ -223,7 +224,7 @@ static const struct report_contender *side_find(const struct report *report,
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
         for (size_t c = 0; c < scenario->contender_count; c++)
-            if (is_side(scenario, &scenario->contenders[c], side)) {
+            if (is_side(report, scenario, &scenario->contenders[c], side)) {
                 found = &scenario->contenders[c];
                 place = scenario;
                 count++;

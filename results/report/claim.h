@@ -11,9 +11,11 @@
  *   paired comparison), open (an effect that depends on what is assumed).
  * - `formula` is one of value (`of` alone), difference (of - against), ratio (of / against), each
  *   computed seed by seed. Default: value without `against`, else ratio.
+ * - `metric` is a metric of sim/platform/metrics.def, or late_rate, the share of requests that were
+ *   served after their SLO.
  * - `policy` is the name of a policy, followed by all parameters that the sweep sets for it:
- *   "clockwork max_batch=32". `setting` is the setting's name or title in the report. It may be
- *   absent if the sweep has only one.
+ *   "clockwork max_batch=32". `setting` is the setting's name, or the keys that the sweep sets:
+ *   "arrivals.rate_per_s=1500 platform.noise.cv=0". It may be absent if the sweep has only one.
  * - `low` and `high` are the effect expected here, and `expected` is where it comes from. A
  *   published figure is of another machine, so it is told and not judged. Metrics whose unit is a
  *   share, and which reports show in per cent, are in per cent, their differences in points.
