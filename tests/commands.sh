@@ -5,7 +5,7 @@
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 strict=workloads/experiments/strict-light.json
-commands="run sweep capacity merge report plot search slo explain list check trace calibrate validate bench"
+commands="run sweep capacity merge report plot search slo explain list check trace calibrate validate bench claims"
 here=$(pwd)
 
 # ---- Help and usage --------------------------------------------------------------------------
@@ -370,6 +370,42 @@ if [ "$status" -eq 124 ] && [ "$(cat "$folder/err")" = "esgsim: interrupted" ] &
 else
     explain "Ctrl-C ends capacity with one line" "status 124 of timeout, 'esgsim: interrupted'"
 fi
+# ---- Claims ----------------------------------------------------------------------------------
+
+claim() { # claim POLICY AGAINST LOW: one claim on the sweep above
+    cat >"$folder/claims.json" <<EOF
+{"title": "made up", "claims": [
+  {"system": "Made Up", "kind": "paired", "claim": "c", "published": "2x", "evidence": "assumed", "source": "this test",
+   "sweep": "$folder/sweep.json", "metric": "cost_per_request_usd", "of": {"policy": "$1"}, "against": {"policy": "$2"},
+   "low": $3}]}
+EOF
+}
+claim fifo min-config 1
+run "$esgsim" claims --file "$folder/claims.json" --dry-run
+expect "claims --dry-run lists the sweeps and their runs" 0 '4 runs of 1 sweeps for 1 claims'
+run env TMPDIR="$folder" "$esgsim" claims 'made up' --file "$folder/claims.json" --quiet
+expect "claims prints a verdict for each" 0 'paired: [01] of 1 shown, [01] not shown, [01] contradicted'
+if [ -z "$(find "$folder" -name 'esgsim-claims-*')" ]; then
+    pass "and leaves no results behind"
+else
+    fail "and leaves no results behind" "$(ls "$folder")"
+fi
+run "$esgsim" claims --file "$folder/claims.json" --quiet --json --jobs 1 --out "$folder/kept"
+expect "claims --json --out succeeds" 0 '"verdict"'
+tables "$folder/kept/sweep.h5" "$folder/kept.tables"
+same "and keeps what sweep writes" "$folder/jobs1.tables" "$folder/kept.tables"
+run "$esgsim" claims nobody --file "$folder/claims.json"
+expect_refusal "claims refuses a system without a claim" "no claim of a system 'nobody'"
+claim fifo edf 1
+run "$esgsim" claims --file "$folder/claims.json"
+expect_refusal "claims refuses a policy that its sweep does not run" 'claims\.json: claims\[0\]\.against: .*no runs of "edf"'
+claim fifo min-config '"much"'
+run "$esgsim" claims --file "$folder/claims.json"
+expect_refusal "claims refuses a bound that is no number" 'claims\.json: claims\[0\]\.low'
+run "$esgsim" check results/paper/known-for.json
+expect "check knows a file of claims" 0 'ok \(claims\)'
+run "$esgsim" claims --dry-run
+expect "every claim that ships has its runs" 0 'runs of [0-9]+ sweeps for [0-9]+ claims'
 
 # ---- Figures and the page --------------------------------------------------------------------
 

@@ -77,6 +77,12 @@ static char *file_text(const char *path)
     return text;
 }
 
+static void assert_near(double value, double wanted)
+{
+    if (!(fabs(value - wanted) < 1e-9))
+        fail_msg("%.12g is not %.12g", value, wanted);
+}
+
 /* On a difference the text is printed, so that a wanted change can be seen and taken over. */
 static void assert_golden(const char *text, const char *path)
 {
@@ -378,6 +384,17 @@ static void without_esg_the_first_policy_is_compared_with_the_others(void **stat
     assert_non_null(strstr(text, "Above 0: mine is better."));
     assert_null(strstr(text, "ESG"));
     free(text);
+
+    /* Any policy can be the reference. */
+    struct error error = {0};
+    assert_true(report_set_reference(opened.report, "fifo", &error));
+    text = printed(&opened, NULL, report_text);
+    assert_non_null(strstr(text, "fifo against"));
+    assert_non_null(strstr(text, "Above 0: fifo is better."));
+    free(text);
+    assert_near(report_compare(opened.report, scenario, 0, NULL).hit_points.mean, -28);
+    assert_false(report_set_reference(opened.report, "fifo max_batch=2", &error));
+    assert_non_null(strstr(error.message, "made-up.h5: no run of \"fifo max_batch=2\""));
 
     /* A published figure of ESG is not one of whoever stands first. */
     const char *against[] = {"fifo"};

@@ -8,7 +8,14 @@
 #include <cjson/cJSON.h>
 
 #include "results/report/reproduction_check.h"
+#include "results/report/verdict_table.h"
 #include "tests/fixture_results.h"
+
+static void assert_near(double value, double wanted, double tolerance)
+{
+    if (!(fabs(value - wanted) <= tolerance))
+        fail_msg("%.12g is not %.12g", value, wanted);
+}
 
 /* Three seeds of a policy in a setting; the hit rates overall are 0.8 of these, gains in per cent
  * and savings the same. */
@@ -62,7 +69,8 @@ static void judge(struct judged *judged, const struct fixture *made, size_t coun
     judged->reference = reference_load(path, &error);
     (void)unlink(path);
     if (judged->report == NULL || judged->reference == NULL ||
-        !verdict_judge(judged->report, &judged->reference->figures[0], &judged->judgement, &error))
+        !verdict_judge(judged->report, &judged->reference->figures[0], NULL, &judged->judgement,
+                       &error))
         fail_msg("%s", error.message);
 }
 
@@ -91,11 +99,12 @@ static void assert_judged(const char *figures, enum verdict verdict, const char 
 static void a_range_that_every_pair_keeps_is_reproduced(void **state)
 {
     (void)state;
-    assert_judged(GAIN("\"orion\""), VERDICT_REPRODUCED,
-                  "Reproduced: ESG's SLO hit rate is from 70.0 % (\xC2\xB1 0.0) higher (against "
-                  "orion in light) to 70.0 % (\xC2\xB1 0.0) higher (against orion in heavy), the "
-                  "published figure is 61 to 80 % higher; it holds in 2 of 2 pairs of baseline and "
-                  "setting (orion: light, heavy).");
+    assert_judged(
+        GAIN("\"orion\""), VERDICT_REPRODUCED,
+        "Reproduced: ESG's SLO hit rate is from 70.0 % (\xC2\xB1 0.0) higher (against "
+        "orion in light) to 70.0 % (\xC2\xB1 0.0) higher (against orion in heavy), the "
+        "published figure is 61 to 80 % higher; it holds in 2 of 2 pairs of baseline and "
+        "setting (orion: light, heavy); on average over the settings it holds against 1 of 1.");
 }
 
 static void a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_listed(void **state)
@@ -107,7 +116,8 @@ static void a_range_that_some_pairs_keep_is_partly_reproduced_and_both_are_liste
         "fifo in heavy) to 240.0 % (\xC2\xB1 0.0) higher (against edf in light), the "
         "published figure is 61 to 80 % higher; it holds in 3 of 6 pairs of baseline and "
         "setting (orion: light, heavy; fifo: light), is below in 2 (fifo: heavy; edf: "
-        "heavy), is above in 1 (edf: light).");
+        "heavy), is above in 1 (edf: light); on average over the settings it holds against 2 of "
+        "3.");
 }
 
 static void a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below(void **state)
@@ -118,7 +128,8 @@ static void a_range_that_no_pair_keeps_is_not_reproduced_be_ours_above_or_below(
         "Not reproduced: ESG's SLO hit rate is from 21.4 % (\xC2\xB1 0.0) higher (against "
         "edf in heavy) to 240.0 % (\xC2\xB1 0.0) higher (against edf in light), the "
         "published figure is 61 to 80 % higher; it holds in 0 of 2 pairs of baseline and "
-        "setting, is below in 1 (edf: heavy), is above in 1 (edf: light).");
+        "setting, is below in 1 (edf: heavy), is above in 1 (edf: light); on average over the "
+        "settings it holds against 1 of 1.");
 }
 
 static void worse_than_the_baseline_is_called_lower(void **state)
@@ -162,7 +173,8 @@ static void what_has_not_run_is_named_and_keeps_a_verdict_from_being_whole(void 
                   "Partly reproduced: ESG's SLO hit rate is from 70.0 % (\xC2\xB1 0.0) higher "
                   "(against orion in light) to 70.0 % (\xC2\xB1 0.0) higher (against orion in "
                   "heavy), the published figure is 61 to 80 % higher; it holds in 2 of 6 pairs of "
-                  "baseline and setting (orion: light, heavy); no run of infless, aquatope in this "
+                  "baseline and setting (orion: light, heavy); on average over the settings it "
+                  "holds against 1 of 1; no run of infless, aquatope in this "
                   "file.");
     assert_judged(GAIN("\"infless\""), VERDICT_UNKNOWN,
                   "Cannot be said: the published figure is 61 to 80 % higher; it holds in 0 of 2 "
@@ -204,10 +216,11 @@ static void a_gain_over_a_hit_rate_of_zero_is_undefined_relatively_but_not_in_po
 {
     (void)state;
     /* In heavy one seed of three has none: that makes the mean undefined, too. */
-    assert_judged(GAIN("\"sjf\""), VERDICT_UNKNOWN,
-                  "Cannot be said: the published figure is 61 to 80 % higher; it holds in 0 of 2 "
-                  "pairs of baseline and setting, is undefined, the baseline's hit rate being 0 in "
-                  "a seed, in 2 (sjf: light, heavy).");
+    assert_judged(
+        GAIN("\"sjf\""), VERDICT_UNKNOWN,
+        "Cannot be said: the published figure is 61 to 80 % higher; it holds in 0 of 2 "
+        "pairs of baseline and setting, is undefined, the baseline's hit rate being 0 in "
+        "a seed, in 2 (sjf: light, heavy); on average over the settings it holds against 0 of 1.");
     assert_judged("{\"metric\": \"slo_hit_rate_gain_points\", \"low\": 61, \"high\": 80, \"unit\": "
                   "\"points\", \"evidence\": \"published\", \"against\": [\"sjf\"], \"settings\": "
                   "[\"light\"]}",
@@ -226,7 +239,8 @@ static void a_figure_of_one_policy_is_judged_in_every_scenario(void **state)
         VERDICT_REPRODUCED,
         "Reproduced: ours is from 12.5 us (\xC2\xB1 0) (for esg in light) to 12.5 us (\xC2\xB1 "
         "0) (for esg in heavy), the secondary figure is at most 10000 us; it holds in 2 of 2 "
-        "pairs of policy and setting (esg: light, heavy).");
+        "pairs of policy and setting (esg: light, heavy); on average over the settings it holds "
+        "for 1 of 1.");
     assert_judged(
         "{\"metric\": \"slo_hit_rate\", \"low\": 0.9, \"unit\": \"1\", \"evidence\": "
         "\"assumed\", \"policy\": \"orion\", \"settings\": [\"light\", \"dark\"]}",
@@ -322,14 +336,120 @@ static void settings_on_two_profiles_stay_apart_and_show_their_evidence(void **s
     assert_string_equal(judged.report->scenarios[0].title, "made-up light");
     assert_string_equal(judged.report->scenarios[1].title, "other light");
     assert_string_equal(judged.report->scenarios[1].evidence, "measured: on a desk");
-    assert_true(
-        verdict_judge(judged.report, &judged.reference->figures[0], &judged.judgement, &error));
+    assert_true(verdict_judge(judged.report, &judged.reference->figures[0], NULL, &judged.judgement,
+                              &error));
     assert_int_equal(judged.judgement.counts[STANDING_HOLDS], 1);
     assert_int_equal(judged.judgement.counts[STANDING_BELOW], 1);
     char *text = printed(&judged, report_text);
     assert_non_null(strstr(text, "\nprofile evidence: assumed\n"));
     assert_non_null(strstr(text, "\nprofile evidence: measured: on a desk\n"));
     free(text);
+    judged_clear(&judged);
+}
+
+/* Of one world: hit rates of ESG 0.85 in both settings, of edf 0.25 and 0.7. The average over the
+ * settings of both: 0.85 against 0.475, 78.9 % more; in points 0.8 times 37.5 = 30. */
+static void averages_over_the_settings_are_of_each_baseline(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    judge(&judged, runs, RUNS, GAIN("\"edf\", \"llf\", \"infless\""));
+    assert_int_equal(judged.judgement.worlds, 1);
+    assert_int_equal(judged.judgement.average_count, 2);
+    const struct verdict_average *average = judged.judgement.averages;
+    assert_string_equal(average[0].policy, "edf");
+    assert_int_equal(average[0].settings, 2);
+    assert_near(average[0].ours.mean, 100 * (0.85 / 0.475 - 1), 1e-9);
+    assert_int_equal(average[0].standing, STANDING_HOLDS);
+    assert_int_equal(average[1].settings, 1);
+    assert_int_equal(average[1].standing, STANDING_UNDECIDED);
+    judged_clear(&judged);
+    judge(&judged, runs, RUNS,
+          "{\"metric\": \"slo_hit_rate_gain_points\", \"low\": 31, \"evidence\": \"assumed\", "
+          "\"against\": [\"edf\"]}");
+    assert_near(judged.judgement.averages[0].ours.mean, 30, 1e-9);
+    assert_int_equal(judged.judgement.averages[0].standing, STANDING_BELOW);
+    judged_clear(&judged);
+    /* Costs of ESG 1 and 1, of orion 2 and 1: on average 50 % more. */
+    judge(&judged, runs, RUNS,
+          "{\"metric\": \"cost_saving\", \"low\": 47, \"evidence\": \"assumed\", "
+          "\"against\": [\"orion\"]}");
+    assert_near(judged.judgement.averages[0].ours.mean, 50, 1e-9);
+    judged_clear(&judged);
+}
+
+#define WORLD(world, policy, a, b, cost)                                                           \
+    {                                                                                              \
+        "light", policy,        "policy.name=" policy " " world " setting=light", 1, a,            \
+        cost,    RECORD_SUMMARY},                                                                  \
+        {"light", policy,        "policy.name=" policy " " world " setting=light", 2, a,           \
+         cost,    RECORD_SUMMARY},                                                                 \
+        {"heavy", policy,        "policy.name=" policy " " world " setting=heavy", 1, b,           \
+         cost,    RECORD_SUMMARY},                                                                 \
+    {                                                                                              \
+        "heavy", policy, "policy.name=" policy " " world " setting=heavy", 2, b, cost,             \
+            RECORD_SUMMARY                                                                         \
+    }
+
+/* Two sets of assumptions: on slices 70 % in light and 21.4 % in heavy, 41.7 % on average; shared
+ * 70 and 70 %. */
+static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
+{
+    (void)state;
+    static const struct fixture worlds[] = {
+        WORLD("cluster=../c/slices.json platform.initial=16", "esg", 0.85, 0.85, 0.0001),
+        WORLD("cluster=../c/slices.json platform.initial=16", "orion", 0.5, 0.7, 0.0001),
+        WORLD("cluster=../c/shared.json platform.initial=16", "esg", 0.85, 0.85, 0.0001),
+        WORLD("cluster=../c/shared.json platform.initial=16", "orion", 0.5, 0.5, 0.0001),
+    };
+    struct error error = {0};
+    struct judged judged = {0};
+    judge(&judged, worlds, 16, GAIN("\"orion\""));
+    assert_int_equal(judged.judgement.worlds, 2);
+    assert_int_equal(judged.judgement.average_count, 0);
+    assert_string_equal(
+        judged.judgement.sentence,
+        "Partly reproduced: ESG's SLO hit rate is from 21.4 % (\xC2\xB1 0.0) higher "
+        "(against orion in heavy cluster=../c/slices.json) to 70.0 % (\xC2\xB1 0.0) "
+        "higher (against orion in heavy cluster=../c/shared.json), the published "
+        "figure is 61 to 80 % higher; it holds in 3 of 4 pairs of baseline and "
+        "setting, is below in 1.");
+    const struct report *reports[] = {judged.report, judged.report};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_true(verdicts_text(reports, 2, judged.reference, out, &error));
+    assert_int_equal(fclose(out), 0);
+    static const char *const order[] = {
+        "\nslo_hit_rate_gain, 61 to 80 % [published], against each\n",
+        "\nassumptions                      verdict (pairs)  averages       orion\n",
+        "\nslices, platform.initial=16      partly (1 of 2)    0 of 1  41.7 \xC2\xB1 0.0\n",
+        "\nshared, platform.initial=16  reproduced (2 of 2)    1 of 1  70.0 \xC2\xB1 0.0\n",
+        "\nslices, platform.initial=16      partly",
+        "\nmade-up.h5, over all assumptions:\n",
+        "\n  Partly reproduced: ",
+    };
+    const char *at = text;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        at = strstr(at, order[i]);
+        if (at == NULL)
+            fail_msg("not found in its place: %s\nin:\n%s", order[i], text);
+        at += strlen(order[i]) - 1;
+    }
+    free(text);
+    char *json = printed(&judged, report_json);
+    cJSON *root = cJSON_Parse(json);
+    const cJSON *figure =
+        cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(root, "paper"), "figures"), 0);
+    const cJSON *world = cJSON_GetArrayItem(cJSON_GetObjectItem(figure, "assumptions"), 1);
+    assert_string_equal(cJSON_GetObjectItem(world, "assumptions")->valuestring,
+                        "shared, platform.initial=16");
+    assert_string_equal(cJSON_GetObjectItem(world, "verdict")->valuestring, "reproduced");
+    const cJSON *average = cJSON_GetArrayItem(cJSON_GetObjectItem(world, "averages"), 0);
+    assert_string_equal(cJSON_GetObjectItem(average, "policy")->valuestring, "orion");
+    assert_string_equal(cJSON_GetObjectItem(average, "standing")->valuestring, "holds");
+    cJSON_Delete(root);
+    free(json);
     judged_clear(&judged);
 }
 
@@ -348,6 +468,8 @@ int main(void)
         cmocka_unit_test(a_figure_of_one_policy_is_judged_in_every_scenario),
         cmocka_unit_test(text_csv_and_json_carry_the_verdict),
         cmocka_unit_test(settings_on_two_profiles_stay_apart_and_show_their_evidence),
+        cmocka_unit_test(averages_over_the_settings_are_of_each_baseline),
+        cmocka_unit_test(assumptions_are_judged_apart_and_shown_in_one_table),
     };
     return cmocka_run_group_tests_name("reproduction_check", tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static bool check_names(const struct json_value *value, struct error *error)
     return true;
 }
 
-/* Checks only syntax and strings of reference figures; the rest needs code of results/. */
+/* Checks only syntax and strings of reference figures and claims; the rest needs code of results/. */
 static bool check_figures(const char *path, struct error *error)
 {
     cJSON *root = json_parse_file(path, error);
@@ -146,6 +146,7 @@ static const struct input_kind {
     {"application", {"stages", NULL, NULL, NULL}, check_application},
     {"cluster", {"invokers", "price", NULL, NULL}, check_cluster},
     {"reference figures", {"figures", NULL, NULL, NULL}, check_figures},
+    {"claims", {"claims", NULL, NULL, NULL}, check_figures},
     {"functions", {"functions", NULL, NULL, NULL}, check_functions},
 };
 
@@ -216,7 +217,7 @@ bool input_check(const char *path, const char **kind, struct error *error)
         return error_input(
             error,
             "%s: is not an experiment, sweep, cluster, functions, application, profile, "
-            "network or reference figures file; it has none of their keys",
+            "network, reference figures or claims file; it has none of their keys",
             path);
     *kind = found->name;
     return found->check(path, error);

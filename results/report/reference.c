@@ -7,6 +7,9 @@
 #include "results/report/report.h"
 #include "traces/json/json.h"
 
+const char *const reference_grades[] = {"published", "readme",  "secondary",
+                                        "recalled",  "assumed", NULL};
+
 static const char *const comparisons[] = {REPORT_HIT_POINTS, REPORT_HIT_RELATIVE, REPORT_SAVING};
 enum { COMPARISON_COUNT = sizeof comparisons / sizeof comparisons[0] };
 
@@ -62,15 +65,14 @@ static bool names_read(const struct json_value *object, const char *key, char **
 static bool figure_texts(const struct json_value *value, struct reference_figure *figure,
                          struct error *error)
 {
-    static const char *const grades[] = {"published", "secondary", "recalled", "assumed", NULL};
     struct json_value needed;
     int grade = 0;
     if (!json_require(value, "metric", &needed, error) ||
         !json_string(value, "metric", &figure->metric, error) ||
         !metric_check(&needed, figure, error) || !json_require(value, "evidence", &needed, error) ||
-        !json_choice(value, "evidence", grades, &grade, error))
+        !json_choice(value, "evidence", reference_grades, &grade, error))
         return false;
-    figure->evidence = strdup(grades[grade]);
+    figure->evidence = strdup(reference_grades[grade]);
     figure->policy = strdup(REPORT_REFERENCE_POLICY);
     figure->unit = strdup("");
     if (figure->evidence == NULL || figure->policy == NULL || figure->unit == NULL)

@@ -8,7 +8,9 @@
  * `metric` is a metric of sim/platform/metrics.def or a comparison of ESG with another policy:
  * slo_hit_rate_gain (%, relative), slo_hit_rate_gain_points, cost_saving (%). A figure gives `low`,
  * `high` or both: an upper or lower bound, or a range. Defaults: all `settings`, all applications
- * together, `policy` esg. `evidence` is one of published, secondary, recalled, assumed.
+ * together, `policy` esg. `evidence` is one of published (the paper or
+ * its abstract), readme (the authors' repository), secondary (a third party), recalled (from
+ * memory), assumed.
  */
 #ifndef ESGSIM_RESULTS_REPORT_REFERENCE_H
 #define ESGSIM_RESULTS_REPORT_REFERENCE_H
@@ -17,6 +19,9 @@
 #include <stddef.h>
 
 #include "sim/error.h"
+
+/* The evidence grades, ended by NULL. */
+extern const char *const reference_grades[];
 
 struct reference_figure {
     char *metric;

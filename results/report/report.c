@@ -343,6 +343,56 @@ void report_free(struct report *report)
     free(report);
 }
 
+static bool same_pairs(const char *one, const char *other)
+{
+    char *rest[] = {run_label_without(one, other), run_label_without(other, one)};
+    const bool same =
+        rest[0] != NULL && rest[1] != NULL && rest[0][0] == '\0' && rest[1][0] == '\0';
+    free(rest[0]);
+    free(rest[1]);
+    return same;
+}
+
+bool report_is_contender(const struct report_contender *contender, const char *name)
+{
+    const size_t length = strcspn(name, " ");
+    return strlen(contender->policy) == length && strncmp(contender->policy, name, length) == 0 &&
+           same_pairs(name + length + strspn(name + length, " "), contender->variant);
+}
+
+bool report_is_setting(const struct report *report, const struct report_scenario *scenario,
+                       const char *name)
+{
+    if (strcmp(scenario->setting, name) == 0 || strcmp(scenario->title, name) == 0)
+        return true;
+    char *more = run_label_without(name, scenario->conditions);
+    char *without = run_label_without(scenario->conditions, name);
+    char *rest = without == NULL ? NULL : run_label_without(without, report->constants);
+    const bool is = more != NULL && rest != NULL && more[0] == '\0' && rest[0] == '\0';
+    free(more);
+    free(without);
+    free(rest);
+    return is;
+}
+
+bool report_set_reference(struct report *report, const char *name, struct error *error)
+{
+    bool found = false;
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        struct report_scenario *scenario = &report->scenarios[s];
+        for (size_t c = 0; c < scenario->contender_count; c++)
+            if (report_is_contender(&scenario->contenders[c], name)) {
+                scenario->reference = c;
+                found = true;
+                break;
+            }
+    }
+    return found || error_input(error,
+                                "%s: no run of \"%s\"; name a policy with all parameters that the "
+                                "sweep sets for it, as the column \"policy\" of the report does",
+                                report->results->path, name);
+}
+
 /* ---- Figures ------------------------------------------------------------------------------- */
 
 /* Returns NULL if the run has no such application. */
@@ -355,6 +405,29 @@ static const struct measures *measures_of(const struct report *report, size_t ru
         if (strcmp(report->results->applications[row].application, application) == 0)
             return &report->results->applications[row].measures;
     return NULL;
+}
+
+const struct metric report_late_rate = {.name = "late_rate",
+                                        .unit = "1",
+                                        .help = "share of requests that were served, and too late",
+                                        .type = COLUMN_F64,
+                                        .column = {.scale = 100}};
+
+/* Computed from whole numbers, so that 0 is exact. */
+static double late_rate(const struct measures *measures)
+{
+    const double requests = (double)measures->requests;
+    const double hits = round(measures->slo_hit_rate * requests);
+    return requests > 0 ? (requests - hits - (double)measures->dropped) / requests : NAN;
+}
+
+double report_value(const struct report *report, size_t run, const char *application,
+                    const struct metric *metric)
+{
+    const struct measures *measures = measures_of(report, run, metric->of_run ? NULL : application);
+    if (metric == &report_late_rate)
+        return measures == NULL ? NAN : late_rate(measures);
+    return measures == NULL ? NAN : metric_value(metric, measures, &report->results->runs[run].run);
 }
 
 struct estimate report_estimate(const struct report *report,

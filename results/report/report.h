@@ -83,11 +83,34 @@ char *report_notice_where(const struct report *report, const struct report_notic
 struct report *report_build(const struct results *results, struct error *error);
 void report_free(struct report *report);
 
+/* Returns whether `name` is that of the contender: the policy, followed by all parameters that the
+ * sweep set for it, in any order: "esg k=10 group_size=2". */
+bool report_is_contender(const struct report_contender *contender, const char *name);
+
+/* Returns whether `name` is that of the scenario: its setting, its title, or the keys that the sweep
+ * set for it, in any order: "arrivals.rate_per_s=1500 platform.noise.cv=0". Keys that are the same
+ * in all runs may be left out. */
+bool report_is_setting(const struct report *report, const struct report_scenario *scenario,
+                       const char *name);
+
+/* Makes that contender the reference of every scenario that has it; others keep theirs. False:
+ * ERROR_INPUT, no scenario has it. */
+bool report_set_reference(struct report *report, const char *name, struct error *error);
+
 /* Estimate of a metric over the contender's seeds, for `application` (NULL: all applications). A
  * metric of the run is the same for every application. */
 struct estimate report_estimate(const struct report *report,
                                 const struct report_contender *contender, const char *application,
                                 const struct metric *metric);
+
+/* A metric that is computed from others and is no column: the share of requests that were served
+ * after their SLO. Only report_value and its callers know it. */
+extern const struct metric report_late_rate;
+
+/* The metric in one run (an index into results.runs), for `application` (NULL: all applications).
+ * NAN if the run has no such application, or the metric has no value in it. */
+double report_value(const struct report *report, size_t run, const char *application,
+                    const struct metric *metric);
 
 /* Name of the scenario's reference in sentences: "ESG", or its title if it has another policy. */
 const char *report_reference_name(const struct report_scenario *scenario);

@@ -154,7 +154,7 @@ static bool print_reference(const struct report *report, const struct reference 
 {
     for (size_t i = 0; i < reference->figure_count; i++) {
         struct judgement judgement;
-        if (!verdict_judge(report, &reference->figures[i], &judgement, error))
+        if (!verdict_judge(report, &reference->figures[i], NULL, &judgement, error))
             return false;
         print_figure(out, &judgement);
         print_pairs(out, &judgement);

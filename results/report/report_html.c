@@ -279,7 +279,7 @@ static void figure_write(const struct judgement *judgement, FILE *out)
 {
     const struct reference_figure *figure = judgement->figure;
     char range[96];
-    verdict_range(figure, range, sizeof range);
+    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)fputs("<div class=\"verdict\"><h3>", out);
     html_element(out, "code", figure->metric);
     (void)fputs(": ", out);
@@ -323,7 +323,7 @@ static bool published_write(const struct page *page, FILE *out, struct error *er
         out);
     for (size_t i = 0; i < reference->figure_count; i++) {
         struct judgement judgement;
-        if (!verdict_judge(page->report, &reference->figures[i], &judgement, error))
+        if (!verdict_judge(page->report, &reference->figures[i], NULL, &judgement, error))
             return false;
         figure_write(&judgement, out);
         judgement_clear(&judgement);

@@ -8,6 +8,7 @@
 
 #include "results/report/curve.h"
 #include "results/report/reproduction_check.h"
+#include "results/report/verdict_table.h"
 #include "results/store/hdf5_utf8.h"
 #include "traces/json/json.h"
 
@@ -131,7 +132,49 @@ static void add_pairs(const struct judgement *judgement, cJSON *object)
     }
 }
 
-static void add_figure(const struct judgement *judgement, cJSON *figures)
+static void add_world(const struct judgement *judgement, const struct report_scenario *world,
+                      cJSON *worlds)
+{
+    char title[512];
+    cJSON *entry = cJSON_CreateObject();
+    (void)cJSON_AddItemToArray(worlds, entry);
+    verdict_world_title(world, title, sizeof title);
+    (void)cJSON_AddStringToObject(entry, "assumptions", title);
+    (void)cJSON_AddStringToObject(entry, "verdict", verdict_name(judgement->verdict));
+    (void)cJSON_AddNumberToObject(entry, "pairs", (double)judgement->pair_count);
+    (void)cJSON_AddNumberToObject(entry, "holds", (double)judgement->counts[STANDING_HOLDS]);
+    (void)cJSON_AddNumberToObject(entry, "no run", (double)judgement->counts[STANDING_NO_RUN]);
+    cJSON *averages = cJSON_AddArrayToObject(entry, "averages");
+    for (size_t i = 0; i < judgement->average_count; i++) {
+        const struct verdict_average *average = &judgement->averages[i];
+        cJSON *item = cJSON_CreateObject();
+        (void)cJSON_AddItemToArray(averages, item);
+        (void)cJSON_AddStringToObject(item, "policy", average->policy);
+        (void)cJSON_AddNumberToObject(item, "settings", (double)average->settings);
+        (void)cJSON_AddStringToObject(item, "standing", standing_name(average->standing));
+        add_estimate(item, "figure", average->ours);
+    }
+}
+
+/* Adds the verdict in each world in which a pair has run. */
+static bool add_worlds(const struct report *report, const struct reference_figure *figure,
+                       cJSON *entry, struct error *error)
+{
+    cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        struct judgement judgement;
+        if (!verdict_begins_world(report, s))
+            continue;
+        if (!verdict_judge(report, figure, &report->scenarios[s], &judgement, error))
+            return false;
+        if (judgement.counts[STANDING_NO_RUN] < judgement.pair_count)
+            add_world(&judgement, &report->scenarios[s], worlds);
+        judgement_clear(&judgement);
+    }
+    return true;
+}
+
+static cJSON *add_figure(const struct judgement *judgement, cJSON *figures)
 {
     const struct reference_figure *figure = judgement->figure;
     cJSON *entry = cJSON_CreateObject();
@@ -148,6 +191,7 @@ static void add_figure(const struct judgement *judgement, cJSON *figures)
     (void)cJSON_AddStringToObject(entry, "verdict", verdict_name(judgement->verdict));
     (void)cJSON_AddStringToObject(entry, "sentence", judgement->sentence);
     add_pairs(judgement, entry);
+    return entry;
 }
 
 static bool add_reference(const struct report *report, const struct reference *reference,
@@ -159,10 +203,12 @@ static bool add_reference(const struct report *report, const struct reference *r
     cJSON *figures = cJSON_AddArrayToObject(object, "figures");
     for (size_t i = 0; i < reference->figure_count; i++) {
         struct judgement judgement;
-        if (!verdict_judge(report, &reference->figures[i], &judgement, error))
+        if (!verdict_judge(report, &reference->figures[i], NULL, &judgement, error))
             return false;
-        add_figure(&judgement, figures);
+        cJSON *entry = add_figure(&judgement, figures);
         judgement_clear(&judgement);
+        if (!add_worlds(report, &reference->figures[i], entry, error))
+            return false;
     }
     return true;
 }

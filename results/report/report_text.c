@@ -9,15 +9,14 @@
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
 #include "results/report/reproduction_check.h"
-
-enum { LINE_WIDTH = 100 };
+#include "results/report/verdict_table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static void heading(FILE *out, const char *text)
 {
     (void)fprintf(out, "\n== %s ", text);
-    for (size_t i = strlen(text) + 4; i < LINE_WIDTH; i++)
+    for (size_t i = strlen(text) + 4; i < TEXT_LINE_WIDTH; i++)
         (void)fputc('=', out);
     (void)fputs("\n\n", out);
 }
@@ -327,7 +326,7 @@ static void add_published(const struct judgement *judgement, struct text_table *
     bool any = false;
     char group[256];
     char range[96];
-    verdict_range(figure, range, sizeof range);
+    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)snprintf(group, sizeof group, "%s: %s [%s]%s%s", figure->metric, range, figure->evidence,
                    figure->formula == NULL ? "" : ", ",
                    figure->formula == NULL ? "" : figure->formula);
@@ -399,36 +398,16 @@ static void print_absent(const struct report *report, const struct reference *re
     (void)fputs(".\n", out);
 }
 
-/* Prints text wrapped at LINE_WIDTH after `head`; continuation lines are indented by two blanks. */
-static void print_filled(FILE *out, const char *head, const char *text)
-{
-    size_t used = strlen(head);
-    bool first = true;
-    (void)fputs(head, out);
-    while (*text != '\0') {
-        size_t word = strcspn(text, " ");
-        if (!first && used + 1 + word > LINE_WIDTH) {
-            (void)fputs("\n ", out);
-            used = 1;
-        }
-        used += (size_t)fprintf(out, "%s%.*s", first ? "" : " ", (int)word, text);
-        first = false;
-        text += word;
-        text += strspn(text, " ");
-    }
-    (void)fputc('\n', out);
-}
-
 /* Prints one figure's verdict and the notes on the figure. */
 static void print_verdict(const struct judgement *judgement, FILE *out)
 {
     const struct reference_figure *figure = judgement->figure;
     char range[96];
-    verdict_range(figure, range, sizeof range);
+    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)fprintf(out, "%s, %s [%s]:\n", figure->metric, range, figure->evidence);
-    print_filled(out, "  ", judgement->sentence);
+    text_print_filled(out, "  ", judgement->sentence);
     if (figure->note != NULL)
-        print_filled(out, "  Note: ", figure->note);
+        text_print_filled(out, "  Note: ", figure->note);
 }
 
 static bool print_judgements(const struct report *report, const struct reference *reference,
@@ -456,17 +435,19 @@ static bool print_reference(const struct report *report, const struct reference 
                             FILE *out, struct error *error)
 {
     heading(out, "published figures and ours");
-    print_filled(out, "", reference->title);
-    print_filled(out, "", reference->source);
+    text_print_filled(out, "", reference->title);
+    text_print_filled(out, "", reference->source);
     (void)fputc('\n', out);
     struct judgement *judgements = calloc(reference->figure_count, sizeof *judgements);
     if (judgements == NULL)
         return error_run(error, "out of memory for the report");
     bool good = true;
     for (size_t i = 0; good && i < reference->figure_count; i++)
-        good = verdict_judge(report, &reference->figures[i], &judgements[i], error);
+        good = verdict_judge(report, &reference->figures[i], NULL, &judgements[i], error);
     if (good && !print_judgements(report, reference, judgements, out))
         good = error_run(error, "out of memory for the report");
+    (void)fputc('\n', out);
+    good = good && verdicts_tables(&report, 1, reference, out, error);
     for (size_t i = 0; i < reference->figure_count; i++)
         judgement_clear(&judgements[i]);
     free(judgements);

@@ -4,9 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/paired.h"
+
 const char *verdict_name(enum verdict verdict)
 {
     static const char *const names[] = {"reproduced", "partly", "not", "cannot be said"};
+    return names[verdict];
+}
+
+const char *claim_verdict_name(enum claim_verdict verdict)
+{
+    static const char *const names[] = {"shown", "not shown", "contradicted"};
     return names[verdict];
 }
 
@@ -17,22 +25,22 @@ const char *standing_name(enum standing standing)
     return names[standing];
 }
 
-void verdict_range(const struct reference_figure *figure, char *text, size_t size)
+void verdict_range(double low, double high, const char *unit, char *text, size_t size)
 {
-    bool plain = strcmp(figure->unit, "1") == 0 || figure->unit[0] == '\0';
+    const bool plain = strcmp(unit, "1") == 0 || unit[0] == '\0';
     const char *blank = plain ? "" : " ";
-    const char *unit = plain ? "" : figure->unit;
-    if (isnan(figure->low))
-        (void)snprintf(text, size, "at most %g%s%s", figure->high, blank, unit);
-    else if (isnan(figure->high))
-        (void)snprintf(text, size, "at least %g%s%s", figure->low, blank, unit);
+    unit = plain ? "" : unit;
+    if (isnan(low))
+        (void)snprintf(text, size, "at most %g%s%s", high, blank, unit);
+    else if (isnan(high))
+        (void)snprintf(text, size, "at least %g%s%s", low, blank, unit);
     else
-        (void)snprintf(text, size, "%g to %g%s%s", figure->low, figure->high, blank, unit);
+        (void)snprintf(text, size, "%g to %g%s%s", low, high, blank, unit);
 }
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
 
-static enum standing standing_of(const struct reference_figure *figure, struct estimate ours)
+enum standing standing_of(double low, double high, struct estimate ours)
 {
     if (ours.n == 0)
         return STANDING_NO_RUN;
@@ -40,8 +48,8 @@ static enum standing standing_of(const struct reference_figure *figure, struct e
         return STANDING_UNDEFINED;
     if (ours.n == 1)
         return STANDING_ONE_SEED;
-    const double low = isnan(figure->low) ? -INFINITY : figure->low;
-    const double high = isnan(figure->high) ? INFINITY : figure->high;
+    low = isnan(low) ? -INFINITY : low;
+    high = isnan(high) ? INFINITY : high;
     if (ours.mean + ours.half_width < low)
         return STANDING_BELOW;
     if (ours.mean - ours.half_width > high)
@@ -51,13 +59,29 @@ static enum standing standing_of(const struct reference_figure *figure, struct e
                : STANDING_UNDECIDED;
 }
 
+enum claim_verdict verdict_of_claim(double low, double high, double neutral, struct estimate ours)
+{
+    const enum standing standing = standing_of(low, high, ours);
+    if (standing == STANDING_HOLDS)
+        return CLAIM_SHOWN;
+    /* A missing bound or neutral value is NAN, with which every comparison is false. */
+    const bool more = low >= neutral;
+    const bool less = !more && high <= neutral;
+    const bool outside = standing == STANDING_BELOW || standing == STANDING_ABOVE;
+    if (outside && (more   ? ours.mean + ours.half_width < neutral
+                    : less ? ours.mean - ours.half_width > neutral
+                           : true))
+        return CLAIM_CONTRADICTED;
+    return CLAIM_NOT_SHOWN;
+}
+
 static bool pair_add(struct judgement *judgement, struct verdict_pair pair)
 {
     struct verdict_pair *grown =
         realloc(judgement->pairs, (judgement->pair_count + 1) * sizeof *judgement->pairs);
     if (grown == NULL)
         return false;
-    pair.standing = standing_of(judgement->figure, pair.ours);
+    pair.standing = standing_of(judgement->figure->low, judgement->figure->high, pair.ours);
     judgement->pairs = grown;
     judgement->pairs[judgement->pair_count++] = pair;
     judgement->counts[pair.standing]++;
@@ -91,14 +115,21 @@ static const char *setting_of(const struct report_scenario *scenario)
     return scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
 }
 
-/* `setting` NULL: all scenarios. */
-static bool setting_pairs(const struct report *report, const char *setting, const char *policy,
-                          struct judgement *judgement)
+bool verdict_same_world(const struct report_scenario *one, const struct report_scenario *other)
+{
+    return strcmp(one->name, other->name) == 0 && strcmp(one->evidence, other->evidence) == 0 &&
+           strcmp(one->conditions, other->conditions) == 0;
+}
+
+/* `setting` NULL: all settings. `world` NULL: all worlds. */
+static bool setting_pairs(const struct report *report, const struct report_scenario *world,
+                          const char *setting, const char *policy, struct judgement *judgement)
 {
     bool any = false;
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
-        if (setting != NULL && strcmp(setting_of(scenario), setting) != 0)
+        if ((setting != NULL && strcmp(setting_of(scenario), setting) != 0) ||
+            (world != NULL && !verdict_same_world(scenario, world)))
             continue;
         any = true;
         if (!scenario_pair(report, scenario, policy, judgement))
@@ -112,13 +143,102 @@ static bool setting_pairs(const struct report *report, const char *setting, cons
     return any || pair_add(judgement, absent);
 }
 
-static bool policy_pairs(const struct report *report, const char *policy,
-                         struct judgement *judgement)
+static bool policy_pairs(const struct report *report, const struct report_scenario *world,
+                         const char *policy, struct judgement *judgement)
 {
     const struct reference_figure *figure = judgement->figure;
-    bool good = figure->setting_count > 0 || setting_pairs(report, NULL, policy, judgement);
+    bool good = figure->setting_count > 0 || setting_pairs(report, world, NULL, policy, judgement);
     for (size_t s = 0; good && s < figure->setting_count; s++)
-        good = setting_pairs(report, figure->settings[s], policy, judgement);
+        good = setting_pairs(report, world, figure->settings[s], policy, judgement);
+    return good;
+}
+
+static size_t worlds_count(const struct judgement *judgement)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < judgement->pair_count; i++) {
+        const struct report_scenario *scenario = judgement->pairs[i].scenario;
+        bool known = scenario == NULL;
+        for (size_t j = 0; j < i && !known; j++)
+            known = judgement->pairs[j].scenario != NULL &&
+                    verdict_same_world(judgement->pairs[j].scenario, scenario);
+        count += !known;
+    }
+    return count;
+}
+
+/* ---- Averages -------------------------------------------------------------------------------- */
+
+/* The figure's formula for the average over pairs[0..count-1], which are of one policy. */
+static struct estimate average_estimate(const struct report *report,
+                                        const struct reference_figure *figure,
+                                        const struct paired_contenders *pairs, size_t count)
+{
+    const bool points = strcmp(figure->metric, REPORT_HIT_POINTS) == 0;
+    const bool comparison = reference_is_comparison(figure);
+    const char *name = strcmp(figure->metric, REPORT_SAVING) == 0 ? "cost_per_request_usd"
+                       : comparison                               ? "slo_hit_rate"
+                                                                  : figure->metric;
+    struct estimate ours =
+        paired_estimate(report, pairs, count, figure->application, metric_find(name),
+                        !comparison ? PAIRED_VALUE
+                        : points    ? PAIRED_DIFFERENCE
+                                    : PAIRED_GAIN);
+    if (comparison) {
+        ours.mean *= 100;
+        ours.sd *= 100;
+        ours.half_width *= 100;
+    }
+    return ours;
+}
+
+/* The contenders of a pair, in the order of the formula. */
+static struct paired_contenders contenders_of(const struct reference_figure *figure,
+                                              const struct verdict_pair *pair)
+{
+    const struct report_scenario *scenario = pair->scenario;
+    const struct report_contender *policy = &scenario->contenders[pair->contender];
+    if (!reference_is_comparison(figure))
+        return (struct paired_contenders){.first = policy};
+    const struct report_contender *reference = &scenario->contenders[scenario->reference];
+    const bool saving = strcmp(figure->metric, REPORT_SAVING) == 0;
+    return (struct paired_contenders){.first = saving ? policy : reference,
+                                      .second = saving ? reference : policy};
+}
+
+/* The policy of a pair, without the distinction that its title may have. */
+static const char *policy_of(const struct verdict_pair *pair)
+{
+    return pair->contender == REPORT_NONE ? pair->policy
+                                          : pair->scenario->contenders[pair->contender].policy;
+}
+
+/* Fills the averages of a judgement whose pairs are of one world. The pairs of one policy follow
+ * each other, and those that did not run are left out. */
+static bool averages_fill(const struct report *report, struct judgement *judgement)
+{
+    const struct reference_figure *figure = judgement->figure;
+    const size_t most = judgement->pair_count + 1;
+    struct paired_contenders *pairs = calloc(most, sizeof *pairs);
+    judgement->averages = calloc(most, sizeof *judgement->averages);
+    const bool good = pairs != NULL && judgement->averages != NULL;
+    for (size_t i = 0; good && i < judgement->pair_count;) {
+        const char *policy = policy_of(&judgement->pairs[i]);
+        size_t count = 0;
+        for (; i < judgement->pair_count && strcmp(policy_of(&judgement->pairs[i]), policy) == 0;
+             i++)
+            if (judgement->pairs[i].standing != STANDING_NO_RUN)
+                pairs[count++] = contenders_of(figure, &judgement->pairs[i]);
+        if (count == 0)
+            continue;
+        const struct estimate ours = average_estimate(report, figure, pairs, count);
+        judgement->averages[judgement->average_count++] =
+            (struct verdict_average){.policy = policy,
+                                     .settings = count,
+                                     .ours = ours,
+                                     .standing = standing_of(figure->low, figure->high, ours)};
+    }
+    free(pairs);
     return good;
 }
 
@@ -204,11 +324,14 @@ static bool say_reach(FILE *out, const struct judgement *judgement)
     return true;
 }
 
-/* Writes the pairs with one standing: "orion: strict-light, relaxed-heavy; aquatope: strict-light".
- */
+/* Writes the pairs with one standing: " (orion: strict-light, relaxed-heavy; aquatope:
+ * strict-light)". Of several worlds there are too many. */
 static void say_pairs(FILE *out, const struct judgement *judgement, enum standing standing)
 {
     const char *policy = NULL;
+    if (judgement->worlds > 1)
+        return;
+    (void)fputs(" (", out);
     for (size_t i = 0; i < judgement->pair_count; i++) {
         const struct verdict_pair *pair = &judgement->pairs[i];
         if (pair->standing != standing)
@@ -219,6 +342,22 @@ static void say_pairs(FILE *out, const struct judgement *judgement, enum standin
             (void)fprintf(out, "%s%s: %s", policy == NULL ? "" : "; ", pair->policy, pair->setting);
         policy = pair->policy;
     }
+    (void)fputc(')', out);
+}
+
+/* Writes how many averages hold, if any is of several settings. */
+static void say_averages(FILE *out, const struct judgement *judgement)
+{
+    size_t several = 0;
+    size_t hold = 0;
+    for (size_t i = 0; i < judgement->average_count; i++) {
+        several += judgement->averages[i].settings > 1;
+        hold += judgement->averages[i].standing == STANDING_HOLDS;
+    }
+    if (several > 0)
+        (void)fprintf(out, "; on average over the settings it holds %s %zu of %zu",
+                      reference_is_comparison(judgement->figure) ? "against" : "for", hold,
+                      judgement->average_count);
 }
 
 static const char *why_undefined(const struct reference_figure *figure)
@@ -314,7 +453,7 @@ static void say(FILE *out, const struct report *report, const struct judgement *
                  {STANDING_ONE_SEED, "has one seed and so no interval in"},
                  {STANDING_UNDEFINED, why_undefined(figure)}};
     char range[96];
-    verdict_range(figure, range, sizeof range);
+    verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
     (void)fprintf(out, "%s: ", openings[judgement->verdict]);
     if (say_reach(out, judgement))
         (void)fprintf(out, ", ");
@@ -323,32 +462,32 @@ static void say(FILE *out, const struct report *report, const struct judgement *
                   wording == NULL ? "" : wording->more, judgement->counts[STANDING_HOLDS],
                   judgement->pair_count, judgement->pair_count == 1 ? "" : "s",
                   wording == NULL ? "policy" : "baseline");
-    if (judgement->counts[STANDING_HOLDS] > 0) {
-        (void)fputs(" (", out);
+    if (judgement->counts[STANDING_HOLDS] > 0)
         say_pairs(out, judgement, STANDING_HOLDS);
-        (void)fputc(')', out);
-    }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (judgement->counts[parts[i].standing] == 0)
             continue;
-        (void)fprintf(out, ", %s %zu (", parts[i].text, judgement->counts[parts[i].standing]);
+        (void)fprintf(out, ", %s %zu", parts[i].text, judgement->counts[parts[i].standing]);
         say_pairs(out, judgement, parts[i].standing);
-        (void)fputc(')', out);
     }
+    say_averages(out, judgement);
     say_missing(out, report, judgement);
     (void)fputc('.', out);
 }
 
 bool verdict_judge(const struct report *report, const struct reference_figure *figure,
-                   struct judgement *judgement, struct error *error)
+                   const struct report_scenario *world, struct judgement *judgement,
+                   struct error *error)
 {
     *judgement = (struct judgement){.figure = figure};
     bool good = true;
     if (!reference_is_comparison(figure))
-        good = policy_pairs(report, figure->policy, judgement);
+        good = policy_pairs(report, world, figure->policy, judgement);
     else
         for (size_t p = 0; good && p < figure->compare_count; p++)
-            good = policy_pairs(report, figure->against[p], judgement);
+            good = policy_pairs(report, world, figure->against[p], judgement);
+    judgement->worlds = worlds_count(judgement);
+    good = good && (judgement->worlds > 1 || averages_fill(report, judgement));
     judgement->verdict = verdict_of(judgement);
     size_t size = 0;
     FILE *out = good ? open_memstream(&judgement->sentence, &size) : NULL;
@@ -366,6 +505,7 @@ bool verdict_judge(const struct report *report, const struct reference_figure *f
 void judgement_clear(struct judgement *judgement)
 {
     free(judgement->pairs);
+    free(judgement->averages);
     free(judgement->sentence);
     *judgement = (struct judgement){0};
 }

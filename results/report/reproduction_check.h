@@ -20,6 +20,21 @@
  * - not: no pair holds, and at least one is below or above.
  * - cannot be said: no pair holds, and none is below or above.
  *
+ * The scenarios of a file that differ in nothing but the setting are of one *world*: one set of
+ * assumptions, such as a cluster and a latency profile. Each policy also has an *average* in each
+ * world: the figure's formula applied to the averages over the settings, seed by seed
+ * (results/report/paired.h). It has a standing, but the verdict does not depend on it.
+ *
+ * A claim (results/report/claim.h) is one effect with an expected range, of which the standing is
+ * judged in the same way. Its verdict is one of:
+ * - shown: the standing is "holds".
+ * - contradicted: the claim has a sign, and the whole interval has the other one. The sign is that
+ *   of an expected range that lies on one side of the neutral value (ratio 1, difference 0). A
+ *   claim without a sign is contradicted if the whole interval is outside the range: an exact
+ *   value, a metric of one policy, a range that includes the neutral value.
+ * - not shown: otherwise. The interval is undecided, or its sign is right and its size is not, or
+ *   there is no interval.
+ *
  * Intervals are not corrected for multiple comparisons: of many, about one in twenty misses its
  * true mean. A comparison uses the scenario's first variant of ESG and the first variant of the
  * other policy. Other variants are our own experiments and appear only in the tables of
@@ -41,6 +56,8 @@ enum standing {
     STANDING_COUNT
 };
 
+enum claim_verdict { CLAIM_SHOWN, CLAIM_NOT_SHOWN, CLAIM_CONTRADICTED, CLAIM_VERDICT_COUNT };
+
 enum verdict { VERDICT_REPRODUCED, VERDICT_PARTLY, VERDICT_NOT, VERDICT_UNKNOWN };
 
 /* Texts are owned by the report or the reference. */
@@ -53,19 +70,32 @@ struct verdict_pair {
     enum standing standing;
 };
 
+/* Of one policy over the settings of a world. */
+struct verdict_average {
+    const char *policy; /* without parameters */
+    size_t settings;    /* number of settings with a run of the policy */
+    struct estimate ours;
+    enum standing standing;
+};
+
 struct judgement {
     const struct reference_figure *figure;
     enum verdict verdict;
+    size_t worlds;              /* number of worlds that the pairs are of */
     struct verdict_pair *pairs; /* sorted by policy, then in the order of the scenarios */
     size_t pair_count;
     size_t counts[STANDING_COUNT];
+    struct verdict_average *averages; /* in the order of the pairs; none for several worlds */
+    size_t average_count;
     char *sentence; /* one sentence: the verdict, the range of our means, and the standing of the
-                       pairs */
+                       pairs, which it names if they are of one world */
 };
 
-/* False: ERROR_RUN, memory exhausted; there is nothing to clear. */
+/* Judges the figure in the world of the scenario `world`; NULL: in all worlds. False: ERROR_RUN,
+ * memory exhausted; there is nothing to clear. */
 bool verdict_judge(const struct report *report, const struct reference_figure *figure,
-                   struct judgement *judgement, struct error *error);
+                   const struct report_scenario *world, struct judgement *judgement,
+                   struct error *error);
 void judgement_clear(struct judgement *judgement);
 
 /* "reproduced", "partly", "not", "cannot be said". */
@@ -73,7 +103,19 @@ const char *verdict_name(enum verdict verdict);
 /* "holds", "below", "above", "undecided", "one seed", "undefined", "no run". */
 const char *standing_name(enum standing standing);
 
-/* "61 to 80 %", "at most 10 us". */
-void verdict_range(const struct reference_figure *figure, char *text, size_t size);
+/* Returns whether two scenarios are of one world. */
+bool verdict_same_world(const struct report_scenario *one, const struct report_scenario *other);
+
+/* The standing of an estimate in [low, high]; NAN: no such bound. */
+enum standing standing_of(double low, double high, struct estimate ours);
+
+/* The verdict on a claimed effect. `neutral` is the value of no effect; NAN: the claim has no sign.
+ */
+enum claim_verdict verdict_of_claim(double low, double high, double neutral, struct estimate ours);
+/* "shown", "not shown", "contradicted". */
+const char *claim_verdict_name(enum claim_verdict verdict);
+
+/* "61 to 80 %", "at most 10 us". `unit` "" or "1": none. */
+void verdict_range(double low, double high, const char *unit, char *text, size_t size);
 
 #endif

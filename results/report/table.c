@@ -207,6 +207,25 @@ void text_table_free(struct text_table *table)
     free(table);
 }
 
+void text_print_filled(FILE *out, const char *head, const char *text)
+{
+    size_t used = strlen(head);
+    bool first = true;
+    (void)fputs(head, out);
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (!first && used + 1 + word > TEXT_LINE_WIDTH) {
+            (void)fputs("\n ", out);
+            used = 1;
+        }
+        used += (size_t)fprintf(out, "%s%.*s", first ? "" : " ", (int)word, text);
+        first = false;
+        text += word;
+        text += strspn(text, " ");
+    }
+    (void)fputc('\n', out);
+}
+
 int text_table_decimals(double largest, int digits)
 {
     if (!(fabs(largest) > 0) || isinf(largest))

@@ -32,6 +32,13 @@ void text_table_estimate(struct text_table *table, size_t column, struct estimat
 bool text_table_print(const struct text_table *table, int indent, FILE *out);
 void text_table_free(struct text_table *table);
 
+/* Columns of a line of the reports in text. */
+enum { TEXT_LINE_WIDTH = 100 };
+
+/* Writes `head` and the text, wrapped at TEXT_LINE_WIDTH. Continuation lines are indented by two
+ * blanks. */
+void text_print_filled(FILE *out, const char *head, const char *text);
+
 /* Decimals needed to show `digits` significant digits of `largest`, at most 6. */
 int text_table_decimals(double largest, int digits);
 

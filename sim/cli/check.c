@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report/reference.h"
+#include "results/report/claim.h"
 #include "results/store/hdf5_utf8.h"
 #include "sim/cli/cli.h"
 #include "traces/json/json.h"
@@ -24,23 +24,29 @@ static bool check_run(int argc, char **argv, bool quiet, struct error *error);
 const struct command command_check = {
     .name = "check",
     .summary = "validate input files, and report each fault with its place",
-    .help = "Takes experiments, sweeps, clusters, functions, applications, profiles, networks,\n"
-            "reference figures and arrival traces (gzip or plain); the kind is recognised.\n"
-            "Prints a line for each valid file. All files are checked; exit status 2 if one is "
-            "faulty.\n"
-            "\n"
-            "Example: esgsim check workloads/experiments/*.json\n",
+    .help =
+        "Takes experiments, sweeps, clusters, functions, applications, profiles, networks,\n"
+        "reference figures, claims and arrival traces (gzip or plain); the kind is recognised.\n"
+        "Prints a line for each valid file. All files are checked; exit status 2 if one is "
+        "faulty.\n"
+        "\n"
+        "Example: esgsim check workloads/experiments/*.json\n",
     .run = check_run,
     .operands = "FILE…",
     .options = check_table,
 };
 
-/* The library recognises reference figures by their keys, but only results/ can check their
- * content. */
+/* The library recognises reference figures and claims by their keys, but only results/ can check
+ * their content. */
 static bool check_file(const char *path, const char **kind, struct error *error)
 {
     if (!input_check(path, kind, error))
         return false;
+    if (strcmp(*kind, "claims") == 0) {
+        struct claims *claims = claims_load(path, error);
+        claims_free(claims);
+        return claims != NULL;
+    }
     if (strcmp(*kind, "reference figures") != 0)
         return true;
     struct reference *reference = reference_load(path, error);

@@ -9,13 +9,20 @@
 #include "results/report/reference.h"
 #include "results/report/report.h"
 #include "results/report/report_html.h"
+#include "results/report/verdict_table.h"
 #include "results/store/store.h"
 #include "sim/cli/cli.h"
 #include "traces/json/atomic_file.h"
 #include "workloads/json_include.h"
 
+enum { FILES_MOST = 64 };
+
 struct options {
-    const char *file;
+    const char *file; /* the first */
+    char *const *files;
+    size_t file_count;
+    const char *reference_policy;
+    bool verdicts;
     const char *against;
     const char *paper;
     const char *out;
@@ -55,6 +62,14 @@ static const struct cli_option report_table[] = {
      "if there are curves: print also the tables of every setting, which are otherwise in CSV "
      "and JSON alone",
      CLI_MEMBER(struct options, details)},
+    {"--verdicts", NULL,
+     "print the verdicts on the figures of --paper alone, and which assumptions change them; takes "
+     "several results files",
+     CLI_MEMBER(struct options, verdicts)},
+    {"--reference", "POLICY",
+     "compare the others with this policy, seed by seed, instead of ESG; with all parameters that "
+     "the sweep sets for it: \"esg k=10\"",
+     CLI_MEMBER(struct options, reference_policy)},
     {.name = "--against",
      .value = "REAL.h5",
      .help =
@@ -178,11 +193,52 @@ static bool run_report(const struct options *options, FILE *out, struct error *e
     struct report *report = results == NULL ? NULL : report_build(results, error);
     const struct subject subject = {.report = report, .reference = reference};
     const bool good = report != NULL && curves_choose(options, report, error) &&
+                      (options->reference_policy == NULL ||
+                       report_set_reference(report, options->reference_policy, error)) &&
                       print_to(options, &subject, out, error);
     report_free(report);
     results_free(results);
     reference_free(reference);
     return good;
+}
+
+static bool run_verdicts(const struct options *options, FILE *out, struct error *error)
+{
+    struct results *results[FILES_MOST] = {NULL};
+    struct report *reports[FILES_MOST] = {NULL};
+    struct reference *reference = reference_load(options->paper, error);
+    bool good = reference != NULL;
+    for (size_t i = 0; good && i < options->file_count; i++) {
+        results[i] = results_load(options->files[i], error);
+        reports[i] = results[i] == NULL ? NULL : report_build(results[i], error);
+        good = reports[i] != NULL;
+    }
+    good = good && verdicts_text((const struct report *const *)reports, options->file_count,
+                                 reference, out, error);
+    for (size_t i = 0; i < options->file_count; i++) {
+        report_free(reports[i]);
+        results_free(results[i]);
+    }
+    reference_free(reference);
+    return good;
+}
+
+/* Options that exclude or need one another. */
+static bool options_check(const struct options *options, struct error *error)
+{
+    if (options->against != NULL && (options->paper != NULL || options->command != NULL ||
+                                     options->verdicts || options->reference_policy != NULL))
+        return cli_usage_error(&command_report,
+                               "--against can be combined only with --format and --out", error);
+    if (options->verdicts && (options->paper == NULL || options->format != 0))
+        return cli_usage_error(&command_report, "--verdicts needs --paper, and prints text", error);
+    if (options->reference_policy != NULL && options->paper != NULL)
+        return cli_usage_error(&command_report,
+                               "the figures of --paper compare ESG; leave out --reference", error);
+    if (options->file_count > 1 && !options->verdicts)
+        return cli_usage_error(&command_report, "several results files need --verdicts", error);
+    return options->file_count <= FILES_MOST ||
+           cli_usage_error(&command_report, "at most 64 results files", error);
 }
 
 static bool run(int argc, char **argv, bool quiet, struct error *error)
@@ -192,18 +248,20 @@ static bool run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_report, &argc, argv, &options, error))
         return false;
     options.file = argv[1];
+    options.files = argv + 1;
+    options.file_count = (size_t)argc - 1;
     if (!cli_check_output("--out", options.out, "the results file", options.file, error) ||
         !cli_check_output("--out", options.out, "--paper", options.paper, error) ||
         !cli_check_output("--out", options.out, "--against", options.against, error))
         return false;
-    if (options.against != NULL && (options.paper != NULL || options.command != NULL))
-        return cli_usage_error(&command_report,
-                               "--against can be combined only with --format and --out", error);
+    if (!options_check(&options, error))
+        return false;
     struct atomic_file file = {0};
     if (options.out != NULL && !atomic_file_open(&file, options.out, error))
         return false;
     FILE *out = options.out != NULL ? file.stream : stdout;
     const bool good = options.against != NULL ? run_compare(&options, out, error)
+                      : options.verdicts      ? run_verdicts(&options, out, error)
                                               : run_report(&options, out, error);
     return atomic_file_end(&file, good, error);
 }
@@ -219,8 +277,11 @@ const struct command command_report = {
             "Of a sweep over the load, the first table is the load that each policy sustains.\n"
             "\n"
             "Examples: esgsim report paper.h5 --paper results/paper/esg-hpdc24.json\n"
-            "          esgsim report headline.h5 --over arrivals.load --at-least 0.99\n",
+            "          esgsim report headline.h5 --over arrivals.load --at-least 0.99\n"
+            "          esgsim report paper.h5 paper-mps.h5 --paper results/paper/esg-hpdc24.json "
+            "--verdicts\n"
+            "          esgsim report paper.h5 --reference fifo\n",
     .run = run,
-    .operands = "F.h5",
+    .operands = "F.h5…",
     .options = report_table,
 };

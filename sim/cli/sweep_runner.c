@@ -241,8 +241,11 @@ static bool rounds_run(struct sweep_runner *sweep_runner, const char *runs_path,
                        struct error *error)
 {
     char late[PATH_MAX + 128];
-    (void)snprintf(late, sizeof late, "interrupted; finished runs are in %s; go on with --resume",
-                   runs_path);
+    if (sweep_runner->options->internal)
+        (void)snprintf(late, sizeof late, "interrupted");
+    else
+        (void)snprintf(late, sizeof late,
+                       "interrupted; finished runs are in %s; go on with --resume", runs_path);
     const int stop = guard_defer_stop(late);
     do {
         round_plan(sweep_runner);
@@ -360,7 +363,7 @@ static void error_complete(const struct sweep_runner *sweep_runner, const char *
         (void)snprintf(note, sizeof note, " and %s", out);
     else if (access(out, F_OK) == 0)
         (void)snprintf(note, sizeof note, ", and %s is as it was", out);
-    if (finished > 0)
+    if (finished > 0 && !sweep_runner->options->internal)
         (void)error_run(error, "%s; %zu finished runs are in %s%s; go on with --resume",
                         first.message, finished, runs_path, note);
 }
@@ -402,7 +405,7 @@ static bool sweep_runner_finish(struct sweep_runner *sweep_runner, bool farmed, 
         *written = good = store_finish(sweep_runner->store, fault);
         sweep_runner->store = NULL;
     }
-    if (*written)
+    if (*written && !sweep_runner->options->internal)
         (void)printf("%zu of %zu runs are in %s\n", kept, expected, sweep_runner->options->out);
     if (!farmed || !good)
         return false;

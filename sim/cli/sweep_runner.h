@@ -28,6 +28,7 @@ struct sweep_runner_options {
     bool restart;           /* discard those runs; not with `resume` */
     bool dry_run;           /* print the runs, execute none, write nothing */
     bool quiet;
+    bool internal;    /* the caller reads OUT itself: say nothing about where results are */
     uint64_t hold_ms; /* a worker collects runs for this time, then publishes them together */
     double decision_timeout; /* limit for one callback of a policy, in seconds; 0: none */
 };

@@ -1,0 +1,90 @@
+#include "results/report/paired.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The contender's run with that seed, or REPORT_NONE. O(seeds). */
+static size_t run_of(const struct report *report, const struct report_contender *contender,
+                     uint64_t seed)
+{
+    for (size_t i = 0; i < contender->run_count; i++)
+        if (report->results->runs[contender->runs[i]].seed == seed)
+            return contender->runs[i];
+    return REPORT_NONE;
+}
+
+/* Adds the value of one contender to the sum. False: the contender has no run with that seed. */
+static bool value_add(const struct report *report, const struct report_contender *contender,
+                      uint64_t seed, const char *application, const struct metric *metric,
+                      double *sum)
+{
+    const size_t run = run_of(report, contender, seed);
+    if (run != REPORT_NONE)
+        *sum += report_value(report, run, application, metric);
+    return run != REPORT_NONE;
+}
+
+/* The averages of both sides with one seed. False: a contender has no run with that seed. */
+static bool averages(const struct report *report, const struct paired_contenders *pairs,
+                     size_t count, uint64_t seed, const char *application,
+                     const struct metric *metric, double average[2])
+{
+    average[0] = 0;
+    average[1] = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!value_add(report, pairs[i].first, seed, application, metric, &average[0]) ||
+            (pairs[i].second != NULL &&
+             !value_add(report, pairs[i].second, seed, application, metric, &average[1])))
+            return false;
+    average[0] /= (double)count;
+    average[1] /= (double)count;
+    return true;
+}
+
+static double formula_apply(enum paired_formula formula, const double average[2])
+{
+    const double first = average[0];
+    const double second = average[1];
+    switch (formula) {
+    case PAIRED_VALUE:
+        return first;
+    case PAIRED_DIFFERENCE:
+        return first - second;
+    case PAIRED_RATIO:
+        return second == 0 ? NAN : first / second;
+    case PAIRED_GAIN:
+        return second == 0 ? NAN : (first - second) / second;
+    }
+    return NAN;
+}
+
+struct estimate paired_estimate(const struct report *report, const struct paired_contenders *pairs,
+                                size_t count, const char *application, const struct metric *metric,
+                                enum paired_formula formula)
+{
+    struct estimate none = {.n = 0, .mean = NAN, .sd = NAN, .half_width = NAN};
+    const size_t seeds = count == 0 ? 0 : pairs[0].first->run_count;
+    double *values = calloc(seeds + 1, sizeof *values);
+    size_t common = 0;
+    size_t valued = 0;
+    if (values == NULL)
+        return none;
+    for (size_t i = 0; i < seeds; i++) {
+        double average[2];
+        if (!averages(report, pairs, count, report->results->runs[pairs[0].first->runs[i]].seed,
+                      application, metric, average))
+            continue;
+        common++;
+        if (!isnan(average[0]) && !isnan(average[1]))
+            values[valued++] = formula_apply(formula, average);
+    }
+    /* Seeds without a value are excluded, unless no seed has one. */
+    struct estimate result = none;
+    result.n = common;
+    if (valued > 0) {
+        result = statistics_estimate(values, valued);
+        result.without = common - valued;
+    }
+    free(values);
+    return result;
+}

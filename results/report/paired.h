@@ -1,0 +1,32 @@
+/* Comparisons of any metric of two contenders, over the seeds that both have run.
+ *
+ * Several pairs of contenders give one comparison of averages. An example is a policy against
+ * another in three settings. For each seed, the metric is first averaged over the pairs, separately
+ * for both sides. The formula is then applied to the two averages. So a setting in which a baseline
+ * never hits does not make a relative gain infinite.
+ */
+#ifndef ESGSIM_RESULTS_REPORT_PAIRED_H
+#define ESGSIM_RESULTS_REPORT_PAIRED_H
+
+#include "results/report/report.h"
+
+enum paired_formula {
+    PAIRED_VALUE,      /* first; there is no second contender */
+    PAIRED_DIFFERENCE, /* first - second */
+    PAIRED_RATIO,      /* first / second */
+    PAIRED_GAIN        /* (first - second) / second */
+};
+
+struct paired_contenders {
+    const struct report_contender *first, *second; /* may be of different scenarios */
+};
+
+/* The estimate over the seeds that all contenders have. A seed in which a contender has no value is
+ * not counted in `n` but in `without`. The mean is NAN if no seed has a value, or if in any seed
+ * the formula divides by 0. n = 0 if there is no common seed. `application` NULL: all together.
+ * O(pairs x seeds^2). */
+struct estimate paired_estimate(const struct report *report, const struct paired_contenders *pairs,
+                                size_t count, const char *application, const struct metric *metric,
+                                enum paired_formula formula);
+
+#endif

@@ -1,0 +1,167 @@
+#include "results/report/verdict_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/report/reproduction_check.h"
+#include "results/report/table.h"
+
+enum { POLICIES_MOST = 16, FIXED_COLUMNS = 3 };
+
+void verdict_world_title(const struct report_scenario *scenario, char *text, size_t size)
+{
+    static const char ending[] = ".json";
+    const char *at = scenario->conditions;
+    size_t used = 0;
+    (void)snprintf(text, size, "%s", at[0] == '\0' ? scenario->name : "");
+    while (*at != '\0' && used + 1 < size) {
+        const size_t length = strcspn(at, " ");
+        const char *from = at;
+        size_t shown = length;
+        if (length > strlen(ending) &&
+            strncmp(at + length - strlen(ending), ending, strlen(ending)) == 0) {
+            for (const char *c = at; c < at + length; c++)
+                from = *c == '/' || *c == '=' ? c + 1 : from;
+            shown = (size_t)(at + length - from) - strlen(ending);
+        }
+        const int written =
+            snprintf(text + used, size - used, "%s%.*s", used == 0 ? "" : ", ", (int)shown, from);
+        used += written > 0 ? (size_t)written : 0;
+        at += length + (at[length] == ' ');
+    }
+}
+
+bool verdict_begins_world(const struct report *report, size_t scenario)
+{
+    for (size_t s = 0; s < scenario; s++)
+        if (verdict_same_world(&report->scenarios[s], &report->scenarios[scenario]))
+            return false;
+    return true;
+}
+
+/* The names of the columns: the policies of the figure. Returns their number. */
+static size_t policies_of(const struct reference_figure *figure, const char **names)
+{
+    if (!reference_is_comparison(figure)) {
+        names[0] = figure->policy;
+        return 1;
+    }
+    size_t count = 0;
+    for (; count < figure->compare_count && count < POLICIES_MOST; count++)
+        names[count] = figure->against[count];
+    return count;
+}
+
+static void add_row(const struct judgement *judgement, const struct report_scenario *world,
+                    const char *const *policies, size_t count, struct text_table *table)
+{
+    char title[512];
+    size_t hold = 0;
+    const bool comparison = reference_is_comparison(judgement->figure);
+    verdict_world_title(world, title, sizeof title);
+    text_table_row(table);
+    text_table_cell(table, 0, "%s", title);
+    text_table_cell(table, 1, "%s (%zu of %zu)", verdict_name(judgement->verdict),
+                    judgement->counts[STANDING_HOLDS],
+                    judgement->pair_count - judgement->counts[STANDING_NO_RUN]);
+    for (size_t i = 0; i < judgement->average_count; i++) {
+        const struct verdict_average *average = &judgement->averages[i];
+        hold += average->standing == STANDING_HOLDS;
+        for (size_t p = 0; p < count; p++)
+            if (strcmp(average->policy, policies[p]) == 0)
+                text_table_estimate(table, FIXED_COLUMNS + p, average->ours,
+                                    comparison ? 1 : text_table_decimals(average->ours.mean, 4));
+    }
+    text_table_cell(table, 2, "%zu of %zu", hold, judgement->average_count);
+}
+
+/* Adds the worlds of one report in which a pair has run, and counts them. */
+static bool add_rows(const struct report *report, const struct reference_figure *figure,
+                     const char *const *policies, size_t count, struct text_table *table,
+                     size_t *rows, struct error *error)
+{
+    for (size_t s = 0; s < report->scenario_count; s++) {
+        struct judgement judgement;
+        if (!verdict_begins_world(report, s))
+            continue;
+        if (!verdict_judge(report, figure, &report->scenarios[s], &judgement, error))
+            return false;
+        if (judgement.counts[STANDING_NO_RUN] < judgement.pair_count) {
+            add_row(&judgement, &report->scenarios[s], policies, count, table);
+            (*rows)++;
+        }
+        judgement_clear(&judgement);
+    }
+    return true;
+}
+
+static bool figure_table(const struct report *const *reports, size_t count,
+                         const struct reference_figure *figure, FILE *out, struct error *error)
+{
+    const char *headers[FIXED_COLUMNS + POLICIES_MOST] = {"assumptions", "verdict (pairs)",
+                                                          "averages"};
+    const char **policies = headers + FIXED_COLUMNS;
+    const size_t policy_count = policies_of(figure, policies);
+    struct text_table *table = text_table_create(headers, FIXED_COLUMNS + policy_count);
+    size_t rows = 0;
+    bool good = true;
+    for (size_t r = 0; good && r < count; r++)
+        good = add_rows(reports[r], figure, policies, policy_count, table, &rows, error);
+    if (good && rows > 0) {
+        char range[96];
+        verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
+        (void)fprintf(out, "\n%s, %s [%s]%s\n\n", figure->metric, range, figure->evidence,
+                      reference_is_comparison(figure) ? ", against each" : "");
+        good = text_table_print(table, 0, out) || error_run(error, "out of memory for the report");
+    }
+    text_table_free(table);
+    return good;
+}
+
+bool verdicts_tables(const struct report *const *reports, size_t count,
+                     const struct reference *reference, FILE *out, struct error *error)
+{
+    (void)fputs("Which assumptions change which verdict. Pairs of policy and setting that hold, of "
+                "those that ran.\nAverages: the figure's formula, applied to the averages over the "
+                "settings, seed by seed.\n",
+                out);
+    for (size_t i = 0; i < reference->figure_count; i++)
+        if (!figure_table(reports, count, &reference->figures[i], out, error))
+            return false;
+    return true;
+}
+
+static bool print_sentences(const struct report *report, const struct reference *reference,
+                            FILE *out, struct error *error)
+{
+    for (size_t i = 0; i < reference->figure_count; i++) {
+        const struct reference_figure *figure = &reference->figures[i];
+        struct judgement judgement;
+        char range[96];
+        if (!verdict_judge(report, figure, NULL, &judgement, error))
+            return false;
+        verdict_range(figure->low, figure->high, figure->unit, range, sizeof range);
+        (void)fprintf(out, "%s, %s [%s]:\n", figure->metric, range, figure->evidence);
+        text_print_filled(out, "  ", judgement.sentence);
+        judgement_clear(&judgement);
+    }
+    return true;
+}
+
+bool verdicts_text(const struct report *const *reports, size_t count,
+                   const struct reference *reference, FILE *out, struct error *error)
+{
+    text_print_filled(out, "", reference->title);
+    text_print_filled(out, "", reference->source);
+    (void)fputc('\n', out);
+    if (!verdicts_tables(reports, count, reference, out, error))
+        return false;
+    for (size_t r = 0; r < count; r++) {
+        (void)fprintf(out, "\n%s, over all assumptions:\n", reports[r]->results->path);
+        if (!print_sentences(reports[r], reference, out, error))
+            return false;
+    }
+    return !ferror(out) || error_run(error, "cannot write the report: %s", strerror(errno));
+}

@@ -1,0 +1,27 @@
+/* The verdicts on published figures alone, and which assumptions change them.
+ *
+ * For each figure a table has one row per world (results/report/reproduction_check.h) of one or
+ * several results files: the verdict, how many pairs hold, how many averages over the settings
+ * hold, and these averages with their intervals. Worlds in which no pair has run have no row.
+ */
+#ifndef ESGSIM_RESULTS_REPORT_VERDICT_TABLE_H
+#define ESGSIM_RESULTS_REPORT_VERDICT_TABLE_H
+
+#include "results/report/report.h"
+
+/* Print the tables and, below, the verdict on each figure over all worlds of each file. False:
+ * ERROR_RUN. */
+bool verdicts_text(const struct report *const *reports, size_t count,
+                   const struct reference *reference, FILE *out, struct error *error);
+/* The tables alone. */
+bool verdicts_tables(const struct report *const *reports, size_t count,
+                     const struct reference *reference, FILE *out, struct error *error);
+
+/* A world in words: "esg-16-mig, esg-reconstructed, platform.initial=16". Files are named without
+ * folder and ending. If the sweep sets nothing, the experiment's name. */
+void verdict_world_title(const struct report_scenario *scenario, char *text, size_t size);
+
+/* Whether the scenario is the first of its world in the report. */
+bool verdict_begins_world(const struct report *report, size_t scenario);
+
+#endif

@@ -1,0 +1,355 @@
+/* esgsim claims: what published systems are known for, run and judged.
+ *
+ * The file of claims names a sweep for each claim. The command loads all sweeps and finds every
+ * claim's runs in them before it runs any, so that a mistake is reported at once.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "results/report/claim.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/guard.h"
+#include "sim/cli/sweep_runner.h"
+#include "sim/cli/sweep_runner_plan.h"
+#include "sim/cli/worker_pool.h"
+#include "workloads/json_include.h"
+
+struct options {
+    const char *file;
+    const char *out; /* folder; NULL: a temporary one */
+    uint64_t jobs;
+    double decision_timeout;
+    bool json;
+    bool details;
+    bool dry_run;
+};
+
+static const struct cli_option claims_table[] = {
+    {.name = "--jobs",
+     .value = "N",
+     .help = "worker processes at a time (default: the machine's cores)",
+     .kind = OPTION_WHOLE,
+     .place = offsetof(struct options, jobs),
+     .least = 1,
+     .most = 1024},
+    {.name = "--json",
+     .help = "one JSON object, with every source and note",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, json)},
+    {.name = "--details",
+     .help = "also print the source and the note of each claim",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, details)},
+    {.name = "--out",
+     .value = "DIR",
+     .help = "keep the results files, one per sweep, for `esgsim report`",
+     .kind = OPTION_TEXT,
+     .place = offsetof(struct options, out)},
+    {.name = "--file",
+     .value = "CLAIMS.json",
+     .help = "other claims than the shipped ones, results/paper/known-for.json",
+     .kind = OPTION_TEXT,
+     .place = offsetof(struct options, file)},
+    {.name = "--dry-run",
+     .help = "check everything, list the sweeps with their runs, and run nothing",
+     .kind = OPTION_FLAG,
+     .place = offsetof(struct options, dry_run)},
+    GUARD_OPTION(struct options, decision_timeout),
+    {.name = NULL},
+};
+
+/* ---- Selecting claims ------------------------------------------------------------------------ */
+
+static bool is_selected(const struct claim *claim, char **systems, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcasecmp(claim->system, systems[i]) == 0)
+            return true;
+    return count == 0;
+}
+
+static bool systems_check(const struct claims *claims, char **systems, size_t count,
+                          struct error *error)
+{
+    const char *names[1000];
+    int known = 0;
+    for (size_t c = 0; c < claims->count; c++)
+        names[known++] = claims->claims[c].system;
+    for (size_t i = 0; i < count; i++) {
+        bool found = false;
+        for (size_t c = 0; c < claims->count; c++)
+            found = found || strcasecmp(names[c], systems[i]) == 0;
+        if (found)
+            continue;
+        const char *nearest = error_nearest_name(systems[i], names, known);
+        return error_input(error, "no claim of a system '%.80s'; %s%s", systems[i],
+                           nearest != NULL ? "did you mean " : "the first is ",
+                           nearest != NULL ? nearest : names[0]);
+    }
+    return true;
+}
+
+/* Removes the claims of other systems. */
+static void claims_select(struct claims *claims, char **systems, size_t count)
+{
+    size_t kept = 0;
+    for (size_t c = 0; c < claims->count; c++) {
+        if (!is_selected(&claims->claims[c], systems, count)) {
+            claim_clear(&claims->claims[c]);
+            continue;
+        }
+        claims->claims[kept++] = claims->claims[c];
+    }
+    claims->count = kept;
+}
+
+/* ---- The sweeps ------------------------------------------------------------------------------ */
+
+/* The first claim of the same sweep, which stands for the sweep. */
+static size_t first_of_sweep(const struct claims *claims, size_t claim)
+{
+    size_t first = 0;
+    while (strcmp(claims->claims[first].sweep, claims->claims[claim].sweep) != 0)
+        first++;
+    return first;
+}
+
+static struct sweep *sweep_open(const struct claim *claim, struct error *error)
+{
+    struct error fault = {0};
+    char *path = json_include_find_operand(claim->sweep);
+    struct sweep *sweep = sweep_load(path != NULL ? path : claim->sweep, NULL, 0, &fault);
+    if (sweep == NULL)
+        (void)error_input(error, "%s.sweep: %s", claim->file, fault.message);
+    free(path);
+    return sweep;
+}
+
+/* Adds a run of the sweep, without figures, and its applications. */
+static bool preview_add(const struct sweep *sweep, size_t run, struct results *results,
+                        struct error *error)
+{
+    struct plan plan;
+    if (!plan_load(sweep, run, &plan, error))
+        return false;
+    struct summary_row *row = &results->runs[results->run_count++];
+    *row = (struct summary_row){.seed = plan.experiment->seed};
+    column_copy_text(row->hash, sizeof row->hash, plan.experiment->hash);
+    column_copy_text(row->name, sizeof row->name, plan.experiment->name);
+    column_copy_text(row->setting, sizeof row->setting, plan.experiment->setting_name);
+    column_copy_text(row->setting_label, sizeof row->setting_label, plan.experiment->setting_label);
+    column_copy_text(row->policy, sizeof row->policy, plan.policy->name);
+    column_copy_text(row->label, sizeof row->label, sweep->runs[run].label);
+    column_copy_text(row->evidence, sizeof row->evidence, plan.experiment->profile_evidence);
+    const struct workload *workload = &plan.experiment->workload;
+    struct application_row *rows =
+        realloc(results->applications,
+                (results->application_count + workload->application_count) * sizeof *rows);
+    for (size_t a = 0; rows != NULL && a < workload->application_count; a++) {
+        struct application_row *added = &rows[results->application_count++];
+        *added = (struct application_row){.seed = row->seed};
+        column_copy_text(added->hash, sizeof added->hash, row->hash);
+        column_copy_text(added->application, sizeof added->application,
+                         workload->applications[a].name);
+    }
+    if (rows != NULL)
+        results->applications = rows;
+    plan_clear(&plan);
+    return rows != NULL || error_run(error, "out of memory for the claims");
+}
+
+/* Finds the runs of all claims of the sweep, before it is run. */
+static bool sweep_preview(const struct claims *claims, size_t first, const struct sweep *sweep,
+                          struct error *error)
+{
+    struct results results = {.path = (char *)claims->claims[first].sweep};
+    struct report *report = NULL;
+    results.runs = calloc(sweep->run_count, sizeof *results.runs);
+    results.notices = calloc(sweep->run_count, sizeof *results.notices);
+    bool good = results.runs != NULL && results.notices != NULL;
+    if (!good)
+        (void)error_run(error, "out of memory for the claims");
+    for (size_t run = 0; good && run < sweep->run_count; run += sweep->seeds)
+        good = preview_add(sweep, run, &results, error);
+    good = good && (report = report_build(&results, error)) != NULL;
+    for (size_t c = first; good && c < claims->count; c++) {
+        struct estimate ours;
+        if (first_of_sweep(claims, c) == first)
+            good = claim_estimate(report, &claims->claims[c], &ours, error);
+    }
+    report_free(report);
+    free(results.runs);
+    free(results.notices);
+    free(results.applications);
+    return good;
+}
+
+/* Checks all sweeps; with `print` lists them. */
+static bool sweeps_check(const struct claims *claims, bool print, struct error *error)
+{
+    bool good = true;
+    size_t sweeps = 0;
+    size_t runs = 0;
+    for (size_t c = 0; good && c < claims->count; c++) {
+        if (first_of_sweep(claims, c) != c)
+            continue;
+        struct sweep *sweep = sweep_open(&claims->claims[c], error);
+        good = sweep != NULL && sweep_preview(claims, c, sweep, error);
+        if (good && print)
+            (void)printf("%5zu runs  %s\n", sweep->run_count, claims->claims[c].sweep);
+        if (good) {
+            sweeps++;
+            runs += sweep->run_count;
+        }
+        sweep_free(sweep);
+    }
+    if (good && print)
+        (void)printf("%5zu runs of %zu sweeps for %zu claims\n", runs, sweeps, claims->count);
+    return good;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+/* FOLDER/NAME.h5 for the sweep PATH/NAME.json. */
+static void results_path(const char *folder, const char *sweep, char *path, size_t size)
+{
+    const char *slash = strrchr(sweep, '/');
+    const char *name = slash == NULL ? sweep : slash + 1;
+    (void)snprintf(path, size, "%s/%.*s.h5", folder, (int)strcspn(name, "."), name);
+}
+
+static bool sweep_judge(const struct claims *claims, size_t first, const char *path,
+                        struct estimate *ours, struct error *error)
+{
+    struct results *results = results_load(path, error);
+    struct report *report = results == NULL ? NULL : report_build(results, error);
+    bool good = report != NULL;
+    for (size_t c = first; good && c < claims->count; c++)
+        if (first_of_sweep(claims, c) == first)
+            good = claim_estimate(report, &claims->claims[c], &ours[c], error);
+    report_free(report);
+    results_free(results);
+    return good;
+}
+
+static bool sweeps_run(const struct options *options, bool quiet, const struct claims *claims,
+                       const char *folder, struct estimate *ours, struct error *error)
+{
+    bool good = true;
+    for (size_t c = 0; good && c < claims->count; c++) {
+        char path[PATH_MAX];
+        if (first_of_sweep(claims, c) != c)
+            continue;
+        results_path(folder, claims->claims[c].sweep, path, sizeof path);
+        const struct sweep_runner_options runner = {.out = path,
+                                                    .jobs = options->jobs,
+                                                    .shard = 1,
+                                                    .shards = 1,
+                                                    .restart = true,
+                                                    .quiet = quiet,
+                                                    .internal = true,
+                                                    .hold_ms = WORKER_POOL_HOLD_MS,
+                                                    .decision_timeout = options->decision_timeout};
+        struct sweep *sweep = sweep_open(&claims->claims[c], error);
+        if (sweep != NULL && !quiet)
+            (void)fprintf(stderr, "%s: %zu runs\n", claims->claims[c].sweep, sweep->run_count);
+        good = sweep != NULL && sweep_runner_run(sweep, &runner, error) &&
+               sweep_judge(claims, c, path, ours, error);
+        sweep_free(sweep);
+    }
+    return good;
+}
+
+/* Removes a folder with its files and the folders of unfinished sweeps in it. */
+static void folder_remove(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+        char path[PATH_MAX];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (unlink(path) != 0)
+            folder_remove(path);
+    }
+    if (directory != NULL)
+        (void)closedir(directory);
+    (void)rmdir(folder);
+}
+
+/* Runs the sweeps in the folder of --out, or in a temporary one that is removed. */
+static bool claims_run(const struct options *options, bool quiet, const struct claims *claims,
+                       struct estimate *ours, struct error *error)
+{
+    char temporary[PATH_MAX];
+    const char *parent = getenv("TMPDIR");
+    if (options->out != NULL) {
+        (void)mkdir(options->out, 0777);
+        return sweeps_run(options, quiet, claims, options->out, ours, error);
+    }
+    (void)snprintf(temporary, sizeof temporary, "%s/esgsim-claims-XXXXXX",
+                   parent != NULL && parent[0] != '\0' ? parent : "/tmp");
+    if (mkdtemp(temporary) == NULL)
+        return error_run(error, "%s: cannot create a folder for the results", temporary);
+    struct error fault = {0};
+    const bool good = sweeps_run(options, quiet, claims, temporary, ours, &fault);
+    folder_remove(temporary);
+    if (!good && error != NULL)
+        *error = fault;
+    return good;
+}
+
+static bool run(int argc, char **argv, bool quiet, struct error *error)
+{
+    static const char shipped[] = "results/paper/known-for.json";
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct options options = {.file = shipped,
+                              .jobs = cores < 1 ? 1 : (uint64_t)cores,
+                              .decision_timeout = GUARD_TIMEOUT_DEFAULT};
+    if (!cli_parse(&command_claims, &argc, argv, &options, error))
+        return false;
+    const size_t systems = (size_t)argc - 1;
+    char *path = json_include_find_operand(options.file);
+    struct claims *claims = claims_load(path != NULL ? path : options.file, error);
+    free(path);
+    if (claims == NULL)
+        return false;
+    struct estimate *ours = calloc(claims->count, sizeof *ours);
+    bool good = (ours != NULL || error_run(error, "out of memory for the claims")) &&
+                systems_check(claims, argv + 1, systems, error);
+    if (good)
+        claims_select(claims, argv + 1, systems);
+    good = good && sweeps_check(claims, options.dry_run, error);
+    if (good && !options.dry_run)
+        good = claims_run(&options, quiet, claims, ours, error) &&
+               (options.json ? claims_json(claims, ours, stdout, error)
+                             : claims_text(claims, ours, options.details, stdout, error));
+    free(ours);
+    claims_free(claims);
+    return good;
+}
+
+const struct command command_claims = {
+    .name = "claims",
+    .summary = "what published systems are known for: each claim, the published figure, ours",
+    .help =
+        "Runs a small sweep for each claim, and compares its 95 % interval over the seeds with\n"
+        "the effect that is expected here:\n"
+        "  shown         the whole interval is within the expected range\n"
+        "  contradicted  the whole interval has the other sign; for a claim without a sign (exact\n"
+        "                values, single policies) it is wholly outside the range\n"
+        "  not shown     anything else: undecided, or the sign is right and the size is not\n"
+        "Published figures are of other machines. They are printed with their evidence grade, and\n"
+        "are not judged. Without a SYSTEM all claims are judged.\n"
+        "\n"
+        "Example: esgsim claims Clockwork Nexus --details\n",
+    .run = run,
+    .operands = "[SYSTEM…]",
+    .options = claims_table,
+};

@@ -1,0 +1,379 @@
+/* Verdicts on claims, over made-up runs whose figures are known, and the files of claims. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <cjson/cJSON.h>
+
+#include "results/report/claim.h"
+#include "tests/fixture_results.h"
+#include "workloads/experiment.h"
+
+static void assert_near(double value, double wanted, double tolerance)
+{
+    if (!(fabs(value - wanted) <= tolerance))
+        fail_msg("%.12g is not %.12g", value, wanted);
+}
+
+#define RUN(setting, policy, parameters, seed, hit)                                                \
+    {                                                                                              \
+        setting, policy, "policy.name=" policy parameters " setting=" setting, seed, hit, 0.0001,  \
+            RECORD_SUMMARY                                                                         \
+    }
+#define SEEDS(setting, policy, parameters, a, b, c)                                                \
+    RUN(setting, policy, parameters, 1, a), RUN(setting, policy, parameters, 2, b),                \
+        RUN(setting, policy, parameters, 3, c)
+
+/* Hit rates of all applications together are 0.8 of these. In light: clockwork 48 %, with batches
+ * of 32 64, 68 and 72 % (68 ± 9.9), clipper 32 %. In heavy: clockwork 24 %, clipper 32 %, fifo 0,
+ * edf with one seed. */
+static const struct fixture runs[] = {
+    SEEDS("light", "clockwork", "", 0.6, 0.6, 0.6),
+    SEEDS("light", "clockwork", " policy.params.max_batch=32", 0.8, 0.85, 0.9),
+    SEEDS("light", "clipper", "", 0.4, 0.4, 0.4),
+    SEEDS("heavy", "clockwork", "", 0.3, 0.3, 0.3),
+    SEEDS("heavy", "clipper", "", 0.4, 0.4, 0.4),
+    SEEDS("heavy", "fifo", "", 0, 0, 0),
+    RUN("heavy", "edf", "", 1, 0.5),
+    RUN("heavy", "llf", " slo.factor=2 requests=9", 1, 0.5),
+    RUN("heavy", "llf", " slo.factor=2 requests=9", 2, 0.5),
+    RUN("heavy", "llf", " slo.factor=4 requests=9", 1, 1),
+    RUN("heavy", "llf", " slo.factor=4 requests=9", 2, 1),
+};
+enum { RUNS = sizeof runs / sizeof runs[0] };
+
+struct judged {
+    struct results *results;
+    struct report *report;
+    struct claims *claims;
+};
+
+/* Writes the text to a file and loads it as claims. */
+static struct claims *load(const char *text, struct error *error)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/esgsim-claims-XXXXXX", P_tmpdir);
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_true(dprintf(fd, "%s", text) > 0);
+    (void)close(fd);
+    struct claims *claims = claims_load(path, error);
+    (void)unlink(path);
+    return claims;
+}
+
+#define HEAD                                                                                       \
+    "\"system\": \"S\", \"claim\": \"c\", \"published\": \"2x\", \"evidence\": \"published\", "    \
+    "\"source\": \"s\", \"sweep\": \"s.json\", "
+#define CLAIMS(list) "{\"title\": \"t\", \"claims\": [" list "]}"
+#define HITS(kind) "{" HEAD "\"kind\": \"" kind "\", \"metric\": \"slo_hit_rate\", "
+#define OF(policy, setting) "\"of\": {\"policy\": \"" policy "\", \"setting\": \"" setting "\"}, "
+#define AGAINST(policy, setting)                                                                   \
+    "\"against\": {\"policy\": \"" policy "\", \"setting\": \"" setting "\"}, "
+
+static void judge(struct judged *judged, const char *claims)
+{
+    struct error error = {0};
+    judged->results = fixture_results(runs, RUNS);
+    assert_non_null(judged->results);
+    judged->report = report_build(judged->results, &error);
+    judged->claims = load(claims, &error);
+    if (judged->report == NULL || judged->claims == NULL)
+        fail_msg("%s", error.message);
+}
+
+static void judged_clear(struct judged *judged)
+{
+    claims_free(judged->claims);
+    report_free(judged->report);
+    results_free(judged->results);
+}
+
+static void assert_claim(const char *claim, double mean, double half_width,
+                         enum claim_verdict verdict)
+{
+    char text[2048];
+    struct judged judged;
+    struct error error = {0};
+    struct estimate ours;
+    (void)snprintf(text, sizeof text, CLAIMS("%s"), claim);
+    judge(&judged, text);
+    if (!claim_estimate(judged.report, &judged.claims->claims[0], &ours, &error))
+        fail_msg("%s", error.message);
+    if (isnan(mean))
+        assert_true(isnan(ours.mean));
+    else
+        assert_near(ours.mean, mean, 1e-9);
+    if (isnan(half_width))
+        assert_true(isnan(ours.half_width));
+    else
+        assert_near(ours.half_width, half_width, 1e-3);
+    assert_string_equal(claim_verdict_name(claim_judge(&judged.claims->claims[0], ours)),
+                        claim_verdict_name(verdict));
+    judged_clear(&judged);
+}
+
+/* Student's t for 2 degrees of freedom: 4.3027. */
+static void a_claim_is_shown_if_the_whole_interval_is_in_the_range(void **state)
+{
+    (void)state;
+    /* 64 / 32, 68 / 32, 72 / 32: 2.125 ± 4.3027 × 0.125 / √3. */
+    assert_claim(HITS("paired") OF("clockwork max_batch=32", "light")
+                     AGAINST("clipper", "light") "\"low\": 1.5}",
+                 2.125, 0.3105, CLAIM_SHOWN);
+    assert_claim(HITS("paired") OF("clockwork max_batch=32", "light") AGAINST(
+                     "clipper", "light") "\"formula\": \"difference\", \"low\": 20, \"high\": 50}",
+                 36, 9.936, CLAIM_SHOWN);
+    assert_claim(HITS("exact") OF("clockwork max_batch=32", "light") "\"low\": 50}", 68, 9.936,
+                 CLAIM_SHOWN);
+    assert_claim(HITS("exact") OF("fifo", "heavy") "\"high\": 0}", 0, 0, CLAIM_SHOWN);
+}
+
+static void the_right_sign_and_another_size_is_not_shown(void **state)
+{
+    (void)state;
+    /* Undecided, below and above a range on the same side of 1. */
+    assert_claim(HITS("paired") OF("clockwork max_batch=32", "light")
+                     AGAINST("clipper", "light") "\"low\": 2}",
+                 2.125, 0.3105, CLAIM_NOT_SHOWN);
+    assert_claim(HITS("paired") OF("clockwork", "light") AGAINST("clipper", "light") "\"low\": 2}",
+                 1.5, 0, CLAIM_NOT_SHOWN);
+    assert_claim(HITS("paired") OF("clockwork", "light")
+                     AGAINST("clipper", "light") "\"low\": 1.1, \"high\": 1.2}",
+                 1.5, 0, CLAIM_NOT_SHOWN);
+    /* Claimed to be less, and less than claimed. */
+    assert_claim(HITS("open") OF("clockwork", "heavy")
+                     AGAINST("clipper", "heavy") "\"low\": 0.8, \"high\": 0.9}",
+                 0.75, 0, CLAIM_NOT_SHOWN);
+    assert_claim(HITS("open") OF("clockwork", "heavy") AGAINST("clipper", "heavy") "\"high\": 0.5}",
+                 0.75, 0, CLAIM_NOT_SHOWN);
+    /* Exactly no effect has no sign. */
+    assert_claim(HITS("open") OF("clipper", "heavy") AGAINST("clipper", "light") "\"low\": 1.2}", 1,
+                 0, CLAIM_NOT_SHOWN);
+}
+
+static void the_other_sign_contradicts(void **state)
+{
+    (void)state;
+    assert_claim(HITS("paired") OF("clockwork", "heavy")
+                     AGAINST("clipper", "heavy") "\"low\": 1.1}",
+                 0.75, 0, CLAIM_CONTRADICTED);
+    assert_claim(HITS("paired") OF("clockwork", "heavy")
+                     AGAINST("clipper", "heavy") "\"formula\": \"difference\", \"low\": 0}",
+                 -8, 0, CLAIM_CONTRADICTED);
+    assert_claim(HITS("paired") OF("clockwork", "light")
+                     AGAINST("clipper", "light") "\"high\": 0.9}",
+                 1.5, 0, CLAIM_CONTRADICTED);
+}
+
+static void a_claim_without_a_sign_is_contradicted_outside_its_range(void **state)
+{
+    (void)state;
+    /* A value of one policy, an exact ratio, and a range that includes no effect. */
+    assert_claim(HITS("open") OF("clockwork", "light") "\"low\": 49, \"high\": 51}", 48, 0,
+                 CLAIM_CONTRADICTED);
+    assert_claim(HITS("exact") OF("clockwork", "light")
+                     AGAINST("clipper", "light") "\"low\": 1.6, \"high\": 1.7}",
+                 1.5, 0, CLAIM_CONTRADICTED);
+    assert_claim(HITS("paired") OF("clockwork", "light")
+                     AGAINST("clipper", "light") "\"low\": 0.9, \"high\": 1.1}",
+                 1.5, 0, CLAIM_CONTRADICTED);
+}
+
+static void without_an_interval_nothing_is_shown(void **state)
+{
+    (void)state;
+    assert_claim(HITS("paired") OF("edf", "heavy") AGAINST("clipper", "heavy") "\"low\": 1.1}",
+                 1.25, NAN, CLAIM_NOT_SHOWN);
+    /* A ratio to a hit rate of 0. */
+    assert_claim(HITS("paired") OF("clipper", "heavy") AGAINST("fifo", "heavy") "\"low\": 1.1}",
+                 NAN, NAN, CLAIM_NOT_SHOWN);
+}
+
+/* Values of one application are 1 / 0.8 of those of all together. */
+static void a_claim_of_one_application_and_of_two_settings(void **state)
+{
+    (void)state;
+    assert_claim(HITS("open") OF("clockwork", "light") "\"application\": \"classification\", "
+                                                       "\"low\": 59}",
+                 60, 0, CLAIM_SHOWN);
+    assert_claim(HITS("open") OF("clockwork", "light")
+                     AGAINST("clockwork", "heavy") "\"low\": 1.9, \"high\": 2.1}",
+                 2, 0, CLAIM_SHOWN);
+}
+
+/* A setting by the keys that the sweep sets, in any order. 80 % of the requests are in time and
+ * none is dropped: 20 % are late. */
+static void a_setting_may_be_named_by_its_keys(void **state)
+{
+    (void)state;
+    assert_claim(HITS("open") OF("llf", "requests=9 slo.factor=4")
+                     AGAINST("llf", "slo.factor=2 requests=9") "\"low\": 2}",
+                 2, 0, CLAIM_SHOWN);
+    assert_claim("{" HEAD "\"kind\": \"exact\", \"metric\": \"late_rate\", " OF(
+                     "llf", "requests=9 slo.factor=4") "\"low\": 20, \"high\": 20}",
+                 20, 0, CLAIM_SHOWN);
+}
+
+static void runs_that_are_not_there_and_runs_in_several_settings_are_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {HITS("open") OF("clockwork max_batch=8", "light") "\"low\": 1}",
+         "claims[0].of: s.json has no runs of \"clockwork max_batch=8\" in setting \"light\""},
+        {HITS("open") OF("clockwork", "light") AGAINST("nexus", "light") "\"low\": 1}",
+         "claims[0].against: s.json has no runs of \"nexus\""},
+        {HITS("open") "\"of\": {\"policy\": \"clipper\"}, \"low\": 1}",
+         "claims[0].of: s.json has several runs of \"clipper\"; name the setting"},
+        {HITS("open") OF("clipper", "light") "\"application\": \"none\", \"low\": 1}",
+         "claims[0].application: s.json has no application 'none'; the first is 'classification'"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char text[2048];
+        struct judged judged;
+        struct error error = {0};
+        struct estimate ours;
+        (void)snprintf(text, sizeof text, CLAIMS("%s"), wrong[i][0]);
+        judge(&judged, text);
+        assert_false(claim_estimate(judged.report, &judged.claims->claims[0], &ours, &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        if (strstr(error.message, wrong[i][1]) == NULL)
+            fail_msg("%s", error.message);
+        judged_clear(&judged);
+    }
+}
+
+static void faults_of_the_file_are_named_with_their_place(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {CLAIMS(HITS("sure") OF("a", "b") "\"low\": 1}"), "claims[0].kind: "},
+        {CLAIMS("{" HEAD
+                "\"kind\": \"open\", \"metric\": \"slo_hit_rat\", " OF("a", "b") "\"low\": "
+                                                                                 "1}"),
+         "claims[0].metric: unknown metric 'slo_hit_rat'; did you mean slo_hit_rate"},
+        {CLAIMS(HITS("open") OF("a", "b") "\"low\": 2, \"high\": 1}"),
+         "claims[0]: low 2 is above high 1"},
+        {CLAIMS(HITS("open") OF("a", "b") "\"note\": \"\"}"),
+         "claims[0]: has no expectation; give \"low\", \"high\" or both, in %"},
+        {CLAIMS(HITS("open") OF("a", "b") "\"formula\": \"ratio\", \"low\": 1}"),
+         "claims[0]: a ratio needs \"against\""},
+        {CLAIMS(HITS("open") OF("a", "b") AGAINST("c", "b") "\"formula\": \"value\", \"low\": 1}"),
+         "claims[0]: a value is of one policy"},
+        {CLAIMS(HITS("open") "\"low\": 1}"), "claims[0]: "},
+        {CLAIMS(HITS("open") OF("a", "b") "\"lo\": 1}"), "claims[0]: unknown key \"lo\""},
+        {CLAIMS(HITS("open") "\"of\": {\"plicy\": \"a\"}, \"low\": 1}"),
+         "claims[0].of: unknown key \"plicy\""},
+        {CLAIMS(""), "claims: "},
+        {"{\"title\": \"t\"}", "claims"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct error error = {0};
+        assert_null(load(wrong[i][0], &error));
+        assert_int_equal(error.kind, ERROR_INPUT);
+        if (strstr(error.message, "/esgsim-claims-") == NULL ||
+            strstr(error.message, wrong[i][1]) == NULL)
+            fail_msg("%zu: %s", i, error.message);
+    }
+}
+
+static void exact_claims_come_first_and_open_ones_last(void **state)
+{
+    (void)state;
+    struct judged judged;
+    struct error error = {0};
+    struct estimate ours[3];
+    judge(&judged, CLAIMS(HITS("open") OF("clockwork", "heavy")
+                              AGAINST("clipper", "heavy") "\"low\": 1.1}," HITS("paired")
+                                  OF("clockwork max_batch=32", "light")
+                                      AGAINST("clipper", "light") "\"low\": 2}," HITS("exact")
+                                          OF("clockwork", "light") "\"low\": 48, \"high\": 48, "
+                                                                   "\"note\": \"n\"}"));
+    for (size_t c = 0; c < 3; c++)
+        assert_true(claim_estimate(judged.report, &judged.claims->claims[c], &ours[c], &error));
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_true(claims_text(judged.claims, ours, true, out, &error));
+    assert_int_equal(fclose(out), 0);
+    static const char *const order[] = {
+        "\n== exact",
+        "\nS: c\n  published: 2x [published]\n  slo_hit_rate: clockwork in light",
+        "48 to 48 %",
+        "shown\n",
+        "exact: 1 of 1 shown, 0 not shown, 0 contradicted\n",
+        "\n== paired",
+        "  slo_hit_rate: clockwork max_batch=32 / clipper in light",
+        "at least 2 x",
+        "2.125 \xC2\xB1 0.311",
+        "not shown (undecided)\n",
+        "\n== open",
+        "contradicted\n",
+        "open: 0 of 1 shown, 0 not shown, 1 contradicted\n",
+        "\n== sources and notes",
+        "  note: n\n",
+    };
+    const char *at = text;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        at = strstr(at, order[i]);
+        if (at == NULL)
+            fail_msg("not found in its place: %s\nin:\n%s", order[i], text);
+    }
+    free(text);
+    out = open_memstream(&text, &size);
+    assert_true(claims_json(judged.claims, ours, out, &error));
+    assert_int_equal(fclose(out), 0);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *claim = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "claims"), 2);
+    assert_string_equal(cJSON_GetObjectItem(claim, "verdict")->valuestring, "contradicted");
+    assert_string_equal(cJSON_GetObjectItem(claim, "standing")->valuestring, "below");
+    assert_string_equal(cJSON_GetObjectItem(claim, "evidence")->valuestring, "published");
+    assert_near(cJSON_GetObjectItem(claim, "mean")->valuedouble, 0.75, 1e-12);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(claim, "high")));
+    assert_int_equal(cJSON_GetObjectItem(claim, "seeds")->valueint, 3);
+    cJSON_Delete(root);
+    free(text);
+    judged_clear(&judged);
+}
+
+/* The acceptance of the shipped claims: at least five seeds for each, a source, no repetition. */
+static void the_shipped_claims_have_sources_and_five_seeds(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct claims *claims = claims_load("results/paper/known-for.json", &error);
+    if (claims == NULL)
+        fail_msg("%s", error.message);
+    for (size_t c = 0; claims != NULL && c < claims->count; c++) {
+        const struct claim *claim = &claims->claims[c];
+        assert_true(strlen(claim->source) > 10);
+        assert_non_null(claim->expected);
+        struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
+        if (sweep == NULL)
+            fail_msg("%s", error.message);
+        if (sweep->seeds < 5)
+            fail_msg("%s has fewer than 5 seeds", claim->sweep);
+        sweep_free(sweep);
+    }
+    claims_free(claims);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_claim_is_shown_if_the_whole_interval_is_in_the_range),
+        cmocka_unit_test(the_right_sign_and_another_size_is_not_shown),
+        cmocka_unit_test(the_other_sign_contradicts),
+        cmocka_unit_test(a_claim_without_a_sign_is_contradicted_outside_its_range),
+        cmocka_unit_test(without_an_interval_nothing_is_shown),
+        cmocka_unit_test(a_claim_of_one_application_and_of_two_settings),
+        cmocka_unit_test(a_setting_may_be_named_by_its_keys),
+        cmocka_unit_test(runs_that_are_not_there_and_runs_in_several_settings_are_refused),
+        cmocka_unit_test(faults_of_the_file_are_named_with_their_place),
+        cmocka_unit_test(exact_claims_come_first_and_open_ones_last),
+        cmocka_unit_test(the_shipped_claims_have_sources_and_five_seeds),
+    };
+    return cmocka_run_group_tests_name("claims", tests, NULL, NULL);
+}
