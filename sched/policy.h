@@ -151,6 +151,9 @@ uint32_t platform_best_fit(struct platform *platform, uint32_t function, uint32_
  * Returns entry `which` of this order, which < invoker count. */
 uint32_t platform_home(const struct platform *platform, uint32_t function, uint32_t which);
 
+/* How long the platform keeps an idle container by default: platform.keep_alive_s. */
+sim_time_t platform_keep_alive(const struct platform *platform);
+
 /* ---- Actions ------------------------------------------------------------------------------- */
 
 /* Launches the oldest `jobs` jobs of `queue` as one batch on `invoker`, with jobs <= the batch of

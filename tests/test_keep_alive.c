@@ -41,6 +41,9 @@ static struct bench bench_open(const char *name, const char *const *keys, const 
     assert_non_null(bench.policy);
     for (size_t i = 0; i < bench.policy->parameter_count; i++)
         values[i] = bench.policy->parameters[i].fallback;
+    for (size_t i = 0; i < bench.policy->parameter_count; i++)
+        if (strcmp(bench.policy->parameters[i].name, "bin_s") == 0)
+            values[i] = 1; /* the worlds here last seconds */
     for (size_t i = 0; keys != NULL && keys[i] != NULL; i++)
         *value_of(bench.policy, values, keys[i]) = numbers[i];
     bench.state = calloc(1, bench.policy->state_bytes + 1);
@@ -318,6 +321,8 @@ static void lsth_mixes_the_windows_of_both_memories(void **state)
 
 /* ---- In the simulator ------------------------------------------------------------------------ */
 
+#define BY_SECONDS "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":1}}"
+
 static struct experiment *load_kept(const char *json, const char *keep_alive)
 {
     const struct override override = {"platform.keep_alive", keep_alive};
@@ -437,7 +442,7 @@ static void a_container_goes_and_comes_back_ahead_of_the_next_request(void **sta
     struct simulation_result result;
     single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
                  20);
-    run_kept(json, "hybrid-histogram", "fifo", log, &result);
+    run_kept(json, BY_SECONDS, "fifo", log, &result);
     assert_int_equal(result.run.cold_starts, 1);
     assert_int_equal(result.run.prewarms, 14);
     assert_int_equal(result.run.evictions, 15);
@@ -464,7 +469,7 @@ static void a_container_that_came_back_for_nothing_goes_at_the_end_of_its_window
     struct simulation_result result;
     snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
     single_world(json, 100, 1000, arrivals, 9);
-    run_kept(json, "hybrid-histogram", "fifo", log, &result);
+    run_kept(json, BY_SECONDS, "fifo", log, &result);
     unlink(path);
     assert_int_equal(result.run.prewarms, 3);
     assert_int_equal(result.run.cold_starts, 2);
@@ -528,7 +533,7 @@ static void a_request_in_between_voids_the_plan(void **state)
     struct simulation_result result;
     snprintf(arrivals, sizeof arrivals, "{\"process\":\"trace\",\"file\":\"%s\"}", path);
     single_world(json, 100, 1000, arrivals, 10);
-    run_kept(json, "hybrid-histogram", "fifo", log, &result);
+    run_kept(json, BY_SECONDS, "fifo", log, &result);
     unlink(path);
     assert_int_equal(result.run.prewarms, 2);
     assert_int_equal(result.run.cold_starts, 3);
@@ -572,7 +577,7 @@ static void an_instance_given_up_at_once_does_not_count_as_working(void **state)
     single_world(json, 100, 1000, "{\"process\":\"uniform\",\"low_ms\":20000,\"high_ms\":20000}",
                  20);
     struct experiment *experiment =
-        load_kept(json, "{\"name\":\"hybrid-histogram\",\"params\":{\"head\":20}}");
+        load_kept(json, "{\"name\":\"hybrid-histogram\",\"params\":{\"bin_s\":1,\"head\":20}}");
     if (!simulation_run(experiment, &wasteful, NULL, NULL, NULL, &result, &error))
         fail_msg("%s", error.message);
     assert_true(result.run.prewarms >= 10);
@@ -746,7 +751,10 @@ static void evictions_are_those_of_a_naive_cache(void **state)
             char keep[128];
             snprintf(keep, sizeof keep,
                      "{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"%s\",\"size\":\"%s\"}}",
-                     rules[rule], gpu ? "gpu" : "host");
+                     rules[rule],
+                     number % 4 > 1 ? "scarce"
+                     : gpu          ? "gpu"
+                                    : "host");
             const size_t certain = naive_run(cache, (enum naive_rule)rule, expected);
             compared += certain;
             cache_run(cache, gpu, keep, log, found);
@@ -901,9 +909,10 @@ static void the_resolved_experiment_tells_name_and_every_parameter(void **state)
     assert_false(resolves_to(NULL, "\"keep_alive\":"));
     assert_true(resolves_to("none", "\"keep_alive\":{\"name\":\"none\",\"params\":{}}"));
     assert_false(resolves_to("none", "keep_alive_s"));
-    assert_true(resolves_to("{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"size\"}}",
-                            "\"keep_alive\":{\"name\":\"greedy-dual\",\"params\":{\"size\":\"gpu\","
-                            "\"ttl_s\":0,\"variant\":\"size\"}}"));
+    assert_true(
+        resolves_to("{\"name\":\"greedy-dual\",\"params\":{\"variant\":\"size\"}}",
+                    "\"keep_alive\":{\"name\":\"greedy-dual\",\"params\":{\"size\":\"scarce\","
+                    "\"ttl_s\":0,\"variant\":\"size\"}}"));
 }
 
 /* "fixed" takes its time from keep_alive_s, and does what the platform does unnamed. */

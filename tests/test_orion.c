@@ -325,6 +325,54 @@ static void search_to_the_end_finds_the_cheapest_plan_of_all(void **state)
     assert_true(feasible > 10 && feasible < 40);
 }
 
+/* As DAG_Modeler/DAG_Modeler/Program.cs:50-157 of icanforce/Orion-OSDI22 @ 0ecb698 walks: from all
+ * sizes at their minimum, each time the one step of a stage after which the percentile is least,
+ * until it is within the target. (Ties: the program has none on its data; here the first stage.) */
+static void greedy_descends_from_all_minimum_as_in_the_repository(void **state)
+{
+    (void)state;
+    static struct world world;
+    uint64_t random = 8;
+    size_t walked = 0;
+    size_t dearer = 0;
+    for (uint64_t instance = 0; instance < 60; instance++) {
+        test_dag_random(&world.dag, &random, 1 + test_below(&random, 4));
+        world_fill(&world, &random, 0.2);
+        struct orion_model *model = model_of(&world, 10 + 60 * test_uniform(&random), 0.95);
+        const size_t stages = model->application->stage_count;
+        struct orion_plan plan;
+        assert_true(orion_plan_search(model, model->target, 100000, ORION_GREEDY, &plan));
+        uint16_t steps[STAGES] = {0};
+        uint32_t latency = orion_model_latency(model, steps);
+        uint32_t evaluations = 2; /* the fastest plan and the cheapest */
+        while (plan.feasible && latency > model->target) {
+            uint16_t next[STAGES] = {0};
+            latency = UINT32_MAX;
+            for (size_t s = 0; s < stages; s++) {
+                uint16_t tried[STAGES];
+                memcpy(tried, steps, sizeof tried);
+                if (++tried[s] == model->ladders[s].count)
+                    continue;
+                const uint32_t here = orion_model_latency(model, tried);
+                evaluations++;
+                if (here < latency)
+                    memcpy(next, tried, sizeof next);
+                latency = here < latency ? here : latency;
+            }
+            memcpy(steps, next, sizeof steps);
+            walked++;
+        }
+        if (plan.feasible) {
+            assert_memory_equal(plan.steps, steps, stages * sizeof *steps);
+            assert_int_equal(plan.evaluations, evaluations);
+            dearer += plan.cost_usd > enumerated(model, model->target) + 1e-9;
+        }
+        orion_model_destroy(model);
+    }
+    assert_true(walked > 50);
+    assert_true(dearer > 0); /* the walk does not always find the cheapest plan */
+}
+
 static void feasible_plan_keeps_its_promise_and_every_search_its_cutoff(void **state)
 {
     (void)state;
@@ -616,6 +664,7 @@ int main(void)
         cmocka_unit_test(percentile_of_any_dag_is_never_below_that_of_sampled_runs),
         cmocka_unit_test(percentile_falls_monotonically_as_resources_grow),
         cmocka_unit_test(search_to_the_end_finds_the_cheapest_plan_of_all),
+        cmocka_unit_test(greedy_descends_from_all_minimum_as_in_the_repository),
         cmocka_unit_test(feasible_plan_keeps_its_promise_and_every_search_its_cutoff),
         cmocka_unit_test(bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost),
         cmocka_unit_test(requests_are_found_until_removed_and_no_longer),

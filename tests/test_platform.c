@@ -994,6 +994,7 @@ static void utilisation_and_idle_cost_are_integrals_over_the_measured_time(void 
     assert_close(r->memory_utilisation, 100.0 / 8192);
     assert_close(r->gpu_memory_utilisation, (100 * 1.1 + 10 * 0.2) / (8192 * 1.1));
     assert_close(r->gpu_fragmentation, 0.75);
+    assert_close(r->gpu_provisioned, 1.1 / (4 * 1.1));
     assert_close(result.overall.cost_usd, 0.2 * 0.011);
     assert_close(result.overall.cost_hold_usd, 0);
     assert_close(r->cost_idle_usd, 0.9 * 0.011);

@@ -36,8 +36,10 @@
  * - Dispatch is ours: arrival order, warm containers near the data first. A batch that fits nowhere
  *   does not block other functions.
  * - Pool: an exponentially weighted mean and variance of the peak number of active containers per
- *   interval replace the LSTM. The pool is mean + margin × deviation. The prediction only grows the
- *   pool; the platform's keep-alive, the same for every policy, shrinks it.
+ *   interval replace the LSTM. The pool is mean + margin × deviation. A container of the pool is
+ *   kept as long as the pool would be that large if no more work came; others for the platform's
+ *   time, as OpenWhisk does beside the stem cells that the code sets [code:
+ * owlib/container_pool.py, update_container_pool].
  */
 #include <math.h>
 #include <stdlib.h>
@@ -261,13 +263,18 @@ static void demand_observe(struct demand *demand, double alpha, double active)
     demand->variance = (1 - alpha) * (demand->variance + alpha * surprise * surprise);
 }
 
+static double pool_target(const struct aquatope *aquatope, const struct demand *demand)
+{
+    return ceil(demand->mean + aquatope->margin * sqrt(demand->variance) - 1e-9);
+}
+
 /* Starts the containers that the prediction requires beyond the existing ones. */
 static void pool_fill(const struct aquatope *aquatope, struct platform *platform, uint32_t function)
 {
     struct demand *demand = &aquatope->demands[function];
     const struct workload *workload = platform_workload(platform);
     const sim_time_t now = platform_now(platform);
-    const double target = ceil(demand->mean + aquatope->margin * sqrt(demand->variance) - 1e-9);
+    const double target = pool_target(aquatope, demand);
     if (now >= demand->starting_until)
         demand->starting = 0;
     double there = (double)aquatope->dispatcher.running[function] +
@@ -319,6 +326,30 @@ static void pool_wake(struct aquatope *aquatope, struct platform *platform)
     platform_set_timer(platform, now + aquatope->interval, POOL_TIMER);
 }
 
+/* The container counts as the last of those that exist. It is kept for the intervals without work
+ * after which the pool would still be as large. O(IDLE_INTERVALS). */
+static sim_time_t aquatope_keep_alive(void *state, struct platform *platform, uint32_t function,
+                                      uint32_t invoker)
+{
+    const struct aquatope *aquatope = state;
+    const sim_time_t least = platform_keep_alive(platform);
+    struct demand demand = aquatope->demands[function];
+    /* A batch that ends still runs, while its container is idle already. */
+    const uint32_t running = aquatope->dispatcher.running[function];
+    const double there =
+        (double)platform_warm_total(platform, function) + (double)running - (running > 0 ? 1 : 0);
+    sim_time_t intervals = 0;
+    (void)invoker;
+    if (!aquatope->pool || !demand.seen)
+        return least;
+    while (intervals < IDLE_INTERVALS && pool_target(aquatope, &demand) >= there) {
+        demand_observe(&demand, aquatope->alpha, 0);
+        intervals++;
+    }
+    const sim_time_t pooled = intervals * aquatope->interval;
+    return pooled > least ? pooled : least;
+}
+
 /* ---- Policy ---------------------------------------------------------------------------------- */
 
 static void aquatope_on_ready(void *state, struct platform *platform, uint32_t queue)
@@ -358,5 +389,6 @@ const struct policy policy_aquatope = {
     .on_finish = aquatope_on_finish,
     .on_timer = aquatope_on_timer,
     .decide = dispatcher_decide,
+    .keep_alive = aquatope_keep_alive,
     .finish = aquatope_finish,
 };

@@ -11,9 +11,9 @@
  * one's priority. `lru` ranks by the last use.
  *
  * Porting assumptions [derived]:
- * - Size is the model's weights in GPU memory. It is the container's host memory with `size` host,
- *   and for a function without a GPU. Choose the memory that is scarce. Cost is the mean cold
- *   start, the time that a hit saves.
+ * - Size is the memory that is scarce: weights in GPU memory, or host memory. By default it is the
+ *   one of which a container of each function together would fill more of the cluster. It is host
+ *   memory for a function without a GPU. Cost is the mean cold start, the time that a hit saves.
  * - Every invoker is a server with its own clock and its own frequencies of functions. The
  *   frequency counts batches since the function's first container on the invoker. It is reset when
  *   the last container of the function there is evicted [recall].
@@ -25,6 +25,7 @@
 
 #include "sched/keep_alive.h"
 
+enum size { SIZE_SCARCE, SIZE_GPU, SIZE_HOST };
 enum variant { VARIANT_GREEDY_DUAL, VARIANT_LRU, VARIANT_FREQ, VARIANT_SIZE, VARIANT_LANDLORD };
 
 struct greedy_dual {
@@ -36,6 +37,26 @@ struct greedy_dual {
     double *clock;       /* per invoker */
     uint64_t *frequency; /* [invoker × functions + function] */
 };
+
+/* Is GPU memory scarcer than host memory, for a container of each function? */
+static bool gpu_memory_is_scarce(const struct workload *workload)
+{
+    double host = 0;
+    double gpu = 0;
+    double host_needed = 0;
+    double gpu_needed = 0;
+    for (size_t i = 0; i < workload->cluster.group_count; i++) {
+        const struct invoker_group *group = &workload->cluster.groups[i];
+        host += group->count * (double)group->memory_mb;
+        for (size_t g = 0; g < group->gpu_count; g++)
+            gpu += group->count * (double)group->gpus[g].memory_mb;
+    }
+    for (size_t f = 0; f < workload->function_count; f++) {
+        host_needed += workload->functions[f].host_memory_mb;
+        gpu_needed += workload->functions[f].gpu_weights_mb;
+    }
+    return gpu_needed * host > host_needed * gpu;
+}
 
 static bool greedy_dual_init(void *state, const struct workload *workload, const double *values,
                              struct error *error)
@@ -52,10 +73,13 @@ static bool greedy_dual_init(void *state, const struct workload *workload, const
     if (self->cost_ms == NULL || self->size_mb == NULL || self->clock == NULL ||
         self->frequency == NULL)
         return error_run(error, "out of memory for keep-alive greedy-dual");
+    const enum size chosen = (enum size)values[2];
+    const bool weights =
+        chosen == SIZE_GPU || (chosen == SIZE_SCARCE && gpu_memory_is_scarce(workload));
     for (size_t f = 0; f < self->functions; f++) {
         const struct function *function = &workload->functions[f];
         const bool gpu =
-            values[2] == 0 && function->configurations[function->minimum_configuration].vgpu > 0;
+            weights && function->configurations[function->minimum_configuration].vgpu > 0;
         const double size = gpu ? function->gpu_weights_mb : function->host_memory_mb;
         self->cost_ms[f] = function->cold_start_mean_ms;
         self->size_mb[f] = size > 0 ? size : 1; /* a container without memory is never evicted
@@ -132,7 +156,8 @@ static const struct parameter greedy_dual_parameters[] = {
     {"variant", VARIANT_GREEDY_DUAL, 0, 4, "greedy-dual|lru|freq|size|landlord",
      "priority of idle containers [code: faascache-sim]"},
     {"ttl_s", 0, 0, 1e9, NULL, "longest idle time; 0: until memory is short [code]"},
-    {"size", 0, 0, 1, "gpu|host", "memory that counts as a container's size [derived]"},
+    {"size", SIZE_SCARCE, 0, 2, "scarce|gpu|host",
+     "memory that counts as a container's size [derived]"},
 };
 
 extern const struct keep_alive keep_alive_greedy_dual;

@@ -8,7 +8,10 @@
  * the histogram.
  *
  * Porting assumptions [derived]:
- * - Bins of 1 s instead of 1 min: GPU traces are replayed within minutes to hours.
+ * - Bins of 1 min and a range of 4 h, as in the paper. A replay of minutes is within the first few
+ *   bins, where the policy is little more than a fixed time: set `bin_s` to about a hundredth of
+ *   the longest idle times of interest. With 1 s the range is 4 minutes; longer idle times are then
+ *   out of range.
  * - One histogram per function, over the whole cluster (the paper: per application). The windows
  *   belong to the function (idle_times.h).
  * - The paper forecasts with ARIMA, whose order is fitted each time. Here it is ARIMA(0,1,1), whose
@@ -101,7 +104,7 @@ static bool hybrid_init(void *state, const struct workload *workload, const doub
 }
 
 static const struct parameter hybrid_parameters[] = {
-    {"bin_s", 1, 1e-3, 3600, NULL, "width of a bin, seconds; the paper's is 60 [derived]"},
+    {"bin_s", 60, 1e-3, 3600, NULL, "width of a bin, seconds (paper); less for short replays"},
     {"bins", 240, 1, 100000, NULL, "bins of the histogram [code]"},
     {"head", 5, 0, 100, NULL, "percentile of idle times before which to prewarm [code]"},
     {"tail", 99, 0, 100, NULL, "percentile of idle times until which to keep [code]"},

@@ -114,7 +114,7 @@ static bool lsth_init(void *state, const struct workload *workload, const double
 }
 
 static const struct parameter lsth_parameters[] = {
-    {"bin_s", 1, 1e-3, 3600, NULL, "width of a bin, seconds [derived]"},
+    {"bin_s", 60, 1e-3, 3600, NULL, "width of a bin, seconds; less for short replays [derived]"},
     {"bins", 240, 1, 100000, NULL, "bins of each histogram [derived]"},
     {"head", 5, 0, 100, NULL, "percentile of idle times before which to prewarm [notes]"},
     {"tail", 99, 0, 100, NULL, "percentile of idle times until which to keep [notes]"},

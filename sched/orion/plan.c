@@ -221,10 +221,10 @@ static bool best_first(struct search *search, const uint16_t *first)
     return memory;
 }
 
-static void greedy(struct search *search, const uint16_t *first)
+/* From the cheapest plan, the step that lowers the percentile most, until the target is met. */
+static void steepest(struct search *search)
 {
     uint16_t steps[WORKLOAD_MAX_STAGES] = {0};
-    memcpy(steps, first, search->stages * sizeof *steps);
     uint32_t latency = evaluate(search, steps);
     while (latency > search->target && !exhausted(search)) {
         size_t best = search->stages;
@@ -245,9 +245,8 @@ static void greedy(struct search *search, const uint16_t *first)
         steps[best]++;
         latency = least;
     }
-    const double cost = orion_model_cost(search->model, steps);
-    if (latency <= search->target && (!search->found || cost < search->plan->cost_usd))
-        keep(search, steps, latency, cost);
+    if (latency <= search->target)
+        keep(search, steps, latency, orion_model_cost(search->model, steps));
 }
 
 static void plan_complete(struct search *search)
@@ -273,13 +272,12 @@ bool orion_plan_search(struct orion_model *model, uint32_t target, uint32_t cuto
     keep(&search, steps, latency, orion_model_cost(model, steps));
     search.found = latency <= target;
     bool memory = true;
-    if (search.found) {
+    if (search.found && method == ORION_GREEDY && !exhausted(&search)) {
+        steepest(&search);
+    } else if (search.found && method == ORION_BEST_FIRST) {
         uint16_t first[WORKLOAD_MAX_STAGES] = {0};
         cut_slow(&search, first);
-        if (method == ORION_GREEDY && !exhausted(&search))
-            greedy(&search, first);
-        else if (method == ORION_BEST_FIRST)
-            memory = best_first(&search, first);
+        memory = best_first(&search, first);
     }
     plan->feasible = search.found;
     plan_complete(&search);

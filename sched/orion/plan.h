@@ -6,8 +6,9 @@
 
 /* BEST_FIRST [recall]: a priority queue of plans, by the distance of their percentile from the
  * target, then by cost. The result is the cheapest feasible plan found before the queue is empty or
- * the cut-off is reached. GREEDY [code]: from the cheapest plan, always take the single step that
- * lowers the percentile most, until the target is met. */
+ * the cut-off is reached. GREEDY [code: icanforce/Orion-OSDI22 @ 0ecb698,
+ * DAG_Modeler/DAG_Modeler/Program.cs:50-157]: from the cheapest plan, always take the single step
+ * that lowers the percentile most, until the target is met. */
 enum orion_method { ORION_BEST_FIRST, ORION_GREEDY };
 
 struct orion_plan {
@@ -21,9 +22,10 @@ struct orion_plan {
 };
 
 /* Searches a plan for a target of `target` bins with at most `cutoff` (>= 1) evaluations. If none
- * is found, `feasible` is false and the plan is the fastest one. Steps that cannot be part of a
- * feasible plan (too slow even with all other stages at their fastest) are excluded first; these
- * checks count as evaluations. False only when out of memory. */
+ * is found, `feasible` is false and the plan is the fastest one. The fastest plan is evaluated
+ * first. BEST_FIRST then excludes steps that cannot be part of a feasible plan (too slow even with
+ * all other stages at their fastest); these checks count as evaluations. False only when out of
+ * memory. */
 bool orion_plan_search(struct orion_model *model, uint32_t target, uint32_t cutoff,
                        enum orion_method method, struct orion_plan *plan);
 

@@ -1,25 +1,39 @@
 /* Clockwork (Gujarati et al., OSDI'20): starts only batches that can finish in time.
  *
- * Assumes that inference takes its nominal time [recall]. One batch runs at a time per GPU (share).
- * Each queue's strategy is the largest batch whose jobs would all meet their deadline if it started
- * now. The strategy with the earliest latest start is executed first. A request that would miss its
- * deadline even alone is dropped at once, so that no time is spent on it.
+ * Evidence: [code] malixian/clockwork @ 5917620, a mirror of the authors' repository,
+ * src/clockwork/controller/infer5/infer5_scheduler.cpp and .h; [derived] our porting.
+ *
+ * One batch runs at a time per GPU (share). The time of a batch is the 99th percentile of its last
+ * 10 measured executions [code: .h:36, .cpp:299-309]; before the first it is the nominal time.
+ *
+ * For each batch size, jobs that would miss their deadline in a batch of that size are passed over
+ * [code: popped from that size's queue, .cpp:252-260]. Batches are always full. The size is the
+ * largest for which enough jobs are left, tried upwards from one [code: .cpp:263-271]. The oldest
+ * jobs that can make that size run. Older ones that cannot are given up, even if a smaller batch
+ * would be in time [code: .cpp:286-291]. Under overload the batches therefore stay large, at the
+ * expense of the oldest requests. A request that would miss its deadline even alone is dropped. The
+ * queue whose strategy has the earliest latest start goes first [code: .cpp:222].
  *
  * Porting assumptions [derived]:
- * - Batches of at most 16, as the paper's models were compiled for [recall].
+ * - Batches of at most 16 [code: src/controller.cpp:124]. Sizes are the profile's.
  * - `vgpu` is the share that one batch holds alone. The default 0 is a whole GPU as in the paper.
  *   Each function has its largest share up to that; vCPUs are those of the fastest configuration.
+ * - Admission is at dispatch, when a GPU is free. The code sends work up to 10 ms ahead, because
+ *   its controller is not on the worker.
+ * - `buffer_ms`: the code aims 5 ms before the deadline [.h:35], but never below 15 ms after the
+ *   arrival. SLOs here are often shorter than that, so the default is 0.
  * - A request has several stages, Clockwork's models have one. "In time" means: this batch's
- *   nominal time plus the fastest path through the later stages, each alone, ends by the request's
+ *   estimate plus the fastest path through the later stages, each alone, ends by the request's
  *   deadline. This rule decides which requests are dropped. Batches above one must also be within
  *   the stage's share of the remaining time (`reserve` "share"; "rest": only the fastest path is
  *   reserved). Otherwise the first stages would use the time that the later ones need for queueing.
- * - A batch takes the oldest jobs, because the platform's queues are served from the front.
+ *   A job that would only exceed its share is not passed over: no later job joins a batch before
+ * it.
  * - LOAD: a batch runs on an idle container. If there is none, it starts one only if it would still
  *   be in time after the mean cold start. Otherwise a container is started without a batch where it
  *   would fit, one at a time per function. UNLOAD is the platform's keep-alive.
- * - Predictions exclude transfers, noise, interference and decision time. Clockwork's workers are
- *   built to have none. Here they cause missed deadlines that the paper would not have.
+ * - Estimates include noise and interference, because they are measured. They exclude transfers and
+ *   decision time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,89 +41,129 @@
 #include "sched/common/batch_table.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/common/dispatcher.h"
+#include "sched/common/sliding_window.h"
+
+#define PERCENTILE 0.99 /* of the measured times [code] */
+
+/* Expected execution time of a function's batches of one size. */
+struct estimate {
+    sim_time_t time;
+    struct sliding_window measured;
+};
 
 struct clockwork {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
                                    * state */
     struct batch_table table;
-    sim_time_t *rest;      /* by queue: the fastest path through the later stages */
+    struct estimate **estimates; /* by function and level of the table */
+    uint32_t window;             /* measurements per estimate; 0: nominal times */
+    sim_time_t buffer;           /* deadlines are aimed at this much early */
+    sim_time_t *rest;            /* by queue: the fastest path through the later stages */
     double *share;         /* by queue: its share of the time left for it and the later stages */
     sim_time_t *loaded_by; /* by function: when the container that was started for it is ready */
     sim_time_t timer;      /* the earliest timer that is set */
     bool reserve_rest;
 };
 
+/* ---- Strategies ------------------------------------------------------------------------------ */
+
 /* What a queue would do now. */
 struct strategy {
-    const struct batch_level *level; /* NULL if one of the oldest jobs would miss its deadline */
-    sim_time_t latest;               /* the latest start at which this strategy is valid */
+    const struct batch_level *level; /* NULL if no waiting job can be in time */
+    uint32_t last;                   /* position of the last job that it takes */
+    sim_time_t least;                /* time that a job needs from the start to be in time */
+    sim_time_t until;                /* latest start at which all its jobs are in time */
+    sim_time_t rank;                 /* earliest latest start of this and smaller batches */
 };
 
-/* Time that must remain from the start of a batch to its deadline. */
-static sim_time_t needed(const struct clockwork *self, uint32_t queue,
-                         const struct batch_level *level)
+static sim_time_t deadline_of(const struct clockwork *self, const struct platform *platform,
+                              uint32_t queue, uint32_t position)
 {
-    const sim_time_t least = level->time + self->rest[queue];
-    if (level->batch == 1 || self->reserve_rest)
+    return platform_job(platform, queue, position).deadline - self->buffer;
+}
+
+/* Time that must remain from the start of a batch to the deadlines of its jobs. */
+static sim_time_t least_needed(const struct clockwork *self, uint32_t queue, uint32_t function,
+                               size_t level)
+{
+    return self->estimates[function][level].time + self->rest[queue];
+}
+
+/* The same, with the later stages' shares reserved for batches above one. */
+static sim_time_t needed(const struct clockwork *self, uint32_t queue, uint32_t function,
+                         size_t level)
+{
+    const sim_time_t least = least_needed(self, queue, function, level);
+    if (level == 0 || self->reserve_rest)
         return least;
-    const sim_time_t planned = (sim_time_t)ceil((double)level->time / self->share[queue]);
+    const double own = (double)self->estimates[function][level].time;
+    const sim_time_t planned = (sim_time_t)ceil(own / self->share[queue]);
     return planned > least ? planned : least;
 }
 
-static sim_time_t needed_alone(const struct clockwork *self, const struct platform *platform,
-                               uint32_t queue)
-{
-    const uint32_t function = platform_queue_function(platform, queue);
-    return needed(self, queue, &self->table.functions[function].levels[0]);
-}
+/* The oldest jobs that would be in time in a batch of one size. Those that would not are passed
+ * over, but none that would only exceed the stage's share. */
+struct takers {
+    uint32_t count, last; /* at most the size; position of the last of them */
+    sim_time_t first;     /* deadline of the oldest */
+    sim_time_t earliest;  /* earliest deadline */
+};
 
-/* Number of jobs examined: those of the largest batch. */
-static uint32_t window_of(const struct clockwork *self, const struct platform *platform,
-                          uint32_t queue)
+static struct takers takers_of(const struct clockwork *self, const struct platform *platform,
+                               uint32_t queue, uint32_t batch, sim_time_t least, sim_time_t need)
 {
-    const struct batches_of_function *row =
-        &self->table.functions[platform_queue_function(platform, queue)];
     const uint32_t length = platform_queue_length(platform, queue);
-    const uint32_t most = row->levels[row->level_count - 1].batch;
-    return length < most ? length : most;
+    const sim_time_t now = platform_now(platform);
+    struct takers takers = {.earliest = SIM_FOREVER};
+    for (uint32_t i = 0; i < length && takers.count < batch; i++) {
+        const sim_time_t deadline = deadline_of(self, platform, queue, i);
+        if (deadline - need < now && need > least)
+            break;
+        if (deadline - need < now)
+            continue;
+        takers.first = takers.count++ == 0 ? deadline : takers.first;
+        takers.earliest = deadline < takers.earliest ? deadline : takers.earliest;
+        takers.last = i;
+    }
+    return takers;
 }
 
+/* O(jobs x levels) at worst, if many jobs can be in time in small batches only. */
 static struct strategy strategy_of(const struct clockwork *self, const struct platform *platform,
                                    uint32_t queue)
 {
-    const struct batches_of_function *row =
-        &self->table.functions[platform_queue_function(platform, queue)];
-    const uint32_t window = window_of(self, platform, queue);
-    struct strategy best = {NULL, SIM_FOREVER};
-    sim_time_t deadline = SIM_FOREVER;
-    size_t level = 0;
-    for (uint32_t i = 0; i < window; i++) {
-        const sim_time_t own = platform_job(platform, queue, i).deadline;
-        deadline = own < deadline ? own : deadline;
-        if (level == row->level_count || row->levels[level].batch != i + 1)
-            continue;
-        const sim_time_t latest = deadline - needed(self, queue, &row->levels[level]);
-        if (latest >= platform_now(platform))
-            best = (struct strategy){&row->levels[level], latest};
-        level++;
+    const uint32_t function = platform_queue_function(platform, queue);
+    const struct batches_of_function *row = &self->table.functions[function];
+    const sim_time_t now = platform_now(platform);
+    struct strategy best = {.rank = SIM_FOREVER};
+    for (size_t level = 0; level < row->level_count; level++) {
+        const uint32_t batch = row->levels[level].batch;
+        const sim_time_t least = least_needed(self, queue, function, level);
+        const sim_time_t need = needed(self, queue, function, level);
+        const struct takers takers = takers_of(self, platform, queue, batch, least, need);
+        if (takers.count < batch)
+            break;
+        const sim_time_t rank = takers.first - need;
+        best = (struct strategy){&row->levels[level], takers.last, least, takers.earliest - need,
+                                 rank < best.rank ? rank : best.rank};
     }
-    const sim_time_t alone = deadline - needed_alone(self, platform, queue);
-    best.latest = alone < best.latest ? alone : best.latest;
-    if (alone < platform_now(platform))
-        best.level = NULL;
+    const sim_time_t head =
+        deadline_of(self, platform, queue, 0) - least_needed(self, queue, function, 0);
+    if (head < now)
+        best.rank = head; /* lost: the queue comes first, so that the job is dropped */
     return best;
 }
 
 /* As time passes a queue's latest start can only become later. A stored rank is therefore never too
- * late, and dispatcher_first's second check finds the present order. */
+ * late, and dispatcher_first's second check finds the present order. A new measurement changes the
+ * rank when it is next computed [code: strategies keep their priority]. */
 static struct queue_rank clockwork_rank(const void *state, const struct platform *platform,
                                         uint32_t queue)
 {
-    return (struct queue_rank){strategy_of(state, platform, queue).latest,
+    return (struct queue_rank){strategy_of(state, platform, queue).rank,
                                (int64_t)platform_job(platform, queue, 0).request};
 }
 
-/* Called only after all jobs that would miss their deadline are dropped, so a strategy exists. */
 static uint32_t clockwork_configure(const void *state, const struct platform *platform,
                                     uint32_t queue, uint32_t jobs)
 {
@@ -119,6 +173,26 @@ static uint32_t clockwork_configure(const void *state, const struct platform *pl
     const uint32_t function = platform_queue_function(platform, queue);
     return strategy.level != NULL ? strategy.level->fastest
                                   : self->table.functions[function].levels[0].fastest;
+}
+
+/* ---- Dispatch -------------------------------------------------------------------------------- */
+
+/* Drops the jobs that the strategy passes over. Those that it takes are then the oldest. */
+static void drop_passed_over(const struct clockwork *self, struct platform *platform,
+                             uint32_t queue, const struct strategy *strategy)
+{
+    uint32_t last = strategy->last;
+    uint32_t position = 0;
+    while (position < last) {
+        const sim_time_t deadline = deadline_of(self, platform, queue, position);
+        if (deadline - strategy->least >= platform_now(platform)) {
+            position++;
+            continue;
+        }
+        platform_charge(platform, 1);
+        platform_drop(platform, queue, position);
+        last--;
+    }
 }
 
 static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t queue,
@@ -134,35 +208,34 @@ static uint32_t clockwork_place(void *state, struct platform *platform, uint32_t
         return SIM_NONE;
     uint32_t invoker =
         placement_choose(platform, queue, configuration, self->dispatcher.placement, true);
-    if (invoker != SIM_NONE || warm_only)
-        return invoker;
-    invoker = platform_best_fit(platform, function, configuration, false);
-    if (invoker == SIM_NONE || now + cold <= strategy.latest)
-        return invoker;
-    if (self->loaded_by[function] <= now && platform_prewarm(platform, function, invoker))
-        self->loaded_by[function] = now + cold;
-    return SIM_NONE;
+    if (invoker == SIM_NONE && !warm_only) {
+        invoker = platform_best_fit(platform, function, configuration, false);
+        if (invoker != SIM_NONE && now + cold > strategy.until) {
+            if (self->loaded_by[function] <= now && platform_prewarm(platform, function, invoker))
+                self->loaded_by[function] = now + cold;
+            return SIM_NONE;
+        }
+    }
+    if (invoker != SIM_NONE)
+        drop_passed_over(self, platform, queue, &strategy);
+    return invoker;
 }
 
-/* Drops the first of the oldest jobs that would miss its deadline. */
+/* Drops the oldest job if it would miss its deadline even alone. */
 static bool drop_lost(const struct clockwork *self, struct platform *platform, uint32_t queue)
 {
-    const sim_time_t alone = needed_alone(self, platform, queue);
-    const uint32_t window = window_of(self, platform, queue);
-    uint32_t position = 0;
-    while (position < window &&
-           platform_job(platform, queue, position).deadline - alone >= platform_now(platform))
-        position++;
-    if (position == window)
+    const uint32_t function = platform_queue_function(platform, queue);
+    const sim_time_t alone = least_needed(self, queue, function, 0);
+    if (deadline_of(self, platform, queue, 0) - alone >= platform_now(platform))
         return false;
     platform_charge(platform, 1);
-    return platform_drop(platform, queue, position);
+    return platform_drop(platform, queue, 0);
 }
 
 static bool clockwork_decide(void *state, struct platform *platform)
 {
     struct clockwork *self = state;
-    /* The latest start of a lost job is in the past, before that of any queue without one. */
+    /* The rank of a lost job is in the past, before that of any queue without one. */
     uint32_t queue = dispatcher_first(&self->dispatcher, platform);
     while (queue != SIM_NONE && drop_lost(self, platform, queue))
         queue = dispatcher_first(&self->dispatcher, platform);
@@ -171,7 +244,7 @@ static bool clockwork_decide(void *state, struct platform *platform)
     /* Waiting jobs may become lost before any other event occurs. */
     queue = dispatcher_first(&self->dispatcher, platform);
     if (queue != SIM_NONE) {
-        const sim_time_t until = strategy_of(self, platform, queue).latest + 1;
+        const sim_time_t until = strategy_of(self, platform, queue).rank + 1;
         if (until > platform_now(platform) && until < self->timer) {
             self->timer = until;
             platform_set_timer(platform, until, 0);
@@ -188,9 +261,85 @@ static void clockwork_on_timer(void *state, struct platform *platform, uint32_t 
         self->timer = SIM_FOREVER;
 }
 
+/* ---- Estimates ------------------------------------------------------------------------------- */
+
+static void rest_fill(struct clockwork *self, const struct application *application)
+{
+    sim_time_t alone[WORKLOAD_MAX_STAGES];
+    for (uint32_t s = 0; s < application->stage_count; s++)
+        alone[s] = self->estimates[application->stages[s].function][0].time;
+    slo_rest(application, alone, &self->rest[application->first_queue]);
+}
+
+/* Updates what is needed before the stages of `function`. O(stages of all applications). */
+static void rest_refill(struct clockwork *self, const struct workload *workload, uint32_t function)
+{
+    for (size_t a = 0; a < workload->application_count; a++) {
+        const struct application *application = &workload->applications[a];
+        bool has = false;
+        for (uint32_t s = 0; s < application->stage_count && !has; s++)
+            has = application->stages[s].function == function;
+        if (has)
+            rest_fill(self, application);
+    }
+}
+
+static void clockwork_on_finish(void *state, struct platform *platform,
+                                const struct finished_batch *batch)
+{
+    struct clockwork *self = state;
+    const uint32_t function = platform_queue_function(platform, batch->queue);
+    const struct batches_of_function *row = &self->table.functions[function];
+    dispatcher_on_finish(self, platform, batch);
+    size_t level = 0;
+    while (level < row->level_count && row->levels[level].fastest != batch->configuration)
+        level++;
+    if (self->window == 0 || level == row->level_count)
+        return;
+    struct estimate *estimate = &self->estimates[function][level];
+    const sim_time_t before = estimate->time;
+    sliding_window_add(&estimate->measured, batch->execution);
+    estimate->time = sliding_window_percentile(&estimate->measured, PERCENTILE);
+    if (level == 0 && estimate->time != before)
+        rest_refill(self, platform_workload(platform), function);
+}
+
+static bool estimates_make(struct clockwork *self)
+{
+    const size_t functions = self->table.function_count;
+    self->estimates = calloc(functions + 1, sizeof *self->estimates);
+    bool done = self->estimates != NULL;
+    for (size_t f = 0; done && f < functions; f++) {
+        const struct batches_of_function *row = &self->table.functions[f];
+        self->estimates[f] = calloc(row->level_count + 1, sizeof *self->estimates[f]);
+        done = self->estimates[f] != NULL;
+        for (size_t i = 0; done && i < row->level_count; i++) {
+            self->estimates[f][i].time = row->levels[i].time;
+            if (self->window > 0)
+                done = sliding_window_init(&self->estimates[f][i].measured, self->window);
+        }
+    }
+    return done;
+}
+
+static void estimates_free(struct clockwork *self)
+{
+    for (size_t f = 0; self->estimates != NULL && f < self->table.function_count; f++) {
+        const size_t levels = self->table.functions[f].level_count;
+        for (size_t i = 0; self->estimates[f] != NULL && i < levels; i++)
+            sliding_window_clear(&self->estimates[f][i].measured);
+        free(self->estimates[f]);
+    }
+    free(self->estimates);
+    self->estimates = NULL;
+}
+
+/* ---- The policy ------------------------------------------------------------------------------ */
+
 static void clockwork_finish(void *state)
 {
     struct clockwork *self = state;
+    estimates_free(self); /* needs the table */
     dispatcher_finish(&self->dispatcher);
     batch_table_clear(&self->table);
     free(self->rest);
@@ -201,28 +350,18 @@ static void clockwork_finish(void *state)
     self->loaded_by = NULL;
 }
 
-static void rest_fill(struct clockwork *self, const struct application *application)
-{
-    const uint32_t first = application->first_queue;
-    sim_time_t alone[WORKLOAD_MAX_STAGES];
-    for (uint32_t s = 0; s < application->stage_count; s++) {
-        alone[s] = self->table.functions[application->stages[s].function].levels[0].time;
-        self->share[first + s] =
-            sim_to_s(planner_budget_left(self->dispatcher.planner, first + s, SIM_HOUR)) / 3600;
-    }
-    slo_rest(application, alone, &self->rest[first]);
-}
-
 static bool clockwork_allocate(struct clockwork *self, const struct workload *workload, int units,
                                struct error *error)
 {
     self->rest = calloc((size_t)workload->queue_count + 1, sizeof *self->rest);
     self->share = calloc((size_t)workload->queue_count + 1, sizeof *self->share);
     self->loaded_by = calloc(workload->function_count + 1, sizeof *self->loaded_by);
-    if (self->rest == NULL || self->share == NULL || self->loaded_by == NULL)
-        return error_run(error, "out of memory for a policy over %u queues", workload->queue_count);
-    return batch_table_fill(&self->table, workload, self->dispatcher.planner,
-                            self->dispatcher.max_batch, units, error);
+    const bool done = self->rest != NULL && self->share != NULL && self->loaded_by != NULL;
+    if (done && !batch_table_fill(&self->table, workload, self->dispatcher.planner,
+                                  self->dispatcher.max_batch, units, error))
+        return false;
+    return (done && estimates_make(self)) ||
+           error_run(error, "out of memory for a policy over %u queues", workload->queue_count);
 }
 
 static bool clockwork_init(void *state, struct platform *platform, const double *values,
@@ -233,6 +372,8 @@ static bool clockwork_init(void *state, struct platform *platform, const double 
     const double *own = values + DISPATCHER_PARAMETER_COUNT;
     if (own[1] != floor(own[1]))
         return error_input(error, "policy.params.vgpu is %g; give a whole number", own[1]);
+    if (own[3] != floor(own[3]))
+        return error_input(error, "policy.params.window is %g; give a whole number", own[3]);
     if (!dispatcher_init(&self->dispatcher, platform,
                          (struct dispatch_rule){clockwork_rank, clockwork_configure}, values,
                          (enum planner_split)own[0], error))
@@ -240,6 +381,8 @@ static bool clockwork_init(void *state, struct platform *platform, const double 
     self->dispatcher.place = clockwork_place;
     self->timer = SIM_FOREVER;
     self->reserve_rest = own[2] > 0;
+    self->window = (uint32_t)own[3];
+    self->buffer = sim_from_ms(own[4]);
     if (!clockwork_allocate(self, workload, own[1] > 0 ? (int)own[1] : BATCH_TABLE_MOST_UNITS,
                             error)) {
         clockwork_finish(self);
@@ -247,15 +390,21 @@ static bool clockwork_init(void *state, struct platform *platform, const double 
     }
     for (size_t a = 0; a < workload->application_count; a++)
         rest_fill(self, &workload->applications[a]);
+    for (uint32_t q = 0; q < workload->queue_count; q++)
+        self->share[q] =
+            sim_to_s(planner_budget_left(self->dispatcher.planner, q, SIM_HOUR)) / 3600;
     return true;
 }
 
 static const struct parameter clockwork_parameters[] = {
     DISPATCHER_PARAMETERS(16),
     DISPATCHER_SPLIT_PARAMETER,
-    {"vgpu", 0, 0, 65535, NULL, "share that a batch holds alone; 0: a whole GPU [recall]"},
+    {"vgpu", 0, 0, 65535, NULL, "share that a batch holds alone; 0: a whole GPU (paper)"},
     {"reserve", 0, 0, 1, "share|rest",
      "time reserved for later stages: their shares, or their fastest path"},
+    {"window", 10, 0, 10000, NULL,
+     "measured times whose 99th percentile is the expected time (code); 0: nominal"},
+    {"buffer_ms", 0, 0, 1e6, NULL, "time before the deadline that is aimed at (code: 5)"},
 };
 
 extern const struct policy policy_clockwork;
@@ -270,7 +419,7 @@ const struct policy policy_clockwork = {
     .init = clockwork_init,
     .on_ready = dispatcher_on_ready,
     .on_withdrawn = dispatcher_on_withdrawn,
-    .on_finish = dispatcher_on_finish,
+    .on_finish = clockwork_on_finish,
     .on_timer = clockwork_on_timer,
     .decide = clockwork_decide,
     .finish = clockwork_finish,

@@ -29,12 +29,13 @@ static void container_bill(struct platform *platform, const struct container *co
 {
     struct metrics *metrics = &platform->metrics;
     const struct function *function = &platform->workload->functions[container->function];
+    const struct configuration *least = &function->configurations[function->minimum_configuration];
     since = since > metrics->window_start ? since : metrics->window_start;
-    if (metrics->measuring)
-        metrics->idle_cost +=
-            (double)(platform->now - since) *
-            configuration_rate(platform, &function->configurations[function->minimum_configuration],
-                               UNIT_PARTS);
+    if (!metrics->measuring)
+        return;
+    const double time = (double)(platform->now - since);
+    metrics->idle_cost += time * configuration_rate(platform, least, UNIT_PARTS);
+    metrics->idle_unit_ns += time * least->vgpu;
 }
 
 void containers_record(struct platform *platform, const struct container *container,

@@ -134,6 +134,8 @@ static void run_measures_fill(struct run_measures *out, const struct metrics *me
         ratio(metrics->gpu_memory_ns, elapsed * (double)capacity->gpu_memory_kb);
     out->gpu_fragmentation =
         metrics->active_unit_ns > 0 ? 1.0 - metrics->unit_ns / metrics->active_unit_ns : 0.0;
+    out->gpu_provisioned =
+        ratio(metrics->unit_ns + metrics->idle_unit_ns, elapsed * capacity_units);
     out->stranded_vgpu = ratio(metrics->stranded_sum, (double)metrics->stranded_samples);
     out->slowdown_mean = ratio(metrics->slowdown_sum, (double)metrics->batches);
     out->simulated_s = elapsed / 1e9;

@@ -32,6 +32,7 @@ struct metrics {
     bool measuring; /* the first measured request has arrived */
     sim_time_t window_start, last_change;
     double vcpu_ns, unit_ns, memory_ns, gpu_memory_ns, active_unit_ns; /* integrals */
+    double idle_unit_ns; /* vGPUs of the minimum configurations of idle and prewarming containers */
     double idle_cost, instance_cost;
     double total_request_cost, total_batch_cost; /* warm-up included; an invariant compares them */
     uint64_t batches, cold_starts, instances, prewarms, evictions, decisions, decision_units;

@@ -77,6 +77,11 @@ uint64_t platform_seed(const struct platform *platform)
     return platform->experiment->seed;
 }
 
+sim_time_t platform_keep_alive(const struct platform *platform)
+{
+    return platform->experiment->platform.keep_alive;
+}
+
 inline uint32_t platform_queue_length(const struct platform *platform, uint32_t queue)
 {
     return is_queue(platform, "queue_length", queue) ? platform->queues[queue].length : 0;
