@@ -45,6 +45,7 @@ enum parameter_index {
     PARAMETER_MISSES,
     PARAMETER_GATE,
     PARAMETER_GATE_WORK,
+    PARAMETER_PRESS_WORK,
     PARAMETER_ORDER,
     PARAMETER_PACE,
     PARAMETER_PATIENCE,
@@ -85,14 +86,16 @@ static const struct parameter headway_parameters[PARAMETER_COUNT] = {
                             "in overload shed the applications with the most work, or all alike"},
     [PARAMETER_LOAD_START] = {"load_start", 0.85, 0, 100, NULL, "limit on the load, at first"},
     [PARAMETER_LOAD_LEAST] = {"load_least", 0.6, 0, 100, NULL, "its least value"},
-    [PARAMETER_LOAD_MOST] = {"load_most", 0.9, 0, 100, NULL, "its greatest value"},
+    [PARAMETER_LOAD_MOST] = {"load_most", 1, 0, 100, NULL, "its greatest value"},
     [PARAMETER_STEP] = {"step", 0.0015, 0, 1, NULL, "what a miss takes from the limit"},
-    [PARAMETER_MISSES] = {"misses", 0.05, 0.0001, 0.9, NULL,
+    [PARAMETER_MISSES] = {"misses", 0.03, 0.0001, 0.9, NULL,
                           "misses among admitted requests that keep the limit as it is"},
     [PARAMETER_GATE] = {"gate", 0.82, 0, 100, NULL,
                         "from this limit on, shed only while much work waits; 0: whenever"},
-    [PARAMETER_GATE_WORK] = {"gate_work", 0.02, 0, 100, NULL,
+    [PARAMETER_GATE_WORK] = {"gate_work", 0.01, 0, 100, NULL,
                              "much: waiting work / capacity, as a fraction of the mean SLO"},
+    [PARAMETER_PRESS_WORK] = {"press_work", 0.02, 0, 100, NULL,
+                              "the same, from which on plans spare the cluster, not money"},
     [PARAMETER_ORDER] = {"order", ORDER_LATEST_START, 0, 1, "latest-start|arrival",
                          "which queue is served first"},
     [PARAMETER_PACE] = {"pace", 1.3, 0, 100, NULL, "latest start: deadline - this × fastest way"},
@@ -309,13 +312,14 @@ static sim_time_t least_way(const struct headway *self, const struct platform *p
 /* ---- Admission ------------------------------------------------------------------------------- */
 
 /* True if the waiting jobs' work would keep the cluster busy for more than the gate allows. */
-static bool much_waits(const struct headway *self, const struct platform *platform)
+static bool much_waits(const struct headway *self, const struct platform *platform,
+                       enum parameter_index fraction)
 {
     double waiting = 0;
     for (uint32_t q = platform_next_queue(platform, 0), last = 0; q != SIM_NONE && q >= last;
          last = q + 1, q = platform_next_queue(platform, q + 1))
         waiting += suffix_stage_work(self->suffix, q) * platform_queue_length(platform, q);
-    return waiting > self->values[PARAMETER_GATE_WORK] * self->mean_slo;
+    return waiting > self->values[fraction] * self->mean_slo;
 }
 
 static void shed_note(struct headway *self, uint32_t queue, uint64_t request)
@@ -341,9 +345,9 @@ static void judge(struct headway *self, struct platform *platform, uint32_t queu
     for (uint32_t a = 0; a < self->workload->application_count; a++)
         self->works[a] = suffix_request_work(self->suffix, a, 1);
     admission_balance(self->admission, self->works);
-    const bool shed =
-        admission_fraction(self->admission, application) < 1 &&
-        (!(gate > 0) || admission_limit(self->admission) < gate || much_waits(self, platform));
+    const bool shed = admission_fraction(self->admission, application) < 1 &&
+                      (!(gate > 0) || admission_limit(self->admission) < gate ||
+                       much_waits(self, platform, PARAMETER_GATE_WORK));
     if (!admission_admit(self->admission, application, shed))
         shed_note(self, queue, platform_job(platform, queue, length - 1).request);
 }
@@ -490,7 +494,7 @@ static bool is_pressed(const struct headway *self, const struct platform *platfo
     if (self->values[PARAMETER_OBJECTIVE] != PRESSED_AUTO)
         return self->values[PARAMETER_OBJECTIVE] == PRESSED_ALWAYS;
     return admission_load(self->admission) > admission_limit(self->admission) ||
-           much_waits(self, platform);
+           much_waits(self, platform, PARAMETER_PRESS_WORK);
 }
 
 /* Tries the options in ascending order of cost, up to `limit` times the least. */
