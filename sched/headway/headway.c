@@ -88,7 +88,7 @@ static const struct parameter headway_parameters[PARAMETER_COUNT] = {
     [PARAMETER_LOAD_LEAST] = {"load_least", 0.6, 0, 100, NULL, "its least value"},
     [PARAMETER_LOAD_MOST] = {"load_most", 1, 0, 100, NULL, "its greatest value"},
     [PARAMETER_STEP] = {"step", 0.0015, 0, 1, NULL, "what a miss takes from the limit"},
-    [PARAMETER_MISSES] = {"misses", 0.03, 0.0001, 0.9, NULL,
+    [PARAMETER_MISSES] = {"misses", 0.05, 0.0001, 0.9, NULL,
                           "misses among admitted requests that keep the limit as it is"},
     [PARAMETER_GATE] = {"gate", 0.82, 0, 100, NULL,
                         "from this limit on, shed only while much work waits; 0: whenever"},
@@ -132,7 +132,9 @@ struct headway {
     uint64_t *delays;   /* by queue: how many were observed */
     struct suffix *suffix;
     struct admission *admission;
-    double *works; /* by application: scratch */
+    double *container_share; /* by function: part of the load / containers */
+    double *part;            /* by function: its part of the load at minimum configurations */
+    double *works;           /* by application: least work of a request */
     double mean_slo;
     struct flights *flights;
     struct pool *pool;
@@ -162,6 +164,8 @@ static void headway_finish(void *state)
     free(self->delay);
     free(self->delays);
     free(self->works);
+    free(self->part);
+    free(self->container_share);
     free(self->queues);
     free(self->skipped);
     free(self->options);
@@ -203,6 +207,25 @@ static void risks_start(struct headway *self)
         self->delay[q] = (double)time_of(self, PARAMETER_DELAY);
 }
 
+/* Each function's part of the mean work of a request at minimum configurations. */
+static void parts_start(struct headway *self)
+{
+    double total = 0;
+    for (size_t a = 0; a < self->workload->application_count; a++) {
+        const struct application *application = &self->workload->applications[a];
+        for (size_t s = 0; s < application->stage_count; s++) {
+            const uint32_t f = application->stages[s].function;
+            const struct function *function = &self->workload->functions[f];
+            const double work = application->weight *
+                                function->configurations[function->minimum_configuration].cost_usd;
+            self->part[f] += work;
+            total += work;
+        }
+    }
+    for (size_t f = 0; total > 0 && f < self->workload->function_count; f++)
+        self->part[f] /= total;
+}
+
 static bool headway_allocate(struct headway *self)
 {
     const struct workload *workload = self->workload;
@@ -210,6 +233,8 @@ static bool headway_allocate(struct headway *self)
     self->risks = calloc(workload->function_count + 1, sizeof *self->risks);
     self->delay = calloc(queues, sizeof *self->delay);
     self->delays = calloc(queues, sizeof *self->delays);
+    self->part = calloc(workload->function_count + 1, sizeof *self->part);
+    self->container_share = calloc(workload->function_count + 1, sizeof *self->container_share);
     self->works = calloc(workload->application_count + 1, sizeof *self->works);
     self->queues = calloc(queues, sizeof *self->queues);
     self->skipped = calloc(queues, sizeof *self->skipped);
@@ -217,8 +242,9 @@ static bool headway_allocate(struct headway *self)
     self->order = queue_order_create(workload->queue_count);
     self->flights = flights_create(workload, self->max_batch);
     return self->risks != NULL && self->delay != NULL && self->delays != NULL &&
-           self->works != NULL && self->queues != NULL && self->skipped != NULL &&
-           self->left != NULL && self->order != NULL && self->flights != NULL;
+           self->part != NULL && self->container_share != NULL && self->works != NULL &&
+           self->queues != NULL && self->skipped != NULL && self->left != NULL &&
+           self->order != NULL && self->flights != NULL;
 }
 
 static bool headway_create_parts(struct headway *self, struct error *error)
@@ -239,7 +265,8 @@ static bool headway_create_parts(struct headway *self, struct error *error)
     const struct suffix_settings plans = {values[PARAMETER_RESERVE], values[PARAMETER_RESERVE_LAST],
                                           self->max_batch, pool_capacity_units(self->pool),
                                           pool_capacity_vcpus(self->pool)};
-    self->suffix = suffix_create(self->workload, &plans, self->risks, self->delay, error);
+    const struct suffix_inputs inputs = {self->risks, self->delay, self->container_share};
+    self->suffix = suffix_create(self->workload, &plans, &inputs, error);
     if (self->suffix == NULL)
         return false;
     self->options = calloc(suffix_room(self->suffix), sizeof *self->options);
@@ -263,6 +290,7 @@ static bool headway_init(void *state, struct platform *platform, const double *v
         error_run(error, "policy headway: out of memory");
     if (done) {
         risks_start(self);
+        parts_start(self);
         done = headway_create_parts(self, error);
     }
     for (size_t a = 0; done && a < self->workload->application_count; a++)
@@ -342,8 +370,6 @@ static void judge(struct headway *self, struct platform *platform, uint32_t queu
     const uint32_t length = platform_queue_length(platform, queue);
     const double gate = self->values[PARAMETER_GATE];
     admission_arrive(self->admission, application, platform_now(platform));
-    for (uint32_t a = 0; a < self->workload->application_count; a++)
-        self->works[a] = suffix_request_work(self->suffix, a, 1);
     admission_balance(self->admission, self->works);
     const bool shed = admission_fraction(self->admission, application) < 1 &&
                       (!(gate > 0) || admission_limit(self->admission) < gate ||
@@ -599,14 +625,28 @@ static bool serve_first(struct headway *self, struct platform *platform)
     return served;
 }
 
+/* New tables, if what they depend on has moved, and the work of a request by them. */
+static void refresh(struct headway *self, struct platform *platform)
+{
+    for (uint32_t f = 0; f < self->workload->function_count; f++) {
+        const uint32_t containers =
+            platform_warm_total(platform, f) + flights_total(self->flights, f);
+        self->container_share[f] = containers > 0 ? self->part[f] / containers : 0;
+    }
+    bool done = false;
+    uint64_t units = suffix_refresh(self->suffix, self->values[PARAMETER_CHANGE], &done);
+    for (uint32_t a = 0; a < self->workload->application_count; a++)
+        self->works[a] =
+            suffix_request_work(self->suffix, a, admission_interval(self->admission, a), &units);
+    platform_charge(platform, units);
+}
+
 /* Learned times and missing containers are looked at from time to time only. */
 static void keep_up(struct headway *self, struct platform *platform)
 {
     const sim_time_t now = platform_now(platform);
     if (now >= self->next_refresh) {
-        bool done = false;
-        platform_charge(platform,
-                        suffix_refresh(self->suffix, self->values[PARAMETER_CHANGE], &done));
+        refresh(self, platform);
         self->next_refresh = now + time_of(self, PARAMETER_REBUILD);
     }
     if (now >= self->next_fill && self->values[PARAMETER_POOL] != 0) {
