@@ -29,6 +29,7 @@ enum parameter_index {
     PARAMETER_RATE,
     PARAMETER_SLOWDOWN,
     PARAMETER_DELAY,
+    PARAMETER_AHEAD,
     PARAMETER_RESERVE,
     PARAMETER_RESERVE_LAST,
     PARAMETER_MAX_BATCH,
@@ -71,6 +72,8 @@ static const struct parameter headway_parameters[PARAMETER_COUNT] = {
                             "mean before anything is learned, if co-runners interfere"},
     [PARAMETER_DELAY] = {"delay_ms", 1.5, 0, 60000, NULL,
                          "dispatch to execution, before anything is learned"},
+    [PARAMETER_AHEAD] = {"ahead", 1, 0, 1, "off|on",
+                         "plans count the mean wait in the queues of later stages"},
     [PARAMETER_RESERVE] = {"reserve", 1.5, 0, 10, NULL, "standard deviations that plans reserve"},
     [PARAMETER_RESERVE_LAST] = {"reserve_last", 3, 0, 10, NULL, "the same for last stages"},
     [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs per batch"},
@@ -129,6 +132,8 @@ struct headway {
     const struct workload *workload;
     struct risk *risks; /* by function */
     double *delay;      /* by queue: mean ns from dispatch to execution */
+    double *wait;       /* by queue: mean ns that jobs wait for their dispatch */
+    uint64_t *waits;    /* by queue: how many were observed */
     uint64_t *delays;   /* by queue: how many were observed */
     struct suffix *suffix;
     struct admission *admission;
@@ -163,6 +168,8 @@ static void headway_finish(void *state)
     free(self->risks);
     free(self->delay);
     free(self->delays);
+    free(self->wait);
+    free(self->waits);
     free(self->works);
     free(self->part);
     free(self->container_share);
@@ -233,6 +240,8 @@ static bool headway_allocate(struct headway *self)
     self->risks = calloc(workload->function_count + 1, sizeof *self->risks);
     self->delay = calloc(queues, sizeof *self->delay);
     self->delays = calloc(queues, sizeof *self->delays);
+    self->wait = calloc(queues, sizeof *self->wait);
+    self->waits = calloc(queues, sizeof *self->waits);
     self->part = calloc(workload->function_count + 1, sizeof *self->part);
     self->container_share = calloc(workload->function_count + 1, sizeof *self->container_share);
     self->works = calloc(workload->application_count + 1, sizeof *self->works);
@@ -242,9 +251,10 @@ static bool headway_allocate(struct headway *self)
     self->order = queue_order_create(workload->queue_count);
     self->flights = flights_create(workload, self->max_batch);
     return self->risks != NULL && self->delay != NULL && self->delays != NULL &&
-           self->part != NULL && self->container_share != NULL && self->works != NULL &&
-           self->queues != NULL && self->skipped != NULL && self->left != NULL &&
-           self->order != NULL && self->flights != NULL;
+           self->wait != NULL && self->waits != NULL && self->part != NULL &&
+           self->container_share != NULL && self->works != NULL && self->queues != NULL &&
+           self->skipped != NULL && self->left != NULL && self->order != NULL &&
+           self->flights != NULL;
 }
 
 static bool headway_create_parts(struct headway *self, struct error *error)
@@ -265,7 +275,8 @@ static bool headway_create_parts(struct headway *self, struct error *error)
     const struct suffix_settings plans = {values[PARAMETER_RESERVE], values[PARAMETER_RESERVE_LAST],
                                           self->max_batch, pool_capacity_units(self->pool),
                                           pool_capacity_vcpus(self->pool)};
-    const struct suffix_inputs inputs = {self->risks, self->delay, self->container_share};
+    const struct suffix_inputs inputs = {self->risks, self->delay, self->wait,
+                                         self->container_share};
     self->suffix = suffix_create(self->workload, &plans, &inputs, error);
     if (self->suffix == NULL)
         return false;
@@ -416,6 +427,14 @@ static void headway_on_withdrawn(void *state, struct platform *platform, uint32_
     queue_update(state, platform, queue);
 }
 
+/* Moves a mean towards a new observation, the number `*count` + 1. */
+static void learn_mean(const struct headway *self, double *mean, uint64_t *count, double seen)
+{
+    const double rate = self->values[PARAMETER_RATE];
+    const double young = 1 / ((double)++*count + 10);
+    *mean += (young > rate ? young : rate) * (seen - *mean);
+}
+
 static void learn(struct headway *self, const struct flight *flight, uint32_t function,
                   const struct finished_batch *batch)
 {
@@ -424,12 +443,9 @@ static void learn(struct headway *self, const struct flight *flight, uint32_t fu
         (double)self->workload->functions[function].configurations[batch->configuration].time;
     if (nominal > 0)
         risk_observe(&self->risks[function], (double)batch->execution / nominal, rate);
-    if (!flight->warm)
-        return;
-    const double young = 1 / ((double)++self->delays[flight->queue] + 10);
-    self->delay[flight->queue] +=
-        (young > rate ? young : rate) *
-        ((double)(batch->started - flight->dispatched) - self->delay[flight->queue]);
+    if (flight->warm)
+        learn_mean(self, &self->delay[flight->queue], &self->delays[flight->queue],
+                   (double)(batch->started - flight->dispatched));
 }
 
 static void headway_on_finish(void *state, struct platform *platform,
@@ -493,12 +509,15 @@ static bool launch(struct headway *self, struct platform *platform, uint32_t que
     const struct flight *record = flights_add(self->flights, function, &flight);
     for (uint32_t i = 0; record != NULL && i < option->batch; i++)
         record->deadlines[i] = platform_job(platform, queue, i).deadline;
+    const sim_time_t waited = platform_now(platform) - platform_job(platform, queue, 0).ready;
     if (!platform_dispatch(platform, queue, option->batch, option->configuration, invoker))
         return false;
     if (record != NULL)
         pool_use(self->pool,
                  self->workload->functions[function].configurations[option->configuration].vgpu,
                  platform_now(platform));
+    if (self->values[PARAMETER_LEARNING] > 0 && self->values[PARAMETER_AHEAD] > 0)
+        learn_mean(self, &self->wait[queue], &self->waits[queue], (double)waited);
     queue_update(self, platform, queue);
     return true;
 }

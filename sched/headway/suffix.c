@@ -27,11 +27,12 @@ struct stage_tables {
     size_t entry_count;
     size_t first[LEVELS_MOST + 1]; /* of each level; the last is entry_count */
     struct search_table *tables[OBJECTIVE_COUNT][LEVELS_MOST];
-    double factor, delay, container; /* of the tables as they are */
-    sim_time_t fastest;              /* least nominal time */
-    sim_time_t fastest_mean;         /* least mean time of a batch of 1 */
-    sim_time_t way;                  /* and of all later stages */
-    double work;                     /* of one job, alone, under the plan of least work */
+    double factor, delay, wait, container; /* of the tables as they are */
+    sim_time_t ahead;                      /* `wait` in whole quanta */
+    sim_time_t fastest;                    /* least nominal time */
+    sim_time_t fastest_mean;               /* least mean time of a batch of 1 */
+    sim_time_t way;                        /* and of all later stages */
+    double work;                           /* of one job, alone, under the plan of least work */
 };
 
 struct plan_tables {
@@ -235,7 +236,7 @@ static bool table_fill(struct suffix *suffix, struct stage_tables *stage, enum o
         if (entry->batch <= UINT32_C(1) << level)
             suffix->inflated[within++] =
                 (struct configuration){.batch = (uint16_t)entry->batch,
-                                       .time = entry->time,
+                                       .time = entry->time + stage->ahead,
                                        .cost_per_job_usd = entry->price[objective]};
     }
     struct search_table *table = search_table_create(suffix->inflated, within);
@@ -326,8 +327,9 @@ static double plan_work(const struct suffix *suffix, uint32_t index, size_t leve
             start = finish[stage->after[i]] > start ? finish[stage->after[i]] : start;
         const struct entry *entry =
             plan_entry(suffix, application->first_queue + s, level,
-                       frontier_after(plan->sets[OBJECTIVE_WORK][level], s), budget - start);
-        finish[s] = start + entry->time;
+                       frontier_after(plan->sets[OBJECTIVE_WORK][level], s),
+                       budget - start - suffix->stages[application->first_queue + s].ahead);
+        finish[s] = start + entry->time + suffix->stages[application->first_queue + s].ahead;
         late = late || finish[s] > budget;
         work += entry->price[OBJECTIVE_WORK];
         if (stage_work != NULL)
@@ -376,6 +378,8 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
         struct stage_tables *stage = &suffix->stages[queue];
         stage->factor = stage_factor(suffix, application, s);
         stage->delay = suffix->inputs.delay[queue];
+        stage->wait = suffix->inputs.wait[queue];
+        stage->ahead = sim_ceil(stage->wait / (double)plan->quantum) * plan->quantum;
         stage->container = suffix->inputs.container_share[application->stages[s].function];
         stage_inflate(suffix, stage, suffix->inputs.risks[application->stages[s].function].mean,
                       plan->quantum);
@@ -405,7 +409,9 @@ static double plan_moved(const struct suffix *suffix, uint32_t index)
         const struct stage_tables *stage = &suffix->stages[queue];
         const double time = (double)stage->fastest > 0 ? (double)stage->fastest : 1;
         const double moved = fabs(stage_factor(suffix, application, s) - stage->factor) +
-                             fabs(suffix->inputs.delay[queue] - stage->delay) / time;
+                             (fabs(suffix->inputs.delay[queue] - stage->delay) +
+                              fabs(suffix->inputs.wait[queue] - stage->wait)) /
+                                 time;
         const double share = suffix->inputs.container_share[application->stages[s].function];
         const double scarcer = share > 0 ? fabs(share - stage->container) / share : 0;
         most = moved > most ? moved : most;

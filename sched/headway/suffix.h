@@ -6,7 +6,8 @@
  *
  * m and v are the function's mean and variance of execution / nominal (risk.h), z the reserve in
  * standard deviations, d the mean time from dispatch to execution of the stage. Sinks have a larger
- * z, because no later stage can make up for them. The exact frontier of every suffix
+ * z, because no later stage can make up for them. A later stage also takes the mean time that jobs
+ * wait in its queue, so that a plan sees the queues ahead. The exact frontier of every suffix
  * (sched/esg/frontier.h) then gives the least cost of the later stages within any time left, for
  * any DAG: forks are composed in parallel, joins wait for the slowest branch.
  *
@@ -50,6 +51,7 @@ struct suffix;
 struct suffix_inputs {
     const struct risk *risks;      /* by function */
     const double *delay;           /* by queue: mean ns from dispatch to execution */
+    const double *wait;            /* by queue: mean ns that jobs wait for their dispatch */
     const double *container_share; /* by function: k */
 };
 
