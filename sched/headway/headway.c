@@ -48,6 +48,7 @@ enum parameter_index {
     PARAMETER_GATE_WORK,
     PARAMETER_PRESS_WORK,
     PARAMETER_ORDER,
+    PARAMETER_RISKY,
     PARAMETER_PACE,
     PARAMETER_PATIENCE,
     PARAMETER_PLACEMENT,
@@ -61,6 +62,7 @@ enum parameter_index {
 
 enum { PRESSED_AUTO, PRESSED_NEVER, PRESSED_ALWAYS };
 enum { LOST_KEEP, LOST_DROP };
+enum { RISKY_LAST, RISKY_FIRST };
 enum { ORDER_LATEST_START, ORDER_ARRIVAL };
 enum { CONTAINERS_WARM, CONTAINERS_ANY };
 
@@ -101,6 +103,8 @@ static const struct parameter headway_parameters[PARAMETER_COUNT] = {
                               "the same, from which on plans spare the cluster, not money"},
     [PARAMETER_ORDER] = {"order", ORDER_LATEST_START, 0, 1, "latest-start|arrival",
                          "which queue is served first"},
+    [PARAMETER_RISKY] = {"risky", RISKY_LAST, 0, 1, "last|in-order",
+                         "while much waits: requests that can keep no reserve"},
     [PARAMETER_PACE] = {"pace", 1.3, 0, 100, NULL, "latest start: deadline - this × fastest way"},
     [PARAMETER_PATIENCE] = {"patience", 1.1, 1, 1000, NULL,
                             "cost of an alternative / the best plan's, above which jobs wait"},
@@ -122,6 +126,7 @@ struct shed {
 };
 
 struct headway_queue {
+    bool risky;        /* and no plan keeps the reserve: not tried without it yet */
     bool blocked;      /* nothing fitted, and neither queue nor resources changed since */
     sim_time_t tried;  /* when it was found blocked */
     uint64_t releases; /* finished batches until then */
@@ -576,8 +581,13 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
     return invoker != SIM_NONE && launch(self, platform, queue, &cheapest, invoker, false);
 }
 
-/* Dispatches a batch of the queue if it fits somewhere at a bearable cost. */
-static bool serve(struct headway *self, struct platform *platform, uint32_t queue)
+/* How one step serves the queues. */
+enum service { SERVED, BLOCKED, RISKY };
+
+/* Dispatches a batch of the queue if it fits somewhere at a bearable cost. If no plan keeps the
+ * reserve, RISKY unless `risk` is taken. */
+static enum service serve(struct headway *self, struct platform *platform, uint32_t queue,
+                          bool pressed, bool risk)
 {
     const sim_time_t now = platform_now(platform);
     const uint32_t waiting = platform_queue_length(platform, queue);
@@ -589,18 +599,19 @@ static bool serve(struct headway *self, struct platform *platform, uint32_t queu
         self->left[i] = deadline - now;
     }
     uint64_t examined = 0;
-    const enum objective objective = is_pressed(self, platform) ? OBJECTIVE_WORK : OBJECTIVE_COST;
-    size_t count =
-        suffix_options(self->suffix, objective, platform_queue_application(platform, queue), queue,
-                       self->left, length, self->options, &examined);
+    size_t count = suffix_options(self->suffix, pressed ? OBJECTIVE_WORK : OBJECTIVE_COST,
+                                  platform_queue_application(platform, queue), queue, self->left,
+                                  length, self->options, &examined);
     double limit = self->values[PARAMETER_PATIENCE];
+    platform_charge(platform, examined);
+    if (count == 0 && !risk)
+        return RISKY;
     if (count == 0) {
         count = suffix_hurry(self->suffix, queue, self->left[0], self->options);
-        examined += count;
+        platform_charge(platform, count);
         limit = (double)INFINITY;
     }
-    platform_charge(platform, examined);
-    return try_options(self, platform, queue, count, limit);
+    return try_options(self, platform, queue, count, limit) ? SERVED : BLOCKED;
 }
 
 /* True if the queue was found blocked, and nothing has happened since that could change this. */
@@ -613,12 +624,26 @@ static bool still_blocked(const struct headway *self, const struct platform *pla
                suffix_quantum(self->suffix, platform_queue_application(platform, queue));
 }
 
-/* Serves the first queue in order that can be served. */
+/* Queues that were passed over return to the order. */
+static void restore(struct headway *self, const struct platform *platform, uint32_t skipped)
+{
+    for (uint32_t i = 0; i < skipped; i++) {
+        const struct headway_queue known = self->queues[self->skipped[i]];
+        queue_update(self, platform, self->skipped[i]);
+        self->queues[self->skipped[i]] = known;
+    }
+}
+
+/* Serves the first queue in order that can be served. While pressed, queues whose oldest request
+ * can keep no reserve come after all others: in overload the most urgent requests are those that
+ * will be late anyway, and to hurry them makes the next ones late. */
 static bool serve_first(struct headway *self, struct platform *platform)
 {
+    const bool pressed = is_pressed(self, platform);
+    const bool risk = !pressed || self->values[PARAMETER_RISKY] == RISKY_FIRST;
     uint32_t skipped = 0;
-    bool served = false;
-    for (;;) {
+    enum service service = BLOCKED;
+    while (service != SERVED) {
         const uint32_t queue = queue_order_first(self->order, NULL);
         if (queue == SIM_NONE)
             break;
@@ -627,21 +652,26 @@ static bool serve_first(struct headway *self, struct platform *platform)
                 drop_lost(self, platform, queue);
             if (platform_queue_length(platform, queue) == 0)
                 continue; /* on_withdrawn has removed it */
-            served = serve(self, platform, queue);
-            if (served)
+            service = serve(self, platform, queue, pressed, risk);
+            if (service == SERVED)
                 break;
-            self->queues[queue] =
-                (struct headway_queue){true, platform_now(platform), self->releases};
+            self->queues[queue] = (struct headway_queue){.blocked = true,
+                                                         .risky = service == RISKY,
+                                                         .tried = platform_now(platform),
+                                                         .releases = self->releases};
         }
         queue_order_remove(self->order, queue);
         self->skipped[skipped++] = queue;
     }
-    for (uint32_t i = 0; i < skipped; i++) {
-        const struct headway_queue known = self->queues[self->skipped[i]];
-        queue_update(self, platform, self->skipped[i]);
-        self->queues[self->skipped[i]] = known;
+    for (uint32_t i = 0; i < skipped && service != SERVED; i++) {
+        const uint32_t queue = self->skipped[i];
+        if (!self->queues[queue].risky)
+            continue;
+        self->queues[queue].risky = false;
+        service = serve(self, platform, queue, pressed, true);
     }
-    return served;
+    restore(self, platform, skipped);
+    return service == SERVED;
 }
 
 /* New tables, if what they depend on has moved, and the work of a request by them. */
