@@ -91,13 +91,13 @@ static const struct parameter headway_parameters[PARAMETER_COUNT] = {
                             "in overload shed the applications with the most work, or all alike"},
     [PARAMETER_LOAD_START] = {"load_start", 0.85, 0, 100, NULL, "limit on the load, at first"},
     [PARAMETER_LOAD_LEAST] = {"load_least", 0.6, 0, 100, NULL, "its least value"},
-    [PARAMETER_LOAD_MOST] = {"load_most", 1, 0, 100, NULL, "its greatest value"},
+    [PARAMETER_LOAD_MOST] = {"load_most", 2, 0, 100, NULL, "its greatest value"},
     [PARAMETER_STEP] = {"step", 0.0015, 0, 1, NULL, "what a miss takes from the limit"},
     [PARAMETER_MISSES] = {"misses", 0.05, 0.0001, 0.9, NULL,
                           "misses among admitted requests that keep the limit as it is"},
     [PARAMETER_GATE] = {"gate", 0.82, 0, 100, NULL,
                         "from this limit on, shed only while much work waits; 0: whenever"},
-    [PARAMETER_GATE_WORK] = {"gate_work", 0.01, 0, 100, NULL,
+    [PARAMETER_GATE_WORK] = {"gate_work", 0.003, 0, 100, NULL,
                              "much: waiting work / capacity, as a fraction of the mean SLO"},
     [PARAMETER_PRESS_WORK] = {"press_work", 0.02, 0, 100, NULL,
                               "the same, from which on plans spare the cluster, not money"},
@@ -547,14 +547,18 @@ static bool is_pressed(const struct headway *self, const struct platform *platfo
            much_waits(self, platform, PARAMETER_PRESS_WORK);
 }
 
-/* Tries the options in ascending order of cost, up to `limit` times the least. */
+/* Tries the options in ascending order of price, up to `limit` times that of the best plan that
+ * begins with one job: jobs do not wait for a share that only a batch would need. */
 static bool try_options(struct headway *self, struct platform *platform, uint32_t queue,
                         size_t count, double limit)
 {
     const uint32_t function = platform_queue_function(platform, queue);
     const size_t all = count;
-    double most = 0;
     struct option cheapest = {0};
+    double most = 0, alone = (double)INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (self->options[i].batch == 1 && self->options[i].price < alone)
+            alone = self->options[i].price;
     while (count > 0) {
         size_t best = 0;
         for (size_t i = 1; i < count; i++)
@@ -563,7 +567,7 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
         const struct option option = self->options[best];
         if (count == all) {
             cheapest = option;
-            most = limit * option.price;
+            most = limit * (alone < (double)INFINITY ? alone : option.price);
         } else if (option.price > most) {
             break;
         }
