@@ -1,5 +1,6 @@
 #include "sched/headway/admission.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct arrival {
@@ -80,6 +81,12 @@ static double share_of(const struct admission *admission, size_t application)
         admission->arrivals < ADMISSION_WINDOW ? admission->arrivals : ADMISSION_WINDOW;
     const double seen = (double)admission->tallies[application].recent / (double)known;
     return 0.5 * (seen + admission->workload->applications[application].weight);
+}
+
+double admission_interval(const struct admission *admission, uint32_t application)
+{
+    const double rate = total_rate(admission);
+    return rate > 0 ? 1 / (rate * share_of(admission, application)) : (double)INFINITY;
 }
 
 /* Lowers the fractions, in descending order of load per request, until `excess` is gone. */

@@ -43,6 +43,9 @@ void admission_destroy(struct admission *admission);
 /* A request of `application` arrived. O(1). */
 void admission_arrive(struct admission *admission, uint32_t application, sim_time_t now);
 
+/* Mean ns between requests of `application`; INFINITY before two arrivals are known. */
+double admission_interval(const struct admission *admission, uint32_t application);
+
 /* Computes the admitted fractions anew. work[a] is that of one request, in ns of the whole
  * cluster. O(applications²) where the load exceeds the limit, else O(applications). */
 void admission_balance(struct admission *admission, const double *work);

@@ -29,6 +29,7 @@ enum parameter_index {
     PARAMETER_RATE,
     PARAMETER_SLOWDOWN,
     PARAMETER_DELAY,
+    PARAMETER_AHEAD,
     PARAMETER_RESERVE,
     PARAMETER_RESERVE_LAST,
     PARAMETER_MAX_BATCH,
@@ -45,7 +46,9 @@ enum parameter_index {
     PARAMETER_MISSES,
     PARAMETER_GATE,
     PARAMETER_GATE_WORK,
+    PARAMETER_PRESS_WORK,
     PARAMETER_ORDER,
+    PARAMETER_RISKY,
     PARAMETER_PACE,
     PARAMETER_PATIENCE,
     PARAMETER_PLACEMENT,
@@ -59,6 +62,7 @@ enum parameter_index {
 
 enum { PRESSED_AUTO, PRESSED_NEVER, PRESSED_ALWAYS };
 enum { LOST_KEEP, LOST_DROP };
+enum { RISKY_LAST, RISKY_FIRST };
 enum { ORDER_LATEST_START, ORDER_ARRIVAL };
 enum { CONTAINERS_WARM, CONTAINERS_ANY };
 
@@ -70,6 +74,8 @@ static const struct parameter headway_parameters[PARAMETER_COUNT] = {
                             "mean before anything is learned, if co-runners interfere"},
     [PARAMETER_DELAY] = {"delay_ms", 1.5, 0, 60000, NULL,
                          "dispatch to execution, before anything is learned"},
+    [PARAMETER_AHEAD] = {"ahead", 1, 0, 1, "off|on",
+                         "plans count the mean wait in the queues of later stages"},
     [PARAMETER_RESERVE] = {"reserve", 1.5, 0, 10, NULL, "standard deviations that plans reserve"},
     [PARAMETER_RESERVE_LAST] = {"reserve_last", 3, 0, 10, NULL, "the same for last stages"},
     [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs per batch"},
@@ -85,16 +91,20 @@ static const struct parameter headway_parameters[PARAMETER_COUNT] = {
                             "in overload shed the applications with the most work, or all alike"},
     [PARAMETER_LOAD_START] = {"load_start", 0.85, 0, 100, NULL, "limit on the load, at first"},
     [PARAMETER_LOAD_LEAST] = {"load_least", 0.6, 0, 100, NULL, "its least value"},
-    [PARAMETER_LOAD_MOST] = {"load_most", 0.9, 0, 100, NULL, "its greatest value"},
+    [PARAMETER_LOAD_MOST] = {"load_most", 2, 0, 100, NULL, "its greatest value"},
     [PARAMETER_STEP] = {"step", 0.0015, 0, 1, NULL, "what a miss takes from the limit"},
     [PARAMETER_MISSES] = {"misses", 0.05, 0.0001, 0.9, NULL,
                           "misses among admitted requests that keep the limit as it is"},
     [PARAMETER_GATE] = {"gate", 0.82, 0, 100, NULL,
                         "from this limit on, shed only while much work waits; 0: whenever"},
-    [PARAMETER_GATE_WORK] = {"gate_work", 0.02, 0, 100, NULL,
+    [PARAMETER_GATE_WORK] = {"gate_work", 0.003, 0, 100, NULL,
                              "much: waiting work / capacity, as a fraction of the mean SLO"},
+    [PARAMETER_PRESS_WORK] = {"press_work", 0.02, 0, 100, NULL,
+                              "the same, from which on plans spare the cluster, not money"},
     [PARAMETER_ORDER] = {"order", ORDER_LATEST_START, 0, 1, "latest-start|arrival",
                          "which queue is served first"},
+    [PARAMETER_RISKY] = {"risky", RISKY_LAST, 0, 1, "last|in-order",
+                         "while much waits: requests that can keep no reserve"},
     [PARAMETER_PACE] = {"pace", 1.3, 0, 100, NULL, "latest start: deadline - this × fastest way"},
     [PARAMETER_PATIENCE] = {"patience", 1.1, 1, 1000, NULL,
                             "cost of an alternative / the best plan's, above which jobs wait"},
@@ -116,6 +126,7 @@ struct shed {
 };
 
 struct headway_queue {
+    bool risky;        /* and no plan keeps the reserve: not tried without it yet */
     bool blocked;      /* nothing fitted, and neither queue nor resources changed since */
     sim_time_t tried;  /* when it was found blocked */
     uint64_t releases; /* finished batches until then */
@@ -126,10 +137,14 @@ struct headway {
     const struct workload *workload;
     struct risk *risks; /* by function */
     double *delay;      /* by queue: mean ns from dispatch to execution */
+    double *wait;       /* by queue: mean ns that jobs wait for their dispatch */
+    uint64_t *waits;    /* by queue: how many were observed */
     uint64_t *delays;   /* by queue: how many were observed */
     struct suffix *suffix;
     struct admission *admission;
-    double *works; /* by application: scratch */
+    double *container_share; /* by function: part of the load / containers */
+    double *part;            /* by function: its part of the load at minimum configurations */
+    double *works;           /* by application: least work of a request */
     double mean_slo;
     struct flights *flights;
     struct pool *pool;
@@ -158,7 +173,11 @@ static void headway_finish(void *state)
     free(self->risks);
     free(self->delay);
     free(self->delays);
+    free(self->wait);
+    free(self->waits);
     free(self->works);
+    free(self->part);
+    free(self->container_share);
     free(self->queues);
     free(self->skipped);
     free(self->options);
@@ -200,6 +219,25 @@ static void risks_start(struct headway *self)
         self->delay[q] = (double)time_of(self, PARAMETER_DELAY);
 }
 
+/* Each function's part of the mean work of a request at minimum configurations. */
+static void parts_start(struct headway *self)
+{
+    double total = 0;
+    for (size_t a = 0; a < self->workload->application_count; a++) {
+        const struct application *application = &self->workload->applications[a];
+        for (size_t s = 0; s < application->stage_count; s++) {
+            const uint32_t f = application->stages[s].function;
+            const struct function *function = &self->workload->functions[f];
+            const double work = application->weight *
+                                function->configurations[function->minimum_configuration].cost_usd;
+            self->part[f] += work;
+            total += work;
+        }
+    }
+    for (size_t f = 0; total > 0 && f < self->workload->function_count; f++)
+        self->part[f] /= total;
+}
+
 static bool headway_allocate(struct headway *self)
 {
     const struct workload *workload = self->workload;
@@ -207,6 +245,10 @@ static bool headway_allocate(struct headway *self)
     self->risks = calloc(workload->function_count + 1, sizeof *self->risks);
     self->delay = calloc(queues, sizeof *self->delay);
     self->delays = calloc(queues, sizeof *self->delays);
+    self->wait = calloc(queues, sizeof *self->wait);
+    self->waits = calloc(queues, sizeof *self->waits);
+    self->part = calloc(workload->function_count + 1, sizeof *self->part);
+    self->container_share = calloc(workload->function_count + 1, sizeof *self->container_share);
     self->works = calloc(workload->application_count + 1, sizeof *self->works);
     self->queues = calloc(queues, sizeof *self->queues);
     self->skipped = calloc(queues, sizeof *self->skipped);
@@ -214,8 +256,10 @@ static bool headway_allocate(struct headway *self)
     self->order = queue_order_create(workload->queue_count);
     self->flights = flights_create(workload, self->max_batch);
     return self->risks != NULL && self->delay != NULL && self->delays != NULL &&
-           self->works != NULL && self->queues != NULL && self->skipped != NULL &&
-           self->left != NULL && self->order != NULL && self->flights != NULL;
+           self->wait != NULL && self->waits != NULL && self->part != NULL &&
+           self->container_share != NULL && self->works != NULL && self->queues != NULL &&
+           self->skipped != NULL && self->left != NULL && self->order != NULL &&
+           self->flights != NULL;
 }
 
 static bool headway_create_parts(struct headway *self, struct error *error)
@@ -236,7 +280,9 @@ static bool headway_create_parts(struct headway *self, struct error *error)
     const struct suffix_settings plans = {values[PARAMETER_RESERVE], values[PARAMETER_RESERVE_LAST],
                                           self->max_batch, pool_capacity_units(self->pool),
                                           pool_capacity_vcpus(self->pool)};
-    self->suffix = suffix_create(self->workload, &plans, self->risks, self->delay, error);
+    const struct suffix_inputs inputs = {self->risks, self->delay, self->wait,
+                                         self->container_share};
+    self->suffix = suffix_create(self->workload, &plans, &inputs, error);
     if (self->suffix == NULL)
         return false;
     self->options = calloc(suffix_room(self->suffix), sizeof *self->options);
@@ -260,6 +306,7 @@ static bool headway_init(void *state, struct platform *platform, const double *v
         error_run(error, "policy headway: out of memory");
     if (done) {
         risks_start(self);
+        parts_start(self);
         done = headway_create_parts(self, error);
     }
     for (size_t a = 0; done && a < self->workload->application_count; a++)
@@ -309,13 +356,14 @@ static sim_time_t least_way(const struct headway *self, const struct platform *p
 /* ---- Admission ------------------------------------------------------------------------------- */
 
 /* True if the waiting jobs' work would keep the cluster busy for more than the gate allows. */
-static bool much_waits(const struct headway *self, const struct platform *platform)
+static bool much_waits(const struct headway *self, const struct platform *platform,
+                       enum parameter_index fraction)
 {
     double waiting = 0;
     for (uint32_t q = platform_next_queue(platform, 0), last = 0; q != SIM_NONE && q >= last;
          last = q + 1, q = platform_next_queue(platform, q + 1))
         waiting += suffix_stage_work(self->suffix, q) * platform_queue_length(platform, q);
-    return waiting > self->values[PARAMETER_GATE_WORK] * self->mean_slo;
+    return waiting > self->values[fraction] * self->mean_slo;
 }
 
 static void shed_note(struct headway *self, uint32_t queue, uint64_t request)
@@ -338,12 +386,10 @@ static void judge(struct headway *self, struct platform *platform, uint32_t queu
     const uint32_t length = platform_queue_length(platform, queue);
     const double gate = self->values[PARAMETER_GATE];
     admission_arrive(self->admission, application, platform_now(platform));
-    for (uint32_t a = 0; a < self->workload->application_count; a++)
-        self->works[a] = suffix_request_work(self->suffix, a, 1);
     admission_balance(self->admission, self->works);
-    const bool shed =
-        admission_fraction(self->admission, application) < 1 &&
-        (!(gate > 0) || admission_limit(self->admission) < gate || much_waits(self, platform));
+    const bool shed = admission_fraction(self->admission, application) < 1 &&
+                      (!(gate > 0) || admission_limit(self->admission) < gate ||
+                       much_waits(self, platform, PARAMETER_GATE_WORK));
     if (!admission_admit(self->admission, application, shed))
         shed_note(self, queue, platform_job(platform, queue, length - 1).request);
 }
@@ -386,6 +432,14 @@ static void headway_on_withdrawn(void *state, struct platform *platform, uint32_
     queue_update(state, platform, queue);
 }
 
+/* Moves a mean towards a new observation, the number `*count` + 1. */
+static void learn_mean(const struct headway *self, double *mean, uint64_t *count, double seen)
+{
+    const double rate = self->values[PARAMETER_RATE];
+    const double young = 1 / ((double)++*count + 10);
+    *mean += (young > rate ? young : rate) * (seen - *mean);
+}
+
 static void learn(struct headway *self, const struct flight *flight, uint32_t function,
                   const struct finished_batch *batch)
 {
@@ -394,12 +448,9 @@ static void learn(struct headway *self, const struct flight *flight, uint32_t fu
         (double)self->workload->functions[function].configurations[batch->configuration].time;
     if (nominal > 0)
         risk_observe(&self->risks[function], (double)batch->execution / nominal, rate);
-    if (!flight->warm)
-        return;
-    const double young = 1 / ((double)++self->delays[flight->queue] + 10);
-    self->delay[flight->queue] +=
-        (young > rate ? young : rate) *
-        ((double)(batch->started - flight->dispatched) - self->delay[flight->queue]);
+    if (flight->warm)
+        learn_mean(self, &self->delay[flight->queue], &self->delays[flight->queue],
+                   (double)(batch->started - flight->dispatched));
 }
 
 static void headway_on_finish(void *state, struct platform *platform,
@@ -463,12 +514,15 @@ static bool launch(struct headway *self, struct platform *platform, uint32_t que
     const struct flight *record = flights_add(self->flights, function, &flight);
     for (uint32_t i = 0; record != NULL && i < option->batch; i++)
         record->deadlines[i] = platform_job(platform, queue, i).deadline;
+    const sim_time_t waited = platform_now(platform) - platform_job(platform, queue, 0).ready;
     if (!platform_dispatch(platform, queue, option->batch, option->configuration, invoker))
         return false;
     if (record != NULL)
         pool_use(self->pool,
                  self->workload->functions[function].configurations[option->configuration].vgpu,
                  platform_now(platform));
+    if (self->values[PARAMETER_LEARNING] > 0 && self->values[PARAMETER_AHEAD] > 0)
+        learn_mean(self, &self->wait[queue], &self->waits[queue], (double)waited);
     queue_update(self, platform, queue);
     return true;
 }
@@ -490,17 +544,21 @@ static bool is_pressed(const struct headway *self, const struct platform *platfo
     if (self->values[PARAMETER_OBJECTIVE] != PRESSED_AUTO)
         return self->values[PARAMETER_OBJECTIVE] == PRESSED_ALWAYS;
     return admission_load(self->admission) > admission_limit(self->admission) ||
-           much_waits(self, platform);
+           much_waits(self, platform, PARAMETER_PRESS_WORK);
 }
 
-/* Tries the options in ascending order of cost, up to `limit` times the least. */
+/* Tries the options in ascending order of price, up to `limit` times that of the best plan that
+ * begins with one job: jobs do not wait for a share that only a batch would need. */
 static bool try_options(struct headway *self, struct platform *platform, uint32_t queue,
                         size_t count, double limit)
 {
     const uint32_t function = platform_queue_function(platform, queue);
     const size_t all = count;
-    double most = 0;
     struct option cheapest = {0};
+    double most = 0, alone = (double)INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (self->options[i].batch == 1 && self->options[i].price < alone)
+            alone = self->options[i].price;
     while (count > 0) {
         size_t best = 0;
         for (size_t i = 1; i < count; i++)
@@ -509,7 +567,7 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
         const struct option option = self->options[best];
         if (count == all) {
             cheapest = option;
-            most = limit * option.price;
+            most = limit * (alone < (double)INFINITY ? alone : option.price);
         } else if (option.price > most) {
             break;
         }
@@ -527,8 +585,13 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
     return invoker != SIM_NONE && launch(self, platform, queue, &cheapest, invoker, false);
 }
 
-/* Dispatches a batch of the queue if it fits somewhere at a bearable cost. */
-static bool serve(struct headway *self, struct platform *platform, uint32_t queue)
+/* How one step serves the queues. */
+enum service { SERVED, BLOCKED, RISKY };
+
+/* Dispatches a batch of the queue if it fits somewhere at a bearable cost. If no plan keeps the
+ * reserve, RISKY unless `risk` is taken. */
+static enum service serve(struct headway *self, struct platform *platform, uint32_t queue,
+                          bool pressed, bool risk)
 {
     const sim_time_t now = platform_now(platform);
     const uint32_t waiting = platform_queue_length(platform, queue);
@@ -540,18 +603,19 @@ static bool serve(struct headway *self, struct platform *platform, uint32_t queu
         self->left[i] = deadline - now;
     }
     uint64_t examined = 0;
-    const enum objective objective = is_pressed(self, platform) ? OBJECTIVE_WORK : OBJECTIVE_COST;
-    size_t count =
-        suffix_options(self->suffix, objective, platform_queue_application(platform, queue), queue,
-                       self->left, length, self->options, &examined);
+    size_t count = suffix_options(self->suffix, pressed ? OBJECTIVE_WORK : OBJECTIVE_COST,
+                                  platform_queue_application(platform, queue), queue, self->left,
+                                  length, self->options, &examined);
     double limit = self->values[PARAMETER_PATIENCE];
+    platform_charge(platform, examined);
+    if (count == 0 && !risk)
+        return RISKY;
     if (count == 0) {
         count = suffix_hurry(self->suffix, queue, self->left[0], self->options);
-        examined += count;
+        platform_charge(platform, count);
         limit = (double)INFINITY;
     }
-    platform_charge(platform, examined);
-    return try_options(self, platform, queue, count, limit);
+    return try_options(self, platform, queue, count, limit) ? SERVED : BLOCKED;
 }
 
 /* True if the queue was found blocked, and nothing has happened since that could change this. */
@@ -564,12 +628,26 @@ static bool still_blocked(const struct headway *self, const struct platform *pla
                suffix_quantum(self->suffix, platform_queue_application(platform, queue));
 }
 
-/* Serves the first queue in order that can be served. */
+/* Queues that were passed over return to the order. */
+static void restore(struct headway *self, const struct platform *platform, uint32_t skipped)
+{
+    for (uint32_t i = 0; i < skipped; i++) {
+        const struct headway_queue known = self->queues[self->skipped[i]];
+        queue_update(self, platform, self->skipped[i]);
+        self->queues[self->skipped[i]] = known;
+    }
+}
+
+/* Serves the first queue in order that can be served. While pressed, queues whose oldest request
+ * can keep no reserve come after all others: in overload the most urgent requests are those that
+ * will be late anyway, and to hurry them makes the next ones late. */
 static bool serve_first(struct headway *self, struct platform *platform)
 {
+    const bool pressed = is_pressed(self, platform);
+    const bool risk = !pressed || self->values[PARAMETER_RISKY] == RISKY_FIRST;
     uint32_t skipped = 0;
-    bool served = false;
-    for (;;) {
+    enum service service = BLOCKED;
+    while (service != SERVED) {
         const uint32_t queue = queue_order_first(self->order, NULL);
         if (queue == SIM_NONE)
             break;
@@ -578,21 +656,42 @@ static bool serve_first(struct headway *self, struct platform *platform)
                 drop_lost(self, platform, queue);
             if (platform_queue_length(platform, queue) == 0)
                 continue; /* on_withdrawn has removed it */
-            served = serve(self, platform, queue);
-            if (served)
+            service = serve(self, platform, queue, pressed, risk);
+            if (service == SERVED)
                 break;
-            self->queues[queue] =
-                (struct headway_queue){true, platform_now(platform), self->releases};
+            self->queues[queue] = (struct headway_queue){.blocked = true,
+                                                         .risky = service == RISKY,
+                                                         .tried = platform_now(platform),
+                                                         .releases = self->releases};
         }
         queue_order_remove(self->order, queue);
         self->skipped[skipped++] = queue;
     }
-    for (uint32_t i = 0; i < skipped; i++) {
-        const struct headway_queue known = self->queues[self->skipped[i]];
-        queue_update(self, platform, self->skipped[i]);
-        self->queues[self->skipped[i]] = known;
+    for (uint32_t i = 0; i < skipped && service != SERVED; i++) {
+        const uint32_t queue = self->skipped[i];
+        if (!self->queues[queue].risky)
+            continue;
+        self->queues[queue].risky = false;
+        service = serve(self, platform, queue, pressed, true);
     }
-    return served;
+    restore(self, platform, skipped);
+    return service == SERVED;
+}
+
+/* New tables, if what they depend on has moved, and the work of a request by them. */
+static void refresh(struct headway *self, struct platform *platform)
+{
+    for (uint32_t f = 0; f < self->workload->function_count; f++) {
+        const uint32_t containers =
+            platform_warm_total(platform, f) + flights_total(self->flights, f);
+        self->container_share[f] = containers > 0 ? self->part[f] / containers : 0;
+    }
+    bool done = false;
+    uint64_t units = suffix_refresh(self->suffix, self->values[PARAMETER_CHANGE], &done);
+    for (uint32_t a = 0; a < self->workload->application_count; a++)
+        self->works[a] =
+            suffix_request_work(self->suffix, a, admission_interval(self->admission, a), &units);
+    platform_charge(platform, units);
 }
 
 /* Learned times and missing containers are looked at from time to time only. */
@@ -600,9 +699,7 @@ static void keep_up(struct headway *self, struct platform *platform)
 {
     const sim_time_t now = platform_now(platform);
     if (now >= self->next_refresh) {
-        bool done = false;
-        platform_charge(platform,
-                        suffix_refresh(self->suffix, self->values[PARAMETER_CHANGE], &done));
+        refresh(self, platform);
         self->next_refresh = now + time_of(self, PARAMETER_REBUILD);
     }
     if (now >= self->next_fill && self->values[PARAMETER_POOL] != 0) {

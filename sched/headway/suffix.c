@@ -27,24 +27,24 @@ struct stage_tables {
     size_t entry_count;
     size_t first[LEVELS_MOST + 1]; /* of each level; the last is entry_count */
     struct search_table *tables[OBJECTIVE_COUNT][LEVELS_MOST];
-    double factor, delay;     /* of the tables as they are */
-    sim_time_t fastest;       /* least nominal time */
-    sim_time_t fastest_mean;  /* least mean time of a batch of 1 */
-    sim_time_t way;           /* and of all later stages */
-    double work[LEVELS_MOST]; /* of one job under the plan of least work */
+    double factor, delay, wait, container; /* of the tables as they are */
+    sim_time_t ahead;                      /* `wait` in whole quanta */
+    sim_time_t fastest;                    /* least nominal time */
+    sim_time_t fastest_mean;               /* least mean time of a batch of 1 */
+    sim_time_t way;                        /* and of all later stages */
+    double work;                           /* of one job, alone, under the plan of least work */
 };
 
 struct plan_tables {
     struct frontier_set *sets[OBJECTIVE_COUNT][LEVELS_MOST];
-    double work[LEVELS_MOST]; /* of a request under the plan of least work */
+    double alone; /* work of a request under the plan of least work with batches of 1 */
     sim_time_t quantum;
 };
 
 struct suffix {
     const struct workload *workload;
     struct suffix_settings settings;
-    const struct risk *risks;
-    const double *delay;
+    struct suffix_inputs inputs;
     size_t levels;
     size_t room;
     struct stage_tables *stages;    /* by queue */
@@ -135,8 +135,8 @@ static bool suffix_start(struct suffix *suffix, struct error *error)
 }
 
 struct suffix *suffix_create(const struct workload *workload,
-                             const struct suffix_settings *settings, const struct risk *risks,
-                             const double *delay, struct error *error)
+                             const struct suffix_settings *settings,
+                             const struct suffix_inputs *inputs, struct error *error)
 {
     struct suffix *suffix = calloc(1, sizeof *suffix);
     if (suffix == NULL) {
@@ -145,7 +145,7 @@ struct suffix *suffix_create(const struct workload *workload,
         return NULL;
     }
     *suffix = (struct suffix){
-        .workload = workload, .settings = *settings, .risks = risks, .delay = delay, .levels = 1};
+        .workload = workload, .settings = *settings, .inputs = *inputs, .levels = 1};
     while (suffix->levels < LEVELS_MOST && (UINT32_C(1) << suffix->levels) <= settings->max_batch)
         suffix->levels++;
     if (suffix_start(suffix, error))
@@ -192,17 +192,18 @@ static double stage_factor(const struct suffix *suffix, const struct application
 {
     const struct stage *stage = &application->stages[s];
     const bool last = stage->next_count == 0;
-    return risk_factor(&suffix->risks[stage->function],
+    return risk_factor(&suffix->inputs.risks[stage->function],
                        last ? suffix->settings.reserve_last : suffix->settings.reserve);
 }
 
 /* The part of the cluster that a batch holds, of the resource of which it holds most. */
 static double dominant_share(const struct suffix_settings *cluster,
-                             const struct configuration *configuration)
+                             const struct configuration *configuration, double container)
 {
     const double gpu = cluster->units > 0 ? configuration->vgpu / cluster->units : 0;
     const double vcpu = cluster->vcpus > 0 ? configuration->vcpu / cluster->vcpus : 0;
-    return gpu > vcpu ? gpu : vcpu;
+    const double most = gpu > vcpu ? gpu : vcpu;
+    return most > container ? most : container;
 }
 
 static void stage_inflate(const struct suffix *suffix, struct stage_tables *stage, double mean,
@@ -217,8 +218,8 @@ static void stage_inflate(const struct suffix *suffix, struct stage_tables *stag
         entry->time = sim_ceil((nominal * stage->factor + stage->delay) / (double)quantum);
         entry->time = entry->time < SIM_CLOCK_END / quantum ? entry->time * quantum : SIM_CLOCK_END;
         entry->price[OBJECTIVE_COST] = spec->cost_per_job_usd * mean;
-        entry->price[OBJECTIVE_WORK] =
-            dominant_share(&suffix->settings, spec) * (double)entry->mean / entry->batch;
+        entry->price[OBJECTIVE_WORK] = dominant_share(&suffix->settings, spec, stage->container) *
+                                       (double)entry->mean / entry->batch;
         if (entry->batch == 1 && entry->mean < stage->fastest_mean)
             stage->fastest_mean = entry->mean;
     }
@@ -235,7 +236,7 @@ static bool table_fill(struct suffix *suffix, struct stage_tables *stage, enum o
         if (entry->batch <= UINT32_C(1) << level)
             suffix->inflated[within++] =
                 (struct configuration){.batch = (uint16_t)entry->batch,
-                                       .time = entry->time,
+                                       .time = entry->time + stage->ahead,
                                        .cost_per_job_usd = entry->price[objective]};
     }
     struct search_table *table = search_table_create(suffix->inflated, within);
@@ -309,26 +310,32 @@ static const struct entry *plan_entry(const struct suffix *suffix, uint32_t queu
     return best;
 }
 
-/* Walks the plan of least work within the SLO and adds up its work. */
-static void plan_work(struct suffix *suffix, uint32_t index, size_t level)
+/* Walks the plan of least work within `budget` and adds up its work. INFINITY if it does not reach
+ * the end in time. `stage_work`, if not NULL, receives each stage's. */
+static double plan_work(const struct suffix *suffix, uint32_t index, size_t level,
+                        sim_time_t budget, double *stage_work)
 {
     const struct application *application = &suffix->workload->applications[index];
-    struct plan_tables *plan = &suffix->plans[index];
+    const struct plan_tables *plan = &suffix->plans[index];
     sim_time_t finish[WORKLOAD_MAX_STAGES];
-    plan->work[level] = 0;
+    double work = 0;
+    bool late = false;
     for (uint32_t s = 0; s < application->stage_count; s++) {
         const struct stage *stage = &application->stages[s];
-        const uint32_t queue = application->first_queue + s;
         sim_time_t start = 0;
         for (size_t i = 0; i < stage->after_count; i++)
             start = finish[stage->after[i]] > start ? finish[stage->after[i]] : start;
         const struct entry *entry =
-            plan_entry(suffix, queue, level, frontier_after(plan->sets[OBJECTIVE_WORK][level], s),
-                       application->slo - start);
-        finish[s] = start + entry->time;
-        suffix->stages[queue].work[level] = entry->price[OBJECTIVE_WORK];
-        plan->work[level] += entry->price[OBJECTIVE_WORK];
+            plan_entry(suffix, application->first_queue + s, level,
+                       frontier_after(plan->sets[OBJECTIVE_WORK][level], s),
+                       budget - start - suffix->stages[application->first_queue + s].ahead);
+        finish[s] = start + entry->time + suffix->stages[application->first_queue + s].ahead;
+        late = late || finish[s] > budget;
+        work += entry->price[OBJECTIVE_WORK];
+        if (stage_work != NULL)
+            stage_work[s] = entry->price[OBJECTIVE_WORK];
     }
+    return late && stage_work == NULL ? (double)INFINITY : work;
 }
 
 static void plan_ways(struct suffix *suffix, const struct application *application)
@@ -370,8 +377,11 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
         const uint32_t queue = application->first_queue + s;
         struct stage_tables *stage = &suffix->stages[queue];
         stage->factor = stage_factor(suffix, application, s);
-        stage->delay = suffix->delay[queue];
-        stage_inflate(suffix, stage, suffix->risks[application->stages[s].function].mean,
+        stage->delay = suffix->inputs.delay[queue];
+        stage->wait = suffix->inputs.wait[queue];
+        stage->ahead = sim_ceil(stage->wait / (double)plan->quantum) * plan->quantum;
+        stage->container = suffix->inputs.container_share[application->stages[s].function];
+        stage_inflate(suffix, stage, suffix->inputs.risks[application->stages[s].function].mean,
                       plan->quantum);
         if (!stage_tabulate(suffix, stage, units))
             return false;
@@ -381,8 +391,11 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
         for (enum objective o = OBJECTIVE_COST; o < OBJECTIVE_COUNT; o++)
             if (!plan_compose(suffix, index, o, l, units))
                 return false;
-        plan_work(suffix, index, l);
     }
+    double stage_work[WORKLOAD_MAX_STAGES];
+    plan->alone = plan_work(suffix, index, 0, application->slo, stage_work);
+    for (uint32_t s = 0; s < application->stage_count; s++)
+        suffix->stages[application->first_queue + s].work = stage_work[s];
     return true;
 }
 
@@ -396,8 +409,13 @@ static double plan_moved(const struct suffix *suffix, uint32_t index)
         const struct stage_tables *stage = &suffix->stages[queue];
         const double time = (double)stage->fastest > 0 ? (double)stage->fastest : 1;
         const double moved = fabs(stage_factor(suffix, application, s) - stage->factor) +
-                             fabs(suffix->delay[queue] - stage->delay) / time;
+                             (fabs(suffix->inputs.delay[queue] - stage->delay) +
+                              fabs(suffix->inputs.wait[queue] - stage->wait)) /
+                                 time;
+        const double share = suffix->inputs.container_share[application->stages[s].function];
+        const double scarcer = share > 0 ? fabs(share - stage->container) / share : 0;
         most = moved > most ? moved : most;
+        most = scarcer > most ? scarcer : most;
     }
     return most;
 }
@@ -489,12 +507,25 @@ sim_time_t suffix_way(const struct suffix *suffix, uint32_t queue)
     return suffix->stages[queue].way;
 }
 
-double suffix_request_work(const struct suffix *suffix, uint32_t application, double batch)
+double suffix_request_work(const struct suffix *suffix, uint32_t index, double interval,
+                           uint64_t *examined)
 {
-    return suffix->plans[application].work[level_of(suffix, batch)];
+    const struct application *application = &suffix->workload->applications[index];
+    const sim_time_t slo = application->slo;
+    double least = suffix->plans[index].alone;
+    for (size_t l = 1; l < suffix->levels; l++) {
+        const double wait = (double)((UINT32_C(1) << l) - 1) * interval;
+        if (wait >= (double)slo)
+            break;
+        const double work = plan_work(suffix, index, l, slo - (sim_time_t)wait, NULL);
+        for (uint32_t s = 0; s < application->stage_count; s++)
+            *examined += suffix->stages[application->first_queue + s].first[l + 1];
+        least = work < least ? work : least;
+    }
+    return least;
 }
 
 double suffix_stage_work(const struct suffix *suffix, uint32_t queue)
 {
-    return suffix->stages[queue].work[0];
+    return suffix->stages[queue].work;
 }

@@ -6,7 +6,8 @@
  *
  * m and v are the function's mean and variance of execution / nominal (risk.h), z the reserve in
  * standard deviations, d the mean time from dispatch to execution of the stage. Sinks have a larger
- * z, because no later stage can make up for them. The exact frontier of every suffix
+ * z, because no later stage can make up for them. A later stage also takes the mean time that jobs
+ * wait in its queue, so that a plan sees the queues ahead. The exact frontier of every suffix
  * (sched/esg/frontier.h) then gives the least cost of the later stages within any time left, for
  * any DAG: forks are composed in parallel, joins wait for the slowest branch.
  *
@@ -46,17 +47,25 @@ struct option {
 
 struct suffix;
 
-/* `risks` by function and `delay` by queue are read at each suffix_refresh and must outlive the
- * tables. Fills them once. NULL with ERROR_INPUT if a function has no usable configuration,
+/* What the tables depend on. It is read at each suffix_refresh and must outlive the tables. */
+struct suffix_inputs {
+    const struct risk *risks;      /* by function */
+    const double *delay;           /* by queue: mean ns from dispatch to execution */
+    const double *wait;            /* by queue: mean ns that jobs wait for their dispatch */
+    const double *container_share; /* by function: k */
+};
+
+/* Fills the tables once. NULL with ERROR_INPUT if a function has no usable configuration,
  * ERROR_RUN when out of memory. */
 struct suffix *suffix_create(const struct workload *workload,
-                             const struct suffix_settings *settings, const struct risk *risks,
-                             const double *delay, struct error *error);
+                             const struct suffix_settings *settings,
+                             const struct suffix_inputs *inputs, struct error *error);
 void suffix_destroy(struct suffix *suffix);
 
 /* Fills again the tables of each application whose inflated times have moved by more than the
- * fraction `change` of a stage's fastest time. Returns the number of frontier points and table
- * entries that were computed, 0 if nothing moved. False in `*done` when out of memory. */
+ * fraction `change` of a stage's fastest time, or container shares by as much. Returns the number
+ * of frontier points and table entries that were computed, 0 if nothing moved. False in `*done`
+ * when out of memory. */
 uint64_t suffix_refresh(struct suffix *suffix, double change, bool *done);
 
 /* First steps for `length` (>= 1) jobs waiting in `queue` of `application` that keep the reserve to
@@ -84,10 +93,15 @@ sim_time_t suffix_way(const struct suffix *suffix, uint32_t queue);
 /* Resolution of the application's plans in time. */
 sim_time_t suffix_quantum(const struct suffix *suffix, uint32_t application);
 
-/* Work under the plan of least work within the SLO, with batches of at most `batch` jobs (the
- * fastest plan if none is), in ns of the whole cluster: of a request, and of one job of a queue's
- * stage with batches of 1. */
-double suffix_request_work(const struct suffix *suffix, uint32_t application, double batch);
+/* Work of a request under the plan of least work within the SLO (the fastest plan if none is), in
+ * ns of the whole cluster. Batches of b jobs are considered if b jobs arrive in the time that their
+ * plan leaves: with `interval` ns between requests of the application, the first of them waits
+ * (b - 1) intervals. `*examined` grows by the configurations examined. O(stages × configurations).
+ */
+double suffix_request_work(const struct suffix *suffix, uint32_t application, double interval,
+                           uint64_t *examined);
+
+/* Work of one job of a queue's stage, alone, under the same plan with batches of 1. */
 double suffix_stage_work(const struct suffix *suffix, uint32_t queue);
 
 #endif

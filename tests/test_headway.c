@@ -1,0 +1,525 @@
+/* Headway: its plans against exhaustive search, its estimates against known truth, the policy in
+ * the simulator. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/headway/admission.h"
+#include "sched/headway/risk.h"
+#include "sched/headway/suffix.h"
+#include "sched/registry.h"
+#include "sim/engine/random.h"
+#include "tests/random_dag.h"
+#include "tests/worlds.h"
+
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+enum { CONFIGURATIONS = 9, STAGES = 4, LENGTH = 5, WORLDS = 200 };
+
+/* One function per stage, with batches of 1, 2 and 4. */
+struct world {
+    struct test_dag dag;
+    struct configuration configurations[STAGES][CONFIGURATIONS];
+    struct function functions[STAGES];
+    struct risk risks[STAGES];
+    double delay[STAGES], wait[STAGES], container_share[STAGES];
+    struct gpu_spec gpu;
+    struct invoker_group group;
+    struct workload workload;
+    struct suffix_settings settings;
+};
+
+static void world_functions(struct world *world, uint64_t *state)
+{
+    static char name[] = "f";
+    for (size_t s = 0; s < STAGES; s++) {
+        world->functions[s] = (struct function){.name = name,
+                                                .configurations = world->configurations[s],
+                                                .configuration_count = CONFIGURATIONS};
+        for (size_t i = 0; i < CONFIGURATIONS; i++)
+            world->configurations[s][i] =
+                (struct configuration){.batch = (uint16_t)(1u << (i / 3)),
+                                       .vcpu = (uint16_t)(1 + test_below(state, 3)),
+                                       .vgpu = (uint16_t)(1 + i % 3),
+                                       .time = (sim_time_t)(1000 + test_below(state, 100000)),
+                                       .cost_per_job_usd = 1 + (double)test_below(state, 50)};
+        risk_start(&world->risks[s], 1 + test_uniform(state), 0.2 * test_uniform(state));
+        world->delay[s] = (double)test_below(state, 5000);
+        world->wait[s] = (double)test_below(state, 5000);
+        world->container_share[s] = 0.3 * test_uniform(state);
+    }
+}
+
+/* A chain, or with `fork` a diamond of four stages. A base latency below 1024 ns makes the quantum
+ * 1 ns, so that plans are exact. */
+static void world_fill(struct world *world, uint64_t *state, bool fork)
+{
+    static const uint32_t diamond_edges[][2] = {{0, 1}, {0, 2}, {1, 3}, {2, 3}};
+    if (fork)
+        test_dag_edges(&world->dag, 4, diamond_edges, 4);
+    else
+        test_dag_chain(&world->dag, 1 + test_below(state, STAGES));
+    world_functions(world, state);
+    world->dag.application.base_latency = 1;
+    world->dag.application.slo = 200000;
+    world->dag.application.weight = 1;
+    world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
+    world->group =
+        (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
+    world->workload = (struct workload){
+        .functions = world->functions,
+        .function_count = STAGES,
+        .applications = &world->dag.application,
+        .application_count = 1,
+        .queue_count = (uint32_t)world->dag.application.stage_count,
+        .max_stages = STAGES,
+        .cluster = {.groups = &world->group, .group_count = 1, .invoker_count = 1}};
+    world->settings = (struct suffix_settings){
+        .reserve = 1.5, .reserve_last = 3, .max_batch = 4, .units = 4, .vcpus = 4};
+}
+
+static struct suffix *suffix_of(const struct world *world)
+{
+    struct error error = {0};
+    const struct suffix_inputs inputs = {world->risks, world->delay, world->wait,
+                                         world->container_share};
+    struct suffix *suffix = suffix_create(&world->workload, &world->settings, &inputs, &error);
+    if (suffix == NULL)
+        fail_msg("%s", error.message);
+    return suffix;
+}
+
+/* t', written down from its definition. */
+static sim_time_t inflated(const struct world *world, size_t s, size_t k)
+{
+    const bool last = world->dag.stages[s].next_count == 0;
+    const double z = last ? world->settings.reserve_last : world->settings.reserve;
+    return (sim_time_t)ceil((double)world->configurations[s][k].time *
+                                (world->risks[s].mean + z * sqrt(world->risks[s].variance)) +
+                            world->delay[s]);
+}
+
+static double price_of(const struct world *world, enum objective objective, size_t s, size_t k)
+{
+    const struct configuration *spec = &world->configurations[s][k];
+    const double mean = world->risks[s].mean;
+    double share = spec->vgpu / 4.0;
+    share = spec->vcpu / 4.0 > share ? spec->vcpu / 4.0 : share;
+    share = world->container_share[s] > share ? world->container_share[s] : share;
+    return objective == OBJECTIVE_COST
+               ? spec->cost_per_job_usd * mean
+               : share * ceil((double)spec->time * mean + world->delay[s]) / spec->batch;
+}
+
+/* Least price of all stages after `from`, each with a batch of at most `bound`, so that the request
+ * ends within `left`. Enumerates; `finish` of `from` is 0. */
+static double exhaust(const struct world *world, enum objective objective, size_t from, size_t s,
+                      uint32_t bound, sim_time_t left, sim_time_t *finish)
+{
+    const struct application *application = &world->dag.application;
+    if (s == application->stage_count)
+        return 0;
+    bool after = false;
+    sim_time_t start = 0;
+    for (size_t i = 0; i < application->stages[s].after_count; i++) {
+        const sim_time_t before = finish[application->stages[s].after[i]];
+        after = after || before >= 0;
+        start = before > start ? before : start;
+    }
+    finish[s] = -1; /* no successor of `from` */
+    if (!after)
+        return exhaust(world, objective, from, s + 1, bound, left, finish);
+    double best = (double)INFINITY;
+    for (size_t k = 0; k < CONFIGURATIONS; k++) {
+        if (world->configurations[s][k].batch > bound)
+            continue;
+        finish[s] = start + inflated(world, s, k) + (sim_time_t)world->wait[s];
+        if (finish[s] > left)
+            continue;
+        const double price = price_of(world, objective, s, k) +
+                             exhaust(world, objective, from, s + 1, bound, left, finish);
+        best = price < best ? price : best;
+    }
+    return best;
+}
+
+static void check_options(const struct world *world, const struct suffix *suffix, size_t s,
+                          enum objective objective, const sim_time_t *left, uint32_t length)
+{
+    struct option *options = calloc(suffix_room(suffix), sizeof *options);
+    uint64_t examined = 0;
+    double price[CONFIGURATIONS];
+    assert_non_null(options);
+    const size_t count =
+        suffix_options(suffix, objective, 0, (uint32_t)s, left, length, options, &examined);
+    for (size_t k = 0; k < CONFIGURATIONS; k++)
+        price[k] = (double)INFINITY;
+    for (size_t i = 0; i < count; i++)
+        price[options[i].configuration] = options[i].price;
+    for (size_t k = 0; k < CONFIGURATIONS; k++) {
+        const uint32_t batch = world->configurations[s][k].batch;
+        sim_time_t finish[STAGES];
+        for (size_t i = 0; i < STAGES; i++)
+            finish[i] = -1;
+        finish[s] = 0;
+        double truth = (double)INFINITY;
+        if (batch <= length) {
+            const sim_time_t rest = left[batch - 1] - inflated(world, s, k);
+            if (rest >= 0)
+                truth = price_of(world, objective, s, k) +
+                        exhaust(world, objective, s, s + 1, batch, rest, finish);
+        }
+        if (isinf(truth))
+            assert_true(isinf(price[k]));
+        else
+            assert_true(fabs(price[k] - truth) <= 1e-9 * truth);
+    }
+    free(options);
+}
+
+static void options_equal_exhaustive_search_for_both_objectives(void **unused)
+{
+    (void)unused;
+    uint64_t state = 7;
+    struct world *world = malloc(sizeof *world);
+    assert_non_null(world);
+    for (int i = 0; i < WORLDS; i++) {
+        world_fill(world, &state, i % 4 == 3);
+        struct suffix *suffix = suffix_of(world);
+        for (size_t s = 0; s < world->dag.application.stage_count; s++) {
+            const uint32_t length = 1 + (uint32_t)test_below(&state, LENGTH);
+            sim_time_t left[LENGTH];
+            left[0] = (sim_time_t)test_below(&state, 600000);
+            for (size_t b = 1; b < LENGTH; b++)
+                left[b] = left[b - 1] - (sim_time_t)test_below(&state, 20000);
+            check_options(world, suffix, s, OBJECTIVE_COST, left, length);
+            check_options(world, suffix, s, OBJECTIVE_WORK, left, length);
+        }
+        suffix_destroy(suffix);
+    }
+    free(world);
+}
+
+/* With quanta above 1 ns an option that is offered keeps its promise, and one that exhaustive
+ * search finds with a margin of two quanta per stage is offered at no higher price. */
+static void coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most(void **unused)
+{
+    (void)unused;
+    uint64_t state = 11;
+    struct world *world = malloc(sizeof *world);
+    assert_non_null(world);
+    for (int i = 0; i < WORLDS; i++) {
+        world_fill(world, &state, false);
+        world->dag.application.base_latency = 1024 * 700;
+        struct suffix *suffix = suffix_of(world);
+        const sim_time_t quantum = suffix_quantum(suffix, 0);
+        assert_int_equal(quantum, 700);
+        const sim_time_t left = (sim_time_t)test_below(&state, 600000);
+        const sim_time_t less = left - 2 * quantum * (sim_time_t)world->dag.application.stage_count;
+        struct option options[CONFIGURATIONS];
+        double price[CONFIGURATIONS];
+        uint64_t examined = 0;
+        const size_t count =
+            suffix_options(suffix, OBJECTIVE_COST, 0, 0, &left, 1, options, &examined);
+        for (size_t k = 0; k < CONFIGURATIONS; k++)
+            price[k] = (double)INFINITY;
+        for (size_t j = 0; j < count; j++)
+            price[options[j].configuration] = options[j].price;
+        for (size_t k = 0; k < 3; k++) {
+            sim_time_t finish[STAGES] = {0, -1, -1, -1};
+            const sim_time_t taken = inflated(world, 0, k);
+            const double own = price_of(world, OBJECTIVE_COST, 0, k);
+            const double exact =
+                taken > left ? (double)INFINITY
+                             : own + exhaust(world, OBJECTIVE_COST, 0, 1, 1, left - taken, finish);
+            const double strict =
+                taken > less ? (double)INFINITY
+                             : own + exhaust(world, OBJECTIVE_COST, 0, 1, 1, less - taken, finish);
+            assert_true(price[k] >= exact * (1 - 1e-9));
+            assert_true(price[k] <= strict * (1 + 1e-9));
+        }
+        suffix_destroy(suffix);
+    }
+    free(world);
+}
+
+static void tables_are_filled_again_only_after_a_move(void **unused)
+{
+    (void)unused;
+    uint64_t state = 3;
+    bool done = false;
+    struct world *world = malloc(sizeof *world);
+    assert_non_null(world);
+    world_fill(world, &state, true);
+    struct suffix *suffix = suffix_of(world);
+    const sim_time_t way = suffix_way(suffix, 0);
+    assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
+    assert_true(done);
+    world->risks[0].mean += 0.005;
+    assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
+    world->risks[0].mean += 0.5;
+    assert_true(suffix_refresh(suffix, 0.01, &done) > 0);
+    assert_true(done);
+    assert_true(suffix_way(suffix, 0) > way);
+    assert_int_equal(suffix_refresh(suffix, 0.01, &done), 0);
+    suffix_destroy(suffix);
+    free(world);
+}
+
+/* ---- Risk ------------------------------------------------------------------------------------ */
+
+static void the_estimator_converges_to_the_known_mean_and_deviation(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct random_stream stream;
+        random_stream_open(&stream, 1, RANDOM_TEST, seed, 0);
+        struct risk risk;
+        risk_start(&risk, 1, 0.05);
+        for (int i = 0; i < 20000; i++)
+            risk_observe(&risk, 1.4 * random_noise(&stream, 0.1), 0.001);
+        /* An average with weight w has the variance of w / (2 - w) observations; 4 deviations. */
+        assert_true(fabs(risk.mean - 1.4) < 4 * 0.14 * sqrt(0.0005));
+        assert_true(fabs(sqrt(risk.variance) - 0.14) < 0.014);
+        assert_true(fabs(risk_factor(&risk, 2) - (risk.mean + 2 * sqrt(risk.variance))) < 1e-12);
+    }
+}
+
+static void few_observations_weigh_as_in_the_arithmetic_mean(void **unused)
+{
+    (void)unused;
+    struct risk risk;
+    risk_start(&risk, 1, 0);
+    for (int i = 0; i < 10; i++)
+        risk_observe(&risk, 3, 0.0001);
+    assert_true(fabs(risk.mean - 2) < 1e-12); /* ten of the prior's 1, ten of 3 */
+}
+
+/* ---- Admission ------------------------------------------------------------------------------- */
+
+enum { APPLICATIONS = 3 };
+
+struct arrivals {
+    struct application applications[APPLICATIONS];
+    struct workload workload;
+    struct admission *admission;
+};
+
+/* Requests of the applications in turn, one per ms: 1/3 of 1e-6 per ns each. */
+static void arrivals_start(struct arrivals *arrivals, enum shedding shedding)
+{
+    const struct admission_settings settings = {shedding, 0.8, 0.5, 1, 0.01, 0.2};
+    for (size_t a = 0; a < APPLICATIONS; a++)
+        arrivals->applications[a] = (struct application){.weight = 1.0 / APPLICATIONS};
+    arrivals->workload = (struct workload){.applications = arrivals->applications,
+                                           .application_count = APPLICATIONS};
+    arrivals->admission = admission_create(&arrivals->workload, &settings);
+    assert_non_null(arrivals->admission);
+    for (uint32_t i = 0; i < ADMISSION_WINDOW; i++)
+        admission_arrive(arrivals->admission, i % APPLICATIONS, i * SIM_MS);
+}
+
+static void counters_thin_evenly(void **unused)
+{
+    (void)unused;
+    struct arrivals arrivals;
+    arrivals_start(&arrivals, SHEDDING_PROPORTIONAL);
+    const double work[APPLICATIONS] = {1e6, 1e6, 1e6}; /* load 1: the limit is 0.8 */
+    admission_balance(arrivals.admission, work);
+    assert_true(fabs(admission_load(arrivals.admission) - 1) < 1e-9);
+    uint32_t admitted = 0;
+    for (uint32_t i = 1; i <= 1000; i++) {
+        admitted += admission_admit(arrivals.admission, 0, true);
+        /* Never more than one request away from the fraction. */
+        assert_true(fabs(admitted - 0.8 * i) <= 1 + 1e-6);
+    }
+    for (int i = 0; i < 10; i++)
+        assert_true(admission_admit(arrivals.admission, 0, false));
+    admission_destroy(arrivals.admission);
+}
+
+static void the_heaviest_application_is_shed_first_or_all_alike(void **unused)
+{
+    (void)unused;
+    const double work[APPLICATIONS] = {1e6, 3e6, 2e6}; /* load 2 in all; 1.2 is too much */
+    struct arrivals arrivals;
+    arrivals_start(&arrivals, SHEDDING_EFFICIENT);
+    admission_balance(arrivals.admission, work);
+    /* Of the window's 128 arrivals application 1 has 43, nearly a third: its load is 1.0. */
+    assert_true(admission_fraction(arrivals.admission, 1) < 1e-9);
+    assert_true(admission_fraction(arrivals.admission, 0) > 1 - 1e-9);
+    const double third = admission_fraction(arrivals.admission, 2);
+    assert_true(third > 0.6 && third < 0.8);
+    admission_destroy(arrivals.admission);
+    arrivals_start(&arrivals, SHEDDING_PROPORTIONAL);
+    admission_balance(arrivals.admission, work);
+    for (uint32_t a = 0; a < APPLICATIONS; a++)
+        assert_true(fabs(admission_fraction(arrivals.admission, a) - 0.4) < 0.01);
+    admission_destroy(arrivals.admission);
+}
+
+static void the_limit_rests_where_the_target_fraction_misses(void **unused)
+{
+    (void)unused;
+    struct arrivals arrivals;
+    arrivals_start(&arrivals, SHEDDING_EFFICIENT);
+    for (int i = 0; i < 1000; i++)
+        admission_outcome(arrivals.admission, i % 5 != 0); /* 20 % miss, as the setting says */
+    assert_true(fabs(admission_limit(arrivals.admission) - 0.8) < 0.02);
+    for (int i = 0; i < 1000; i++)
+        admission_outcome(arrivals.admission, false);
+    assert_true(fabs(admission_limit(arrivals.admission) - 0.5) < 1e-9);
+    for (int i = 0; i < 1000; i++)
+        admission_outcome(arrivals.admission, true);
+    assert_true(fabs(admission_limit(arrivals.admission) - 1) < 1e-9);
+    admission_destroy(arrivals.admission);
+}
+
+/* ---- The policy ------------------------------------------------------------------------------ */
+
+static const struct policy *headway(void)
+{
+    const struct policy *policy = policy_find("headway", NULL);
+    assert_non_null(policy);
+    return policy;
+}
+
+static void it_serves_random_worlds_twice_alike(void **unused)
+{
+    (void)unused;
+    static const struct world_case cases[] = {
+        {NULL, 0},        {"learning", 0},  {"lost", 0},       {"shedding", 0},   {"shedding", 2},
+        {"order", 1},     {"placement", 1}, {"containers", 1}, {"pool", 0},       {"pool", 1},
+        {"max_batch", 1}, {"objective", 1}, {"objective", 2},  {"rebuild_ms", 0}, {"gate", 0},
+    };
+    worlds_check(headway(), cases, sizeof cases / sizeof *cases, 8);
+}
+
+static void it_serves_slices_and_whole_gpus_and_unlike_invokers(void **unused)
+{
+    (void)unused;
+    char json[WORLD_BYTES];
+    uint64_t dropped = 0;
+    for (uint64_t world = 0; world < 8; world++) {
+        world_scarce(json, world);
+        world_serve(json, headway(), NULL, 0, NULL, &dropped);
+        world_random(json, world, false);
+        world_exclusive(json);
+        world_serve(json, headway(), NULL, 0, NULL, &dropped);
+        world_random(json, world, false);
+        world_sliced(json);
+        world_serve(json, headway(), NULL, 0, NULL, &dropped);
+        world_random(json, world, false);
+        world_replace(json, "\"invokers\":[",
+                      "\"invokers\":[{\"count\":1,\"vcpus\":2,\"memory_mb\":300,\"gpus\":[{"
+                      "\"model\":\"old\",\"sharing\":\"exclusive\",\"units\":4,\"memory_mb\":500,"
+                      "\"speed\":0.5}]},");
+        world_serve(json, headway(), NULL, 0, NULL, &dropped);
+    }
+}
+
+/* Theory's service times and closed arrivals. */
+static const char theory[] =
+    "{\"name\":\"theory\",\"cluster\":{\"invokers\":[{\"count\":2,\"vcpus\":2,\"memory_mb\":1000,"
+    "\"gpus\":[{\"model\":\"t\",\"sharing\":\"mps\",\"units\":2,\"memory_mb\":1000}]}]},"
+    "\"functions\":{\"functions\":[{\"name\":\"f\",\"model\":\"f\",\"input_bytes\":0,"
+    "\"cold_start_ms\":{\"mean\":0},\"gpu_memory_mb\":{\"weights\":1,\"per_item\":0},"
+    "\"host_memory_mb\":1,\"service\":{\"distribution\":\"exponential\",\"mean_ms\":10}}]},"
+    "\"applications\":[{\"name\":\"a\",\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}],"
+    "\"arrivals\":{\"process\":\"closed\",\"users\":5,\"think_ms\":30},\"slo\":{\"ms\":100},"
+    "\"platform\":{\"prewarm\":\"none\"},\"requests\":400,\"warmup_requests\":0,\"seed\":3}";
+
+static void it_serves_theory_and_users_who_wait(void **unused)
+{
+    (void)unused;
+    struct simulation_result result = {0};
+    run_well(theory, headway(), NULL, &result);
+    assert_int_equal(result.overall.requests, 400);
+    assert_true(result.overall.slo_hit_rate > 0.9);
+    simulation_result_clear(&result);
+}
+
+/* Every step switched off, by name. */
+static const struct {
+    const char *name;
+    double value;
+} plain[] = {{"learning", 0},     {"slowdown", 1},  {"delay_ms", 0},   {"reserve", 0},
+             {"reserve_last", 0}, {"lost", 0},      {"shedding", 0},   {"order", 1},
+             {"patience", 1000},  {"placement", 2}, {"containers", 1}, {"pool", 0},
+             {"objective", 1}};
+
+static void with_every_step_off_it_is_a_plain_planner(void **unused)
+{
+    (void)unused;
+    const struct policy *policy = headway();
+    struct log *logs = malloc(2 * sizeof *logs);
+    assert_non_null(logs);
+    for (uint64_t world = 1; world < 9; world += 2) {
+        char json[WORLD_BYTES];
+        world_random(json, world, true);
+        /* One request at a time, on an idle warm cluster: no policy has to wait or to choose. */
+        world_replace(json, "\"process\":\"poisson\",\"rate_per_s\"",
+                      "\"process\":\"closed\","
+                      "\"users\":1,\"think_ms\"");
+        /* Parallel branches are served in either order: make the diamond a chain. */
+        world_replace(json, "\"name\":\"c\",\"function\":\"g\",\"after\":[\"a\"]",
+                      "\"name\":\"c\",\"function\":\"g\",\"after\":[\"b\"]");
+        world_replace(json, "[\"b\",\"c\"]", "[\"c\"]");
+        double *values = policy_values(policy, NULL, 0);
+        for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+            const size_t at =
+                parameter_index(policy->parameters, policy->parameter_count, plain[i].name);
+            assert_true(at < policy->parameter_count);
+            values[at] = plain[i].value;
+        }
+        const struct policy *esg = policy_find("esg", NULL);
+        double *frontier = policy_values(esg, "method", 1);
+        const struct policy *both[] = {policy, esg};
+        const double *settings[] = {values, frontier};
+        for (int i = 0; i < 2; i++) {
+            struct experiment *experiment = load(json);
+            struct simulation_result result = {0};
+            struct error error = {0};
+            const struct recorder recorder = log_recorder(&logs[i]);
+            memset(&logs[i], 0, sizeof logs[i]);
+            if (!runner_execute(experiment, both[i], settings[i], &recorder, NULL, &result, &error))
+                fail_msg("%s", error.message);
+            simulation_result_clear(&result);
+            experiment_free(experiment);
+        }
+        assert_int_equal(logs[0].batch_count, logs[1].batch_count);
+        for (size_t i = 0; i < logs[0].batch_count; i++) {
+            assert_int_equal(logs[0].batches[i].queue, logs[1].batches[i].queue);
+            assert_int_equal(logs[0].batches[i].configuration, logs[1].batches[i].configuration);
+        }
+        free(values);
+        free(frontier);
+    }
+    free(logs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_equal_exhaustive_search_for_both_objectives),
+        cmocka_unit_test(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most),
+        cmocka_unit_test(tables_are_filled_again_only_after_a_move),
+        cmocka_unit_test(the_estimator_converges_to_the_known_mean_and_deviation),
+        cmocka_unit_test(few_observations_weigh_as_in_the_arithmetic_mean),
+        cmocka_unit_test(counters_thin_evenly),
+        cmocka_unit_test(the_heaviest_application_is_shed_first_or_all_alike),
+        cmocka_unit_test(the_limit_rests_where_the_target_fraction_misses),
+        cmocka_unit_test(it_serves_random_worlds_twice_alike),
+        cmocka_unit_test(it_serves_slices_and_whole_gpus_and_unlike_invokers),
+        cmocka_unit_test(it_serves_theory_and_users_who_wait),
+        cmocka_unit_test(with_every_step_off_it_is_a_plain_planner),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
