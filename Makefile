@@ -280,32 +280,35 @@ capture-suite: $(BUILD)/measure-cpu $(if $(HAVE_TOOLKIT),$(BUILD)/capture $(STAN
 SWEEP     ?= workloads/experiments/paper.json
 RESULTS   ?= results/paper.h5
 PUBLISHED := $(wildcard results/paper/esg-hpdc24.json)
+HEADLINE  ?= workloads/experiments/headline.json
+LOADS     := $(dir $(RESULTS))headline.h5
 FIGURES   ?= $(dir $(RESULTS))figures
 PAGE      ?= $(RESULTS:.h5=.html)
 
-# FIGURES=none: tables alone, for a machine without gnuplot.
+# FIGURES=none: tables alone, for a machine without gnuplot. HEADLINE=none: SWEEP alone.
 .PHONY: reproduce
-reproduce: deps-reproduce ## install, build, run the paper's experiments, print tables, draw figures
+reproduce: deps-reproduce ## install, build, run headline and paper, print tables, draw figures
 	@test '$(FIGURES)' = none || command -v gnuplot >/dev/null 2>&1 || { echo "reproduce: there is no" \
 	  "gnuplot, which draws the figures; install it, or run: make reproduce FIGURES=none" >&2; exit 1; }
 	@start=$$(date +%s); set -e; \
 	$(MAKE) all; \
 	built=$$(date +%s); \
-	echo "$(BUILD)/esgsim sweep $(SWEEP) --jobs $(JOBS) --restart --out $(RESULTS)"; \
-	$(BUILD)/esgsim sweep $(SWEEP) --jobs $(JOBS) --restart --out $(RESULTS); \
-	echo "$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %)"; \
-	$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %); \
-	echo "$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %) --format html --out $(PAGE)"; \
-	$(BUILD)/esgsim report $(RESULTS) $(PUBLISHED:%=--paper %) --format html --out $(PAGE) \
-	  --command 'esgsim sweep $(SWEEP) --out $(RESULTS)'; \
-	figures=; \
-	if [ '$(FIGURES)' != none ]; then \
-	  echo "$(BUILD)/esgsim plot $(RESULTS) --out $(FIGURES)"; \
-	  $(BUILD)/esgsim plot $(RESULTS) --out $(FIGURES) >/dev/null; \
-	  figures=", figures in $(FIGURES)"; \
-	fi; \
+	show() { echo "$(BUILD)/esgsim $$*"; $(BUILD)/esgsim "$$@"; }; \
+	sweep() { show sweep "$$1" --jobs $(JOBS) --restart --out "$$2"; }; \
+	page() { results=$$1 page=$$2 sweep=$$3; shift 3; \
+	  show report "$$results" "$$@" --format html --out "$$page" --command "esgsim sweep $$sweep --out $$results"; }; \
+	figures() { test '$(FIGURES)' = none || show plot "$$1" --out '$(FIGURES)' --quiet; }; \
+	test '$(HEADLINE)' = none || sweep $(HEADLINE) $(LOADS); \
+	sweep $(SWEEP) $(RESULTS); \
+	test '$(HEADLINE)' = none || show report $(LOADS); \
+	show report $(RESULTS) $(PUBLISHED:%=--paper %); \
+	test '$(HEADLINE)' = none || { page $(LOADS) $(LOADS:.h5=.html) $(HEADLINE); figures $(LOADS); }; \
+	page $(RESULTS) $(PAGE) $(SWEEP) $(PUBLISHED:%=--paper %); \
+	figures $(RESULTS); \
 	end=$$(date +%s); \
-	echo "reproduce: $$((end - start)) s ($$((built - start)) s of it to build); results in $(RESULTS), a page to read in $(PAGE)$$figures"
+	echo "reproduce: $$((end - start)) s ($$((built - start)) s of it to build); results in" \
+	  $(if $(filter none,$(HEADLINE)),,"$(LOADS) and")"$(RESULTS), pages to read beside them," \
+	  "figures in $(FIGURES)"
 
 SHARDS    ?= 8
 .PHONY: slurm

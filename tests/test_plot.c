@@ -467,6 +467,73 @@ static void bare_integers_are_drawn_once_their_format_is_named(void **state)
     figure_list_clear(&list);
 }
 
+/* ---- Curves ---------------------------------------------------------------------------------- */
+
+/* Overall hit rates are 0.8 of these; fifo has no run at load 0.6, edf none at SLO 1. */
+static const char *curve_write(void)
+{
+#define CURVE_LABEL(policy, slo, load)                                                             \
+    "setting=light slo.factor=" slo " arrivals.load=" load " policy.name=" policy
+#define CURVE_RUN(policy, slo, load, seed, hit)                                                    \
+    {                                                                                              \
+        "light", policy, CURVE_LABEL(policy, slo, load), seed, hit, 0.0002, RECORD_SUMMARY         \
+    }
+    static const struct fixture runs[] = {
+        CURVE_RUN("esg", "1", "0.6", 1, 0.5),  CURVE_RUN("esg", "1", "0.6", 2, 0.6),
+        CURVE_RUN("esg", "1", "0.2", 1, 1),    CURVE_RUN("esg", "1", "0.4", 1, 0.8),
+        CURVE_RUN("fifo", "1", "0.2", 1, 0.9), CURVE_RUN("fifo", "1", "0.4", 1, 0),
+        CURVE_RUN("esg", "2", "0.2", 1, 1),    CURVE_RUN("esg", "2", "0.4", 1, 1),
+        CURVE_RUN("esg", "2", "0.6", 1, 1),    CURVE_RUN("edf", "2", "0.2", 1, 0.7),
+        CURVE_RUN("edf", "2", "0.4", 1, 0.7),
+    };
+    return results_write(runs, COUNT(runs), 0);
+}
+
+static void a_sweep_over_the_load_is_drawn_as_curves_alone(void **state)
+{
+    (void)state;
+    struct figure_list list = drawn(curve_write());
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.figures[0].name, "curve-light");
+    char *csv = csv_of("curve-light");
+    /* Series by appearance: esg, fifo, edf, each with its policy's look. */
+    a_row_is(csv,
+             "1,SLO hit rate (%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.2,80,,0x0072B2,7,1,");
+    /* Mean 44, sd 0.8 × 100 × 0.0707: half-width 12.706 × 5.657 / √2 = 50.8. */
+    a_row_is(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.6,44,50.82");
+    a_row_is(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,2,fifo,arrivals.load,0.4,0,,");
+    a_row_is(csv, "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,0x000000,");
+    a_row_is(csv, "2,$ per 1\u202F000 requests,0,,2,slo.factor=2,1,esg,arrivals.load,0.6,0.28,");
+    a_row_is(csv, "3,p95 latency (ms),1,,1,slo.factor=1,2,fifo,arrivals.load,0.2,200,");
+    assert_non_null(strstr(csv, "Dotted: 95"));
+    free(csv);
+    figure_list_clear(&list);
+    /* What is named is drawn beside them. */
+    static const char *const only[] = {"cost-light-slo-factor-1-arrivals-load-0-2"};
+    list = (struct figure_list){.folder = folder, .only = only, .only_count = 1};
+    struct error error = {0};
+    assert_true(plot_file(path_in("made-up.h5"), NULL, &list, &error));
+    assert_int_equal(list.count, 1);
+    figure_list_clear(&list);
+}
+
+static void any_swept_key_can_be_drawn_against(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct figure_list list = {.folder = folder, .over = "slo.factor"};
+    assert_true(plot_file(curve_write(), NULL, &list, &error));
+    char *csv = csv_of("curve-light");
+    a_row_is(csv, "1,SLO hit rate (%),0,95,1,arrivals.load=0.6,1,esg,slo.factor,2,80,");
+    free(csv);
+    figure_list_clear(&list);
+    list = (struct figure_list){.folder = folder, .over = "slo.factr"};
+    assert_false(plot_file(path_in("made-up.h5"), NULL, &list, &error));
+    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_non_null(strstr(error.message, "slo.factr"));
+    figure_list_clear(&list);
+}
+
 static void every_script_draws_without_a_warning_and_the_same_bytes_twice(void **state)
 {
     (void)state;
@@ -476,6 +543,7 @@ static void every_script_draws_without_a_warning_and_the_same_bytes_twice(void *
         all[i].record = RECORD_ALL;
     a_file_is_drawn_the_same_twice(results_write(all, COUNT(all), 300), "svg");
     a_file_is_drawn_the_same_twice(sensitivity_write(), "svg");
+    a_file_is_drawn_the_same_twice(curve_write(), "svg");
     a_file_is_drawn_the_same_twice(requests_write(10), "svg");
     a_file_is_drawn_the_same_twice(points_write(), "svg");
     a_file_is_drawn_the_same_twice("traces/profiles/a100-mig-parvagpu.json", "svg");
@@ -715,6 +783,8 @@ int main(void)
         TEST(a_line_joins_three_values_or_more_of_one_parameter_all_else_equal),
         TEST(a_calibrations_points_are_drawn_as_residuals_and_as_surfaces),
         TEST(bare_integers_are_drawn_once_their_format_is_named),
+        TEST(a_sweep_over_the_load_is_drawn_as_curves_alone),
+        TEST(any_swept_key_can_be_drawn_against),
         TEST(every_script_draws_without_a_warning_and_the_same_bytes_twice),
         TEST(png_and_pdf_are_the_same_bytes_twice_too),
         TEST(a_picture_names_no_version_of_gnuplot_and_no_date),

@@ -27,8 +27,8 @@ struct options {
     const char *paper;
     const char *out;
     const char *command;
-    const char *over; /* key to follow; NULL: the load, if it was swept */
-    const char *metric;
+    const char *over;   /* key to follow; NULL: the load, if it was swept */
+    const char *metric; /* NULL: CURVE_METRIC */
     double at_least;
     bool details;
     int format; /* index of the word of --format */
@@ -176,9 +176,15 @@ static bool run_compare(const struct options *options, FILE *out, struct error *
 /* Follows what the options ask for in place of the load. */
 static bool curves_choose(const struct options *options, struct report *report, struct error *error)
 {
-    const struct curve_request request = {options->over, options->metric, options->at_least};
+    const struct curve_request request = {
+        options->over, options->metric == NULL ? CURVE_METRIC : options->metric, options->at_least};
     if (!report_follow(report, &request, error))
         return false;
+    if (report->curves == NULL && (options->metric != NULL || options->at_least != CURVE_AT_LEAST))
+        return error_input(error,
+                           "%s: has no sweep over three or more values of " CURVE_KEY
+                           ", which --metric and --at-least refer to; give --over KEY",
+                           options->file);
     report->curves_in_full = options->over != NULL || options->details;
     report->details = options->details;
     return true;
@@ -226,8 +232,9 @@ static bool run_verdicts(const struct options *options, FILE *out, struct error 
 /* Options that exclude or need one another. */
 static bool options_check(const struct options *options, struct error *error)
 {
-    if (options->against != NULL && (options->paper != NULL || options->command != NULL ||
-                                     options->verdicts || options->reference_policy != NULL))
+    if (options->against != NULL &&
+        (options->paper != NULL || options->command != NULL || options->verdicts ||
+         options->reference_policy != NULL || options->over != NULL || options->details))
         return cli_usage_error(&command_report,
                                "--against can be combined only with --format and --out", error);
     if (options->verdicts && (options->paper == NULL || options->format != 0))
@@ -244,7 +251,7 @@ static bool options_check(const struct options *options, struct error *error)
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
     (void)quiet;
-    struct options options = {.metric = CURVE_METRIC, .at_least = CURVE_AT_LEAST};
+    struct options options = {.at_least = CURVE_AT_LEAST};
     if (!cli_parse(&command_report, &argc, argv, &options, error))
         return false;
     options.file = argv[1];
