@@ -37,8 +37,7 @@ static inline void check_far_key(struct key_check *check, event_queue_key key)
     while (level > 0 && differs >> (FAR_DIGIT_BITS * level) == 0)
         level--;
     check->in_bucket[level][time >> (FAR_DIGIT_BITS * level) & (FAR_DIGITS - 1)]++;
-    check->sound =
-        check->sound && time >= check->event_queue->horizon && time >= far->base;
+    check->sound = check->sound && time >= check->event_queue->horizon && time >= far->base;
     check_key(check, key);
 }
 

@@ -244,7 +244,7 @@ static struct pool *make_pool_of(struct sleeper *sleeper, double speed, bool spi
         .spin = spin,
         .runner = {sleeper, sleep_run, sets},
     };
-    struct pool *pool = pool_create(&options, &error);
+    struct pool *pool = replay_pool_create(&options, &error);
     assert_non_null(pool);
     return pool;
 }
@@ -256,7 +256,7 @@ static struct pool *make_pool(struct sleeper *sleeper, double speed, bool spin)
 
 static void free_pool(struct pool *pool, struct sleeper *sleeper)
 {
-    pool_free(pool);
+    replay_pool_free(pool);
     assert_int_equal(pthread_mutex_destroy(&sleeper->lock), 0);
 }
 
@@ -289,7 +289,7 @@ static void start_some(struct controller *c, uint64_t batches)
             .units_wanted = wanted,
             .modelled = (sim_time_t)draw(&c->random, 300000),
         };
-        if (!pool_start(c->pool, &task, pool_now(c->pool), &error))
+        if (!replay_pool_start(c->pool, &task, replay_pool_now(c->pool), &error))
             fail_msg("%s", error.message);
         c->running[id] = task;
         c->free_copies[function]--;
@@ -305,13 +305,13 @@ static void wait_once(struct controller *c)
     sim_time_t time = 0;
     const sim_time_t until = draw(&c->random, 2) == 0 && c->count > 0
                                  ? SIM_FOREVER
-                                 : pool_now(c->pool) + (sim_time_t)draw(&c->random, 200000);
-    if (!pool_wait(c->pool, until, &id, &time, &error))
+                                 : replay_pool_now(c->pool) + (sim_time_t)draw(&c->random, 200000);
+    if (!replay_pool_wait(c->pool, until, &id, &time, &error))
         fail_msg("%s", error.message);
     assert_true(time <= until);
     if (id == SIM_NONE) {
         assert_true(time == until);
-        assert_true(pool_now(c->pool) >= until);
+        assert_true(replay_pool_now(c->pool) >= until);
         return;
     }
     assert_true(time >= c->last && id < 7 && c->running[id].units_wanted != 0);
@@ -325,7 +325,7 @@ static void wait_once(struct controller *c)
 static void check_rows(const struct pool *pool, uint64_t batches)
 {
     size_t count = 0;
-    const struct pool_row *rows = pool_rows(pool, &count);
+    const struct pool_row *rows = replay_pool_rows(pool, &count);
     assert_int_equal(count, batches);
     for (size_t i = 0; i < count; i++) {
         assert_true(rows[i].asked >= rows[i].due && rows[i].begun >= rows[i].asked);
@@ -340,13 +340,13 @@ static void run_random(bool spin, const bool *sets, uint64_t batches)
     struct controller c = {
         .pool = make_pool_of(&sleeper, 1, spin, sets), .random = 3, .free_units = 7};
     memcpy(c.free_copies, copies, sizeof copies);
-    pool_begin(c.pool);
+    replay_pool_begin(c.pool);
     while (c.number < batches || c.count > 0) {
         start_some(&c, batches);
         wait_once(&c);
     }
     check_rows(c.pool, batches);
-    const struct pool_figures figures = pool_figures(c.pool);
+    const struct pool_figures figures = replay_pool_figures(c.pool);
     assert_true(figures.together >= 2 && figures.together <= 7);
     assert_true(figures.late_max >= figures.late_p99 && figures.late_mean >= 0);
     assert_true(figures.host_ms_mean >= figures.device_ms_mean);
@@ -396,8 +396,8 @@ static void a_batch_that_fails_ends_the_wait_with_its_message(void **state)
     struct pool *pool = make_pool(&sleeper, 1, false);
     sleeper.fails_at = 4;
     const struct pool_task task = task_of(4, 0, 3, 1000);
-    assert_true(pool_start(pool, &task, 0, &error));
-    assert_false(pool_wait(pool, SIM_FOREVER, &id, &time, &error));
+    assert_true(replay_pool_start(pool, &task, 0, &error));
+    assert_false(replay_pool_wait(pool, SIM_FOREVER, &id, &time, &error));
     assert_string_equal(error.message, "batch 4 fell over");
     free_pool(pool, &sleeper);
 }
@@ -411,10 +411,10 @@ static void what_is_not_free_is_refused(void **state)
     const struct pool_task first = task_of(0, 2, 4, 50000000);
     const struct pool_task copy = task_of(1, 2, 1, 0);
     const struct pool_task units = task_of(2, 0, 4, 0);
-    assert_true(pool_start(pool, &first, 0, &error));
-    assert_false(pool_start(pool, &copy, 0, &error));
+    assert_true(replay_pool_start(pool, &first, 0, &error));
+    assert_false(replay_pool_start(pool, &copy, 0, &error));
     assert_non_null(strstr(error.message, "containers"));
-    assert_false(pool_start(pool, &units, 0, &error));
+    assert_false(replay_pool_start(pool, &units, 0, &error));
     assert_non_null(strstr(error.message, "4 units"));
     /* Freed in the middle of a batch: it is waited for. */
     free_pool(pool, &sleeper);
@@ -434,27 +434,27 @@ static void a_batch_waits_where_free_units_make_no_set_and_the_wait_is_told(void
     for (uint32_t set = 1; set < 1U << 7; set++)
         sets[set] = slices_side_by_side(set);
     struct pool *pool = make_pool_of(&sleeper, 1, false, sets);
-    pool_begin(pool);
+    replay_pool_begin(pool);
     static const sim_time_t taking[] = {900 * SIM_MS, 10 * SIM_MS, 800 * SIM_MS, 10 * SIM_MS};
     for (uint32_t i = 0; i < 4; i++) { /* units 0, 1, 2, 3; 4, 5 and 6 go to the next */
         const struct pool_task task = task_of(i, 0, 1, taking[i]);
-        assert_true(pool_start(pool, &task, 0, &error));
+        assert_true(replay_pool_start(pool, &task, 0, &error));
     }
     const struct pool_task rest = task_of(4, 1, 3, 600 * SIM_MS);
-    assert_true(pool_start(pool, &rest, 0, &error));
+    assert_true(replay_pool_start(pool, &rest, 0, &error));
     for (int i = 0; i < 2; i++) /* 1 and 3 end */
-        assert_true(pool_wait(pool, SIM_FOREVER, &id, &time, &error));
+        assert_true(replay_pool_wait(pool, SIM_FOREVER, &id, &time, &error));
     const struct pool_task two = task_of(5, 0, 2, SIM_MS);
-    assert_true(pool_start(pool, &two, pool_now(pool), &error));
+    assert_true(replay_pool_start(pool, &two, replay_pool_now(pool), &error));
     const struct pool_task third = task_of(6, 0, 1, SIM_MS);
-    assert_false(pool_start(pool, &third, 0, &error)); /* the two are spoken for */
+    assert_false(replay_pool_start(pool, &third, 0, &error)); /* the two are spoken for */
     assert_non_null(strstr(error.message, "fewer are free"));
     for (int i = 0; i < 4; i++)
-        assert_true(pool_wait(pool, SIM_FOREVER, &id, &time, &error));
+        assert_true(replay_pool_wait(pool, SIM_FOREVER, &id, &time, &error));
     size_t count = 0;
-    const struct pool_row *rows = pool_rows(pool, &count);
+    const struct pool_row *rows = replay_pool_rows(pool, &count);
     assert_int_equal(count, 6);
-    const struct pool_figures figures = pool_figures(pool);
+    const struct pool_figures figures = replay_pool_figures(pool);
     assert_int_equal(figures.waited, 1);
     assert_true(figures.waited_max > 0 && figures.waited_mean == figures.waited_max);
     assert_int_equal(figures.scattered, 0);
@@ -474,8 +474,8 @@ static void a_wait_for_nothing_is_refused_and_a_wait_for_the_past_returns(void *
     uint32_t id = 0;
     sim_time_t time = 0;
     struct pool *pool = make_pool(&sleeper, 1, false);
-    assert_false(pool_wait(pool, SIM_FOREVER, &id, &time, &error));
-    assert_true(pool_wait(pool, 0, &id, &time, &error));
+    assert_false(replay_pool_wait(pool, SIM_FOREVER, &id, &time, &error));
+    assert_true(replay_pool_wait(pool, 0, &id, &time, &error));
     assert_int_equal(id, SIM_NONE);
     assert_int_equal(time, 0);
     free_pool(pool, &sleeper);
@@ -489,16 +489,16 @@ static void a_clock_of_another_speed_counts_that_much_faster(void **state)
     uint32_t id = 0;
     sim_time_t time = 0;
     struct pool *pool = make_pool(&sleeper, 1000, false);
-    pool_begin(pool);
+    replay_pool_begin(pool);
     /* Two seconds of its own pass in two milliseconds; the batch takes one and ends before. */
     const struct pool_task task = task_of(0, 0, 7, SIM_MS);
-    assert_true(pool_start(pool, &task, 0, &error));
-    assert_true(pool_wait(pool, SIM_FOREVER, &id, &time, &error));
+    assert_true(replay_pool_start(pool, &task, 0, &error));
+    assert_true(replay_pool_wait(pool, SIM_FOREVER, &id, &time, &error));
     assert_int_equal(id, 0);
     assert_true(time >= SIM_S);
-    assert_true(pool_wait(pool, time + 2 * SIM_S, &id, &time, &error));
+    assert_true(replay_pool_wait(pool, time + 2 * SIM_S, &id, &time, &error));
     assert_int_equal(id, SIM_NONE);
-    assert_true(pool_now(pool) >= 3 * SIM_S);
+    assert_true(replay_pool_now(pool) >= 3 * SIM_S);
     free_pool(pool, &sleeper);
 }
 
@@ -539,17 +539,17 @@ static void networks_compute_side_by_side_what_they_compute_alone(void **state)
                                          .functions = FUNCTIONS,
                                          .speed = 1,
                                          .runner = {&computer, compute, NULL}};
-    struct pool *pool = pool_create(&options, &error);
+    struct pool *pool = replay_pool_create(&options, &error);
     assert_non_null(pool);
     for (uint32_t i = 0; i < 70; i++) {
         const struct pool_task task = task_of(i, 0, 1, 0);
         uint32_t id = 0;
         sim_time_t time = 0;
         if (i >= 7)
-            assert_true(pool_wait(pool, SIM_FOREVER, &id, &time, &error));
-        assert_true(pool_start(pool, &task, pool_now(pool), &error));
+            assert_true(replay_pool_wait(pool, SIM_FOREVER, &id, &time, &error));
+        assert_true(replay_pool_start(pool, &task, replay_pool_now(pool), &error));
     }
-    pool_free(pool);
+    replay_pool_free(pool);
     assert_int_equal(atomic_load(&computer.wrong), 0);
     processor_free(computer.graph, computer.wanted);
     graph_free(computer.graph);
@@ -775,7 +775,7 @@ static void a_rehearsal_in_real_time_plays_every_batch_and_writes_its_rows(void 
         fail_msg("%s", error.message);
     assert_int_equal(result.overall.requests, 150);
     size_t count = 0;
-    const struct pool_row *rows = pool_rows(backend.pool, &count);
+    const struct pool_row *rows = replay_pool_rows(backend.pool, &count);
     size_t jobs = 0;
     for (size_t i = 0; i < count; i++)
         jobs += rows[i].task.jobs;

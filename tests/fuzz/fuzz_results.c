@@ -1,4 +1,6 @@
-/* Results files: the tables, and every report made of them.
+/* Results files: the tables, every report made of them, and their runs copied into another file, as
+ * `esgsim merge` does with shards and a sweep with its parts. A part is read only if its seal is
+ * whole (results/store/seal.h); what is read then is what is read here.
  *
  * An input that begins as HDF5 does is read as it is. From any other the target builds a file: rows
  * that hold together, then changes of single cells. Damage of a real file mostly ends at HDF5's
@@ -38,6 +40,26 @@ static void report_all(const struct report *report)
     }
 }
 
+static void copy_runs(const char *path)
+{
+    struct error error = {0};
+    char copy[300];
+    struct run_source *source = run_source_open(path, &error);
+    if (source == NULL) {
+        input_require_refusal(&error);
+        return;
+    }
+    (void)snprintf(copy, sizeof copy, "%s.copy", path);
+    struct store *store = store_create(copy, &error);
+    if (store == NULL)
+        abort();
+    bool good = true;
+    for (size_t run = 0; good && run < run_source_results(source)->run_count; run++)
+        good = store_copy_run(store, source, run, &error);
+    run_source_close(source);
+    store_abandon(store);
+}
+
 static void read_back(const char *path)
 {
     struct error error = {0};
@@ -56,6 +78,7 @@ static void read_back(const char *path)
         if (record == NULL)
             input_require_refusal(&error);
         run_record_free(record);
+        copy_runs(path);
     }
     results_free(results);
 }
@@ -149,6 +172,23 @@ static void table_write(hid_t file, const char *name, const struct layout *layou
     (void)H5Tclose(type);
 }
 
+/* The groups of the runs, as far as their hashes are names. */
+static void runs_write(hid_t file, const struct tables *tables)
+{
+    const hid_t parents = H5Pcreate(H5P_LINK_CREATE);
+    (void)H5Pset_create_intermediate_group(parents, 1);
+    for (size_t i = 0; i < tables->run_count; i++) {
+        char name[sizeof "runs/" + TEXT_HASH];
+        (void)snprintf(name, sizeof name, "runs/%s", tables->runs[i].hash);
+        const hid_t group = H5Gcreate2(file, name, parents, H5P_DEFAULT, H5P_DEFAULT);
+        if (group < 0)
+            continue;
+        (void)hdf5_set_u64(group, "position", i);
+        (void)H5Gclose(group);
+    }
+    (void)H5Pclose(parents);
+}
+
 static void tables_write(const struct tables *tables, const char *path)
 {
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -157,6 +197,7 @@ static void tables_write(const struct tables *tables, const char *path)
     table_write(file, "summary", &layout_summary, tables->runs, tables->run_count);
     table_write(file, "applications", &layout_applications, tables->applications,
                 tables->application_count);
+    runs_write(file, tables);
     (void)H5Fclose(file);
 }
 

@@ -458,9 +458,7 @@ static bool names_meet(const char *one, const char *other)
                           first.st_ino == second.st_ino;
     free(folder);
     free(other_folder);
-    const char *slash = strrchr(one, '/'), *other_slash = strrchr(other, '/');
-    return together && strcmp(slash == NULL ? one : slash + 1,
-                              other_slash == NULL ? other : other_slash + 1) == 0;
+    return together && strcmp(base_name(one), base_name(other)) == 0;
 }
 
 bool atomic_file_same(const char *one, const char *other)

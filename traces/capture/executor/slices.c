@@ -81,7 +81,8 @@ size_t slices_sets(int units, uint32_t sizes, uint32_t sets[static SLICES_SETS])
     size_t count = 0;
     for (int scattered = 0; scattered <= 1; scattered++)
         for (uint32_t set = 1; set < UINT32_C(1) << units; set++)
-            if ((sizes >> (__builtin_popcount(set) - 1) & 1) != 0 && slices_side_by_side(set) != scattered)
+            if ((sizes >> (__builtin_popcount(set) - 1) & 1) != 0 &&
+                slices_side_by_side(set) != scattered)
                 sets[count++] = set;
     return count;
 }

@@ -207,9 +207,9 @@ static void describe(void *context, struct execution *execution)
     struct session *s =
         (struct session *)(void *)((char *)context - offsetof(struct session, backend));
     const bool gpu = !s->options->rehearse;
-    const struct pool_figures f = pool_figures(s->backend.pool);
+    const struct pool_figures f = replay_pool_figures(s->backend.pool);
     size_t count = 0;
-    (void)pool_rows(s->backend.pool, &count);
+    (void)replay_pool_rows(s->backend.pool, &count);
     if (gpu)
         s->about = replay_device_about(s->backend.executor.state);
     (void)snprintf(
@@ -248,7 +248,7 @@ static void print_result(const struct session *s, const struct simulation_result
                  (unsigned long long)m->requests, m->latency_ms_mean, m->latency_ms_p50,
                  m->latency_ms_p95, m->latency_ms_p99, m->slo_hit_rate, m->cost_per_request_usd);
     if (s->backend.pool != NULL) {
-        const struct pool_figures f = pool_figures(s->backend.pool);
+        const struct pool_figures f = replay_pool_figures(s->backend.pool);
         (void)printf("  batches late by %.1f us on average, 99 %% within %.1f, at most %.1f; "
                      "handed over in %.1f us, 99 %% within %.1f\n",
                      f.late_mean, f.late_p99, f.late_max, f.hand_over_mean, f.hand_over_p99);
@@ -268,7 +268,7 @@ static void print_result(const struct session *s, const struct simulation_result
 static bool keep_rows(struct session *s, const char *hash, struct error *error)
 {
     size_t count = 0;
-    const struct pool_row *rows = pool_rows(s->backend.pool, &count);
+    const struct pool_row *rows = replay_pool_rows(s->backend.pool, &count);
     struct kept_rows *kept = &s->kept[s->kept_count];
     kept->rows = malloc((count + 1) * sizeof *kept->rows);
     if (kept->rows == NULL)

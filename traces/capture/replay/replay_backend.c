@@ -59,7 +59,7 @@ static bool backend_open(void *context, const struct experiment *experiment, str
 {
     struct replay_backend *backend = context;
     const struct replay_setup *setup = backend->setup;
-    pool_free(backend->pool);
+    replay_pool_free(backend->pool);
     free(backend->copies);
     backend->pool = NULL;
     backend->experiment = experiment;
@@ -79,10 +79,10 @@ static bool backend_open(void *context, const struct experiment *experiment, str
         .spin = backend->spin,
         .runner = backend->executor.runner(&backend->executor),
     };
-    backend->pool = pool_create(&options, error);
+    backend->pool = replay_pool_create(&options, error);
     if (backend->pool == NULL)
         return false;
-    pool_begin(backend->pool);
+    replay_pool_begin(backend->pool);
     return true;
 }
 
@@ -103,14 +103,14 @@ static bool backend_start(void *context, const struct backend_batch *batch, sim_
         .units_wanted = configuration->vgpu,
         .modelled = batch->modelled,
     };
-    return pool_start(backend->pool, &task, due, error);
+    return replay_pool_start(backend->pool, &task, due, error);
 }
 
 static bool backend_wait(void *context, sim_time_t until, uint32_t *ended, sim_time_t *time,
                          struct error *error)
 {
     const struct replay_backend *backend = context;
-    return pool_wait(backend->pool, until, ended, time, error);
+    return replay_pool_wait(backend->pool, until, ended, time, error);
 }
 
 struct backend replay_backend(struct replay_backend *backend)
@@ -120,7 +120,7 @@ struct backend replay_backend(struct replay_backend *backend)
 
 void replay_backend_clear(struct replay_backend *backend)
 {
-    pool_free(backend->pool);
+    replay_pool_free(backend->pool);
     if (backend->opened)
         backend->executor.close(&backend->executor);
     free(backend->copies);

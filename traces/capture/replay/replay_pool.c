@@ -30,13 +30,13 @@ struct pool {
     bool stop;
     struct worker workers[SLICES_UNITS];
     uint32_t free_units;
-    struct pool_row pending[SLICES_UNITS]; /* wait for a set, in the order of pool_start */
+    struct pool_row pending[SLICES_UNITS]; /* wait for a set, in the order of replay_pool_start */
     int pending_count, pending_units;
     bool **copy_busy; /* [function][copy]; used only by the controller's thread */
     atomic_uint waiting_ends;
     uint32_t executing; /* used only by the controller's thread */
     uint32_t together;
-    sim_time_t told; /* the latest time returned by pool_wait */
+    sim_time_t told; /* the latest time returned by replay_pool_wait */
     struct pool_row *rows;
     size_t row_count, row_room;
 };
@@ -50,7 +50,7 @@ static int64_t clock_ns(void)
     return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
-sim_time_t pool_now(const struct pool *pool)
+sim_time_t replay_pool_now(const struct pool *pool)
 {
     const int64_t passed = clock_ns() - pool->zero_ns;
     return pool->options.speed == 1 ? passed
@@ -64,7 +64,7 @@ static int64_t clock_at(const struct pool *pool, sim_time_t time)
            (pool->options.speed == 1 ? time : (int64_t)ceil((double)time / pool->options.speed));
 }
 
-void pool_begin(struct pool *pool)
+void replay_pool_begin(struct pool *pool)
 {
     pool->zero_ns = clock_ns();
 }
@@ -83,10 +83,10 @@ static void *work(void *argument)
             break;
         (void)pthread_mutex_unlock(&pool->lock);
         struct pool_row row = worker->row;
-        row.begun = pool_now(pool);
+        row.begun = replay_pool_now(pool);
         const bool good = pool->options.runner.run(pool->options.runner.state, &row.task,
                                                    &row.device_ms, &worker->error);
-        row.ended = pool_now(pool);
+        row.ended = replay_pool_now(pool);
         (void)pthread_mutex_lock(&pool->lock);
         worker->row = row;
         worker->failed = !good;
@@ -165,7 +165,7 @@ static void free_memory(struct pool *pool)
     free(pool);
 }
 
-struct pool *pool_create(const struct pool_options *options, struct error *error)
+struct pool *replay_pool_create(const struct pool_options *options, struct error *error)
 {
     if (options->units < 1 || options->units > SLICES_UNITS) {
         error_input(error, "capture: a GPU of %d units; 1..%d can be served", options->units,
@@ -184,15 +184,15 @@ struct pool *pool_create(const struct pool_options *options, struct error *error
         error_run(error, "capture: out of memory");
         return NULL;
     }
-    pool_begin(pool);
+    replay_pool_begin(pool);
     if (start_workers(pool))
         return pool;
-    pool_free(pool);
+    replay_pool_free(pool);
     error_run(error, "capture: %d threads cannot be started", options->units);
     return NULL;
 }
 
-void pool_free(struct pool *pool)
+void replay_pool_free(struct pool *pool)
 {
     if (pool == NULL)
         return;
@@ -259,7 +259,7 @@ static void place_pending(struct pool *pool)
         if (row->task.units == 0)
             break;
         if (row->placed < 0)
-            row->placed = pool_now(pool);
+            row->placed = replay_pool_now(pool);
         pool->free_units &= ~row->task.units;
         pool->pending_units -= row->task.units_wanted;
         hand_over(pool, row);
@@ -270,11 +270,11 @@ static void place_pending(struct pool *pool)
         pool->pending[i] = pool->pending[i + placed];
 }
 
-bool pool_start(struct pool *pool, const struct pool_task *task, sim_time_t due,
-                struct error *error)
+bool replay_pool_start(struct pool *pool, const struct pool_task *task, sim_time_t due,
+                       struct error *error)
 {
     struct pool_row row = {.task = *task, .due = due, .ended = -1, .device_ms = NAN};
-    row.asked = pool_now(pool);
+    row.asked = replay_pool_now(pool);
     if (task->function >= pool->options.functions || !choose_copy(pool, &row.task))
         return error_run(
             error,
@@ -380,8 +380,8 @@ static bool take_end(struct pool *pool, struct worker *worker, uint32_t *id, sim
     return keep_row(pool, &row, error);
 }
 
-bool pool_wait(struct pool *pool, sim_time_t until, uint32_t *id, sim_time_t *time,
-               struct error *error)
+bool replay_pool_wait(struct pool *pool, sim_time_t until, uint32_t *id, sim_time_t *time,
+                      struct error *error)
 {
     bool good = true;
     if (until >= SIM_FOREVER && pool->executing == 0)
@@ -406,7 +406,7 @@ bool pool_wait(struct pool *pool, sim_time_t until, uint32_t *id, sim_time_t *ti
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-const struct pool_row *pool_rows(const struct pool *pool, size_t *count)
+const struct pool_row *replay_pool_rows(const struct pool *pool, size_t *count)
 {
     *count = pool->row_count;
     return pool->rows;
@@ -417,7 +417,7 @@ static double time_us(sim_time_t from, sim_time_t to)
     return (double)(to - from) / 1e3;
 }
 
-struct pool_figures pool_figures(const struct pool *pool)
+struct pool_figures replay_pool_figures(const struct pool *pool)
 {
     struct pool_figures figures = {.together = pool->together};
     const size_t count = pool->row_count;

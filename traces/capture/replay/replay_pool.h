@@ -8,8 +8,8 @@
  * behind it. A function has copies of its network (containers), and each copy executes one batch at
  * a time. There is one thread per unit, since at most one batch per unit can execute.
  *
- * Times are nanoseconds since pool_begin. At speed x, x of these nanoseconds pass per nanosecond of
- * real time.
+ * Times are nanoseconds since replay_pool_begin. At speed x, x of these nanoseconds pass per
+ * nanosecond of real time.
  */
 #ifndef ESGSIM_TRACES_CAPTURE_REPLAY_REPLAY_POOL_H
 #define ESGSIM_TRACES_CAPTURE_REPLAY_REPLAY_POOL_H
@@ -24,7 +24,7 @@
 
 /* A batch as the runner receives it. */
 struct pool_task {
-    uint32_t id;     /* chosen by the caller; returned by pool_wait */
+    uint32_t id;     /* chosen by the caller; returned by replay_pool_wait */
     uint64_t number; /* number of the batch in the run */
     uint32_t function, configuration, jobs;
     int batch; /* batch size of the configuration */
@@ -68,30 +68,30 @@ struct pool_row {
 struct pool;
 
 /* Returns NULL with ERROR_RUN (memory, threads) or ERROR_INPUT (units). */
-struct pool *pool_create(const struct pool_options *options, struct error *error);
+struct pool *replay_pool_create(const struct pool_options *options, struct error *error);
 /* Waits for executing batches, then frees the pool. NULL is allowed. */
-void pool_free(struct pool *pool);
+void replay_pool_free(struct pool *pool);
 
 /* Sets time 0 to now. */
-void pool_begin(struct pool *pool);
-sim_time_t pool_now(const struct pool *pool);
+void replay_pool_begin(struct pool *pool);
+sim_time_t replay_pool_now(const struct pool *pool);
 
 /* Starts a batch that was due at `due`. The pool fills in its units and copy. Returns false with
  * ERROR_RUN if too few units or copies are free. A controller that keeps count never causes that.
  * If the free units contain none of the runner's sets of that size, the batch starts after another
  * batch ends. */
-bool pool_start(struct pool *pool, const struct pool_task *task, sim_time_t due,
-                struct error *error);
+bool replay_pool_start(struct pool *pool, const struct pool_task *task, sim_time_t due,
+                       struct error *error);
 
 /* Waits for the next end of a batch, or until `until`. With SIM_FOREVER it waits for an end, and
  * some batch must be executing. For an end, *id is the batch and *time <= until is its time, never
  * earlier than a time returned before. *id is SIM_NONE if `until` came first. Returns false with
  * the runner's error if a batch failed. */
-bool pool_wait(struct pool *pool, sim_time_t until, uint32_t *id, sim_time_t *time,
-               struct error *error);
+bool replay_pool_wait(struct pool *pool, sim_time_t until, uint32_t *id, sim_time_t *time,
+                      struct error *error);
 
-/* Batches returned by pool_wait so far. Valid until the next call. */
-const struct pool_row *pool_rows(const struct pool *pool, size_t *count);
+/* Batches returned by replay_pool_wait so far. Valid until the next call. */
+const struct pool_row *replay_pool_rows(const struct pool *pool, size_t *count);
 
 /* Mean, 99th percentile and maximum over the rows, in microseconds unless the name
  * says otherwise. */
@@ -104,6 +104,6 @@ struct pool_figures {
     uint32_t together;                    /* maximum number of batches executing at one time */
     uint64_t scattered;                   /* batches on units that are not contiguous */
 };
-struct pool_figures pool_figures(const struct pool *pool);
+struct pool_figures replay_pool_figures(const struct pool *pool);
 
 #endif
