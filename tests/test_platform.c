@@ -452,6 +452,16 @@ static bool counting_decide(void *state, struct platform *platform)
     return follow(platform, rules, 3);
 }
 
+static bool everyone_decide(void *state, struct platform *platform)
+{
+    static const struct rule rules[] = {{0, 1, 1, 0}, {1, 1, 1, 0}, {2, 1, 1, 0}};
+    (void)state;
+    if (platform_queue_length(platform, 0) > 0)
+        for (uint32_t f = 0; f < 2; f++)
+            assert_int_equal(platform_warm_total(platform, f), 3);
+    return follow(platform, rules, 3);
+}
+
 static void initial_counts_walk_from_the_home_invoker(void **state)
 {
     (void)state;
@@ -459,6 +469,8 @@ static void initial_counts_walk_from_the_home_invoker(void **state)
     struct simulation_result result;
     static const struct policy counting = {
         .abi = POLICY_ABI, .name = "counting", .decide = counting_decide};
+    static const struct policy everyone = {
+        .abi = POLICY_ABI, .name = "everyone", .decide = everyone_decide};
     run_well(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",\"initial\":{\"f\":3}", EVERY("1000"),
                    FORK COUNT("0", "1")),
              &counting, &log, &result);
@@ -467,7 +479,7 @@ static void initial_counts_walk_from_the_home_invoker(void **state)
     /* A number counts for g, too. */
     run_well(WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",\"initial\":3", EVERY("1000"),
                    FORK COUNT("0", "1")),
-             &counting, &log, &result);
+             &everyone, &log, &result);
     assert_int_equal(result.run.cold_starts, 0);
     simulation_result_clear(&result);
 }

@@ -344,24 +344,31 @@ static void a_device_is_no_input(void **state)
     sweep_free(sweep);
 }
 
-static void the_papers_sweep_is_settings_by_policies_by_seeds(void **state)
+static struct sweep *load_shipped(const char *path)
 {
-    (void)state;
-    static const char *const settings[] = {"strict-light", "moderate-normal", "relaxed-heavy"};
     struct error error = {0};
-    struct sweep *sweep = sweep_load("workloads/experiments/paper.json", NULL, 0, &error);
+    struct sweep *sweep = sweep_load(path, NULL, 0, &error);
     if (sweep == NULL) {
         fail_msg("%s", error.message);
         abort(); /* fail_msg does not return; analysers do not know */
     }
-    assert_int_equal(sweep->seeds, 5);
-    assert_int_equal(sweep->run_count % (3 * sweep->seeds), 0);
-    size_t policies = sweep->run_count / (3 * sweep->seeds);
-    for (size_t s = 0; s < 3; s++) {
+    return sweep;
+}
+
+static void the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds(void **state)
+{
+    (void)state;
+    enum { PROFILES = 4, SETTINGS = 3 };
+    static const char *const settings[] = {"strict-light", "moderate-normal", "relaxed-heavy"};
+    struct error error = {0};
+    struct sweep *mps = load_shipped("workloads/experiments/paper-mps.json");
+    struct sweep *mig = load_shipped("workloads/experiments/paper.json");
+    assert_int_equal(mps->run_count % (PROFILES * SETTINGS * mps->seeds), 0);
+    const size_t runs = mps->run_count / (PROFILES * SETTINGS);
+    for (size_t s = 0; s < SETTINGS; s++) {
         char path[96];
-        size_t run = s * policies * sweep->seeds;
         (void)snprintf(path, sizeof path, "workloads/experiments/%s.json", settings[s]);
-        struct experiment *of_sweep = must_resolve(sweep, run);
+        struct experiment *of_sweep = must_resolve(mps, s * runs);
         struct experiment *own = experiment_load(path, NULL, 0, &error);
         assert_non_null(own);
         /* The row of the sweep and the file of that name are the same experiment. */
@@ -370,7 +377,18 @@ static void the_papers_sweep_is_settings_by_policies_by_seeds(void **state)
         experiment_free(own);
         experiment_free(of_sweep);
     }
-    sweep_free(sweep);
+    /* On MIG slices everything else is the same. */
+    assert_int_equal(mig->run_count, mps->run_count);
+    for (size_t r = 0; r < mig->run_count; r++) {
+        const char *of_mig = strstr(mig->runs[r].label, " profile=");
+        const char *of_mps = strstr(mps->runs[r].label, " profile=");
+        assert_non_null(of_mig);
+        assert_non_null(of_mps);
+        assert_string_equal(of_mig, of_mps);
+        assert_int_equal(strncmp(mig->runs[r].label, "cluster=esg-16-mig ", 19), 0);
+    }
+    sweep_free(mig);
+    sweep_free(mps);
 }
 
 static void check_tells_what_a_file_is(void **state)
@@ -409,7 +427,7 @@ int main(void)
         cmocka_unit_test(a_json_input_is_read_once_for_all_runs),
         cmocka_unit_test(a_trace_that_changes_between_two_runs_is_refused_with_both_digests),
         cmocka_unit_test(a_device_is_no_input),
-        cmocka_unit_test(the_papers_sweep_is_settings_by_policies_by_seeds),
+        cmocka_unit_test(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds),
         cmocka_unit_test(check_tells_what_a_file_is),
     };
     return cmocka_run_group_tests_name("sweep", tests, make_folder, remove_folder);

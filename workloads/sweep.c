@@ -191,11 +191,25 @@ static void label_pair(struct sweep_run *run, const char *key, const char *value
     run->label = append(run->label, value);
 }
 
+/* The pair of a file in JSON has its name alone: "profile=esg-reconstructed". */
+static void label_text(struct sweep_run *run, const char *key, const char *text)
+{
+    const char *slash = strrchr(text, '/');
+    const char *name = slash == NULL ? text : slash + 1;
+    const size_t length = strlen(name);
+    char file[NAME_LIMIT + 1];
+    if (length > 5 && length - 5 <= NAME_LIMIT && strcmp(name + length - 5, ".json") == 0) {
+        (void)snprintf(file, sizeof file, "%.*s", (int)(length - 5), name);
+        text = file;
+    }
+    label_pair(run, key, text);
+}
+
 /* Appends one pair for a value; for an object, one pair per member under dotted keys. */
 static bool label_value(struct sweep_run *run, const char *key, const cJSON *value)
 {
     if (cJSON_IsString(value)) {
-        label_pair(run, key, value->valuestring);
+        label_text(run, key, value->valuestring);
         return run->label != NULL;
     }
     if (!cJSON_IsObject(value) || value->child == NULL) {
