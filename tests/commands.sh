@@ -165,6 +165,19 @@ run "$esgsim" sweep workloads/experiments/paper.json --out "$folder/x.h5" --jobs
 expect_refusal "no worker at all is refused" "--jobs: '0' is not a whole number from 1"
 run "$esgsim" search "$strict" --application image-classification --budget-ms 9 --method astra
 expect_refusal "a misspelt word is answered with the nearest and all" "did you mean 'astar'; give astar, frontier or exhaustive"
+run "$esgsim" search "$strict" --application depth-recognition --budget-ms 986 --queue-length 1
+expect "a search may plan a later batch of jobs that do not exist" 0 ' 4x[0-9]x[0-9] '
+run "$esgsim" search "$strict" --application depth-recognition --budget-ms 986 --queue-length 1 \
+    --later-batches bounded
+expect "a bounded search finds plans" 0 '1x[0-9]x[0-9] 1x[0-9]x[0-9] 1x[0-9]x[0-9]'
+if grep -qE ' ([2-9]|[1-3][0-9])x[0-9]x' "$folder/out"; then
+    fail "a bounded search plans no batch beyond the queue" "$(cat "$folder/out")"
+else
+    pass "a bounded search plans no batch beyond the queue"
+fi
+run "$esgsim" search "$strict" --application depth-recognition --budget-ms 986 --method frontier \
+    --later-batches bounded
+expect_refusal "search refuses --later-batches with the frontier" 'later-batches'
 run "$esgsim" list --json -- policies
 expect "what follows -- is operands" 0 '"policies"'
 

@@ -36,6 +36,7 @@ struct look {
     struct decision_row chosen;
     uint64_t dispatches; /* before this one */
     uint64_t choices;    /* counted by checks: decisions in which there was something to choose */
+    uint64_t late;       /* counted by GrandSLAm's: batches of late jobs */
 };
 
 typedef void (*look_check)(struct look *look, struct platform *platform, bool more);
@@ -44,6 +45,7 @@ typedef void (*look_check)(struct look *look, struct platform *platform, bool mo
 static struct look *looking;
 static bool (*inner_decide)(void *state, struct platform *platform);
 static look_check inner_check;
+static uint64_t late_batches; /* of all runs */
 
 static void look_before(struct look *look, struct platform *platform)
 {
@@ -122,6 +124,7 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
     free(values);
     experiment_free(experiment);
     looking = NULL;
+    late_batches += look.late;
     return look.choices;
 }
 
@@ -757,25 +760,38 @@ static void check_slack_filled(struct look *look, struct platform *platform, boo
     const uint32_t function = queue_function(look->workload, queue);
     const struct configuration *all = look->workload->functions[function].configurations;
     const struct configuration *chosen = &all[look->chosen.configuration];
-    uint32_t batch = 1;
+    const struct application *application =
+        queue_application(look->workload, queue, &(uint32_t){0});
+    const sim_time_t fresh =
+        (sim_time_t)((double)application->slo *
+                     share_of_slo(look->workload, application, queue - application->first_queue));
+    uint32_t batch = 0;
+    uint32_t late = 1;
     for (size_t l = 0; l < LEVELS; l++) {
-        const sim_time_t margin = least_stage_deadline(look, queue, levels[l]) - look->now -
-                                  fastest(look->workload, function, levels[l], false);
-        if (margin > -ROUNDING && margin < ROUNDING)
+        const sim_time_t time = fastest(look->workload, function, levels[l], false);
+        const sim_time_t margin = least_stage_deadline(look, queue, levels[l]) - look->now - time;
+        if ((margin > -ROUNDING && margin < ROUNDING) ||
+            (time - fresh > -ROUNDING && time - fresh < ROUNDING))
             return;
-        if (levels[l] <= look->length[queue] && margin >= 0)
-            batch = levels[l];
+        if (levels[l] > look->length[queue])
+            break;
+        batch = margin >= 0 ? levels[l] : batch;
+        late = time <= fresh ? levels[l] : late;
+    }
+    look->late += batch == 0 && late > 1;
+    if (batch == 0) {
+        assert_int_equal(look->chosen.jobs, late);
+        assert_int_equal(chosen->time, fastest(look->workload, function, late, false));
+        return;
     }
     const sim_time_t slack = least_stage_deadline(look, queue, batch) - look->now;
     assert_int_equal(chosen->batch, batch);
     assert_int_equal(look->chosen.jobs, batch);
     look->choices += batch > 1;
-    if (chosen->time > slack + ROUNDING)
-        assert_int_equal(chosen->time, fastest(look->workload, function, 1, false));
-    else
-        for (size_t i = 0; i < look->workload->functions[function].configuration_count; i++)
-            assert_false(all[i].batch == batch && all[i].time < slack - ROUNDING &&
-                         all[i].cost_per_job_usd < chosen->cost_per_job_usd);
+    assert_true(chosen->time <= slack + ROUNDING);
+    for (size_t i = 0; i < look->workload->functions[function].configuration_count; i++)
+        assert_false(all[i].batch == batch && all[i].time < slack - ROUNDING &&
+                     all[i].cost_per_job_usd < chosen->cost_per_job_usd);
     for (uint32_t q = 0; q < look->workload->queue_count; q++)
         if (look->length[q] > 0)
             assert_true(least_stage_deadline(look, queue, 4) <=
@@ -786,6 +802,8 @@ static void grandslam_batches_as_many_as_the_slack_allows_least_slack_first(void
 {
     (void)state;
     assert_true(look_worlds("grandslam", NULL, 0, WORLDS, check_slack_filled) > 100);
+    assert_true(late_batches > 20);
+    look_worlds("grandslam", "late", 1, 10, check_nothing);
 }
 
 /* ---- Clipper --------------------------------------------------------------------------------- */

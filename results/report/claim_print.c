@@ -20,36 +20,66 @@ static void verdict_words(const struct claim *claim, struct estimate ours, char 
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
+/* Columns of the line with the numbers. */
+enum { WIDTH_VERDICT = 22, WIDTH_OURS = 20, WIDTH_EXPECTED = 20 };
+
+/* Writes a text and pads it to `width` columns; each character takes one. */
+static void print_padded(FILE *out, const char *text, int width)
+{
+    int used = 0;
+    for (const char *c = text; *c != '\0'; c++)
+        used += ((unsigned char)*c & 0xC0) != 0x80;
+    (void)fprintf(out, "%s%*s", text, used < width ? width - used : 1, "");
+}
+
+static void ours_words(const struct claim *claim, struct estimate ours, char *text, size_t size)
+{
+    const int decimals = text_table_decimals(fabs(ours.mean), 4);
+    const char *unit = claim_unit(claim);
+    if (!isfinite(ours.mean))
+        (void)snprintf(text, size, "-");
+    else if (!isfinite(ours.half_width))
+        (void)snprintf(text, size, "%.*f %s", decimals, ours.mean, unit);
+    else
+        (void)snprintf(text, size, "%.*f \xC2\xB1 %.*f %s", decimals, ours.mean, decimals,
+                       ours.half_width, unit);
+}
+
 /* `published`: the figure is printed; not if the claim before has the same. */
-static void add_claim(const struct claim *claim, struct estimate ours, bool published,
-                      struct text_table *table)
+static void print_claim(const struct claim *claim, struct estimate ours, bool published, FILE *out)
 {
     char text[1024];
-    (void)snprintf(text, sizeof text, "%s: %s", claim->system, claim->text);
-    text_table_group(table, text);
-    (void)snprintf(text, sizeof text, "  published: %s [%s]", claim->published, claim->evidence);
+    (void)fprintf(out, "%s: %s\n", claim->system, claim->text);
     if (published)
-        text_table_group(table, text);
-    text_table_row(table);
-    claim_quantity(claim, text, sizeof text);
-    text_table_cell(table, 0, "  %s", text);
-    verdict_range(claim->low, claim->high, claim_unit(claim), text, sizeof text);
-    text_table_cell(table, 1, "%s", text);
-    text_table_estimate(table, 2, ours, text_table_decimals(fabs(ours.mean), 4));
+        (void)fprintf(out, "  published: %s [%s]\n", claim->published, claim->evidence);
+    (void)fputs("  ", out);
     verdict_words(claim, ours, text, sizeof text);
-    text_table_cell(table, 3, "%s", text);
+    print_padded(out, text, WIDTH_VERDICT);
+    ours_words(claim, ours, text, sizeof text);
+    print_padded(out, text, WIDTH_OURS);
+    verdict_range(claim->low, claim->high, claim_unit(claim), text, sizeof text);
+    print_padded(out, text, WIDTH_EXPECTED);
+    claim_quantity(claim, text, sizeof text);
+    (void)fprintf(out, "%s\n", text);
+}
+
+static void print_head(const char *title, FILE *out)
+{
+    (void)fprintf(out, "\n== %s\n\n  ", title);
+    print_padded(out, "verdict", WIDTH_VERDICT);
+    print_padded(out, "ours", WIDTH_OURS);
+    print_padded(out, "expected", WIDTH_EXPECTED);
+    (void)fputs("of what\n\n", out);
 }
 
 /* Prints the claims of one kind; nothing if there are none. */
-static bool print_kind(const struct claims *claims, const struct estimate *ours,
+static void print_kind(const struct claims *claims, const struct estimate *ours,
                        enum claim_kind kind, FILE *out)
 {
     static const char *const titles[] = {
         "exact: a closed form gives the value",
         "paired: the sign and the size of a comparison, seed by seed",
         "open: the effect depends on what is assumed"};
-    static const char *const headers[] = {"system: claim", "expected", "ours", "verdict"};
-    struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
     size_t counts[CLAIM_VERDICT_COUNT] = {0};
     size_t count = 0;
     const struct claim *before = NULL;
@@ -57,23 +87,19 @@ static bool print_kind(const struct claims *claims, const struct estimate *ours,
         const struct claim *claim = &claims->claims[c];
         if (claim->kind != kind)
             continue;
+        if (before == NULL)
+            print_head(titles[kind], out);
         const bool same = before != NULL && strcmp(before->system, claim->system) == 0 &&
                           strcmp(before->published, claim->published) == 0;
-        add_claim(claim, ours[c], !same, table);
+        print_claim(claim, ours[c], !same, out);
         counts[claim_judge(claim, ours[c])]++;
         count++;
         before = claim;
     }
-    bool good = true;
-    if (count > 0) {
-        (void)fprintf(out, "\n== %s\n\n", titles[kind]);
-        good = text_table_print(table, 0, out);
+    if (count > 0)
         (void)fprintf(out, "\n%s: %zu of %zu shown, %zu not shown, %zu contradicted\n",
                       claim_kind_name(kind), counts[CLAIM_SHOWN], count, counts[CLAIM_NOT_SHOWN],
                       counts[CLAIM_CONTRADICTED]);
-    }
-    text_table_free(table);
-    return good;
 }
 
 static void print_details(const struct claims *claims, FILE *out)
@@ -96,8 +122,7 @@ bool claims_text(const struct claims *claims, const struct estimate *ours, bool 
 {
     (void)fprintf(out, "%s\n", claims->title);
     for (int kind = 0; kind < CLAIM_KIND_COUNT; kind++)
-        if (!print_kind(claims, ours, (enum claim_kind)kind, out))
-            return error_run(error, "out of memory for the claims");
+        print_kind(claims, ours, (enum claim_kind)kind, out);
     if (details)
         print_details(claims, out);
     return !ferror(out) || error_run(error, "cannot write the claims: %s", strerror(errno));

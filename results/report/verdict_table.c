@@ -10,6 +10,13 @@
 
 enum { POLICIES_MOST = 16, FIXED_COLUMNS = 3 };
 
+/* Whether the pair names a file whose name says what it is. */
+static bool is_of_file(const char *pair)
+{
+    return strncmp(pair, "cluster=", strlen("cluster=")) == 0 ||
+           strncmp(pair, "profile=", strlen("profile=")) == 0;
+}
+
 void verdict_world_title(const struct report_scenario *scenario, char *text, size_t size)
 {
     static const char ending[] = ".json";
@@ -19,13 +26,12 @@ void verdict_world_title(const struct report_scenario *scenario, char *text, siz
     while (*at != '\0' && used + 1 < size) {
         const size_t length = strcspn(at, " ");
         const char *from = at;
-        size_t shown = length;
-        if (length > strlen(ending) &&
-            strncmp(at + length - strlen(ending), ending, strlen(ending)) == 0) {
-            for (const char *c = at; c < at + length; c++)
-                from = *c == '/' || *c == '=' ? c + 1 : from;
-            shown = (size_t)(at + length - from) - strlen(ending);
-        }
+        for (const char *c = at; is_of_file(at) && c < at + length; c++)
+            from = *c == '/' || *c == '=' ? c + 1 : from;
+        size_t shown = (size_t)(at + length - from);
+        if (from != at && shown > strlen(ending) &&
+            strncmp(at + length - strlen(ending), ending, strlen(ending)) == 0)
+            shown -= strlen(ending);
         const int written =
             snprintf(text + used, size - used, "%s%.*s", used == 0 ? "" : ", ", (int)shown, from);
         used += written > 0 ? (size_t)written : 0;

@@ -50,25 +50,47 @@ static struct scaler_point point_of(const struct configuration *spec, uint32_t c
     point.time = (sim_time_t)fmax(ceil((double)spec->time * 100 / quota), 1);
     point.throughput = spec->batch / sim_to_s(point.time);
     point.area = spec->vgpu > 0 ? spec->vgpu * (quota / 100.0) : spec->vcpu;
-    point.rpr = point.throughput / point.area;
+    /* Throughput and area are both in proportion to the quota. Without it, the RPR of a
+     * configuration is the same at every quota, not only up to rounding. */
+    point.rpr = spec->batch / sim_to_s(spec->time > 0 ? spec->time : 1) /
+                (spec->vgpu > 0 ? spec->vgpu : spec->vcpu);
     const double limit = (double)budget * (spec->batch > 1 ? bound / 2 : bound);
     point.feasible = (double)point.time <= limit;
     return point;
+}
+
+static int compare_efficiency(const struct scaler_point *a, const struct scaler_point *b)
+{
+    if (a->feasible != b->feasible)
+        return a->feasible ? -1 : 1;
+    if (a->rpr < b->rpr || a->rpr > b->rpr)
+        return a->rpr > b->rpr ? -1 : 1;
+    return 0;
 }
 
 static int compare_points(const void *left, const void *right)
 {
     const struct scaler_point *a = left;
     const struct scaler_point *b = right;
-    if (a->feasible != b->feasible)
-        return a->feasible ? -1 : 1;
-    if (a->rpr < b->rpr || a->rpr > b->rpr)
-        return a->rpr > b->rpr ? -1 : 1;
+    const int order = compare_efficiency(a, b);
+    if (order != 0)
+        return order;
     if (a->throughput < b->throughput || a->throughput > b->throughput)
         return a->throughput > b->throughput ? -1 : 1;
     if (a->configuration != b->configuration)
         return a->configuration < b->configuration ? -1 : 1;
     return a->quota < b->quota ? -1 : a->quota > b->quota;
+}
+
+/* The same with the smallest area first where RPR is equal. */
+static int compare_points_by_area(const void *left, const void *right)
+{
+    const struct scaler_point *a = left;
+    const struct scaler_point *b = right;
+    const int order = compare_efficiency(a, b);
+    if (order == 0 && (a->area < b->area || a->area > b->area))
+        return a->area < b->area ? -1 : 1;
+    return compare_points(left, right);
 }
 
 static bool has_gpu_point(const struct planner *planner, const struct function *function,
@@ -84,7 +106,7 @@ static bool has_gpu_point(const struct planner *planner, const struct function *
 bool scaler_points_fill(struct scaler_points *points, const struct workload *workload,
                         const struct planner *planner, uint32_t function, sim_time_t budget,
                         double bound, uint32_t max_batch, const uint32_t *quotas,
-                        size_t quota_count, struct error *error)
+                        size_t quota_count, enum scaler_ties ties, struct error *error)
 {
     const struct function *spec = &workload->functions[function];
     const struct configuration *all = spec->configurations;
@@ -104,7 +126,8 @@ bool scaler_points_fill(struct scaler_points *points, const struct workload *wor
                     point_of(&all[k], k, gpu ? quotas[q] : 100, budget, bound);
         }
     }
-    qsort(points->points, points->count, sizeof *points->points, compare_points);
+    qsort(points->points, points->count, sizeof *points->points,
+          ties == SCALER_TIES_AREA ? compare_points_by_area : compare_points);
     for (size_t i = 0; i < points->count; i++) {
         const struct scaler_point *here = &points->points[i];
         const struct scaler_point *fastest = &points->points[points->fastest];

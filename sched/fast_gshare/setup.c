@@ -16,6 +16,8 @@ const struct parameter fast_gshare_parameters[FAST_GSHARE_PARAMETER_COUNT] = {
                                 "relative difference from the capacity without scaling (code)"},
     [FAST_GSHARE_QUOTAS] = {"quotas", FAST_GSHARE_ON, 0, 1, "on|off",
                             "pods get 20, 40 … 100 % of the time, or only 100 (code)"},
+    [FAST_GSHARE_TIES] = {"ties", SCALER_TIES_AREA, 0, 1, "throughput|area",
+                          "of quotas of equal RPR: the largest, or the smallest (derived)"},
     [FAST_GSHARE_ELASTIC] = {"elastic", FAST_GSHARE_ON, 0, 1, "on|off",
                              "lend unrequested time to working pods (code)"},
     [FAST_GSHARE_LIMIT] = {"limit", 100, 20, 100, NULL,
@@ -75,11 +77,11 @@ static bool deployment_init(struct fast_gshare *self, struct deployment *deploym
     deployment->looks = calloc(self->look_count, sizeof *deployment->looks);
     if (deployment->looks == NULL || !backlog_start(&deployment->backlog))
         return error_run(error, "policy fast-gshare: out of memory");
-    return scaler_points_fill(&deployment->points, self->workload, self->planner,
-                              deployment->function, deployment->budget,
-                              self->values[FAST_GSHARE_BOUND],
-                              (uint32_t)self->values[FAST_GSHARE_MAX_BATCH],
-                              on ? quotas : quotas + all - 1, on ? all : 1, error);
+    return scaler_points_fill(
+        &deployment->points, self->workload, self->planner, deployment->function,
+        deployment->budget, self->values[FAST_GSHARE_BOUND],
+        (uint32_t)self->values[FAST_GSHARE_MAX_BATCH], on ? quotas : quotas + all - 1, on ? all : 1,
+        (enum scaler_ties)self->values[FAST_GSHARE_TIES], error);
 }
 
 /* The deployment for a function of one application, created if missing. */

@@ -14,8 +14,10 @@
  *   GrandSLAm reorders jobs within a queue; the platform's queues are served from the front.
  * - A batch of b jobs is allowed if its fastest configuration ends by the stage deadline of all b.
  *   Among the configurations of that batch which do, the cheapest runs; GrandSLAm's instances have
- *   one size and it does not choose any. If not even one job is in time, one job runs at its
- *   fastest configuration.
+ *   one size and it does not choose any.
+ * - If not even one job is in time, `late` decides. "batch": the largest batch runs that would be
+ * in time for jobs without delay, at its fastest configuration. "alone": one job runs. Alone, late
+ *   jobs make the next ones late, and an overloaded queue never batches again.
  */
 #include "sched/common/batch_table.h"
 #include "sched/common/dispatcher.h"
@@ -24,6 +26,7 @@ struct grandslam {
     struct dispatcher dispatcher; /* first member, so that the dispatcher's functions accept this
                                    * state */
     struct batch_table table;
+    bool batch_late;
 };
 
 static sim_time_t stage_deadline(const struct grandslam *self, const struct platform *platform,
@@ -34,9 +37,9 @@ static sim_time_t stage_deadline(const struct grandslam *self, const struct plat
            planner_budget_left(self->dispatcher.planner, queue, job.deadline - job.ready);
 }
 
-/* The largest level within the slack of its jobs, or the first level if none is. `slack` receives
- * the least stage deadline of that batch minus the present time. `earliest` (may be NULL) receives
- * the least stage deadline of all jobs examined. */
+/* The largest level within the slack of its jobs; see `late` if none is. `slack` receives the least
+ * stage deadline of that batch minus the present time. `earliest` (may be NULL) receives the least
+ * stage deadline of all jobs examined. */
 static const struct batch_level *choose_level(const struct grandslam *self,
                                               const struct platform *platform, uint32_t queue,
                                               sim_time_t *slack, sim_time_t *earliest)
@@ -45,7 +48,10 @@ static const struct batch_level *choose_level(const struct grandslam *self,
         &self->table.functions[platform_queue_function(platform, queue)];
     const sim_time_t now = platform_now(platform);
     const uint32_t length = platform_queue_length(platform, queue);
+    const sim_time_t fresh =
+        planner_budget(self->dispatcher.planner, queue, platform_job(platform, queue, 0).slo);
     const struct batch_level *best = NULL;
+    const struct batch_level *late = &row->levels[0];
     sim_time_t deadline = SIM_FOREVER;
     size_t level = 0;
     for (uint32_t i = 0; i < length && level < row->level_count; i++) {
@@ -53,15 +59,19 @@ static const struct batch_level *choose_level(const struct grandslam *self,
         deadline = own < deadline ? own : deadline;
         if (row->levels[level].batch != i + 1)
             continue;
-        if (best == NULL || now + row->levels[level].time <= deadline) {
+        if (now + row->levels[level].time <= deadline) {
             best = &row->levels[level];
             *slack = deadline - now;
         }
+        if (self->batch_late && row->levels[level].time <= fresh)
+            late = &row->levels[level];
         level++;
     }
     if (earliest != NULL)
         *earliest = deadline;
-    return best;
+    if (best == NULL)
+        *slack = 0; /* the fastest configuration */
+    return best != NULL ? best : late;
 }
 
 static struct queue_rank grandslam_rank(const void *state, const struct platform *platform,
@@ -95,6 +105,7 @@ static bool grandslam_init(void *state, struct platform *platform, const double 
                            struct error *error)
 {
     struct grandslam *self = state;
+    self->batch_late = values[DISPATCHER_PARAMETER_COUNT + 1] == 0;
     if (!dispatcher_init(&self->dispatcher, platform,
                          (struct dispatch_rule){grandslam_rank, grandslam_configure}, values,
                          (enum planner_split)values[DISPATCHER_PARAMETER_COUNT], error))
@@ -109,6 +120,8 @@ static bool grandslam_init(void *state, struct platform *platform, const double 
 static const struct parameter grandslam_parameters[] = {
     DISPATCHER_PARAMETERS(65535),
     DISPATCHER_SPLIT_PARAMETER,
+    {"late", 0, 0, 1, "batch|alone",
+     "jobs that are late already: the largest batch, or one by one (derived)"},
 };
 
 extern const struct policy policy_grandslam;
