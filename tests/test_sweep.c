@@ -397,6 +397,16 @@ static void check_tells_what_a_file_is(void **state)
     static const struct {
         const char *path, *kind;
     } files[] = {{"workloads/experiments/paper.json", "sweep"},
+                 {"workloads/experiments/known-for/aquatope.json", "sweep"},
+                 {"workloads/experiments/known-for/clipper.json", "sweep"},
+                 {"workloads/experiments/known-for/clockwork.json", "sweep"},
+                 {"workloads/experiments/known-for/faascache.json", "sweep"},
+                 {"workloads/experiments/known-for/gpulet.json", "sweep"},
+                 {"workloads/experiments/known-for/grandslam.json", "sweep"},
+                 {"workloads/experiments/known-for/hybrid-histogram.json", "sweep"},
+                 {"workloads/experiments/known-for/lsth.json", "sweep"},
+                 {"workloads/experiments/known-for/nexus.json", "sweep"},
+                 {"workloads/experiments/known-for/orion.json", "sweep"},
                  {"workloads/experiments/strict-light.json", "experiment"},
                  {"workloads/clusters/esg-16.json", "cluster"},
                  {"workloads/clusters/v100-mps-2.json", "cluster"},
