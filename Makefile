@@ -285,6 +285,7 @@ LOADS     := $(dir $(RESULTS))headline.h5
 FIGURES   ?= $(dir $(RESULTS))figures
 PAGE      ?= $(RESULTS:.h5=.html)
 
+comma     := ,
 # FIGURES=none: tables alone, for a machine without gnuplot. HEADLINE=none: SWEEP alone.
 .PHONY: reproduce
 reproduce: deps-reproduce ## install, build, run headline and paper, print tables, draw figures
@@ -293,22 +294,23 @@ reproduce: deps-reproduce ## install, build, run headline and paper, print table
 	@start=$$(date +%s); set -e; \
 	$(MAKE) all; \
 	built=$$(date +%s); \
-	show() { echo "$(BUILD)/esgsim $$*"; $(BUILD)/esgsim "$$@"; }; \
+	show() { echo "$(BUILD)/esgsim $$*" >&2; $(BUILD)/esgsim "$$@"; }; \
 	sweep() { show sweep "$$1" --jobs $(JOBS) --restart --out "$$2"; }; \
 	page() { results=$$1 page=$$2 sweep=$$3; shift 3; \
 	  show report "$$results" "$$@" --format html --out "$$page" --command "esgsim sweep $$sweep --out $$results"; }; \
-	figures() { test '$(FIGURES)' = none || show plot "$$1" --out '$(FIGURES)' --quiet; }; \
+	figures() { test '$(FIGURES)' = none || show plot "$$1" --out '$(FIGURES)' >/dev/null; }; \
 	test '$(HEADLINE)' = none || sweep $(HEADLINE) $(LOADS); \
 	sweep $(SWEEP) $(RESULTS); \
 	test '$(HEADLINE)' = none || show report $(LOADS); \
 	show report $(RESULTS) $(PUBLISHED:%=--paper %); \
+	page $(RESULTS) $(PAGE) $(SWEEP) $(PUBLISHED:%=--paper %) & drawing=$$!; \
 	test '$(HEADLINE)' = none || { page $(LOADS) $(LOADS:.h5=.html) $(HEADLINE); figures $(LOADS); }; \
-	page $(RESULTS) $(PAGE) $(SWEEP) $(PUBLISHED:%=--paper %); \
 	figures $(RESULTS); \
+	wait $$drawing; \
 	end=$$(date +%s); \
 	echo "reproduce: $$((end - start)) s ($$((built - start)) s of it to build); results in" \
-	  $(if $(filter none,$(HEADLINE)),,"$(LOADS) and")"$(RESULTS), pages to read beside them," \
-	  "figures in $(FIGURES)"
+	  "$(if $(filter none,$(HEADLINE)),,$(LOADS) and )$(RESULTS), pages to read beside" \
+	  "them$(if $(filter none,$(FIGURES)),,$(comma) figures in $(FIGURES))"
 
 SHARDS    ?= 8
 .PHONY: slurm

@@ -853,6 +853,66 @@ static void the_released_codes_budget_is_the_default(void **state)
     assert_int_equal(line_minimise(false, 1).evaluations <= 70, 1);
 }
 
+/* One change after another and back again: what is remembered is never that of other inputs. The
+ * first tuning of each must come from its own inputs, the second from memory. */
+static void what_is_remembered_is_what_tuning_would_find(void **state)
+{
+    static const struct override changes[] = {
+        {"slo.factor", "1.1"},
+        {"policy.name", "aquatope"}, /* changes nothing that tuning reads */
+        {"functions.functions.0.noise.cv", "0.4"},
+        {"cluster.price.vcpu_hour_usd", "3"},
+        {"cluster.invokers.0.gpus.0.speed", "2"},
+        {"cluster.invokers.0.gpus.0.sharing", "\"mig\""},
+        {"cluster.invokers.0.vcpus", "2"},
+        {"profile", "traces/profiles/esg-reconstructed-cpu50.json"},
+        {"platform.noise.cv", "0.3"},
+        {"slo.factor", "0.8"},
+    };
+    (void)state;
+    struct tune_settings settings = {.search = {.initial = 6,
+                                                .rounds = 2,
+                                                .proposals = 2,
+                                                .candidates = 16,
+                                                .confidence = 0.95,
+                                                .seed = 1},
+                                     .batching = TUNE_ALONE,
+                                     .executions = 10,
+                                     .percentile = 95,
+                                     .occupancy = 0.5};
+    size_t differ = 0;
+    struct tuning before = {0};
+    for (size_t i = 0; i < 3 * (sizeof changes / sizeof *changes); i++) {
+        struct error error = {0};
+        const size_t change = i % (sizeof changes / sizeof *changes);
+        struct experiment *experiment =
+            experiment_load("workloads/experiments/strict-light.json", &changes[change], 1, &error);
+        if (experiment == NULL)
+            fail_msg("%s", error.message);
+        /* Later rounds change the settings as well. */
+        settings.occupancy = i / 10 == 1 ? 0.9 : 0.5;
+        settings.search.seed = i / 10 == 2 ? 7 : 1;
+        for (uint32_t a = 0; a < experiment->workload.application_count; a++) {
+            struct tuning fresh = {0};
+            assert_true(tune_application(&experiment->workload, a, &settings, &fresh, &error));
+            for (int again = 0; again < 2; again++) {
+                struct tuning known = {0};
+                assert_true(
+                    tune_application_once(&experiment->workload, a, &settings, &known, &error));
+                for (size_t s = 0; s < experiment->workload.applications[a].stage_count; s++)
+                    assert_int_equal(known.configuration[s], fresh.configuration[s]);
+                assert_true(known.result.cost == fresh.result.cost);
+                assert_true(known.result.latency == fresh.result.latency);
+                assert_int_equal(known.result.evaluations, fresh.result.evaluations);
+            }
+            differ += a == 0 && fresh.result.cost != before.result.cost;
+            before = a == 0 ? fresh : before;
+        }
+        experiment_free(experiment);
+    }
+    assert_true(differ >= 20); /* the changes do change what is found */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -880,6 +940,7 @@ int main(void)
         cmocka_unit_test(the_pools_timer_does_not_keep_a_stuck_run_alive),
         cmocka_unit_test(the_same_seed_gives_the_same_run),
         cmocka_unit_test(the_released_codes_budget_is_the_default),
+        cmocka_unit_test(what_is_remembered_is_what_tuning_would_find),
     };
     return cmocka_run_group_tests_name("aquatope", tests, NULL, NULL);
 }

@@ -209,7 +209,7 @@ static bool aquatope_tune(struct aquatope *aquatope, const struct platform *plat
     for (uint32_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
         struct tuning tuning;
-        if (!tune_application(workload, a, &settings, &tuning, error))
+        if (!tune_application_once(workload, a, &settings, &tuning, error))
             return false;
         for (uint32_t s = 0; s < application->stage_count; s++)
             if (!plan_fill(&aquatope->plans[application->first_queue + s],

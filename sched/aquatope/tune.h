@@ -38,4 +38,11 @@ bool tune_application(const struct workload *workload, uint32_t application,
                       const struct tune_settings *settings, struct tuning *tuning,
                       struct error *error);
 
+/* The same, remembered: tuning ignores arrivals, so that a sweep over the load tunes an application
+ * once per seed and worker. The latest tunings of the thread are kept under the SHA-256 of all
+ * inputs (sched/aquatope/tune_memory.c). */
+bool tune_application_once(const struct workload *workload, uint32_t application,
+                           const struct tune_settings *settings, struct tuning *tuning,
+                           struct error *error);
+
 #endif
