@@ -394,8 +394,11 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
     }
     double stage_work[WORKLOAD_MAX_STAGES];
     plan->alone = plan_work(suffix, index, 0, application->slo, stage_work);
-    for (uint32_t s = 0; s < application->stage_count; s++)
-        suffix->stages[application->first_queue + s].work = stage_work[s];
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        struct stage_tables *stage = &suffix->stages[application->first_queue + s];
+        stage->work = stage_work[s];
+        *units += stage->first[1];
+    }
     return true;
 }
 
