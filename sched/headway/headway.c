@@ -157,6 +157,8 @@ struct headway {
     struct shed *sheds;
     size_t shed_count, shed_room;
     uint64_t releases; /* finished batches */
+    uint64_t owed;     /* work since the last charge, part of it outside of decisions */
+    bool pressed;      /* the step in progress prices work, not dollars */
     sim_time_t next_refresh, next_fill, timer;
 };
 
@@ -356,13 +358,15 @@ static sim_time_t least_way(const struct headway *self, const struct platform *p
 /* ---- Admission ------------------------------------------------------------------------------- */
 
 /* True if the waiting jobs' work would keep the cluster busy for more than the gate allows. */
-static bool much_waits(const struct headway *self, const struct platform *platform,
+static bool much_waits(struct headway *self, const struct platform *platform,
                        enum parameter_index fraction)
 {
     double waiting = 0;
     for (uint32_t q = platform_next_queue(platform, 0), last = 0; q != SIM_NONE && q >= last;
-         last = q + 1, q = platform_next_queue(platform, q + 1))
+         last = q + 1, q = platform_next_queue(platform, q + 1)) {
         waiting += suffix_stage_work(self->suffix, q) * platform_queue_length(platform, q);
+        self->owed++;
+    }
     return waiting > self->values[fraction] * self->mean_slo;
 }
 
@@ -387,6 +391,7 @@ static void judge(struct headway *self, struct platform *platform, uint32_t queu
     const double gate = self->values[PARAMETER_GATE];
     admission_arrive(self->admission, application, platform_now(platform));
     admission_balance(self->admission, self->works);
+    self->owed += self->workload->application_count;
     const bool shed = admission_fraction(self->admission, application) < 1 &&
                       (!(gate > 0) || admission_limit(self->admission) < gate ||
                        much_waits(self, platform, PARAMETER_GATE_WORK));
@@ -539,7 +544,7 @@ static bool may_start(const struct headway *self, const struct platform *platfor
 }
 
 /* Whether plans are to spare the cluster rather than money. */
-static bool is_pressed(const struct headway *self, const struct platform *platform)
+static bool is_pressed(struct headway *self, const struct platform *platform)
 {
     if (self->values[PARAMETER_OBJECTIVE] != PRESSED_AUTO)
         return self->values[PARAMETER_OBJECTIVE] == PRESSED_ALWAYS;
@@ -573,7 +578,10 @@ static bool try_options(struct headway *self, struct platform *platform, uint32_
         }
         const uint32_t invoker =
             pool_place(self->pool, platform, function, option.configuration, true);
-        platform_explain(platform, (uint32_t)all, option.price, option.time);
+        const struct configuration *spec =
+            &self->workload->functions[function].configurations[option.configuration];
+        platform_explain(platform, (uint32_t)all,
+                         self->pressed ? spec->cost_per_job_usd : option.price, option.time);
         if (invoker != SIM_NONE)
             return launch(self, platform, queue, &option, invoker, true);
         self->options[best] = self->options[--count];
@@ -644,6 +652,7 @@ static void restore(struct headway *self, const struct platform *platform, uint3
 static bool serve_first(struct headway *self, struct platform *platform)
 {
     const bool pressed = is_pressed(self, platform);
+    self->pressed = pressed;
     const bool risk = !pressed || self->values[PARAMETER_RISKY] == RISKY_FIRST;
     uint32_t skipped = 0;
     enum service service = BLOCKED;
@@ -726,6 +735,8 @@ static bool headway_decide(void *state, struct platform *platform)
 {
     struct headway *self = state;
     shed_all(self, platform);
+    platform_charge(platform, self->owed);
+    self->owed = 0;
     if (queue_order_first(self->order, NULL) == SIM_NONE)
         return false;
     keep_up(self, platform);

@@ -193,7 +193,7 @@ bool pool_fill(struct pool *pool, struct platform *platform)
             for (uint32_t f = 0; f < workload->function_count; f++)
                 if (pool->wanted[f])
                     full = fill_one(pool, platform, f, invoker, pool->targets[g]) && full;
-    platform_charge(platform, workload->function_count * invoker / 8 + 1);
+    platform_charge(platform, workload->function_count * invoker);
     return !full;
 }
 

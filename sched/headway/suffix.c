@@ -38,7 +38,7 @@ struct stage_tables {
 struct plan_tables {
     struct frontier_set *sets[OBJECTIVE_COUNT][LEVELS_MOST];
     double alone; /* work of a request under the plan of least work with batches of 1 */
-    sim_time_t quantum;
+    double quantum;
 };
 
 struct suffix {
@@ -121,8 +121,8 @@ static bool suffix_start(struct suffix *suffix, struct error *error)
                          workload->application_count);
     for (size_t a = 0; a < workload->application_count; a++) {
         const struct application *application = &workload->applications[a];
-        const sim_time_t quantum = application->base_latency / QUANTA;
-        suffix->plans[a].quantum = quantum > 0 ? quantum : 1;
+        const double quantum = (double)application->base_latency / QUANTA;
+        suffix->plans[a].quantum = quantum > 1 ? quantum : 1;
         for (uint32_t s = 0; s < application->stage_count; s++)
             if (!stage_start(suffix, &suffix->stages[application->first_queue + s],
                              application->stages[s].function, error))
@@ -206,8 +206,14 @@ static double dominant_share(const struct suffix_settings *cluster,
     return most > container ? most : container;
 }
 
+static sim_time_t whole_quanta(double time, double quantum)
+{
+    const sim_time_t whole = sim_ceil(ceil(time / quantum) * quantum);
+    return whole < SIM_CLOCK_END ? whole : SIM_CLOCK_END;
+}
+
 static void stage_inflate(const struct suffix *suffix, struct stage_tables *stage, double mean,
-                          sim_time_t quantum)
+                          double quantum)
 {
     stage->fastest_mean = SIM_FOREVER;
     for (size_t i = 0; i < stage->entry_count; i++) {
@@ -215,8 +221,7 @@ static void stage_inflate(const struct suffix *suffix, struct stage_tables *stag
         const struct configuration *spec = &stage->function->configurations[entry->configuration];
         const double nominal = (double)spec->time;
         entry->mean = sim_ceil(nominal * mean + stage->delay);
-        entry->time = sim_ceil((nominal * stage->factor + stage->delay) / (double)quantum);
-        entry->time = entry->time < SIM_CLOCK_END / quantum ? entry->time * quantum : SIM_CLOCK_END;
+        entry->time = whole_quanta(nominal * stage->factor + stage->delay, quantum);
         entry->price[OBJECTIVE_COST] = spec->cost_per_job_usd * mean;
         entry->price[OBJECTIVE_WORK] = dominant_share(&suffix->settings, spec, stage->container) *
                                        (double)entry->mean / entry->batch;
@@ -379,7 +384,7 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
         stage->factor = stage_factor(suffix, application, s);
         stage->delay = suffix->inputs.delay[queue];
         stage->wait = suffix->inputs.wait[queue];
-        stage->ahead = sim_ceil(stage->wait / (double)plan->quantum) * plan->quantum;
+        stage->ahead = whole_quanta(stage->wait, plan->quantum);
         stage->container = suffix->inputs.container_share[application->stages[s].function];
         stage_inflate(suffix, stage, suffix->inputs.risks[application->stages[s].function].mean,
                       plan->quantum);
@@ -394,8 +399,11 @@ static bool plan_fill(struct suffix *suffix, uint32_t index, uint64_t *units)
     }
     double stage_work[WORKLOAD_MAX_STAGES];
     plan->alone = plan_work(suffix, index, 0, application->slo, stage_work);
-    for (uint32_t s = 0; s < application->stage_count; s++)
-        suffix->stages[application->first_queue + s].work = stage_work[s];
+    for (uint32_t s = 0; s < application->stage_count; s++) {
+        struct stage_tables *stage = &suffix->stages[application->first_queue + s];
+        stage->work = stage_work[s];
+        *units += stage->first[1];
+    }
     return true;
 }
 
@@ -494,7 +502,7 @@ struct option suffix_cheapest(const struct suffix *suffix, uint32_t queue)
 
 sim_time_t suffix_quantum(const struct suffix *suffix, uint32_t application)
 {
-    return suffix->plans[application].quantum;
+    return sim_ceil(suffix->plans[application].quantum);
 }
 
 size_t suffix_room(const struct suffix *suffix)

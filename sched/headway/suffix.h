@@ -93,12 +93,13 @@ sim_time_t suffix_way(const struct suffix *suffix, uint32_t queue);
 /* Resolution of the application's plans in time. */
 sim_time_t suffix_quantum(const struct suffix *suffix, uint32_t application);
 
-/* Work of a request under the plan of least work within the SLO (the fastest plan if none is), in
- * ns of the whole cluster. Batches of b jobs are considered if b jobs arrive in the time that their
- * plan leaves: with `interval` ns between requests of the application, the first of them waits
- * (b - 1) intervals. `*examined` grows by the configurations examined. O(stages × configurations).
+/* Work of a request of application `index` under the plan of least work within the SLO (the fastest
+ * plan if none is), in ns of the whole cluster. Batches of b jobs are considered if b jobs arrive
+ * in the time that their plan leaves: with `interval` ns between requests of the application, the
+ * first of them waits (b - 1) intervals. `*examined` grows by the configurations examined. O(stages
+ * × configurations).
  */
-double suffix_request_work(const struct suffix *suffix, uint32_t application, double interval,
+double suffix_request_work(const struct suffix *suffix, uint32_t index, double interval,
                            uint64_t *examined);
 
 /* Work of one job of a queue's stage, alone, under the same plan with batches of 1. */
