@@ -52,8 +52,11 @@ do for [s=1:series] {
 do for [r=1:rows] {
     low = lowest[r]; high = highest[r]
     if (low > high) { low = scales[r] ? 1 : 0; high = scales[r] ? 10 : 1 }
-    margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
     share = strstrt(axes[r], "%") > 0
+    # An interval may reach where no share can be.
+    if (share && high > 100) { high = 100 }
+    if (share && low < 0) { low = 0 }
+    margin = high > low ? 0.06 * (high - low) : (high != 0 ? 0.1 * abs(high) : 1)
     bottom = floor + 50.0 + (rows - r) * (tall + gap)
     set bmargin at screen bottom / full
     set tmargin at screen (bottom + tall) / full

@@ -887,8 +887,7 @@ static void what_is_remembered_is_what_tuning_would_find(void **state)
         const size_t change = i % (sizeof changes / sizeof *changes);
         struct experiment *experiment =
             experiment_load("workloads/experiments/strict-light.json", &changes[change], 1, &error);
-        if (experiment == NULL)
-            fail_msg("%s", error.message);
+        assert_non_null(experiment);
         /* Later rounds change the settings as well. */
         settings.occupancy = i / 10 == 1 ? 0.9 : 0.5;
         settings.search.seed = i / 10 == 2 ? 7 : 1;

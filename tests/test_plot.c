@@ -129,7 +129,7 @@ static void hit_rates_are_percentages_with_half_widths_by_application(void **sta
     a_row_is(csv, "2,depth,SLO hit rate (%),1,esg,46,2.48413");
     a_row_is(csv, "3,all,SLO hit rate (%),2,fifo,44,");
     /* One seed has no interval; colours and markers are the policy's own. */
-    a_row_is(csv, "1,classification,SLO hit rate (%),3,edf,40,,100,0x000000,6,");
+    a_row_is(csv, "1,classification,SLO hit rate (%),3,edf,40,,100,0x009E73,12,");
     a_row_is(csv, ",100,0x0072B2,7,light,Requests that finished within their "
                   "SLO. Dashed: what no policy can beat. Means of 1 to 3 seeds of "
                   "1\u202F000 requests each; bars: 95 % Student t intervals. Latency profile: "
@@ -151,7 +151,7 @@ static void the_pareto_front_is_of_those_that_none_beats_on_both(void **state)
     a_row_is(csv, "1,esg,0.336,0.1391117");
     a_row_is(csv, ",73.6,3.97462");
     a_row_is(csv, "2,fifo,0.84,");
-    a_row_is(csv, "3,edf,0.14,,32,,1,0.1,100,0x000000,6,-,-\n");
+    a_row_is(csv, "3,edf,0.14,,32,,1,0.1,100,0x009E73,12,-,-\n");
     char *fifo = strstr(csv, "2,fifo,");
     a_row_is(fifo, ",0,0.1,100,0x56B4E9,15,-,-\n");
     free(csv);
@@ -502,7 +502,7 @@ static void a_sweep_over_the_load_is_drawn_as_curves_alone(void **state)
     /* Mean 44, sd 0.8 × 100 × 0.0707: half-width 12.706 × 5.657 / √2 = 50.8. */
     a_row_is(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.6,44,50.82");
     a_row_is(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,2,fifo,arrivals.load,0.4,0,,");
-    a_row_is(csv, "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,0x000000,");
+    a_row_is(csv, "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,0x009E73,12,2,");
     a_row_is(csv, "2,$ per 1\u202F000 requests,0,,2,slo.factor=2,1,esg,arrivals.load,0.6,0.28,");
     a_row_is(csv, "3,p95 latency (ms),1,,1,slo.factor=1,2,fifo,arrivals.load,0.2,200,");
     assert_non_null(strstr(csv, "Dotted: 95"));

@@ -87,9 +87,9 @@ void report_free(struct report *report);
  * sweep set for it, in any order: "esg k=10 group_size=2". */
 bool report_is_contender(const struct report_contender *contender, const char *name);
 
-/* Returns whether `name` is that of the scenario: its setting, its title, or the keys that the sweep
- * set for it, in any order: "arrivals.rate_per_s=1500 platform.noise.cv=0". Keys that are the same
- * in all runs may be left out. */
+/* Returns whether `name` is that of the scenario: its setting, its title, or the keys that the
+ * sweep set for it, in any order: "arrivals.rate_per_s=1500 platform.noise.cv=0". Keys that are the
+ * same in all runs may be left out. */
 bool report_is_setting(const struct report *report, const struct report_scenario *scenario,
                        const char *name);
 

@@ -13,68 +13,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* Dark on light in every colour scheme. Tables scroll in their own boxes, so the page never scrolls
- * horizontally. */
-const char html_style[] =
-    ":root{color-scheme:light}"
-    "*{box-sizing:border-box}"
-    "body{margin:0 auto;max-width:76rem;padding:0 1rem 4rem;background:#fff;color:#222;"
-    "font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
-    "overflow-wrap:break-word}"
-    "h1{font-size:1.7rem;line-height:1.2;margin:1.5rem 0 .5rem}"
-    "h2{font-size:1.35rem;margin:2.5rem 0 .5rem;border-bottom:2px solid #0072b2}"
-    "h3{font-size:1.15rem;margin:2rem 0 .5rem}h4{font-size:1rem;margin:1.3rem 0 .2rem}"
-    "p,ul,dl{max-width:48rem}a{color:#005a8c}"
-    "code{font:.9em ui-monospace,'DejaVu Sans Mono',monospace;background:#f2f2f2;padding:0 .2em;"
-    "border-radius:3px}"
-    "pre{background:#f2f2f2;padding:.6rem .8rem;overflow-x:auto;border-radius:4px}"
-    "pre code{padding:0;background:none}"
-    "nav ul{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin:.5rem 0}"
-    ".scroll{overflow-x:auto;max-width:100%;margin:.6rem 0}"
-    "table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}"
-    "th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid #ddd}"
-    "th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:#fff;"
-    "max-width:60vw;white-space:normal}"
-    "th.t,td.t{text-align:left}td.w{text-align:left;white-space:normal;min-width:15rem}"
-    "thead th{border-bottom:2px solid #555;vertical-align:bottom;padding:0}"
-    "th button{font:inherit;font-weight:600;border:0;background:none;padding:.25rem .6rem;"
-    "cursor:pointer;text-align:inherit;color:inherit;white-space:normal;width:100%}"
-    "th[aria-sort=ascending] button::after{content:' \\25B2'}"
-    "th[aria-sort=descending] button::after{content:' \\25BC'}"
-    "tbody tr:hover td{background:#eef5fa}tfoot td{border-top:2px solid #555;font-style:italic}"
-    "small{color:#5c5c5c}"
-    "dt{font-weight:600}dd{margin:0 0 .4rem 1.2rem}.verdict h3{margin:.5rem 0}"
-    "details{margin:.6rem 0}summary{cursor:pointer;font-weight:600}"
-    "figure{margin:1rem 0;overflow-x:auto;content-visibility:auto;contain-intrinsic-size:auto "
-    "60rem "
-    "auto 30rem}figure svg{display:block;width:100%;min-width:46rem;"
-    "height:auto}"
-    ".grade{display:inline-block;padding:0 .4em;border:1px solid #888;border-radius:3px;"
-    "font-size:.8rem}"
-    ".verdict{border-left:4px solid #0072b2;padding:.1rem .8rem;margin:.8rem 0;max-width:60rem}"
-    "@media print{body{max-width:none;font-size:10pt;padding:0}.scroll,figure,pre{overflow:visible}"
-    "table{font-size:6.5pt}th,td,th button{padding:.1rem .2rem;white-space:normal}"
-    "figure{content-visibility:visible}figure "
-    "svg{min-width:0}figure,tr{break-inside:avoid}h2,h3,h4,summary{break-after:avoid}"
-    "nav{display:none}th:first-child,td:first-child{position:static}pre{white-space:pre-wrap}}";
-
-/* Sorts a table by a clicked header, and opens all folded parts for printing. */
-const char html_script[] =
-    "document.querySelectorAll('th button').forEach(function(b){b.onclick=function(){"
-    "var h=b.parentNode,t=h.closest('table'),i=h.cellIndex,"
-    "d=h.getAttribute('aria-sort')==='descending'?1:-1;"
-    "t.querySelectorAll('th').forEach(function(o){o.removeAttribute('aria-sort')});"
-    "h.setAttribute('aria-sort',d===1?'ascending':'descending');"
-    "var k=function(r){var c=r.cells[i],v=c?c.getAttribute('data-v'):null;"
-    "return v===null?(c?c.textContent:''):Number(v)};"
-    "var s=t.tBodies[0],r=Array.from(s.rows);"
-    "r.sort(function(x,y){var a=k(x),e=k(y);"
-    "if(typeof a!==typeof e){return typeof a==='number'?-1:1}"
-    "return d*(typeof a==='number'?a-e:a.localeCompare(e))});"
-    "r.forEach(function(x){s.appendChild(x)})}});"
-    "addEventListener('beforeprint',function(){document.querySelectorAll('details')"
-    ".forEach(function(x){x.open=true})});";
-
 /* ---- Head ----------------------------------------------------------------------------------- */
 
 static void range_widen(uint64_t range[2], uint64_t value)

@@ -141,13 +141,18 @@ char *run_label_drop(const char *pairs, const char *key)
 
 char *run_label_keys(const char *label)
 {
-    char *keys = calloc(
-        2, strlen(label) + 1); /* a pair has a key, '=' and a blank: no less than key and ", " */
+    /* A pair has a key, '=' and a blank: no less than a key and ", ". */
+    char *keys = calloc(2, strlen(label) + 1);
+    char *end = keys;
     for (const char *pair = label; keys != NULL && *pair != '\0';
          pair = pair_after(pair, pair_length(pair))) {
-        if (keys[0] != '\0')
-            (void)strcat(keys, ", ");
-        (void)strncat(keys, pair, strcspn(pair, "="));
+        const size_t length = strcspn(pair, "=");
+        if (end != keys) {
+            memcpy(end, ", ", 2);
+            end += 2;
+        }
+        memcpy(end, pair, length);
+        end += length;
     }
     return keys;
 }
