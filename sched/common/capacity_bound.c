@@ -231,7 +231,8 @@ static uint32_t most_within(const struct window *windows, size_t count, double l
 {
     size_t most = 0;
     for (size_t i = 0, first = 0; i < count && length >= 0; i++) {
-        while ((double)(windows[i].entry->arrival - windows[first].entry->arrival) > length)
+        while (first < i &&
+               (double)(windows[i].entry->arrival - windows[first].entry->arrival) > length)
             first++;
         most = i - first + 1 > most ? i - first + 1 : most;
     }
@@ -243,7 +244,7 @@ static void paths_find(const struct capacity_bound *bound, const struct applicat
                        const struct class *class, double others[WORKLOAD_MAX_STAGES])
 {
     double after[WORKLOAD_MAX_STAGES] = {0};
-    double own[WORKLOAD_MAX_STAGES];
+    double own[WORKLOAD_MAX_STAGES] = {0};
     for (size_t s = 0; s < application->stage_count; s++) {
         const struct stage *stage = &application->stages[s];
         own[s] =
@@ -542,7 +543,7 @@ static size_t levels_choose(struct capacity_bound *bound, int mixture, double *w
         size_t l = chosen;
         while (l > 1 && levels[l - 1] > *work)
             l--;
-        if (*work > 0 && isfinite(*work))
+        if (l > 0 && *work > 0 && isfinite(*work))
             *work = levels[l - 1];
     }
     return chosen;
@@ -552,7 +553,7 @@ static size_t levels_choose(struct capacity_bound *bound, int mixture, double *w
 static double mixture_hits(struct capacity_bound *bound, int mixture, double *works,
                            struct waiting *heap)
 {
-    double levels[CAPACITY_LEVELS];
+    double levels[CAPACITY_LEVELS] = {0};
     double wanted = 0;
     size_t possible = 0;
     size_t free_of_work = 0;
