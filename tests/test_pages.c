@@ -251,7 +251,7 @@ static void the_model_page_tells_of_every_key_of_the_platform(void **state)
 
 static const char *type_name(enum column_type type)
 {
-    static const char *const names[] = {"text", "u8", "u16", "u32", "u64", "i64", "f64"};
+    static const char *const names[] = {"text", "u8", "u16", "u32", "u64", "i32", "i64", "f64"};
     return names[type];
 }
 

@@ -140,11 +140,17 @@ BOTH(timeline, timeline_row)
 
 struct recorder recorder_join(const struct recorder pair[2])
 {
-    return (struct recorder){.context = (void *)(uintptr_t)pair,
-                             .request = both_request,
-                             .batch = both_batch,
-                             .job = both_job,
-                             .container = both_container,
-                             .decision = both_decision,
-                             .timeline = both_timeline};
+    struct recorder both = {.context = (void *)(uintptr_t)pair};
+    /* The platform prepares no row that nobody takes. */
+#define JOIN(event)                                                                                \
+    if (pair[0].event != NULL || pair[1].event != NULL)                                            \
+        both.event = both_##event;
+    JOIN(request)
+    JOIN(batch)
+    JOIN(job)
+    JOIN(container)
+    JOIN(decision)
+    JOIN(timeline)
+#undef JOIN
+    return both;
 }

@@ -547,10 +547,15 @@ static bool orion_try(struct orion *orion, struct platform *platform, uint32_t q
     if (bundle != SIM_NONE && orion->bundles[bundle].done == 0 &&
         orion->values[PARAMETER_PREWARM] == 0)
         prewarm_schedule(orion, platform, bundle);
+    /* The first job of an application of one stage would release the bundle of the others. */
+    if (bundle != SIM_NONE)
+        orion->bundles[bundle].references++;
     for (uint32_t i = 0; i < jobs; i++) {
         const struct job_view job = platform_job(platform, queue, i);
         job_leaves(orion, &job, bundle, plan, application, stage);
     }
+    if (bundle != SIM_NONE)
+        bundle_release(orion, bundle);
     const double bin = sizing_for(orion, application, 1)->model->bin;
     platform_explain(platform, plan->evaluations, plan->cost_usd,
                      (sim_time_t)(plan->latency * bin));

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "results/store/record.h"
+#include "sched/common/capacity_bound.h"
 #include "sched/common/cost_lower_bound.h"
 #include "sched/registry.h"
 #include "sim/cli/notices.h"
@@ -52,6 +54,38 @@ static bool runner_fill_bounds(const struct experiment *experiment,
     return ok;
 }
 
+/* ---- The bound by capacity ------------------------------------------------------------------- */
+
+static bool bound_request(void *context, const struct request_row *row, struct error *error)
+{
+    return capacity_bound_add(context, row->application, row->arrival_ns, row->slo_ns, row->noise,
+                              row->measured, error);
+}
+
+/* Runs the simulation and collects its requests in `bound`. */
+static bool runner_simulate(const struct experiment *experiment, const struct policy *policy,
+                            const double *values, const struct backend *backend,
+                            const struct recorder *recorder, const struct progress *progress,
+                            struct capacity_bound *bound, struct simulation_result *result,
+                            struct error *error)
+{
+    const struct recorder pair[2] = {recorder != NULL ? *recorder : (struct recorder){0},
+                                     {.context = bound, .request = bound_request}};
+    const struct recorder both = recorder_join(pair);
+    return simulation_replay(experiment, policy, values, backend, &both, progress, result, error);
+}
+
+/* Batches of a replay take the times of its backend, of which the bound knows nothing. */
+static bool runner_fill_capacity_bound(struct capacity_bound *bound, const struct backend *backend,
+                                       struct simulation_result *result, struct error *error)
+{
+    double hits = NAN;
+    if (backend == NULL && !capacity_bound_hits(bound, &hits, error))
+        return false;
+    result->run.bound_capacity_slo_hit_rate = hits / (double)result->overall.requests;
+    return true;
+}
+
 bool runner_execute(const struct experiment *experiment, const struct policy *policy,
                     const double *values, const struct recorder *recorder,
                     const struct progress *progress, struct simulation_result *result,
@@ -65,7 +99,16 @@ bool runner_replay(const struct experiment *experiment, const struct policy *pol
                    const struct recorder *recorder, const struct progress *progress,
                    struct simulation_result *result, struct error *error)
 {
-    if (!simulation_replay(experiment, policy, values, backend, recorder, progress, result, error))
+    struct capacity_bound *bound = capacity_bound_create(&experiment->workload, error);
+    if (bound == NULL)
+        return false;
+    const bool ran = runner_simulate(experiment, policy, values, backend, recorder, progress, bound,
+                                     result, error);
+    const bool bounded = ran && runner_fill_capacity_bound(bound, backend, result, error);
+    capacity_bound_destroy(bound);
+    if (ran && !bounded)
+        simulation_result_clear(result);
+    if (!bounded)
         return false;
     if (result->overall.requests == 0)
         error_input(error,

@@ -1,0 +1,608 @@
+#include "sched/common/capacity_bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Times are rounded to nanoseconds, and sums of doubles have errors. */
+static const double rounding = 1e-6;
+
+/* Mixture i counts i / (MIXTURES − 1) of the cluster's GPU units and the rest of its vCPUs. */
+enum { MIXTURES = 5, MATES_MAX = 32, MULTIPLIER_STEPS = 40 };
+
+struct entry {
+    sim_time_t arrival, deadline;
+    uint32_t application;
+    uint32_t mates;        /* m(r) */
+    double own[MIXTURES];  /* work of the stages that have the request's own noise */
+    double work[MIXTURES]; /* w(r); INFINITY: no hit */
+};
+
+/* What is known of an application. */
+struct class
+{
+    double least_noise[WORKLOAD_MAX_STAGES];
+    sim_time_t slo;                           /* of all its measured requests; else SIM_FOREVER */
+    uint32_t batch_most;                      /* at most MATES_MAX, which means: any number */
+    uint32_t stage_most[WORKLOAD_MAX_STAGES]; /* hits in a batch of the stage; also capped so */
+    bool known[MATES_MAX + 1];                /* by m: `work` is computed */
+    double work[MATES_MAX + 1][MIXTURES];     /* by m: a lower bound with the least noise */
+    double shared[MATES_MAX + 1][MIXTURES];   /* by m: the part of stages without own noise */
+};
+
+struct capacity_bound {
+    const struct workload *workload;
+    double speed;        /* of the fastest GPU, at least that of vCPUs, 1 */
+    double units, vcpus; /* of the cluster; units × speed of their GPU */
+    struct class *classes;
+    struct entry *entries; /* measured requests */
+    size_t count, room;
+    bool too_many;
+};
+
+static void cluster_sum(struct capacity_bound *bound)
+{
+    const struct cluster_spec *cluster = &bound->workload->cluster;
+    bound->speed = 1;
+    for (size_t i = 0; i < cluster->group_count; i++) {
+        const struct invoker_group *group = &cluster->groups[i];
+        bound->vcpus += (double)group->vcpus * group->count;
+        for (size_t g = 0; g < group->gpu_count; g++) {
+            const struct gpu_spec *gpu = &group->gpus[g];
+            bound->units += gpu->units * gpu->speed * group->count;
+            bound->speed = fmax(bound->speed, gpu->speed);
+        }
+    }
+}
+
+struct capacity_bound *capacity_bound_create(const struct workload *workload, struct error *error)
+{
+    struct capacity_bound *bound = calloc(1, sizeof *bound);
+    if (bound != NULL)
+        bound->classes = calloc(workload->application_count, sizeof *bound->classes);
+    if (bound == NULL || bound->classes == NULL) {
+        free(bound);
+        (void)error_run(error, "out of memory for the bound of %zu applications",
+                        workload->application_count);
+        return NULL;
+    }
+    bound->workload = workload;
+    cluster_sum(bound);
+    for (size_t a = 0; a < workload->application_count; a++)
+        for (size_t s = 0; s < WORKLOAD_MAX_STAGES; s++)
+            bound->classes[a].least_noise[s] = INFINITY;
+    return bound;
+}
+
+void capacity_bound_destroy(struct capacity_bound *bound)
+{
+    if (bound == NULL)
+        return;
+    free(bound->classes);
+    free(bound->entries);
+    free(bound);
+}
+
+/* ---- Work of one stage ----------------------------------------------------------------------- */
+
+static const struct function *stage_function(const struct capacity_bound *bound,
+                                             const struct application *application, size_t stage)
+{
+    return &bound->workload->functions[application->stages[stage].function];
+}
+
+/* Nominal time per unit of noise, ns. */
+static double nominal_time(const struct function *function, const struct configuration *c)
+{
+    return function->service == SERVICE_PROFILE ? (double)c->time : 1e6;
+}
+
+/* Share of the cluster that the configuration holds. Work is this share × time, per unit of noise
+ * and hit. GPU units count by their time at speed 1. vCPUs may be held on the fastest GPU. */
+static double configuration_work(const struct capacity_bound *bound,
+                                 const struct function *function, const struct configuration *c,
+                                 uint32_t most, int mixture)
+{
+    const double part = (double)mixture / (MIXTURES - 1);
+    const uint32_t hits = most < MATES_MAX && most < c->batch ? most : c->batch;
+    const double units = bound->units > 0 ? part * c->vgpu / bound->units : 0;
+    const double vcpus = (1 - part) * c->vcpu / (bound->vcpus * bound->speed);
+    return (units + vcpus) * nominal_time(function, c) / hits;
+}
+
+/* Configurations are sorted by batch. */
+static bool has_batches(const struct function *function)
+{
+    return function->configurations[function->configuration_count - 1].batch > 1;
+}
+
+static double least_work(const struct capacity_bound *bound, const struct function *function,
+                         uint32_t most, int mixture)
+{
+    double least = INFINITY;
+    for (size_t k = 0; k < function->configuration_count; k++)
+        least = fmin(least, configuration_work(bound, function, &function->configurations[k], most,
+                                               mixture));
+    return least;
+}
+
+/* The shortest time on the fastest GPU of a batch of at least `jobs`; INFINITY if there is none. */
+static double fastest_time(const struct capacity_bound *bound, const struct function *function,
+                           uint32_t jobs)
+{
+    double fastest = INFINITY;
+    for (size_t k = 0; k < function->configuration_count; k++)
+        if (function->configurations[k].batch >= jobs)
+            fastest = fmin(fastest, nominal_time(function, &function->configurations[k]));
+    return fastest / bound->speed;
+}
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+static bool entries_grow(struct capacity_bound *bound, struct error *error)
+{
+    const size_t room = bound->room == 0 ? 1024 : 2 * bound->room;
+    struct entry *entries = realloc(bound->entries, room * sizeof *entries);
+    if (entries == NULL)
+        return error_run(error, "out of memory for the bound of %zu requests", room);
+    bound->entries = entries;
+    bound->room = room;
+    return true;
+}
+
+bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_time_t arrival,
+                        sim_time_t slo, const double *noise, bool measured, struct error *error)
+{
+    const struct application *spec = &bound->workload->applications[application];
+    struct class *class = &bound->classes[application];
+    struct entry entry = {
+        .arrival = arrival, .deadline = arrival + slo, .application = application};
+    for (size_t s = 0; s < spec->stage_count; s++)
+        class->least_noise[s] = fmin(class->least_noise[s], noise[s]);
+    if (!measured || bound->too_many)
+        return true;
+    if (bound->count == CAPACITY_BOUND_REQUESTS) {
+        bound->too_many = true;
+        return true;
+    }
+    if (bound->count == bound->room && !entries_grow(bound, error))
+        return false;
+    for (size_t s = 0; s < spec->stage_count; s++) {
+        const struct function *function = stage_function(bound, spec, s);
+        for (int m = 0; m < MIXTURES && !has_batches(function); m++)
+            entry.own[m] += least_work(bound, function, 1, m) * noise[s];
+    }
+    class->slo = class->slo == 0 || class->slo == slo ? slo : SIM_FOREVER;
+    bound->entries[bound->count++] = entry;
+    return true;
+}
+
+/* ---- The most hits in one batch -------------------------------------------------------------- */
+
+static int compare_arrivals(const void *a, const void *b)
+{
+    const struct entry *left = a;
+    const struct entry *right = b;
+    if (left->arrival != right->arrival)
+        return left->arrival < right->arrival ? -1 : 1;
+    return (left->deadline > right->deadline) - (left->deadline < right->deadline);
+}
+
+static int compare_applications(const void *a, const void *b)
+{
+    const struct entry *left = a;
+    const struct entry *right = b;
+    const int order =
+        (left->application > right->application) - (left->application < right->application);
+    return order != 0 ? order : compare_arrivals(a, b);
+}
+
+/* The windows of one application in order of arrival. A deadline is taken to be not before that of
+ * an earlier arrival, which makes windows longer and m larger. */
+struct window {
+    struct entry *entry;
+    sim_time_t end;
+    uint32_t depth; /* windows that contain its arrival, so far */
+};
+
+/* The number of windows that share an instant is largest at an arrival. O(n × batch_most). */
+static void windows_count(struct window *windows, size_t count, uint32_t most)
+{
+    size_t first = 0;
+    for (size_t i = 0; i < count; i++) {
+        windows[i].end = windows[i].entry->deadline;
+        if (i > 0 && windows[i - 1].end > windows[i].end)
+            windows[i].end = windows[i - 1].end;
+        while (windows[first].end < windows[i].entry->arrival)
+            first++;
+        windows[i].depth = i - first + 1 < most ? (uint32_t)(i - first + 1) : most;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t mates = 0;
+        for (size_t j = i; j < count && windows[j].entry->arrival <= windows[i].end && mates < most;
+             j++)
+            mates = windows[j].depth > mates ? windows[j].depth : mates;
+        windows[i].entry->mates = mates;
+    }
+}
+
+/* The most arrivals within a window of this length. O(n). */
+static uint32_t most_within(const struct window *windows, size_t count, double length)
+{
+    size_t most = 0;
+    for (size_t i = 0, first = 0; i < count && length >= 0; i++) {
+        while (first < i &&
+               (double)(windows[i].entry->arrival - windows[first].entry->arrival) > length)
+            first++;
+        most = i - first + 1 > most ? i - first + 1 : most;
+    }
+    return most < MATES_MAX ? (uint32_t)most : MATES_MAX;
+}
+
+/* The shortest time of a longest path through each stage, without the stage itself. */
+static void paths_find(const struct capacity_bound *bound, const struct application *application,
+                       const struct class *class, double others[WORKLOAD_MAX_STAGES])
+{
+    double after[WORKLOAD_MAX_STAGES] = {0};
+    double own[WORKLOAD_MAX_STAGES] = {0};
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        own[s] =
+            fastest_time(bound, stage_function(bound, application, s), 1) * class->least_noise[s];
+        others[s] = 0;
+        for (size_t i = 0; i < stage->after_count; i++)
+            others[s] = fmax(others[s], others[stage->after[i]] + own[stage->after[i]]);
+    }
+    for (size_t s = application->stage_count; s-- > 0;)
+        for (size_t i = 0; i < application->stages[s].after_count; i++) {
+            const uint32_t before = application->stages[s].after[i];
+            after[before] = fmax(after[before], after[s] + own[s]);
+        }
+    for (size_t s = 0; s < application->stage_count; s++)
+        others[s] += after[s];
+}
+
+/* A batch of h hits takes at least the fastest time t of h jobs, and the rest of each hit's path
+ * the time p. So the hits arrive within SLO − p − t of one another. */
+static void stages_count(struct capacity_bound *bound, uint32_t a, const struct window *windows,
+                         size_t count)
+{
+    const struct application *application = &bound->workload->applications[a];
+    struct class *class = &bound->classes[a];
+    double others[WORKLOAD_MAX_STAGES];
+    paths_find(bound, application, class, others);
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct function *function = stage_function(bound, application, s);
+        uint32_t batch = 0;
+        class->stage_most[s] = class->slo == SIM_FOREVER ? MATES_MAX : 0;
+        for (size_t k = 0; k < function->configuration_count && class->slo != SIM_FOREVER; k++) {
+            if (function->configurations[k].batch == batch)
+                continue;
+            batch = function->configurations[k].batch;
+            const double time = fastest_time(bound, function, batch) * class->least_noise[s];
+            const uint32_t within = most_within(
+                windows, count, (double)class->slo - (others[s] + time) * (1 - rounding));
+            const uint32_t most = batch < MATES_MAX && batch < within ? batch : within;
+            class->stage_most[s] = most > class->stage_most[s] ? most : class->stage_most[s];
+        }
+    }
+}
+
+/* Leaves the entries sorted by application. */
+static bool mates_count(struct capacity_bound *bound, struct error *error)
+{
+    struct window *windows = calloc(bound->count + 1, sizeof *windows);
+    if (windows == NULL)
+        return error_run(error, "out of memory for the bound of %zu requests", bound->count);
+    qsort(bound->entries, bound->count, sizeof *bound->entries, compare_applications);
+    for (size_t i = 0; i < bound->count; i++)
+        windows[i].entry = &bound->entries[i];
+    for (size_t i = 0, end; i < bound->count; i = end) {
+        const uint32_t application = bound->entries[i].application;
+        for (end = i; end < bound->count && bound->entries[end].application == application;)
+            end++;
+        windows_count(windows + i, end - i, bound->classes[application].batch_most);
+        stages_count(bound, application, windows + i, end - i);
+    }
+    free(windows);
+    return true;
+}
+
+/* ---- Least work within the SLO --------------------------------------------------------------- */
+
+/* The stages of the longest path at minimum configurations. */
+static void path_choose(const struct capacity_bound *bound, const struct application *application,
+                        const struct class *class, bool on_path[WORKLOAD_MAX_STAGES])
+{
+    double ends[WORKLOAD_MAX_STAGES] = {0};
+    size_t before[WORKLOAD_MAX_STAGES] = {0};
+    size_t last = 0;
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct stage *stage = &application->stages[s];
+        const struct function *function = stage_function(bound, application, s);
+        const struct configuration *minimum =
+            &function->configurations[function->minimum_configuration];
+        before[s] = s;
+        for (size_t i = 0; i < stage->after_count; i++)
+            if (ends[stage->after[i]] > ends[s]) {
+                ends[s] = ends[stage->after[i]];
+                before[s] = stage->after[i];
+            }
+        ends[s] += nominal_time(function, minimum) * class->least_noise[s];
+        last = ends[s] > ends[last] ? s : last;
+        on_path[s] = false;
+    }
+    for (on_path[last] = true; before[last] != last; on_path[last] = true)
+        last = before[last];
+}
+
+/* The most hits in a batch of stage s with a request of `mates`. */
+static uint32_t stage_mates(const struct class *class, size_t s, uint32_t mates)
+{
+    return class->stage_most[s] < mates ? class->stage_most[s] : mates;
+}
+
+/* The minimum of the Lagrangian at multiplier λ, without − λ SLO. `*time` receives the time on the
+ * path at the minimum. */
+static double lagrangian(const struct capacity_bound *bound, const struct application *application,
+                         const bool *on_path, double lambda, uint32_t mates, int mixture,
+                         double *time)
+{
+    const struct class *class = &bound->classes[application - bound->workload->applications];
+    double sum = 0;
+    *time = 0;
+    for (size_t s = 0; s < application->stage_count; s++) {
+        const struct function *function = stage_function(bound, application, s);
+        const uint32_t most = stage_mates(class, s, mates);
+        double best = INFINITY;
+        double best_time = 0;
+        for (size_t k = 0; k < function->configuration_count; k++) {
+            const struct configuration *c = &function->configurations[k];
+            const double took = on_path[s] ? nominal_time(function, c) / bound->speed : 0;
+            const double value =
+                configuration_work(bound, function, c, most, mixture) + lambda * took;
+            if (value < best) {
+                best = value;
+                best_time = took;
+            }
+        }
+        sum += best * class->least_noise[s];
+        *time += best_time * class->least_noise[s];
+    }
+    return sum;
+}
+
+/* The best λ is found by bisection of its logarithm: the derivative is time − SLO. Every λ gives a
+ * bound. A λ of 1 makes a nanosecond on the path as dear as the whole cluster. */
+static double work_within(const struct capacity_bound *bound, const struct application *application,
+                          const bool *on_path, sim_time_t slo, uint32_t mates, int mixture)
+{
+    double time = 0;
+    double best = lagrangian(bound, application, on_path, 0, mates, mixture, &time);
+    double low = 1e-12;
+    double high = 1;
+    if (slo == SIM_FOREVER || time <= (double)slo)
+        return best;
+    for (int step = 0; step < MULTIPLIER_STEPS; step++) {
+        const double lambda = sqrt(low * high);
+        const double value = lagrangian(bound, application, on_path, lambda, mates, mixture, &time);
+        best = fmax(best, value - lambda * (double)slo);
+        *(time > (double)slo ? &low : &high) = lambda;
+    }
+    return best;
+}
+
+static void class_work(struct capacity_bound *bound, uint32_t a, uint32_t mates)
+{
+    const struct application *application = &bound->workload->applications[a];
+    struct class *class = &bound->classes[a];
+    bool on_path[WORKLOAD_MAX_STAGES];
+    bool possible = true;
+    path_choose(bound, application, class, on_path);
+    for (size_t s = 0; s < application->stage_count; s++)
+        possible = possible && class->stage_most[s] > 0;
+    class->known[mates] = true;
+    for (int m = 0; m < MIXTURES; m++) {
+        class->work[mates][m] =
+            possible ? work_within(bound, application, on_path, class->slo, mates, m) : INFINITY;
+        for (size_t s = 0; possible && s < application->stage_count; s++) {
+            const struct function *function = stage_function(bound, application, s);
+            if (has_batches(function))
+                class->shared[mates][m] +=
+                    least_work(bound, function, stage_mates(class, s, mates), m) *
+                    class->least_noise[s];
+        }
+    }
+}
+
+static void works_find(struct capacity_bound *bound)
+{
+    for (size_t i = 0; i < bound->count; i++) {
+        struct entry *entry = &bound->entries[i];
+        struct class *class = &bound->classes[entry->application];
+        if (!class->known[entry->mates])
+            class_work(bound, entry->application, entry->mates);
+        for (int m = 0; m < MIXTURES; m++)
+            entry->work[m] =
+                fmax(class->work[entry->mates][m], entry->own[m] + class->shared[entry->mates][m]) *
+                (1 - rounding);
+    }
+}
+
+/* ---- The fluid ------------------------------------------------------------------------------- */
+
+/* A request that waits for fluid, in a binary heap by deadline. */
+struct waiting {
+    sim_time_t deadline;
+    double left;
+};
+
+struct fluid {
+    struct waiting *heap;
+    size_t count;
+    double now;    /* ns */
+    double served; /* at rate 1, the whole cluster */
+};
+
+static void fluid_sink(struct fluid *fluid)
+{
+    const struct waiting moved = fluid->heap[fluid->count];
+    size_t at = 0;
+    for (size_t child = 1; child < fluid->count; child = 2 * at + 1) {
+        if (child + 1 < fluid->count &&
+            fluid->heap[child + 1].deadline < fluid->heap[child].deadline)
+            child++;
+        if (moved.deadline <= fluid->heap[child].deadline)
+            break;
+        fluid->heap[at] = fluid->heap[child];
+        at = child;
+    }
+    fluid->heap[at] = moved;
+}
+
+/* Serves by earliest deadline until `until`. */
+static void fluid_advance(struct fluid *fluid, double until)
+{
+    while (fluid->count > 0 && fluid->now < until) {
+        struct waiting *first = &fluid->heap[0];
+        const double end = fmin(until, (double)first->deadline);
+        const double given = fmin(first->left, fmax(0, end - fluid->now));
+        fluid->served += given;
+        fluid->now += given;
+        first->left -= given;
+        if (first->left > 0 && (double)first->deadline > until) {
+            fluid->now = until;
+            return;
+        }
+        fluid->count--;
+        if (fluid->count > 0)
+            fluid_sink(fluid);
+    }
+    fluid->now = fmax(fluid->now, until);
+}
+
+static void fluid_push(struct fluid *fluid, const struct entry *entry, double work)
+{
+    size_t at = fluid->count++;
+    for (; at > 0 && entry->deadline < fluid->heap[(at - 1) / 2].deadline; at = (at - 1) / 2)
+        fluid->heap[at] = fluid->heap[(at - 1) / 2];
+    fluid->heap[at] = (struct waiting){entry->deadline, work};
+}
+
+/* F(S) of the requests with a work of at most `most`. `wanted` receives the sum of their works. */
+static double fluid_most(const struct capacity_bound *bound, int mixture, double most,
+                         struct waiting *heap, double *wanted)
+{
+    struct fluid fluid = {.heap = heap};
+    *wanted = 0;
+    for (size_t i = 0; i < bound->count; i++) {
+        const struct entry *entry = &bound->entries[i];
+        const double work = entry->work[mixture];
+        if (work > most || !(work > 0) || isinf(work))
+            continue;
+        fluid_advance(&fluid, (double)entry->arrival);
+        fluid_push(&fluid, entry, work);
+        *wanted += work;
+    }
+    fluid_advance(&fluid, (double)SIM_FOREVER);
+    return fluid.served;
+}
+
+/* ---- Levels ---------------------------------------------------------------------------------- */
+
+static int compare_works(const void *a, const void *b)
+{
+    const double left = *(const double *)a;
+    const double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* Chooses at most CAPACITY_LEVELS of the finite works above 0, among them the least, and rounds
+ * every work down to one of them. Returns their number. `works` has room for all. */
+static size_t levels_choose(struct capacity_bound *bound, int mixture, double *works,
+                            double levels[CAPACITY_LEVELS])
+{
+    size_t count = 0;
+    size_t distinct = 0;
+    size_t chosen = 0;
+    for (size_t i = 0; i < bound->count; i++)
+        if (bound->entries[i].work[mixture] > 0 && isfinite(bound->entries[i].work[mixture]))
+            works[count++] = bound->entries[i].work[mixture];
+    qsort(works, count, sizeof *works, compare_works);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || works[i] > works[distinct - 1])
+            works[distinct++] = works[i];
+    for (size_t l = 0; l < CAPACITY_LEVELS && distinct > 0; l++) {
+        const double work = works[distinct <= CAPACITY_LEVELS ? (l < distinct ? l : distinct - 1)
+                                                              : l * distinct / CAPACITY_LEVELS];
+        if (chosen == 0 || work > levels[chosen - 1])
+            levels[chosen++] = work;
+    }
+    for (size_t i = 0; i < bound->count; i++) {
+        double *work = &bound->entries[i].work[mixture];
+        size_t l = chosen;
+        while (l > 1 && levels[l - 1] > *work)
+            l--;
+        if (l > 0 && *work > 0 && isfinite(*work))
+            *work = levels[l - 1];
+    }
+    return chosen;
+}
+
+/* Most hits by one mixture: those that take no work, and the linear program over the others. */
+static double mixture_hits(struct capacity_bound *bound, int mixture, double *works,
+                           struct waiting *heap)
+{
+    double levels[CAPACITY_LEVELS] = {0};
+    double wanted = 0;
+    size_t possible = 0;
+    size_t free_of_work = 0;
+    for (size_t i = 0; i < bound->count; i++) {
+        possible += isfinite(bound->entries[i].work[mixture]);
+        free_of_work += bound->entries[i].work[mixture] <= 0;
+    }
+    if (fluid_most(bound, mixture, INFINITY, heap, &wanted) >= wanted * (1 - rounding))
+        return (double)possible;
+    const size_t count = levels_choose(bound, mixture, works, levels);
+    double sum = (double)free_of_work;
+    for (size_t l = 0; l < count; l++) {
+        const double next = l + 1 < count ? 1 / levels[l + 1] : 0;
+        sum += (1 / levels[l] - next) * fluid_most(bound, mixture, levels[l], heap, &wanted);
+    }
+    return fmin((double)possible, floor(sum * (1 + rounding) + rounding));
+}
+
+static void classes_prepare(struct capacity_bound *bound)
+{
+    for (size_t a = 0; a < bound->workload->application_count; a++) {
+        const struct application *application = &bound->workload->applications[a];
+        uint32_t most = 1;
+        for (size_t s = 0; s < application->stage_count; s++) {
+            const struct function *function = stage_function(bound, application, s);
+            for (size_t k = 0; k < function->configuration_count; k++)
+                if (function->configurations[k].batch > most)
+                    most = function->configurations[k].batch;
+        }
+        bound->classes[a].batch_most = most < MATES_MAX ? most : MATES_MAX;
+    }
+}
+
+bool capacity_bound_hits(struct capacity_bound *bound, double *hits, struct error *error)
+{
+    *hits = NAN;
+    if (bound->count == 0 || bound->too_many)
+        return true;
+    classes_prepare(bound);
+    if (!mates_count(bound, error))
+        return false;
+    works_find(bound);
+    qsort(bound->entries, bound->count, sizeof *bound->entries, compare_arrivals);
+    double *works = calloc(bound->count, sizeof *works);
+    struct waiting *heap = calloc(bound->count, sizeof *heap);
+    for (int m = 0; m < MIXTURES && works != NULL && heap != NULL; m++)
+        *hits = fmin(*hits, mixture_hits(bound, m, works, heap));
+    free(works);
+    free(heap);
+    return !isnan(*hits) ||
+           error_run(error, "out of memory for the bound of %zu requests", bound->count);
+}
