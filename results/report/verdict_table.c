@@ -26,10 +26,12 @@ void verdict_world_title(const struct report_scenario *scenario, char *text, siz
     while (*at != '\0' && used + 1 < size) {
         const size_t length = strcspn(at, " ");
         const char *from = at;
-        for (const char *c = at; is_of_file(at) && c < at + length; c++)
-            from = *c == '/' || *c == '=' ? c + 1 : from;
+        const bool file = is_of_file(at);
+        const char *last = at + (file ? length : strcspn(at, "="));
+        for (const char *c = at; c < last; c++)
+            from = strchr(file ? "/=" : ".", *c) != NULL ? c + 1 : from;
         size_t shown = (size_t)(at + length - from);
-        if (from != at && shown > strlen(ending) &&
+        if (file && shown > strlen(ending) &&
             strncmp(at + length - strlen(ending), ending, strlen(ending)) == 0)
             shown -= strlen(ending);
         const int written =

@@ -17,8 +17,8 @@ bool verdicts_text(const struct report *const *reports, size_t count,
 bool verdicts_tables(const struct report *const *reports, size_t count,
                      const struct reference *reference, FILE *out, struct error *error);
 
-/* A world in words: "esg-16-mig, esg-reconstructed, platform.initial=16". Files are named without
- * folder and ending. If the sweep sets nothing, the experiment's name. */
+/* A world in words: "esg-16-mig, esg-reconstructed, initial=16". Files are named without folder and
+ * ending, keys by their last part. If the sweep sets nothing, the experiment's name. */
 void verdict_world_title(const struct report_scenario *scenario, char *text, size_t size);
 
 /* Whether the scenario is the first of its world in the report. */
