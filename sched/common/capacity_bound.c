@@ -4,11 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_heapsort.h>
+#include <gsl/gsl_sort.h>
+
+#include "sched/common/fluid.h"
+
 /* Times are rounded to nanoseconds, and sums of doubles have errors. */
 static const double rounding = 1e-6;
 
 /* Mixture i counts i / (MIXTURES − 1) of the cluster's GPU units and the rest of its vCPUs. */
-enum { MIXTURES = 5, MATES_MAX = 32, MULTIPLIER_STEPS = 40 };
+enum { MIXTURES = 5, MATES_MAX = 32, MULTIPLIER_STEPS = 40, OPTIONS_MAX = 128 };
 
 struct entry {
     sim_time_t arrival, deadline;
@@ -35,6 +40,7 @@ struct capacity_bound {
     double speed;        /* of the fastest GPU, at least that of vCPUs, 1 */
     double units, vcpus; /* of the cluster; units × speed of their GPU */
     struct class *classes;
+    size_t **by_time;      /* by function: its configurations in ascending nominal time */
     struct entry *entries; /* measured requests */
     size_t count, room;
     bool too_many;
@@ -55,22 +61,65 @@ static void cluster_sum(struct capacity_bound *bound)
     }
 }
 
+static const struct function *stage_function(const struct capacity_bound *bound,
+                                             const struct application *application, size_t stage)
+{
+    return &bound->workload->functions[application->stages[stage].function];
+}
+
+/* Configurations are sorted by batch. */
+static uint32_t batch_largest(const struct function *function)
+{
+    return function->configurations[function->configuration_count - 1].batch;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const sim_time_t left = ((const struct configuration *)a)->time;
+    const sim_time_t right = ((const struct configuration *)b)->time;
+    return (left > right) - (left < right);
+}
+
+static bool by_time_sort(struct capacity_bound *bound)
+{
+    const struct workload *workload = bound->workload;
+    bound->by_time = calloc(workload->function_count + 1, sizeof *bound->by_time);
+    for (size_t f = 0; f < workload->function_count && bound->by_time != NULL; f++) {
+        const struct function *function = &workload->functions[f];
+        bound->by_time[f] = calloc(function->configuration_count + 1, sizeof **bound->by_time);
+        if (bound->by_time[f] == NULL)
+            return false;
+        gsl_heapsort_index(bound->by_time[f], function->configurations,
+                           function->configuration_count, sizeof *function->configurations,
+                           compare_times);
+    }
+    return bound->by_time != NULL;
+}
+
 struct capacity_bound *capacity_bound_create(const struct workload *workload, struct error *error)
 {
     struct capacity_bound *bound = calloc(1, sizeof *bound);
-    if (bound != NULL)
+    if (bound != NULL) {
+        bound->workload = workload;
         bound->classes = calloc(workload->application_count, sizeof *bound->classes);
-    if (bound == NULL || bound->classes == NULL) {
-        free(bound);
+    }
+    if (bound == NULL || bound->classes == NULL || !by_time_sort(bound)) {
+        capacity_bound_destroy(bound);
         (void)error_run(error, "out of memory for the bound of %zu applications",
                         workload->application_count);
         return NULL;
     }
-    bound->workload = workload;
     cluster_sum(bound);
-    for (size_t a = 0; a < workload->application_count; a++)
-        for (size_t s = 0; s < WORKLOAD_MAX_STAGES; s++)
-            bound->classes[a].least_noise[s] = INFINITY;
+    for (size_t a = 0; a < workload->application_count; a++) {
+        struct class *class = &bound->classes[a];
+        for (size_t s = 0; s < workload->applications[a].stage_count; s++) {
+            const uint32_t batch =
+                batch_largest(stage_function(bound, &workload->applications[a], s));
+            if (batch > class->batch_most)
+                class->batch_most = batch < MATES_MAX ? batch : MATES_MAX;
+            class->least_noise[s] = INFINITY;
+        }
+    }
     return bound;
 }
 
@@ -78,18 +127,15 @@ void capacity_bound_destroy(struct capacity_bound *bound)
 {
     if (bound == NULL)
         return;
+    for (size_t f = 0; bound->by_time != NULL && f < bound->workload->function_count; f++)
+        free(bound->by_time[f]);
+    free((void *)bound->by_time);
     free(bound->classes);
     free(bound->entries);
     free(bound);
 }
 
 /* ---- Work of one stage ----------------------------------------------------------------------- */
-
-static const struct function *stage_function(const struct capacity_bound *bound,
-                                             const struct application *application, size_t stage)
-{
-    return &bound->workload->functions[application->stages[stage].function];
-}
 
 /* Nominal time per unit of noise, ns. */
 static double nominal_time(const struct function *function, const struct configuration *c)
@@ -108,12 +154,6 @@ static double configuration_work(const struct capacity_bound *bound,
     const double units = bound->units > 0 ? part * c->vgpu / bound->units : 0;
     const double vcpus = (1 - part) * c->vcpu / (bound->vcpus * bound->speed);
     return (units + vcpus) * nominal_time(function, c) / hits;
-}
-
-/* Configurations are sorted by batch. */
-static bool has_batches(const struct function *function)
-{
-    return function->configurations[function->configuration_count - 1].batch > 1;
 }
 
 static double least_work(const struct capacity_bound *bound, const struct function *function,
@@ -161,15 +201,14 @@ bool capacity_bound_add(struct capacity_bound *bound, uint32_t application, sim_
         class->least_noise[s] = fmin(class->least_noise[s], noise[s]);
     if (!measured || bound->too_many)
         return true;
-    if (bound->count == CAPACITY_BOUND_REQUESTS) {
-        bound->too_many = true;
+    bound->too_many = bound->count == CAPACITY_BOUND_REQUESTS;
+    if (bound->too_many)
         return true;
-    }
     if (bound->count == bound->room && !entries_grow(bound, error))
         return false;
     for (size_t s = 0; s < spec->stage_count; s++) {
         const struct function *function = stage_function(bound, spec, s);
-        for (int m = 0; m < MIXTURES && !has_batches(function); m++)
+        for (int m = 0; m < MIXTURES && batch_largest(function) == 1; m++)
             entry.own[m] += least_work(bound, function, 1, m) * noise[s];
     }
     class->slo = class->slo == 0 || class->slo == slo ? slo : SIM_FOREVER;
@@ -342,32 +381,62 @@ static uint32_t stage_mates(const struct class *class, size_t s, uint32_t mates)
     return class->stage_most[s] < mates ? class->stage_most[s] : mates;
 }
 
+/* Configurations of one stage of which none is better than another in time and in work, in
+ * ascending time. Only they can minimise a Lagrangian. */
+struct options {
+    size_t count;
+    struct {
+        double time, work; /* at the least noise; time is 0 off the path */
+    } of[OPTIONS_MAX];
+};
+
+static void options_find(const struct capacity_bound *bound, const struct application *application,
+                         size_t stage, bool on_path, uint32_t most, int mixture,
+                         struct options *options)
+{
+    const uint32_t f = application->stages[stage].function;
+    const struct function *function = &bound->workload->functions[f];
+    const struct class *class = &bound->classes[application - bound->workload->applications];
+    const double noise = class->least_noise[stage];
+    double least = INFINITY;
+    options->count = 0;
+    for (size_t i = 0; i < function->configuration_count; i++) {
+        const struct configuration *c = &function->configurations[bound->by_time[f][i]];
+        const double work = configuration_work(bound, function, c, most, mixture) * noise;
+        if (work >= least)
+            continue;
+        least = work;
+        /* Off the path only the least work counts. A full list loses its slowest option to a
+         * pair that no configuration has, which is better in both and so keeps the bound valid. */
+        if (!on_path)
+            options->count = 0;
+        if (options->count == OPTIONS_MAX)
+            options->count--;
+        else
+            options->of[options->count].time =
+                on_path ? nominal_time(function, c) * noise / bound->speed : 0;
+        options->of[options->count++].work = work;
+    }
+}
+
 /* The minimum of the Lagrangian at multiplier λ, without − λ SLO. `*time` receives the time on the
  * path at the minimum. */
-static double lagrangian(const struct capacity_bound *bound, const struct application *application,
-                         const bool *on_path, double lambda, uint32_t mates, int mixture,
-                         double *time)
+static double lagrangian(const struct options *stages, size_t count, double lambda, double *time)
 {
-    const struct class *class = &bound->classes[application - bound->workload->applications];
     double sum = 0;
     *time = 0;
-    for (size_t s = 0; s < application->stage_count; s++) {
-        const struct function *function = stage_function(bound, application, s);
-        const uint32_t most = stage_mates(class, s, mates);
+    for (size_t s = 0; s < count; s++) {
         double best = INFINITY;
         double best_time = 0;
-        for (size_t k = 0; k < function->configuration_count; k++) {
-            const struct configuration *c = &function->configurations[k];
-            const double took = on_path[s] ? nominal_time(function, c) / bound->speed : 0;
-            const double value =
-                configuration_work(bound, function, c, most, mixture) + lambda * took;
+        for (size_t i = 0; i < stages[s].count; i++) {
+            const double value = stages[s].of[i].work + lambda * stages[s].of[i].time;
             if (value < best) {
                 best = value;
-                best_time = took;
+                best_time = stages[s].of[i].time;
             }
         }
-        sum += best * class->least_noise[s];
-        *time += best_time * class->least_noise[s];
+        sum += best;
+        *time += best_time;
     }
     return sum;
 }
@@ -375,19 +444,25 @@ static double lagrangian(const struct capacity_bound *bound, const struct applic
 /* The best λ is found by bisection of its logarithm: the derivative is time − SLO. Every λ gives a
  * bound. A λ of 1 makes a nanosecond on the path as dear as the whole cluster. */
 static double work_within(const struct capacity_bound *bound, const struct application *application,
-                          const bool *on_path, sim_time_t slo, uint32_t mates, int mixture)
+                          const bool *on_path, uint32_t mates, int mixture)
 {
+    const struct class *class = &bound->classes[application - bound->workload->applications];
+    const size_t count = application->stage_count;
+    struct options stages[WORKLOAD_MAX_STAGES];
+    for (size_t s = 0; s < count; s++)
+        options_find(bound, application, s, on_path[s], stage_mates(class, s, mates), mixture,
+                     &stages[s]);
     double time = 0;
-    double best = lagrangian(bound, application, on_path, 0, mates, mixture, &time);
+    double best = lagrangian(stages, count, 0, &time);
     double low = 1e-12;
     double high = 1;
-    if (slo == SIM_FOREVER || time <= (double)slo)
+    if (class->slo == SIM_FOREVER || time <= (double)class->slo)
         return best;
     for (int step = 0; step < MULTIPLIER_STEPS; step++) {
         const double lambda = sqrt(low * high);
-        const double value = lagrangian(bound, application, on_path, lambda, mates, mixture, &time);
-        best = fmax(best, value - lambda * (double)slo);
-        *(time > (double)slo ? &low : &high) = lambda;
+        const double value = lagrangian(stages, count, lambda, &time);
+        best = fmax(best, value - lambda * (double)class->slo);
+        *(time > (double)class->slo ? &low : &high) = lambda;
     }
     return best;
 }
@@ -404,10 +479,10 @@ static void class_work(struct capacity_bound *bound, uint32_t a, uint32_t mates)
     class->known[mates] = true;
     for (int m = 0; m < MIXTURES; m++) {
         class->work[mates][m] =
-            possible ? work_within(bound, application, on_path, class->slo, mates, m) : INFINITY;
+            possible ? work_within(bound, application, on_path, mates, m) : INFINITY;
         for (size_t s = 0; possible && s < application->stage_count; s++) {
             const struct function *function = stage_function(bound, application, s);
-            if (has_batches(function))
+            if (batch_largest(function) > 1)
                 class->shared[mates][m] +=
                     least_work(bound, function, stage_mates(class, s, mates), m) *
                     class->least_noise[s];
@@ -429,69 +504,11 @@ static void works_find(struct capacity_bound *bound)
     }
 }
 
-/* ---- The fluid ------------------------------------------------------------------------------- */
-
-/* A request that waits for fluid, in a binary heap by deadline. */
-struct waiting {
-    sim_time_t deadline;
-    double left;
-};
-
-struct fluid {
-    struct waiting *heap;
-    size_t count;
-    double now;    /* ns */
-    double served; /* at rate 1, the whole cluster */
-};
-
-static void fluid_sink(struct fluid *fluid)
-{
-    const struct waiting moved = fluid->heap[fluid->count];
-    size_t at = 0;
-    for (size_t child = 1; child < fluid->count; child = 2 * at + 1) {
-        if (child + 1 < fluid->count &&
-            fluid->heap[child + 1].deadline < fluid->heap[child].deadline)
-            child++;
-        if (moved.deadline <= fluid->heap[child].deadline)
-            break;
-        fluid->heap[at] = fluid->heap[child];
-        at = child;
-    }
-    fluid->heap[at] = moved;
-}
-
-/* Serves by earliest deadline until `until`. */
-static void fluid_advance(struct fluid *fluid, double until)
-{
-    while (fluid->count > 0 && fluid->now < until) {
-        struct waiting *first = &fluid->heap[0];
-        const double end = fmin(until, (double)first->deadline);
-        const double given = fmin(first->left, fmax(0, end - fluid->now));
-        fluid->served += given;
-        fluid->now += given;
-        first->left -= given;
-        if (first->left > 0 && (double)first->deadline > until) {
-            fluid->now = until;
-            return;
-        }
-        fluid->count--;
-        if (fluid->count > 0)
-            fluid_sink(fluid);
-    }
-    fluid->now = fmax(fluid->now, until);
-}
-
-static void fluid_push(struct fluid *fluid, const struct entry *entry, double work)
-{
-    size_t at = fluid->count++;
-    for (; at > 0 && entry->deadline < fluid->heap[(at - 1) / 2].deadline; at = (at - 1) / 2)
-        fluid->heap[at] = fluid->heap[(at - 1) / 2];
-    fluid->heap[at] = (struct waiting){entry->deadline, work};
-}
+/* ---- The linear program --------------------------------------------------------------------- */
 
 /* F(S) of the requests with a work of at most `most`. `wanted` receives the sum of their works. */
 static double fluid_most(const struct capacity_bound *bound, int mixture, double most,
-                         struct waiting *heap, double *wanted)
+                         struct fluid_waiting *heap, double *wanted)
 {
     struct fluid fluid = {.heap = heap};
     *wanted = 0;
@@ -501,7 +518,7 @@ static double fluid_most(const struct capacity_bound *bound, int mixture, double
         if (work > most || !(work > 0) || isinf(work))
             continue;
         fluid_advance(&fluid, (double)entry->arrival);
-        fluid_push(&fluid, entry, work);
+        fluid_push(&fluid, entry->deadline, work);
         *wanted += work;
     }
     fluid_advance(&fluid, (double)SIM_FOREVER);
@@ -509,13 +526,6 @@ static double fluid_most(const struct capacity_bound *bound, int mixture, double
 }
 
 /* ---- Levels ---------------------------------------------------------------------------------- */
-
-static int compare_works(const void *a, const void *b)
-{
-    const double left = *(const double *)a;
-    const double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
 
 /* Chooses at most CAPACITY_LEVELS of the finite works above 0, among them the least, and rounds
  * every work down to one of them. Returns their number. `works` has room for all. */
@@ -528,7 +538,7 @@ static size_t levels_choose(struct capacity_bound *bound, int mixture, double *w
     for (size_t i = 0; i < bound->count; i++)
         if (bound->entries[i].work[mixture] > 0 && isfinite(bound->entries[i].work[mixture]))
             works[count++] = bound->entries[i].work[mixture];
-    qsort(works, count, sizeof *works, compare_works);
+    gsl_sort(works, 1, count);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || works[i] > works[distinct - 1])
             works[distinct++] = works[i];
@@ -551,7 +561,7 @@ static size_t levels_choose(struct capacity_bound *bound, int mixture, double *w
 
 /* Most hits by one mixture: those that take no work, and the linear program over the others. */
 static double mixture_hits(struct capacity_bound *bound, int mixture, double *works,
-                           struct waiting *heap)
+                           struct fluid_waiting *heap)
 {
     double levels[CAPACITY_LEVELS] = {0};
     double wanted = 0;
@@ -572,33 +582,17 @@ static double mixture_hits(struct capacity_bound *bound, int mixture, double *wo
     return fmin((double)possible, floor(sum * (1 + rounding) + rounding));
 }
 
-static void classes_prepare(struct capacity_bound *bound)
-{
-    for (size_t a = 0; a < bound->workload->application_count; a++) {
-        const struct application *application = &bound->workload->applications[a];
-        uint32_t most = 1;
-        for (size_t s = 0; s < application->stage_count; s++) {
-            const struct function *function = stage_function(bound, application, s);
-            for (size_t k = 0; k < function->configuration_count; k++)
-                if (function->configurations[k].batch > most)
-                    most = function->configurations[k].batch;
-        }
-        bound->classes[a].batch_most = most < MATES_MAX ? most : MATES_MAX;
-    }
-}
-
 bool capacity_bound_hits(struct capacity_bound *bound, double *hits, struct error *error)
 {
     *hits = NAN;
     if (bound->count == 0 || bound->too_many)
         return true;
-    classes_prepare(bound);
     if (!mates_count(bound, error))
         return false;
     works_find(bound);
     qsort(bound->entries, bound->count, sizeof *bound->entries, compare_arrivals);
     double *works = calloc(bound->count, sizeof *works);
-    struct waiting *heap = calloc(bound->count, sizeof *heap);
+    struct fluid_waiting *heap = calloc(bound->count, sizeof *heap);
     for (int m = 0; m < MIXTURES && works != NULL && heap != NULL; m++)
         *hits = fmin(*hits, mixture_hits(bound, m, works, heap));
     free(works);
