@@ -1,0 +1,208 @@
+/* Parameters of headway, and what it allocates before a run. */
+#include "sched/headway/headway_internal.h"
+
+#include <stdlib.h>
+
+#include "workloads/gpu_sharing.h"
+
+const struct parameter headway_parameters[PARAMETER_COUNT] = {
+    [PARAMETER_LEARNING] = {"learning", 1, 0, 1, "off|on",
+                            "learn mean and spread of execution / nominal time, and of the delay"},
+    [PARAMETER_RATE] = {"rate", 0.02, 0.0001, 1, NULL, "least weight of a new observation"},
+    [PARAMETER_SLOWDOWN] = {"slowdown", 1.05, 1, 10, NULL,
+                            "mean before anything is learned, if co-runners interfere"},
+    [PARAMETER_DELAY] = {"delay_ms", 1.5, 0, 60000, NULL,
+                         "dispatch to execution, before anything is learned"},
+    [PARAMETER_AHEAD] = {"ahead", 1, 0, 1, "off|on",
+                         "plans count the mean wait in the queues of later stages"},
+    [PARAMETER_RESERVE] = {"reserve", 1.5, 0, 10, NULL, "standard deviations that plans reserve"},
+    [PARAMETER_RESERVE_LAST] = {"reserve_last", 3, 0, 10, NULL, "the same for last stages"},
+    [PARAMETER_MAX_BATCH] = {"max_batch", 32, 1, 65535, NULL, "most jobs per batch"},
+    [PARAMETER_OBJECTIVE] = {"objective", PRESSED_AUTO, 0, 2, "auto|cost|work",
+                             "what plans minimise; auto: work while much waits, else dollars"},
+    [PARAMETER_REBUILD] = {"rebuild_ms", 200, 0, 3600000, NULL, "least time between new tables"},
+    [PARAMETER_CHANGE] = {"change", 0.01, 0, 10, NULL, "move of a time that makes them necessary"},
+    [PARAMETER_LOST] = {"lost", LOST_DROP, 0, 1, "keep|drop",
+                        "requests that even the fastest way would not save"},
+    [PARAMETER_LOST_MARGIN] = {"lost_margin", 1, 0, 10, NULL,
+                               "standard deviations of luck that a request is granted"},
+    [PARAMETER_SHEDDING] = {"shedding", SHEDDING_EFFICIENT, 0, 2, "off|efficient|proportional",
+                            "in overload shed the applications with the most work, or all alike"},
+    [PARAMETER_LOAD_START] = {"load_start", 0.85, 0, 100, NULL, "limit on the load, at first"},
+    [PARAMETER_LOAD_LEAST] = {"load_least", 0.6, 0, 100, NULL, "its least value"},
+    [PARAMETER_LOAD_MOST] = {"load_most", 2, 0, 100, NULL, "its greatest value"},
+    [PARAMETER_STEP] = {"step", 0.0015, 0, 1, NULL, "what a miss takes from the limit"},
+    [PARAMETER_MISSES] = {"misses", 0.05, 0.0001, 0.9, NULL,
+                          "misses among admitted requests that keep the limit as it is"},
+    [PARAMETER_GATE] = {"gate", 0.82, 0, 100, NULL,
+                        "from this limit on, shed only while much work waits; 0: whenever"},
+    [PARAMETER_GATE_WORK] = {"gate_work", 0.003, 0, 100, NULL,
+                             "much: waiting work / capacity, as a fraction of the mean SLO"},
+    [PARAMETER_PRESS_WORK] = {"press_work", 0.02, 0, 100, NULL,
+                              "the same, from which on plans spare the cluster, not money"},
+    [PARAMETER_ORDER] = {"order", ORDER_LATEST_START, 0, 1, "latest-start|arrival",
+                         "which queue is served first"},
+    [PARAMETER_RISKY] = {"risky", RISKY_LAST, 0, 1, "last|in-order",
+                         "while much waits: requests that can keep no reserve"},
+    [PARAMETER_PACE] = {"pace", 1.3, 0, 100, NULL, "latest start: deadline - this × fastest way"},
+    [PARAMETER_PATIENCE] = {"patience", 1.1, 1, 1000, NULL,
+                            "cost of an alternative / the best plan's, above which jobs wait"},
+    [PARAMETER_PLACEMENT] = {"placement", HEADWAY_AUTO, 0, 2, "auto|spread|pack",
+                             "most free GPU units, best fit, or as co-runners and load suggest"},
+    [PARAMETER_DENSE] = {"dense", 0.7, 0, 1, NULL, "GPU use above which auto packs"},
+    [PARAMETER_WINDOW] = {"window_ms", 200, 0, 3600000, NULL, "over which GPU use is averaged"},
+    [PARAMETER_CONTAINERS] = {"containers", CONTAINERS_WARM, 0, 1, "warm|any",
+                              "warm: jobs wait for an idle container if any will come"},
+    [PARAMETER_POOL] = {"pool", POOL_TARGET_AUTO, POOL_TARGET_AUTO, 65535, NULL,
+                        "containers kept per function and invoker; -1: what memory holds, 0: none"},
+    [PARAMETER_POOL_INTERVAL] = {"pool_ms", 500, 1, 3600000, NULL, "time between looks at them"},
+};
+
+void headway_finish(void *state)
+{
+    struct headway *self = state;
+    suffix_destroy(self->suffix);
+    admission_destroy(self->admission);
+    pool_destroy(self->pool);
+    flights_destroy(self->flights);
+    queue_order_destroy(self->order);
+    free(self->risks);
+    free(self->delay);
+    free(self->delays);
+    free(self->wait);
+    free(self->waits);
+    free(self->works);
+    free(self->part);
+    free(self->container_share);
+    free(self->queues);
+    free(self->skipped);
+    free(self->options);
+    free(self->left);
+    free(self->sheds);
+    *self = (struct headway){0};
+}
+
+static bool cluster_interferes(const struct workload *workload)
+{
+    bool interferes = false;
+    for (size_t g = 0; g < workload->cluster.group_count; g++)
+        for (size_t i = 0; i < workload->cluster.groups[g].gpu_count; i++)
+            interferes =
+                interferes || gpu_sharing_of(&workload->cluster.groups[g].gpus[i])->interferes;
+    return interferes && workload->interference != NULL;
+}
+
+static void risks_start(struct headway *self)
+{
+    const double mean = cluster_interferes(self->workload) && self->values[PARAMETER_LEARNING] > 0
+                            ? self->values[PARAMETER_SLOWDOWN]
+                            : 1;
+    for (size_t f = 0; f < self->workload->function_count; f++) {
+        const struct function *function = &self->workload->functions[f];
+        double deviation = function->service == SERVICE_PROFILE ? function->noise_cv : 0;
+        if (function->service == SERVICE_EXPONENTIAL)
+            deviation = 1;
+        else if (function->service == SERVICE_LOGNORMAL)
+            deviation = function->service_cv;
+        risk_start(&self->risks[f], mean, deviation);
+    }
+    for (uint32_t q = 0; q < self->workload->queue_count; q++)
+        self->delay[q] = (double)headway_time(self, PARAMETER_DELAY);
+}
+
+/* Each function's part of the mean work of a request at minimum configurations. */
+static void parts_start(struct headway *self)
+{
+    double total = 0;
+    for (size_t a = 0; a < self->workload->application_count; a++) {
+        const struct application *application = &self->workload->applications[a];
+        for (size_t s = 0; s < application->stage_count; s++) {
+            const uint32_t f = application->stages[s].function;
+            const struct function *function = &self->workload->functions[f];
+            const double work = application->weight *
+                                function->configurations[function->minimum_configuration].cost_usd;
+            self->part[f] += work;
+            total += work;
+        }
+    }
+    for (size_t f = 0; total > 0 && f < self->workload->function_count; f++)
+        self->part[f] /= total;
+}
+
+static bool headway_allocate(struct headway *self)
+{
+    const struct workload *workload = self->workload;
+    const size_t queues = (size_t)workload->queue_count + 1;
+    self->risks = calloc(workload->function_count + 1, sizeof *self->risks);
+    self->delay = calloc(queues, sizeof *self->delay);
+    self->delays = calloc(queues, sizeof *self->delays);
+    self->wait = calloc(queues, sizeof *self->wait);
+    self->waits = calloc(queues, sizeof *self->waits);
+    self->part = calloc(workload->function_count + 1, sizeof *self->part);
+    self->container_share = calloc(workload->function_count + 1, sizeof *self->container_share);
+    self->works = calloc(workload->application_count + 1, sizeof *self->works);
+    self->queues = calloc(queues, sizeof *self->queues);
+    self->skipped = calloc(queues, sizeof *self->skipped);
+    self->left = calloc(self->max_batch, sizeof *self->left);
+    self->order = queue_order_create(workload->queue_count);
+    self->flights = flights_create(workload, self->max_batch);
+    return self->risks != NULL && self->delay != NULL && self->delays != NULL &&
+           self->wait != NULL && self->waits != NULL && self->part != NULL &&
+           self->container_share != NULL && self->works != NULL && self->queues != NULL &&
+           self->skipped != NULL && self->left != NULL && self->order != NULL &&
+           self->flights != NULL;
+}
+
+static bool headway_create_parts(struct headway *self, struct error *error)
+{
+    const double *values = self->values;
+    const struct admission_settings admission = {(enum shedding)values[PARAMETER_SHEDDING],
+                                                 values[PARAMETER_LOAD_START],
+                                                 values[PARAMETER_LOAD_LEAST],
+                                                 values[PARAMETER_LOAD_MOST],
+                                                 values[PARAMETER_STEP],
+                                                 values[PARAMETER_MISSES]};
+    const struct pool_settings pool = {
+        (enum headway_placement)values[PARAMETER_PLACEMENT], values[PARAMETER_DENSE],
+        headway_time(self, PARAMETER_WINDOW), (int)values[PARAMETER_POOL]};
+    self->pool = pool_create(self->workload, &pool, self->flights);
+    if (self->pool == NULL)
+        return error_run(error, "policy headway: out of memory");
+    const struct suffix_settings plans = {values[PARAMETER_RESERVE], values[PARAMETER_RESERVE_LAST],
+                                          self->max_batch, pool_capacity_units(self->pool),
+                                          pool_capacity_vcpus(self->pool)};
+    const struct suffix_inputs inputs = {self->risks, self->delay, self->wait,
+                                         self->container_share};
+    self->suffix = suffix_create(self->workload, &plans, &inputs, error);
+    if (self->suffix == NULL)
+        return false;
+    self->options = calloc(suffix_room(self->suffix), sizeof *self->options);
+    self->admission = admission_create(self->workload, &admission);
+    if (self->options == NULL || self->admission == NULL)
+        return error_run(error, "policy headway: out of memory");
+    return true;
+}
+
+bool headway_init(void *state, struct platform *platform, const double *values, struct error *error)
+{
+    struct headway *self = state;
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        self->values[i] = values[i];
+    self->workload = platform_workload(platform);
+    self->max_batch = (uint32_t)values[PARAMETER_MAX_BATCH];
+    self->timer = SIM_FOREVER;
+    bool done = headway_allocate(self);
+    if (!done)
+        error_run(error, "policy headway: out of memory");
+    if (done) {
+        risks_start(self);
+        parts_start(self);
+        done = headway_create_parts(self, error);
+    }
+    for (size_t a = 0; done && a < self->workload->application_count; a++)
+        self->mean_slo +=
+            self->workload->applications[a].weight * (double)self->workload->applications[a].slo;
+    if (!done)
+        headway_finish(self);
+    return done;
+}
