@@ -169,16 +169,10 @@ static bool add_value(struct sweep_run *run, const char *directory, const struct
 /* Appends to a growing string. NULL if `text` is NULL or when out of memory. */
 static char *append(char *text, const char *more)
 {
-    if (text == NULL)
-        return NULL;
-    size_t length = strlen(text);
-    size_t added = strlen(more) + 1;
-    char *longer = realloc(text, length + added);
-    if (longer == NULL) {
-        free(text);
-        return NULL;
-    }
-    memcpy(longer + length, more, added);
+    char *longer = NULL;
+    if (text != NULL && asprintf(&longer, "%s%s", text, more) < 0)
+        longer = NULL;
+    free(text);
     return longer;
 }
 
@@ -197,12 +191,10 @@ static void label_text(struct sweep_run *run, const char *key, const char *text)
     const char *slash = strrchr(text, '/');
     const char *name = slash == NULL ? text : slash + 1;
     const size_t length = strlen(name);
-    char file[NAME_LIMIT + 1];
-    if (length > 5 && length - 5 <= NAME_LIMIT && strcmp(name + length - 5, ".json") == 0) {
-        (void)snprintf(file, sizeof file, "%.*s", (int)(length - 5), name);
-        text = file;
-    }
-    label_pair(run, key, text);
+    const bool file = length > 5 && strcmp(name + length - 5, ".json") == 0;
+    label_pair(run, key, file ? name : text);
+    if (file && run->label != NULL)
+        run->label[strlen(run->label) - 5] = '\0';
 }
 
 /* Appends one pair for a value; for an object, one pair per member under dotted keys. */

@@ -426,8 +426,7 @@ static double lagrangian(const struct options *stages, size_t count, double lamb
     double sum = 0;
     *time = 0;
     for (size_t s = 0; s < count; s++) {
-        double best = INFINITY;
-        double best_time = 0;
+        double best = INFINITY, best_time = 0;
         for (size_t i = 0; i < stages[s].count; i++) {
             const double value = stages[s].of[i].work + lambda * stages[s].of[i].time;
             if (value < best) {
@@ -454,8 +453,7 @@ static double work_within(const struct capacity_bound *bound, const struct appli
                      &stages[s]);
     double time = 0;
     double best = lagrangian(stages, count, 0, &time);
-    double low = 1e-12;
-    double high = 1;
+    double low = 1e-12, high = 1;
     if (class->slo == SIM_FOREVER || time <= (double)class->slo)
         return best;
     for (int step = 0; step < MULTIPLIER_STEPS; step++) {

@@ -407,17 +407,6 @@ static const struct orion_plan *orion_plan(struct orion *orion, struct platform 
 
 /* ---- Dispatch -------------------------------------------------------------------------------- */
 
-/* The planned vCPUs and vGPUs with the smallest batch that holds `jobs`, if that is not slower. */
-static uint32_t fit_jobs(const struct function *function, uint32_t planned, uint32_t jobs)
-{
-    const struct configuration *all = function->configurations;
-    for (uint32_t i = 0; i < planned; i++) /* ascending batch */
-        if (all[i].batch >= jobs && all[i].vcpu == all[planned].vcpu &&
-            all[i].vgpu == all[planned].vgpu && all[i].time <= all[planned].time)
-            return i;
-    return planned;
-}
-
 /* Number of jobs at the head that run together: those with the same planned configuration, and jobs
  * without a plan, which join the head's plan. */
 static uint32_t bundle_jobs(const struct orion *orion, const struct platform *platform,
@@ -538,7 +527,7 @@ static bool orion_try(struct orion *orion, struct platform *platform, uint32_t q
     const struct orion_plan *plan = orion_admit(orion, platform, queue, &bundle);
     const uint32_t planned = plan->configuration[stage];
     const uint32_t jobs = bundle_jobs(orion, platform, queue, plan);
-    const uint32_t configuration = fit_jobs(function, planned, jobs);
+    const uint32_t configuration = orion_fit_jobs(function, planned, jobs);
     const uint32_t invoker = orion_place(orion, platform, queue, configuration);
     if (invoker == SIM_NONE)
         return false;

@@ -286,3 +286,13 @@ bool orion_plan_search(struct orion_model *model, uint32_t target, uint32_t cuto
     free(search.used);
     return memory;
 }
+
+uint32_t orion_fit_jobs(const struct function *function, uint32_t planned, uint32_t jobs)
+{
+    const struct configuration *all = function->configurations;
+    for (uint32_t i = 0; i < planned; i++) /* ascending batch */
+        if (all[i].batch >= jobs && all[i].vcpu == all[planned].vcpu &&
+            all[i].vgpu == all[planned].vgpu && all[i].time <= all[planned].time)
+            return i;
+    return planned;
+}

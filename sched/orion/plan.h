@@ -29,4 +29,7 @@ struct orion_plan {
 bool orion_plan_search(struct orion_model *model, uint32_t target, uint32_t cutoff,
                        enum orion_method method, struct orion_plan *plan);
 
+/* The planned vCPUs and vGPUs with the smallest batch that holds `jobs`, if that is not slower. */
+uint32_t orion_fit_jobs(const struct function *function, uint32_t planned, uint32_t jobs);
+
 #endif
