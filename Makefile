@@ -298,19 +298,20 @@ reproduce: deps-reproduce ## install, build, run headline and paper, print table
 	sweep() { show sweep "$$1" --jobs $(JOBS) --restart --out "$$2"; }; \
 	page() { results=$$1 page=$$2 sweep=$$3; shift 3; \
 	  show report "$$results" "$$@" --format html --out "$$page" --command "esgsim sweep $$sweep --out $$results"; }; \
-	figures() { test '$(FIGURES)' = none || show plot "$$1" --out '$(FIGURES)' >/dev/null; }; \
+	figures() { test '$(FIGURES)' = none || show plot "$$@" --out '$(FIGURES)' >/dev/null; }; \
 	test '$(HEADLINE)' = none || sweep $(HEADLINE) $(LOADS); \
 	sweep $(SWEEP) $(RESULTS); \
 	test '$(HEADLINE)' = none || show report $(LOADS); \
-	show report $(RESULTS) $(PUBLISHED:%=--paper %); \
+	show report $(RESULTS) $(PUBLISHED:%=--paper %) --out $(RESULTS:.h5=.txt); \
+	show report $(RESULTS) $(PUBLISHED:%=--paper %) --verdicts; \
 	page $(RESULTS) $(PAGE) $(SWEEP) $(PUBLISHED:%=--paper %) & drawing=$$!; \
 	test '$(HEADLINE)' = none || { page $(LOADS) $(LOADS:.h5=.html) $(HEADLINE); figures $(LOADS); }; \
-	figures $(RESULTS); \
+	figures $(RESULTS) --only settings; \
 	wait $$drawing; \
 	end=$$(date +%s); \
 	echo "reproduce: $$((end - start)) s ($$((built - start)) s of it to build); results in" \
-	  "$(if $(filter none,$(HEADLINE)),,$(LOADS) and )$(RESULTS), pages to read beside" \
-	  "them$(if $(filter none,$(FIGURES)),,$(comma) figures in $(FIGURES))"
+	  "$(if $(filter none,$(HEADLINE)),,$(LOADS) and )$(RESULTS), pages to read and all" \
+	  "tables beside them$(if $(filter none,$(FIGURES)),,$(comma) figures in $(FIGURES))"
 
 SHARDS    ?= 8
 .PHONY: slurm
