@@ -333,6 +333,86 @@ static void conditions_with_blanks_stay_together(void **state)
     report_close(&opened);
 }
 
+/* Overall figures are 0.8 times the hit rate and 1.4 times the cost (tests/fixture_results.h). Of
+ * two seeds half of the interval is 12.706 / 2 = 6.353 times their difference. */
+#define OVERVIEW_PAIR(setting, policy, keys, one, other, cost, more)                               \
+    {setting, policy, "setting=" setting " " keys, 1, one, cost, RECORD_SUMMARY},                  \
+    {                                                                                              \
+        setting, policy, "setting=" setting " " keys, 2, other, more, RECORD_SUMMARY               \
+    }
+#define SLICES_ESG "policy.name=esg policy.params.k=5 cluster=../c/slices.json"
+#define SLICES_FIFO "policy.name=fifo cluster=../c/slices.json"
+
+static void the_overview_has_a_table_of_hit_rate_and_cost_for_each_world(void **state)
+{
+    static const struct fixture runs[] = {
+        OVERVIEW_PAIR("light", "esg", SLICES_ESG, 0.9, 0.9, 0.0002, 0.0004),
+        /* 40 and 40.15 %: ± 0.95 */
+        OVERVIEW_PAIR("light", "fifo", SLICES_FIFO, 0.5, 0.501875, 0.001, 0.001),
+        /* 40 and 42 %: ± 12.7 */
+        OVERVIEW_PAIR("heavy", "esg", SLICES_ESG, 0.5, 0.525, 0.0002, 0.0002),
+        /* 40 and 40.16 %: ± 1.02 */
+        OVERVIEW_PAIR("heavy", "fifo", SLICES_FIFO, 0.5, 0.502, 0.01, 0.01),
+        OVERVIEW_PAIR("light", "esg", "policy.name=esg policy.params.k=5 cluster=shared.json", 0.75,
+                      0.75, 0.0002, 0.0002),
+        OVERVIEW_PAIR("heavy", "esg", "policy.name=esg policy.params.k=10 cluster=shared.json",
+                      0.25, 0.25, 0.0002, 0.0002),
+        {"heavy", "fifo", "policy.name=fifo cluster=shared.json setting=heavy", 1, 0.5, 0.0001,
+         RECORD_SUMMARY},
+    };
+    (void)state;
+    struct opened opened = report_open(runs, sizeof runs / sizeof runs[0]);
+    char *text = printed(&opened, NULL, report_text);
+    const char *overview = strstr(text, "Overview: ");
+    char *end = strstr(text, "\nHow to read the tables");
+    assert_non_null(overview);
+    assert_non_null(end);
+    *end = '\0';
+    assert_string_equal(overview,
+                        "Overview: SLO hit % at cost in $ per 1,000 requests, mean over 1 to 2 "
+                        "seeds, all applications together.\n"
+                        "\xC2\xB1 x: half of the 95 % interval of the hit rate, if that is 1 "
+                        "point or more.\n"
+                        "\n"
+                        "slices          light               heavy\n"
+                        "-----------------------------------------\n"
+                        "  esg   72.0 at 0.420  41.0 \xC2\xB1 13 at 0.280\n"
+                        "  fifo   40.1 at 1.40    40.1 \xC2\xB1 1 at 14.0\n"
+                        "\n"
+                        "shared              light          heavy\n"
+                        "----------------------------------------\n"
+                        "  esg k=5   60.0 at 0.280\n"
+                        "  esg k=10                 20.0 at 0.280\n"
+                        "  fifo                     40.0 at 0.140\n");
+    free(text);
+    report_close(&opened);
+}
+
+static void the_overview_of_conditions_alone_is_one_table_that_wraps(void **state)
+{
+    static char labels[9][48];
+    struct fixture runs[9];
+    (void)state;
+    for (size_t i = 0; i < 9; i++) {
+        (void)snprintf(labels[i], sizeof labels[i], "policy.name=esg x=%zu", i);
+        runs[i] = (struct fixture){"", "esg", labels[i], 1, 0.5, 0.0001, RECORD_SUMMARY};
+    }
+    struct opened opened = {.results = fixture_results(runs, 9)};
+    struct error error = {0};
+    assert_non_null(opened.results);
+    opened.results->runs[8].measures.slo_hit_rate = NAN;
+    opened.report = report_build(opened.results, &error);
+    assert_non_null(opened.report);
+    char *text = printed(&opened, NULL, report_text);
+    assert_non_null(strstr(text, " mean over 1 seed, all applications together.\n\npolicy "));
+    assert_non_null(strstr(text, "  made-up x=6    made-up x=7\n-----"));
+    assert_non_null(strstr(text, "\n\npolicy  made-up x=8\n"
+                                 "-------------------\n"
+                                 "  esg             -\n\nHow to read"));
+    free(text);
+    report_close(&opened);
+}
+
 /* "a" holds a pair in its value and is one all the same. */
 static void what_is_alike_in_all_runs_is_said_once_and_in_no_title(void **state)
 {
@@ -570,6 +650,8 @@ int main(void)
         cmocka_unit_test(runs_of_one_label_make_one_contender),
         cmocka_unit_test(what_is_alike_in_all_runs_is_said_once_and_in_no_title),
         cmocka_unit_test(conditions_with_blanks_stay_together),
+        cmocka_unit_test(the_overview_has_a_table_of_hit_rate_and_cost_for_each_world),
+        cmocka_unit_test(the_overview_of_conditions_alone_is_one_table_that_wraps),
         cmocka_unit_test(without_esg_the_first_policy_is_compared_with_the_others),
         cmocka_unit_test(comparisons_are_paired_by_seed),
         cmocka_unit_test(csv_holds_every_figure),

@@ -421,6 +421,11 @@ static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
     assert_true(verdicts_text(reports, 2, judged.reference, out, &error));
     assert_int_equal(fclose(out), 0);
     static const char *const order[] = {
+        "made-up.h5\n\nOverview: ",
+        "\nslices, initial=16          light          heavy\n",
+        "\n  orion             40.0 at 0.140  56.0 at 0.140\n",
+        "\nshared, initial=16          light          heavy\n",
+        "made-up.h5\n\nOverview: ",
         "\nslo_hit_rate_gain, 61 to 80 % [published], against each\n",
         "\nassumptions             verdict (pairs)  averages       orion\n",
         "\nslices, initial=16      partly (1 of 2)    0 of 1  41.7 \xC2\xB1 0.0\n",

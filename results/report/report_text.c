@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "results/report/curve.h"
+#include "results/report/overview.h"
 #include "results/report/report_columns.h"
 #include "results/report/table.h"
 #include "results/report/reproduction_check.h"
@@ -500,6 +501,10 @@ bool report_text(const struct report *report, const struct reference *reference,
     if (!print_notices(report, out))
         return error_run(error, "out of memory for the report");
     bool good = report->curves == NULL || print_curves(report, out);
+    if (good && overview_exists(report)) {
+        (void)fputc('\n', out);
+        good = overview_text(report, out);
+    }
     if (report->curves == NULL || report->details)
         good = good && print_scenarios(report, out);
     if (!good)

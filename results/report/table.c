@@ -108,13 +108,25 @@ void text_table_estimate(struct text_table *table, size_t column, struct estimat
                         decimals, estimate.half_width, of);
 }
 
+/* The sign of a cell of the form "mean ± half-width", with or without "(n of m seeds)"; else NULL.
+ */
+static const char *sign_of(const char *cell)
+{
+    const char *sign = strstr(cell, PLUS_MINUS);
+    if (sign == NULL)
+        return NULL;
+    const char *rest = sign + strlen(PLUS_MINUS);
+    rest += strcspn(rest, " ");
+    return rest[0] == '\0' || rest[1] == '(' ? sign : NULL;
+}
+
 static struct width *table_measure(const struct text_table *table)
 {
     struct width *widths = calloc(table->columns + 1, sizeof *widths);
     for (size_t l = 0; widths != NULL && l < table->count; l++) {
         for (size_t c = 0; table->lines[l].cells != NULL && c < table->columns; c++) {
             const char *cell = table->lines[l].cells[c] == NULL ? "" : table->lines[l].cells[c];
-            const char *sign = strstr(cell, PLUS_MINUS);
+            const char *sign = sign_of(cell);
             size_t left = text_width(cell, sign == NULL ? strlen(cell) : (size_t)(sign - cell));
             size_t right = sign == NULL ? 0 : text_width(sign, strlen(sign));
             struct width *width = &widths[c];
@@ -135,7 +147,7 @@ static struct width *table_measure(const struct text_table *table)
 static void cell_print(const char *cell, const struct width *width, bool header, bool first,
                        bool last, FILE *out)
 {
-    const char *sign = header ? NULL : strstr(cell, PLUS_MINUS);
+    const char *sign = header ? NULL : sign_of(cell);
     size_t used = text_width(cell, strlen(cell));
     if (first) {
         (void)fprintf(out, "%s%*s", cell, last ? 0 : (int)(width->whole - used), "");

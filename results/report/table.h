@@ -1,7 +1,8 @@
 /* Plain-text tables: each column is as wide as its widest cell, with two blanks between columns.
  *
  * Cells are UTF-8, and each character takes one terminal column. The first column is left-aligned,
- * the others right-aligned. Cells of the form "mean ± half-width" are aligned at the sign.
+ * the others right-aligned. Cells of the form "mean ± half-width", with or without "(n of m
+ * seeds)", are aligned at the sign.
  */
 #ifndef ESGSIM_RESULTS_REPORT_TABLE_H
 #define ESGSIM_RESULTS_REPORT_TABLE_H

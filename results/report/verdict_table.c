@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/report/overview.h"
 #include "results/report/reproduction_check.h"
 #include "results/report/table.h"
 
@@ -161,6 +162,14 @@ static bool print_sentences(const struct report *report, const struct reference 
 bool verdicts_text(const struct report *const *reports, size_t count,
                    const struct reference *reference, FILE *out, struct error *error)
 {
+    for (size_t r = 0; r < count; r++) {
+        if (!overview_exists(reports[r]))
+            continue;
+        (void)fprintf(out, "%s\n\n", reports[r]->results->path);
+        if (!overview_text(reports[r], out))
+            return error_run(error, "out of memory for the report");
+        (void)fputc('\n', out);
+    }
     text_print_filled(out, "", reference->title);
     text_print_filled(out, "", reference->source);
     (void)fputc('\n', out);

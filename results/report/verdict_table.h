@@ -9,8 +9,8 @@
 
 #include "results/report/report.h"
 
-/* Print the tables and, below, the verdict on each figure over all worlds of each file. False:
- * ERROR_RUN. */
+/* Print the overview of each file that has one (results/report/overview.h), the tables, and the
+ * verdict on each figure over all worlds of each file. False: ERROR_RUN. */
 bool verdicts_text(const struct report *const *reports, size_t count,
                    const struct reference *reference, FILE *out, struct error *error);
 /* The tables alone. */

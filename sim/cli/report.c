@@ -63,8 +63,8 @@ static const struct cli_option report_table[] = {
      "and JSON alone",
      CLI_MEMBER(struct options, details)},
     {"--verdicts", NULL,
-     "print the verdicts on the figures of --paper alone, and which assumptions change them; takes "
-     "several results files",
+     "print only the overview and the verdicts on the figures of --paper, and which assumptions "
+     "change them; takes several results files",
      CLI_MEMBER(struct options, verdicts)},
     {"--reference", "POLICY",
      "compare the others with this policy, seed by seed, instead of ESG; with all parameters that "
@@ -281,7 +281,9 @@ const struct command command_report = {
             "with\n"
             "ESG seed by seed, because runs with equal seeds have equal arrivals and noise.\n"
             "\n"
-            "Of a sweep over the load, the first table is the load that each policy sustains.\n"
+            "Of a sweep over the load, the first table is the load that each policy sustains. Of "
+            "other\n"
+            "results the first tables are an overview: hit rate and cost, policy by setting.\n"
             "\n"
             "Examples: esgsim report paper.h5 --paper results/paper/esg-hpdc24.json\n"
             "          esgsim report headline.h5 --over arrivals.load --at-least 0.99\n"

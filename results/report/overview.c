@@ -1,0 +1,187 @@
+#include "results/report/overview.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/report/report_columns.h"
+#include "results/report/reproduction_check.h"
+#include "results/report/table.h"
+#include "results/report/verdict_table.h"
+
+enum {
+    CELL_WIDTH = 20, /* "12.5 ± 13 at 0.378" and two blanks */
+    COLUMNS_MOST = 8,
+    COST_DIGITS = 3, /* significant */
+};
+
+/* From this on an interval is told: half of it, in points of the hit rate. */
+static const double told_points = 1;
+
+struct block {
+    const char *title; /* of the first column, which names the policies */
+    const struct report_scenario *columns[COLUMNS_MOST];
+    const char *headers[COLUMNS_MOST];
+    size_t count;
+    size_t width; /* of the columns */
+};
+
+bool overview_exists(const struct report *report)
+{
+    return report->scenario_count >= 2 && report->curves == NULL;
+}
+
+static const struct report_contender *contender_find(const struct report_scenario *scenario,
+                                                     const struct report_contender *like)
+{
+    for (size_t c = 0; c < scenario->contender_count; c++) {
+        const struct report_contender *contender = &scenario->contenders[c];
+        if (strcmp(contender->policy, like->policy) == 0 &&
+            strcmp(contender->label, like->label) == 0 &&
+            strcmp(contender->variant, like->variant) == 0)
+            return contender;
+    }
+    return NULL;
+}
+
+/* Whether an earlier column of the block has the contender. */
+static bool row_exists(const struct block *block, size_t column,
+                       const struct report_contender *contender)
+{
+    for (size_t s = 0; s < column; s++)
+        if (contender_find(block->columns[s], contender) != NULL)
+            return true;
+    return false;
+}
+
+static void add_cell(const struct report *report, const struct report_contender *contender,
+                     size_t column, struct text_table *table)
+{
+    const struct estimate hit =
+        report_column_estimate(report, contender, NULL, metric_find("slo_hit_rate"));
+    const struct estimate cost =
+        report_column_estimate(report, contender, NULL, metric_find("cost_per_request_usd"));
+    char interval[32] = "";
+    if (hit.half_width >= told_points)
+        (void)snprintf(interval, sizeof interval, " ± %.0f", hit.half_width);
+    if (isnan(hit.mean) || isnan(cost.mean))
+        text_table_cell(table, column, "-");
+    else
+        text_table_cell(table, column, "%.1f%s at %.*f", hit.mean, interval,
+                        text_table_decimals(cost.mean, COST_DIGITS), cost.mean);
+}
+
+/* A scenario leaves out the parameters of its only contender of a policy; the block may have others
+ * of that policy. */
+static void add_row(const struct block *block, const struct report_contender *contender,
+                    struct text_table *table)
+{
+    bool several = false;
+    for (size_t s = 0; s < block->count; s++)
+        for (size_t c = 0; c < block->columns[s]->contender_count; c++) {
+            const struct report_contender *other = &block->columns[s]->contenders[c];
+            several = several || (strcmp(other->policy, contender->policy) == 0 &&
+                                  strcmp(other->label, contender->label) == 0 &&
+                                  strcmp(other->variant, contender->variant) != 0);
+        }
+    text_table_row(table);
+    if (several && contender->label[0] == '\0' && contender->distinction[0] != '\0')
+        text_table_cell(table, 0, "  %s %s", contender->policy, contender->distinction);
+    else
+        text_table_cell(table, 0, "  %s", contender->title);
+}
+
+static bool block_print(const struct report *report, const struct block *block, FILE *out)
+{
+    const char *headers[1 + COLUMNS_MOST] = {block->title};
+    memcpy(headers + 1, block->headers, block->count * sizeof *headers);
+    struct text_table *table = text_table_create(headers, 1 + block->count);
+    for (size_t s = 0; s < block->count; s++)
+        for (size_t c = 0; c < block->columns[s]->contender_count; c++) {
+            const struct report_contender *contender = &block->columns[s]->contenders[c];
+            if (row_exists(block, s, contender))
+                continue;
+            add_row(block, contender, table);
+            for (size_t o = s; o < block->count; o++) {
+                const struct report_contender *here = contender_find(block->columns[o], contender);
+                if (here != NULL)
+                    add_cell(report, here, 1 + o, table);
+            }
+        }
+    (void)fputc('\n', out);
+    const bool good = text_table_print(table, 0, out);
+    text_table_free(table);
+    return good;
+}
+
+/* Whether a world has two settings. If not, the scenarios differ in their conditions alone. */
+static bool settings_exist(const struct report *report)
+{
+    for (size_t s = 0; s < report->scenario_count; s++)
+        if (!verdict_begins_world(report, s))
+            return true;
+    return false;
+}
+
+static const char *setting_header(const struct report_scenario *scenario)
+{
+    if (scenario->label[0] != '\0')
+        return scenario->label;
+    return scenario->setting[0] != '\0' ? scenario->setting : scenario->name;
+}
+
+/* Prints the world of scenarios[first]; without `settings`, all scenarios. */
+static bool print_world(const struct report *report, size_t first, bool settings, FILE *out)
+{
+    char title[512] = "policy";
+    struct block block = {.title = title};
+    bool good = true;
+    if (settings)
+        verdict_world_title(&report->scenarios[first], title, sizeof title);
+    for (size_t s = first; good && s < report->scenario_count; s++) {
+        const struct report_scenario *scenario = &report->scenarios[s];
+        if (settings && !verdict_same_world(&report->scenarios[first], scenario))
+            continue;
+        const char *header = settings ? setting_header(scenario) : scenario->title;
+        const size_t length = strlen(header) + 2;
+        const size_t width = length > CELL_WIDTH ? length : CELL_WIDTH;
+        if (block.count > 0 && block.width + width > CELL_WIDTH * COLUMNS_MOST) {
+            good = block_print(report, &block, out);
+            block.count = block.width = 0;
+        }
+        block.headers[block.count] = header;
+        block.columns[block.count++] = scenario;
+        block.width += width;
+    }
+    return good && block_print(report, &block, out);
+}
+
+static void print_legend(const struct report *report, FILE *out)
+{
+    size_t low = SIZE_MAX;
+    size_t high = 0;
+    for (size_t s = 0; s < report->scenario_count; s++)
+        for (size_t c = 0; c < report->scenarios[s].contender_count; c++) {
+            const size_t seeds = report->scenarios[s].contenders[c].run_count;
+            low = seeds < low ? seeds : low;
+            high = seeds > high ? seeds : high;
+        }
+    (void)fprintf(out, "Overview: SLO hit %% at cost in $ per 1,000 requests, mean over %zu", low);
+    if (low < high)
+        (void)fprintf(out, " to %zu", high);
+    (void)fprintf(out, " seed%s, all applications together.\n", high == 1 ? "" : "s");
+    if (high > 1)
+        (void)fputs("± x: half of the 95 % interval of the hit rate, if that is 1 point or more.\n",
+                    out);
+}
+
+bool overview_text(const struct report *report, FILE *out)
+{
+    const bool settings = settings_exist(report);
+    print_legend(report, out);
+    for (size_t s = 0; s < report->scenario_count; s++)
+        if ((settings ? verdict_begins_world(report, s) : s == 0) &&
+            !print_world(report, s, settings, out))
+            return false;
+    return true;
+}

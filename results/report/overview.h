@@ -1,0 +1,20 @@
+/* The overview of a results file: one table per world (results/report/reproduction_check.h), policy
+ * by setting, with the hit rate and the cost of each: "12.5 ± 13 at 0.378".
+ *
+ * If no world has two settings, one table has all scenarios as its columns. A table wraps into
+ * several where its columns would be wider than eight such cells.
+ */
+#ifndef ESGSIM_RESULTS_REPORT_OVERVIEW_H
+#define ESGSIM_RESULTS_REPORT_OVERVIEW_H
+
+#include "results/report/report.h"
+
+/* Whether the report has an overview: two scenarios or more, and no curves, which summarise them.
+ */
+bool overview_exists(const struct report *report);
+
+/* Prints what the cells are, and the tables. O(scenarios² + scenarios × contenders²). False: memory
+ * exhausted. */
+bool overview_text(const struct report *report, FILE *out);
+
+#endif
