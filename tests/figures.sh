@@ -21,8 +21,12 @@ cat >"$folder/one-seed.json" <<EOF
  "matrix": {"policy": [{"name": "esg", "params": {"k": 1}}, {"name": "esg", "params": {"k": 2}},
                        {"name": "esg", "params": {"k": 20}}]}}
 EOF
+cat >"$folder/loads.json" <<EOF
+{"base": "$here/workloads/experiments/strict-light.json", "seeds": 2,
+ "matrix": {"arrivals.load": [0.3, 0.6, 0.9], "policy.name": ["esg", "fifo"]}}
+EOF
 short="--set requests=60 --set warmup_requests=5 --set record=all --quiet"
-for sweep in policies one-seed; do
+for sweep in policies one-seed loads; do
     # shellcheck disable=SC2086
     run "$esgsim" sweep "$folder/$sweep.json" $short --out "$folder/$sweep.h5"
     expect "the sweep $sweep runs" 0
@@ -40,7 +44,8 @@ expect "a calibration writes its points" 0
 
 # draw FORMAT: everything above into $folder/FORMAT.
 draw() {
-    for file in "$folder/policies.h5" "$folder/one-seed.h5" "$folder/points.csv" \
+    for file in "$folder/policies.h5" "$folder/one-seed.h5" "$folder/loads.h5" \
+        "$folder/points.csv" \
         traces/profiles/a100-mig-parvagpu.json traces/arrivals/AzureLLMInferenceTrace_code.csv.gz; do
         run "$esgsim" plot "$file" --out "$folder/$1" --format "$1"
         expect "plot draws $(basename "$file") as $1" 0

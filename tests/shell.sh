@@ -71,9 +71,10 @@ same() {
 }
 
 # Raw bytes of every table of an HDF5 file, names included, attributes left out.
-tables() { # tables FILE OUTPUT
+tables() { # tables FILE OUTPUT [EXCEPT]: the bytes of all tables but EXCEPT
     : >"$2"
     h5ls -r "$1" | awk '$2 == "Dataset" { print $1 }' | sort | while read -r table; do
+        [ "$table" != "${3:-}" ] || continue
         rm -f "$folder/table"
         h5dump -d "$table" -b FILE -o "$folder/table" "$1" >/dev/null 2>&1
         echo "$table $(wc -c <"$folder/table") bytes" >>"$2"

@@ -757,7 +757,7 @@ static void a_rehearsal_in_real_time_plays_every_batch_and_writes_its_rows(void 
     struct error error = {0};
     struct replay_setup setup;
     double *values = NULL;
-    struct simulation_result result;
+    struct simulation_result result = {0};
     struct experiment *experiment = load(proof, overrides, 3);
     const struct policy *policy = runner_policy(experiment, &values, &error);
     assert_non_null(policy);

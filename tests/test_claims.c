@@ -317,8 +317,10 @@ static void exact_claims_come_first_and_open_ones_last(void **state)
     const char *at = text;
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         at = strstr(at, order[i]);
-        if (at == NULL)
+        if (at == NULL) {
             fail_msg("not found in its place: %s\nin:\n%s", order[i], text);
+            break;
+        }
     }
     free(text);
     out = open_memstream(&text, &size);
@@ -352,7 +354,7 @@ static void the_shipped_claims_have_sources_and_five_seeds(void **state)
         struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
         if (sweep == NULL)
             fail_msg("%s", error.message);
-        if (sweep->seeds < 5)
+        else if (sweep->seeds < 5)
             fail_msg("%s has fewer than 5 seeds", claim->sweep);
         sweep_free(sweep);
     }

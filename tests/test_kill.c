@@ -32,6 +32,7 @@ struct scene {
 static size_t removals_left = SIZE_MAX;
 
 /* Stands in for the C library's function, which removes the parts of a folder. */
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its names are reserved
 int unlinkat(int folder, const char *name, int flags)
 {
     const char *end = strrchr(name, '.');

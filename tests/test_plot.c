@@ -502,7 +502,8 @@ static void a_sweep_over_the_load_is_drawn_as_curves_alone(void **state)
     /* Mean 44, sd 0.8 × 100 × 0.0707: half-width 12.706 × 5.657 / √2 = 50.8. */
     a_row_is(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,1,esg,arrivals.load,0.6,44,50.82");
     a_row_is(csv, "1,SLO hit rate (%),0,95,1,slo.factor=1,2,fifo,arrivals.load,0.4,0,,");
-    a_row_is(csv, "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,0x009E73,12,2,");
+    a_row_is(csv,
+             "1,SLO hit rate (%),0,95,2,slo.factor=2,3,edf,arrivals.load,0.4,56,,0x009E73,12,2,");
     a_row_is(csv, "2,$ per 1\u202F000 requests,0,,2,slo.factor=2,1,esg,arrivals.load,0.6,0.28,");
     a_row_is(csv, "3,p95 latency (ms),1,,1,slo.factor=1,2,fifo,arrivals.load,0.2,200,");
     assert_non_null(strstr(csv, "Dotted: 95"));

@@ -357,6 +357,10 @@ static void averages_over_the_settings_are_of_each_baseline(void **state)
     assert_int_equal(judged.judgement.worlds, 1);
     assert_int_equal(judged.judgement.average_count, 2);
     const struct verdict_average *average = judged.judgement.averages;
+    if (average == NULL) {
+        fail_msg("no averages");
+        return;
+    }
     assert_string_equal(average[0].policy, "edf");
     assert_int_equal(average[0].settings, 2);
     assert_near(average[0].ours.mean, 100 * (0.85 / 0.475 - 1), 1e-9);
@@ -437,8 +441,10 @@ static void assumptions_are_judged_apart_and_shown_in_one_table(void **state)
     const char *at = text;
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         at = strstr(at, order[i]);
-        if (at == NULL)
+        if (at == NULL) {
             fail_msg("not found in its place: %s\nin:\n%s", order[i], text);
+            break;
+        }
         at += strlen(order[i]) - 1;
     }
     free(text);

@@ -115,7 +115,8 @@ static bool check_names(const struct json_value *value, struct error *error)
     return true;
 }
 
-/* Checks only syntax and strings of reference figures and claims; the rest needs code of results/. */
+/* Checks only syntax and strings of reference figures and claims; the rest needs code of results/.
+ */
 static bool check_figures(const char *path, struct error *error)
 {
     cJSON *root = json_parse_file(path, error);

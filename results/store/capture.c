@@ -324,7 +324,7 @@ static bool take_cold_starts(struct capture *capture, struct error *error)
         return false;
     double *values = calloc(count + 1, sizeof *values);
     bool fine = values != NULL || error_run(error, "out of memory for cold starts");
-    for (size_t i = 0; fine && i < count; i++) {
+    for (size_t i = 0; values != NULL && fine && i < count; i++) {
         uint32_t function = 0;
         size_t found = 0;
         if (strcmp(rows[i].part, "total") != 0 || !is_wanted(capture, rows[i].precision))
