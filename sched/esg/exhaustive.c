@@ -30,10 +30,7 @@ bool search_exhaustive(const struct search_problem *problem, struct search_works
 {
     (void)workspace;
     const struct search_path empty = {.cost_usd = 0};
-    result->path_count = 0;
-    result->expansions = 0;
-    result->pruned_time = 0;
-    result->pruned_cost = 0;
+    search_result_clear(result);
     enumerate(problem, 0, problem->queue_length, &empty, result);
     return true;
 }

@@ -410,10 +410,7 @@ void frontier_offer(const struct frontier_set *set, size_t stage, sim_time_t bud
 bool frontier_search(const struct frontier_set *set, size_t stage, sim_time_t budget,
                      uint32_t queue_length, size_t k, struct search_result *result)
 {
-    result->path_count = 0;
-    result->expansions = 0;
-    result->pruned_time = 0;
-    result->pruned_cost = 0;
+    search_result_clear(result);
     if (k == 0 || k > SEARCH_MAX_K)
         return false;
     frontier_offer(set, stage, budget, 0, queue_length, k, result);

@@ -94,10 +94,7 @@ struct frontier_plans *frontier_plans_build(const struct application *applicatio
 bool frontier_plans_search(const struct frontier_plans *plans, size_t stage, sim_time_t budget,
                            uint32_t queue_length, size_t k, struct search_result *result)
 {
-    result->path_count = 0;
-    result->expansions = 0;
-    result->pruned_time = 0;
-    result->pruned_cost = 0;
+    search_result_clear(result);
     if (k == 0 || k > SEARCH_MAX_K)
         return false;
     for (size_t i = 0; i < plans->count && plans->sets[i].least <= queue_length; i++) {

@@ -350,10 +350,7 @@ static bool astar_begin(struct astar *search)
     for (size_t s = 0; s < problem->stage_count; s++)
         workspace->levels[s].count = 0;
     search->limit = INFINITY;
-    search->result->path_count = 0;
-    search->result->expansions = 0;
-    search->result->pruned_time = 0;
-    search->result->pruned_cost = 0;
+    search_result_clear(search->result);
     return chains_fill(workspace, problem);
 }
 

@@ -104,7 +104,10 @@ struct search_result {
 int search_path_compare(const struct search_path *a, const struct search_path *b,
                         size_t stage_count);
 
-/* Inserts `path` if it is among the `k` best paths offered so far. result->path_count starts at 0.
+/* Leaves no path and no count. */
+void search_result_clear(struct search_result *result);
+
+/* Inserts `path` if it is among the `k` best paths offered so far, to a result that was clear.
  * No path may be offered twice. O(k). */
 void search_result_offer(struct search_result *result, size_t k, size_t stage_count,
                          const struct search_path *path);

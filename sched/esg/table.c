@@ -220,6 +220,14 @@ int search_path_compare(const struct search_path *a, const struct search_path *b
     return 0;
 }
 
+void search_result_clear(struct search_result *result)
+{
+    result->path_count = 0;
+    result->expansions = 0;
+    result->pruned_time = 0;
+    result->pruned_cost = 0;
+}
+
 void search_result_offer(struct search_result *result, size_t k, size_t stage_count,
                          const struct search_path *path)
 {
