@@ -11,12 +11,14 @@
 #include "sim/cluster/cluster.h"
 #include "sim/engine/random.h"
 
-enum { FUNCTIONS = 4, INVOKERS = 23, STEPS = 20000 };
+enum { FUNCTIONS = 4, INVOKERS = 23, STEPS = 20000, KINDS = 3 };
 
 /* A workload of our own, without files: four functions, unlike invokers. */
 struct fixture {
     struct workload workload;
+    struct gpu_kind kinds[KINDS];
     struct function functions[FUNCTIONS];
+    struct function_gpu on[FUNCTIONS][KINDS];
     struct configuration configurations[FUNCTIONS][6];
     struct invoker_group groups[3];
     struct gpu_spec gpus[3];
@@ -30,11 +32,13 @@ static void fixture_functions(struct fixture *fixture, const uint16_t *vgpus)
     for (int f = 0; f < FUNCTIONS; f++) {
         struct function *function = &fixture->functions[f];
         *function = (struct function){.name = names[f],
-                                      .gpu_weights_mb = 500.0 * (f + 1),
-                                      .gpu_per_item_mb = 100,
+                                      .gpus = fixture->on[f],
                                       .host_memory_mb = 1024,
                                       .configurations = fixture->configurations[f],
                                       .configuration_count = 6};
+        for (int k = 0; k < KINDS; k++)
+            fixture->on[f][k] = (struct function_gpu){
+                .gpu_weights_mb = 500.0 * (f + 1), .gpu_per_item_mb = 100, .runs = true};
         for (int c = 0; c < 6; c++)
             fixture->configurations[f][c] =
                 (struct configuration){.batch = (uint16_t)(1 + c % 2),
@@ -48,18 +52,15 @@ static void fixture_functions(struct fixture *fixture, const uint16_t *vgpus)
         fixture->configurations[3][c].vgpu = 0;
         fixture->configurations[3][c].gpu_memory_mb = 0;
     }
-    fixture->functions[3].gpu_weights_mb = 0;
+    fixture->on[3][0].gpu_weights_mb = 0;
 }
 
 static void fixture_cluster(struct fixture *fixture, enum sharing sharing)
 {
     struct cluster_spec *spec = &fixture->workload.cluster;
     for (int i = 0; i < 3; i++)
-        fixture->gpus[i] = (struct gpu_spec){.model = "A100",
-                                             .sharing = sharing,
-                                             .units = 7,
-                                             .memory_mb = i == 2 ? 6000 : 40960,
-                                             .speed = 1};
+        fixture->gpus[i] = (struct gpu_spec){
+            .model = "A100", .sharing = sharing, .units = 7, .memory_mb = i == 2 ? 6000 : 40960};
     fixture->groups[0] = (struct invoker_group){10, 8, 8192, &fixture->gpus[0], 1};
     fixture->groups[1] = (struct invoker_group){5, 4, 4096, &fixture->gpus[0], 2};
     fixture->groups[2] = (struct invoker_group){8, 16, 16384, &fixture->gpus[2], 1};
@@ -74,6 +75,10 @@ static int fixture_make(struct fixture *fixture, enum sharing sharing)
     memset(fixture, 0, sizeof *fixture);
     fixture_functions(fixture, sharing == SHARING_MIG ? shapes : shares);
     fixture_cluster(fixture, sharing);
+    for (int k = 0; k < KINDS; k++)
+        fixture->kinds[k] = (struct gpu_kind){.model = "A100", .units = 7, .speed = 1};
+    fixture->workload.kinds = fixture->kinds;
+    fixture->workload.kind_count = 1;
     fixture->workload.functions = fixture->functions;
     fixture->workload.function_count = FUNCTIONS;
     random_stream_open(&fixture->random, 11, RANDOM_TEST, (uint64_t)sharing, 0);
@@ -272,8 +277,7 @@ static void unlike_invokers(struct fixture *fixture, struct gpu_spec (*gpus)[4])
             gpus[g][k] = (struct gpu_spec){.model = "A100",
                                            .sharing = (enum sharing)draw(fixture, 3),
                                            .units = 7,
-                                           .memory_mb = 1000 + draw(fixture, 8000),
-                                           .speed = 1};
+                                           .memory_mb = 1000 + draw(fixture, 8000)};
     }
     if (draw(fixture, 2) == 0)
         fixture->configurations[1][0].vgpu = 0;

@@ -67,8 +67,9 @@ static void put_digest(struct writer *writer, cJSON *parent, const char *key, co
 
 /* ---- Parts ---------------------------------------------------------------------------------- */
 
-static void write_cluster(struct writer *writer, cJSON *root, const struct cluster_spec *cluster)
+static void write_cluster(struct writer *writer, cJSON *root, const struct workload *workload)
 {
+    const struct cluster_spec *cluster = &workload->cluster;
     cJSON *object = put_object(writer, root, "cluster");
     cJSON *invokers = put_array(writer, object, "invokers");
     for (size_t g = 0; g < cluster->group_count; g++) {
@@ -85,12 +86,12 @@ static void write_cluster(struct writer *writer, cJSON *root, const struct clust
             put_text(writer, item, "sharing", gpu_sharing_of(gpu)->name);
             put_number(writer, item, "units", gpu->units);
             put_number(writer, item, "memory_mb", gpu->memory_mb);
-            put_number(writer, item, "speed", gpu->speed);
+            put_number(writer, item, "speed", workload->kinds[gpu->kind].speed);
         }
     }
     cJSON *price = put_object(writer, object, "price");
     put_number(writer, price, "vcpu_hour_usd", cluster->vcpu_hour_usd);
-    put_number(writer, price, "vgpu_hour_usd", cluster->vgpu_hour_usd);
+    put_number(writer, price, "vgpu_hour_usd", workload->kinds[0].vgpu_hour_usd);
 }
 
 static void write_service(struct writer *writer, cJSON *item, const struct function *function)
@@ -148,15 +149,15 @@ static void write_functions(struct writer *writer, cJSON *root, const struct wor
         put_text(writer, item, "model", function->model);
         put_number(writer, item, "input_bytes", function->input_bytes);
         cJSON *cold_start = put_object(writer, item, "cold_start_ms");
-        put_number(writer, cold_start, "mean", function->cold_start_mean_ms);
-        put_number(writer, cold_start, "cv", function->cold_start_cv);
+        put_number(writer, cold_start, "mean", function->gpus[0].cold_start_mean_ms);
+        put_number(writer, cold_start, "cv", function->gpus[0].cold_start_cv);
         cJSON *memory = put_object(writer, item, "gpu_memory_mb");
-        put_number(writer, memory, "weights", function->gpu_weights_mb);
-        put_number(writer, memory, "per_item", function->gpu_per_item_mb);
+        put_number(writer, memory, "weights", function->gpus[0].gpu_weights_mb);
+        put_number(writer, memory, "per_item", function->gpus[0].gpu_per_item_mb);
         put_number(writer, item, "host_memory_mb", function->host_memory_mb);
-        put_number(writer, item, "bandwidth_share", function->bandwidth_share);
+        put_number(writer, item, "bandwidth_share", function->gpus[0].bandwidth_share);
         if (function->service == SERVICE_PROFILE) {
-            put_number(writer, item, "noise", function->noise_cv);
+            put_number(writer, item, "noise", function->gpus[0].noise_cv);
             write_axes(writer, item, function);
         } else {
             write_service(writer, item, function);
@@ -368,7 +369,7 @@ bool experiment_canonicalize(struct experiment *experiment, struct error *error)
     cJSON *root = cJSON_CreateObject();
     if (root == NULL)
         return error_input(error, "out of memory");
-    write_cluster(&writer, root, &experiment->workload.cluster);
+    write_cluster(&writer, root, &experiment->workload);
     write_functions(&writer, root, &experiment->workload);
     write_applications(&writer, root, &experiment->workload);
     write_arrivals(&writer, root, experiment);

@@ -22,14 +22,9 @@ static void add_supply(const struct cluster_spec *cluster, struct capacity *capa
 {
     for (size_t g = 0; g < cluster->group_count; g++) {
         const struct invoker_group *group = &cluster->groups[g];
-        double units = 0;
-        double work = 0; /* units at speed 1 that would do the same */
-        for (size_t i = 0; i < group->gpu_count; i++) {
-            units += group->gpus[i].units;
-            work += group->gpus[i].units * group->gpus[i].speed;
-        }
-        capacity->gpu_units += group->count * work;
-        capacity->vcpus += group->count * group->vcpus * (units > 0 ? work / units : 1);
+        for (size_t i = 0; i < group->gpu_count; i++)
+            capacity->gpu_units += (double)group->count * group->gpus[i].units;
+        capacity->vcpus += (double)group->count * group->vcpus;
     }
 }
 

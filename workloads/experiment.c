@@ -54,7 +54,10 @@ static bool adopt_profile(struct experiment *experiment, struct profile *profile
     experiment->profile = profile;
     if (profile == NULL)
         return false;
-    experiment->workload.interference = profile->interference;
+    for (size_t k = 0; k < experiment->workload.kind_count; k++) {
+        experiment->workload.kinds[k].profile = profile;
+        experiment->workload.kinds[k].interference = profile->interference;
+    }
     (void)snprintf(experiment->profile_evidence, sizeof experiment->profile_evidence, "%s",
                    profile->evidence == NULL ? "" : profile->evidence);
     return true;
@@ -128,9 +131,7 @@ static bool load_application(struct reading *reading, const struct json_value *a
 static bool load_applications(struct reading *reading, struct error *error)
 {
     struct workload *workload = &reading->experiment->workload;
-    struct function_table table = {.entries = &reading->entries,
-                                   .profile = reading->experiment->profile,
-                                   .workload = workload};
+    struct function_table table = {.entries = &reading->entries, .workload = workload};
     struct json_value array;
     if (!json_require(&reading->root, "applications", &array, error) ||
         !json_is_array(&array, 1, APPLICATIONS_LIMIT, error))
@@ -161,7 +162,7 @@ static bool load_workload(struct reading *reading, struct error *error)
     if (cluster.node == NULL)
         return json_fault(&reading->root, error,
                           "key \"cluster\" is missing; name a file of workloads/clusters");
-    return cluster_load(&cluster, &reading->experiment->workload.cluster, error) &&
+    return cluster_load(&cluster, &reading->experiment->workload, error) &&
            load_profile(reading, error) && load_functions(reading, error) &&
            load_applications(reading, error);
 }
@@ -200,7 +201,8 @@ static void apply_noise(struct experiment *experiment)
     struct workload *workload = &experiment->workload;
     for (size_t f = 0; experiment->platform.noise_cv >= 0 && f < workload->function_count; f++)
         if (workload->functions[f].service == SERVICE_PROFILE)
-            workload->functions[f].noise_cv = experiment->platform.noise_cv;
+            for (size_t k = 0; k < workload->kind_count; k++)
+                workload->functions[f].gpus[k].noise_cv = experiment->platform.noise_cv;
 }
 
 /* A policy module is identified by the digest of its bytes. A missing file is reported when the

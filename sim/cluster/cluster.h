@@ -109,9 +109,9 @@ struct container_pool {
 
 /* Data of a function that do not depend on the invoker. */
 struct function_state {
-    int64_t host_kb, weights_kb; /* per container */
-    uint32_t idle_total;         /* idle containers */
-    uint32_t starting_total;     /* unclaimed starting containers */
+    int64_t host_kb;         /* per container */
+    uint32_t idle_total;     /* idle containers */
+    uint32_t starting_total; /* unclaimed starting containers */
     /* start and step of the home walk; step and invoker count are co-prime */
     uint32_t home_first, home_step;
 };
@@ -139,6 +139,8 @@ struct cluster {
     struct invoker_size *sizes; /* capacity per invoker */
     struct gpu_state *gpus;
     struct function_state *functions;
+    uint32_t kind_count; /* kinds of GPU */
+    int64_t *weights_kb; /* [function][kind], of a container on such a GPU */
     struct container_pool *pools;
     /* allocated; used so far; head of the free list */
     uint32_t pool_capacity, pools_used, pool_free;
@@ -198,6 +200,12 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
                   struct error *error);
 /* Frees the memory of the cluster. */
 void cluster_clear(struct cluster *cluster);
+
+/* Kind of a GPU; 0 for SIM_NONE, a container without a GPU. */
+static inline uint16_t cluster_kind(const struct cluster *cluster, uint32_t gpu)
+{
+    return gpu == SIM_NONE ? 0 : cluster->gpus[gpu].spec->kind;
+}
 
 /* Most units that one batch could get on the GPU now: the free units (MPS), the largest slice that
  * can be placed (MIG), or all or nothing (exclusive). */
