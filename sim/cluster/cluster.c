@@ -175,7 +175,8 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
     struct fit_cursor cursor = {.function = warm ? function : SIM_NONE,
                                 .need_units = configuration->vgpu,
                                 .need_vcpus = configuration->vcpu,
-                                .at = SIM_NONE};
+                                .at = SIM_NONE,
+                                .kind = configuration->kind};
     cluster_file_dirty(cluster);
     while (best_fit_next(cluster, &cursor)) {
         struct placement placement;
