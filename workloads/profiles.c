@@ -77,7 +77,7 @@ static bool has_model(const struct workload *workload, const char *model)
 static bool fault_unused(const struct json_value *value, const struct workload *workload,
                          const char *model, struct error *error)
 {
-    const char *names[KINDS_LIMIT];
+    const char *names[WORKLOAD_MAX_KINDS];
     int count = 0;
     for (size_t k = 0; k < workload->kind_count; k++)
         if (workload->kinds[k].model[0] != '\0')
@@ -150,7 +150,7 @@ static bool assign_profiles(const struct json_value *value, struct experiment *e
  */
 static void join_kinds(struct workload *workload)
 {
-    uint16_t joined[KINDS_LIMIT];
+    uint16_t joined[WORKLOAD_MAX_KINDS];
     size_t count = 0;
     for (size_t k = 0; k < workload->kind_count; k++) {
         const struct gpu_kind kind = workload->kinds[k];
