@@ -89,6 +89,9 @@ static void add_trace(FILE *text, const struct experiment *experiment,
             "note: trace %s names no applications: each request was assigned to one at random, by "
             "weight",
             trace);
+    if (tally->first_s != 0)
+        add(text, "note: trace %s begins at %.13g s, which is time 0 of the run and of \"start_s\"",
+            trace, tally->first_s);
     if (tally->fixed_times)
         add(text,
             "note: every seed replays the arrival times of trace %s: intervals over seeds cover "
