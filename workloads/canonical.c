@@ -148,8 +148,14 @@ static void write_functions(struct writer *writer, cJSON *root, const struct wor
         put_text(writer, item, "model", function->model);
         put_number(writer, item, "input_bytes", function->input_bytes);
         cJSON *cold_start = put_object(writer, item, "cold_start_ms");
-        put_number(writer, cold_start, "mean", function->cold_start_mean_ms);
-        put_number(writer, cold_start, "cv", function->cold_start_cv);
+        if (function->cold_start_sample_count > 0) {
+            put(writer, cold_start, "samples_ms",
+                cJSON_CreateDoubleArray(function->cold_start_samples_ms,
+                                        (int)function->cold_start_sample_count));
+        } else {
+            put_number(writer, cold_start, "mean", function->cold_start_mean_ms);
+            put_number(writer, cold_start, "cv", function->cold_start_cv);
+        }
         cJSON *memory = put_object(writer, item, "gpu_memory_mb");
         put_number(writer, memory, "weights", function->gpu_weights_mb);
         put_number(writer, memory, "per_item", function->gpu_per_item_mb);

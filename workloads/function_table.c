@@ -121,6 +121,41 @@ static double or_default(double value, double fallback)
     return isnan(value) ? fallback : value;
 }
 
+/* Copies samples that are given. */
+static bool copy_samples(const double *values, size_t count, double **copy, size_t *copied,
+                         struct error *error)
+{
+    if (count == 0)
+        return true;
+    *copy = load_array(count, sizeof **copy, error);
+    if (*copy == NULL)
+        return false;
+    memcpy(*copy, values, count * sizeof **copy);
+    *copied = count;
+    return true;
+}
+
+/* Mean, cv and samples of the entry override the profile's; an entry with mean or cv has no use for
+ * the profile's samples. `p` is NULL if there is no profile, whose mean would be required. */
+static bool resolve_cold_start(const struct function_entry *e, const struct profile_function *p,
+                               struct function *function, struct error *error)
+{
+    const struct json_samples *own = &e->cold_start_samples;
+    double **copy = &function->cold_start_samples_ms;
+    size_t *copied = &function->cold_start_sample_count;
+    if (own->count > 0) {
+        function->cold_start_mean_ms = own->mean;
+        function->cold_start_cv = own->cv;
+        return copy_samples(own->values, own->count, copy, copied, error);
+    }
+    function->cold_start_mean_ms =
+        or_default(e->cold_start_mean_ms, p == NULL ? 0 : p->cold_start_mean_ms);
+    function->cold_start_cv =
+        or_default(or_default(e->cold_start_cv, p == NULL ? 0 : p->cold_start_cv), 0);
+    return p == NULL || !isnan(e->cold_start_mean_ms) || !isnan(e->cold_start_cv) ||
+           copy_samples(p->cold_start_samples_ms, p->cold_start_sample_count, copy, copied, error);
+}
+
 static bool resolve_service(const struct function_entry *entry, const struct cluster_spec *cluster,
                             struct function *function, struct error *error)
 {
@@ -128,22 +163,15 @@ static bool resolve_service(const struct function_entry *entry, const struct clu
     function->service_mean = sim_from_ms(entry->service_mean_ms);
     function->service_cv = entry->service_cv;
     function->input_bytes = or_default(entry->input_bytes, 0);
-    function->cold_start_mean_ms = or_default(entry->cold_start_mean_ms, 0);
-    function->cold_start_cv = or_default(entry->cold_start_cv, 0);
     function->gpu_weights_mb = or_default(entry->gpu_weights_mb, 0);
     function->gpu_per_item_mb = or_default(entry->gpu_per_item_mb, 0);
     function->host_memory_mb = or_default(entry->host_memory_mb, 0);
     function->bandwidth_share = or_default(entry->bandwidth_share, 0);
     function->interference_index = SIM_NONE;
-    if (entry->sample_count > 0) {
-        function->service_samples_ms =
-            load_array(entry->sample_count, sizeof *entry->samples_ms, error);
-        if (function->service_samples_ms == NULL)
-            return false;
-        memcpy(function->service_samples_ms, entry->samples_ms,
-               entry->sample_count * sizeof *entry->samples_ms);
-        function->service_sample_count = entry->sample_count;
-    }
+    if (!copy_samples(entry->samples.values, entry->samples.count, &function->service_samples_ms,
+                      &function->service_sample_count, error) ||
+        !resolve_cold_start(entry, NULL, function, error))
+        return false;
     function->configurations = load_array(1, sizeof *function->configurations, error);
     if (function->configurations == NULL)
         return false;
@@ -196,13 +224,13 @@ static bool merge_values(const struct source *source, struct function *function,
     function->service = SERVICE_PROFILE;
     function->noise_cv = or_default(or_default(e->noise_cv, p->noise_cv), 0);
     function->input_bytes = or_default(or_default(e->input_bytes, p->input_bytes), 0);
-    function->cold_start_mean_ms = or_default(e->cold_start_mean_ms, p->cold_start_mean_ms);
-    function->cold_start_cv = or_default(or_default(e->cold_start_cv, p->cold_start_cv), 0);
     function->gpu_weights_mb = or_default(e->gpu_weights_mb, p->gpu_weights_mb);
     function->gpu_per_item_mb = or_default(e->gpu_per_item_mb, p->gpu_per_item_mb);
     function->host_memory_mb =
         or_default(or_default(e->host_memory_mb, p->host_memory_mb), DEFAULT_HOST_MEMORY_MB);
     function->bandwidth_share = or_default(e->bandwidth_share, p->bandwidth_share);
+    if (!resolve_cold_start(e, p, function, error))
+        return false;
     if (isnan(function->cold_start_mean_ms))
         return missing(source, function, "cold_start_ms", error);
     if (isnan(function->gpu_weights_mb))

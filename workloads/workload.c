@@ -108,6 +108,7 @@ void workload_clear(struct workload *workload)
         free(function->name);
         free(function->model);
         free(function->service_samples_ms);
+        free(function->cold_start_samples_ms);
         free(function->configurations);
     }
     free(workload->functions);

@@ -55,7 +55,10 @@ struct function {
     double noise_cv;
     double input_bytes; /* bytes that the client sends to a source stage of this function */
     double cold_start_mean_ms;
-    double cold_start_cv;        /* lognormal; 0: constant */
+    double cold_start_cv;          /* lognormal; 0: constant */
+    double *cold_start_samples_ms; /* each with equal probability, in place of the lognormal; mean
+                                    * and cv are theirs. NULL: none */
+    size_t cold_start_sample_count;
     double gpu_weights_mb;       /* resident while a container exists */
     double gpu_per_item_mb;      /* activations, per job of the running batch */
     double host_memory_mb;       /* held by a container from its start to its eviction */
