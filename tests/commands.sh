@@ -260,6 +260,31 @@ run sh -c 'cat "$2" | "$1" check /dev/stdin' sh "$esgsim" "$strict"
 expect_refusal "JSON through a pipe is told for what it is" 'is JSON;.*from files only'
 run "$esgsim" check -
 expect_refusal "standard input is named" '/dev/stdin'
+counts=traces/arrivals/azure2019_7d_permin_3.txt.gz
+run "$esgsim" check "$counts"
+expect_refusal "check names --format for bare counts" 'name the format \(--format.*counts-per-minute'
+run "$esgsim" check --format counts-per-minute "$counts"
+expect "check takes the format of a trace" 0 'ok \(arrival trace\)'
+run "$esgsim" check --format counts-per-hour "$counts"
+expect_refusal "check refuses an unknown format" 'did you mean counts-per'
+seq -s ' ' 200000 >"$folder/counts.txt"
+run "$esgsim" trace stats "$folder/counts.txt"
+expect_refusal "a line of counts that is too long names --format" 'longer than 1 MiB; name the format.*--format'
+printf 'id,at,"app"\n1,1700000001.5,image-classification\n2,1700000000,image-classification\n' >"$folder/foreign.csv"
+run "$esgsim" trace stats "$folder/foreign.csv"
+expect_refusal "a CSV of unknown layout names --columns" 'trace convert --columns'
+run "$esgsim" trace convert "$folder/foreign.csv" --columns time=at,application=app --unit s --out "$folder/own.csv"
+expect_refusal "a trace out of order is refused with its line" 'foreign.csv:3: time goes back by 1.5 s;.*--sort'
+run "$esgsim" trace convert "$folder/foreign.csv" --columns time=at,application=app --unit s --sort --out "$folder/own.csv"
+expect "trace convert takes columns by name" 0
+if grep -q 'begins at 1700000000 s, which is 0 in' "$folder/err" && grep -q '^1500.000000,image' "$folder/own.csv"; then
+    pass "and says that the first request is at 0"
+else
+    fail "and says that the first request is at 0" "$(cat "$folder/err" "$folder/own.csv")"
+fi
+run "$esgsim" run "$strict" --set warmup_requests=0 --set requests=2 \
+    --set "arrivals={\"process\":\"trace\",\"file\":\"$folder/small.csv\"}"
+expect "run says what its time 0 is" 0 'note: trace small.csv begins at 0.001 s, which is time 0'
 cp workloads/clusters/esg-16.json "$folder/cluster"
 run "$esgsim" check "$folder/cluster"
 expect "JSON is told by its beginning, too" 0 'ok \(cluster\)'

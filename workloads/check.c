@@ -9,12 +9,11 @@
 #include "traces/profile/profile.h"
 #include "workloads/loader_internal.h"
 
-/* Reads the whole trace record by record. */
-static bool check_trace(const char *path, struct error *error)
+bool input_check_trace(const char *path, const char *format, struct error *error)
 {
     struct error fault = {0};
     struct trace_record record;
-    struct trace_reader *reader = trace_open(path, NULL, 1, error);
+    struct trace_reader *reader = trace_open(path, format, 1, error);
     if (reader == NULL)
         return false;
     uint64_t records = 0;
@@ -207,7 +206,7 @@ bool input_check(const char *path, const char **kind, struct error *error)
         return error_input(error, "%s: is not an input file; read results with `esgsim report`",
                            path);
     if (!looks_like_json(path))
-        return check_trace(path, error);
+        return input_check_trace(path, NULL, error);
     *kind = "JSON";
     cJSON *root = json_parse_file(path, error);
     if (root == NULL)

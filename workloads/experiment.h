@@ -186,4 +186,8 @@ bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *faul
  * claims. `kind` receives the kind. */
 bool input_check(const char *path, const char **kind, struct error *error);
 
+/* Validates an arrival trace by reading all of it. `format`: a name of
+ * traces/readers/arrival_trace.h, or NULL to recognise it by the header. */
+bool input_check_trace(const char *path, const char *format, struct error *error);
+
 #endif

@@ -11,9 +11,14 @@
 
 struct options {
     bool json;
+    const char *format;
 };
 
 static const struct cli_option check_table[] = {
+    {"--format", "F",
+     "take every FILE for an arrival trace of format F (`esgsim trace --help`); bare counts need "
+     "it",
+     CLI_MEMBER(struct options, format)},
     {"--json", NULL, "one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}",
      CLI_MEMBER(struct options, json)},
     {.name = NULL},
@@ -30,7 +35,10 @@ const struct command command_check = {
         "Prints a line for each valid file. All files are checked; exit status 2 if one is "
         "faulty.\n"
         "\n"
-        "Example: esgsim check workloads/experiments/*.json\n",
+        "Examples: esgsim check workloads/experiments/*.json\n"
+        "          esgsim check --format counts-per-minute \\\n"
+        "              traces/arrivals/azure2019_7d_permin_*.txt.gz\n",
+
     .run = check_run,
     .operands = "FILE…",
     .options = check_table,
@@ -38,8 +46,12 @@ const struct command command_check = {
 
 /* The library recognises reference figures and claims by their keys, but only results/ can check
  * their content. */
-static bool check_file(const char *path, const char **kind, struct error *error)
+static bool check_file(const char *path, const char *format, const char **kind, struct error *error)
 {
+    if (format != NULL) {
+        *kind = "arrival trace";
+        return input_check_trace(path, format, error);
+    }
     if (!input_check(path, kind, error))
         return false;
     if (strcmp(*kind, "claims") == 0) {
@@ -68,13 +80,14 @@ static bool add_json(cJSON *files, const char *path, const char *kind, const str
 }
 
 /* The first fault becomes the command's error, which main prints. Later ones are printed here. */
-static bool check_files(int argc, char **argv, bool quiet, cJSON *files, struct error *error)
+static bool check_files(int argc, char **argv, const char *format, bool quiet, cJSON *files,
+                        struct error *error)
 {
     bool good = true;
     for (int i = 1; i < argc; i++) {
         const char *kind = "unknown";
         struct error fault = {0};
-        bool valid = check_file(argv[i], &kind, &fault);
+        bool valid = check_file(argv[i], format, &kind, &fault);
         if (files != NULL && !add_json(files, argv[i], kind, &fault))
             return error_run(error, "check: out of memory");
         if (valid && files == NULL && !quiet)
@@ -99,7 +112,7 @@ static bool check_run(int argc, char **argv, bool quiet, struct error *error)
         cJSON_Delete(root);
         return error_run(error, "check: out of memory");
     }
-    bool good = check_files(argc, argv, quiet, files, error);
+    bool good = check_files(argc, argv, options.format, quiet, files, error);
     struct error late = {0};
     if (!options.json || cli_print_json_line(root, &late))
         return good;

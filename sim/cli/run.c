@@ -9,6 +9,7 @@
 #include "results/inspect/timeline.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
+#include "sim/cli/notices.h"
 #include "sim/cli/output.h"
 #include "sim/cli/run_once.h"
 
@@ -244,8 +245,11 @@ static bool run_experiment(const struct run_options *options, const struct exper
     bool ok = policy != NULL && sinks_open(options, experiment, &sinks, error);
     bool simulated = ok && run_simulate(experiment, policy, values, &sinks, quiet, &result, error);
     ok = sinks_close(&sinks, simulated, error);
-    if (ok && !quiet)
+    if (ok && !quiet) {
         output_warnings(&result);
+        notices_print_cold(&result);
+        notices_print_warmup(&options->settings, experiment);
+    }
     if (ok)
         ok = run_print(options, experiment, &result, error);
     if (simulated)

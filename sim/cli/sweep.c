@@ -4,6 +4,7 @@
 #include "sim/cli/sweep_runner.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/guard.h"
+#include "sim/cli/notices.h"
 #include "sim/cli/worker_pool.h"
 #include "workloads/experiment.h"
 
@@ -57,6 +58,15 @@ static const struct cli_option sweep_table[] = {
     {.name = NULL},
 };
 
+/* By the first run's experiment: what --set changes is the same in all. */
+static void note_warmup(const struct options *options, const struct sweep *sweep)
+{
+    struct experiment *experiment = sweep_experiment(sweep, 0, NULL);
+    if (experiment != NULL && !options->sweep_runner.quiet)
+        notices_print_warmup(&options->settings, experiment);
+    experiment_free(experiment);
+}
+
 static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -73,6 +83,8 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
         return cli_usage_error(&command_sweep, "--resume keeps what --restart discards; give one",
                                error);
     struct sweep *sweep = sweep_load(argv[1], options.settings.list, options.settings.count, error);
+    if (sweep != NULL && options.settings.count > 0)
+        note_warmup(&options, sweep);
     const bool good = sweep != NULL && sweep_runner_run(sweep, &options.sweep_runner, error);
     if (sweep != NULL)
         sweep_free(sweep);

@@ -85,6 +85,19 @@ bool json_string(const struct json_value *object, const char *key, char **out, s
 bool json_choice(const struct json_value *object, const char *key, const char *const *choices,
                  int *out, struct error *error);
 
+/* Measured samples, which stand for a distribution that gives each equal probability. */
+struct json_samples {
+    double *values; /* NULL: none */
+    size_t count;
+    double mean;
+    double cv; /* standard deviation over the samples / mean; 0 if the mean is 0 */
+};
+
+/* Loads the object's "samples_ms", an array of 1..10^6 numbers in 0..high. A "mean", "mean_ms" or
+ * "cv" beside it is a fault. The caller frees `values`, also after a fault. */
+bool json_samples(const struct json_value *object, double high, struct json_samples *samples,
+                  struct error *error);
+
 /* The value itself as a finite number or an integer within the range. */
 bool json_as_number(const struct json_value *value, double low, double high, double *out,
                     struct error *error);

@@ -192,13 +192,22 @@ static bool read_noise(const struct json_value *value, struct profile_function *
 static bool read_cold_start(const struct json_value *value, struct profile_function *function,
                             struct error *error)
 {
-    static const char *const keys[] = {"mean", "cv", NULL};
-    struct json_value cold;
-    struct json_value mean;
-    return !json_child(value, "cold_start_ms", &cold) ||
-           (json_is_object(&cold, keys, error) && json_require(&cold, "mean", &mean, error) &&
-            json_number(&cold, "mean", 0, MS_LIMIT, &function->cold_start_mean_ms, error) &&
-            json_number(&cold, "cv", 0, 10, &function->cold_start_cv, error));
+    static const char *const keys[] = {"mean", "cv", "samples_ms", NULL};
+    struct json_value cold, child;
+    struct json_samples samples = {0};
+    if (!json_child(value, "cold_start_ms", &cold))
+        return true;
+    if (!json_child(&cold, "samples_ms", &child))
+        return json_is_object(&cold, keys, error) && json_require(&cold, "mean", &child, error) &&
+               json_number(&cold, "mean", 0, MS_LIMIT, &function->cold_start_mean_ms, error) &&
+               json_number(&cold, "cv", 0, 10, &function->cold_start_cv, error);
+    const bool good =
+        json_is_object(&cold, keys, error) && json_samples(&cold, MS_LIMIT, &samples, error);
+    function->cold_start_samples_ms = samples.values;
+    function->cold_start_sample_count = samples.count;
+    function->cold_start_mean_ms = samples.mean;
+    function->cold_start_cv = samples.cv;
+    return good;
 }
 
 static bool read_gpu_memory(const struct json_value *value, struct profile_function *function,
@@ -567,6 +576,7 @@ void profile_free(struct profile *profile)
         free(function->vcpu.values);
         free(function->vgpu.values);
         free(function->latency_ms);
+        free(function->cold_start_samples_ms);
         if (function->extension != NULL)
             free(function->extension->parts);
         free(function->extension);

@@ -60,8 +60,10 @@ struct profile_function {
     double *latency_ms; /* [batch][vcpu][vgpu], row-major; NAN where null */
     double input_bytes; /* NAN if the file gives none; likewise below */
     double noise_cv;
-    double cold_start_mean_ms;
+    double cold_start_mean_ms; /* this and the next: of the samples, if the file gives samples */
     double cold_start_cv;
+    double *cold_start_samples_ms; /* NULL: lognormal with mean and cv */
+    size_t cold_start_sample_count;
     double gpu_weights_mb;
     double gpu_per_item_mb;
     double host_memory_mb;
