@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "results/report/curve.h"
+#include "results/report/tidy.h"
 #include "results/store/store.h"
 #include "sim/engine/random.h"
 #include "workloads/sweep_keys.h"
@@ -297,6 +298,109 @@ static void shards_have_the_columns_of_the_whole(void **state)
     free(merged);
 }
 
+/* Each point has the runs with that value, whatever their setting is called. */
+static void a_key_that_only_named_settings_set_can_be_followed(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    const struct curve_request request = {"arrivals.rate_per_s", CURVE_METRIC, CURVE_AT_LEAST};
+    const struct curve_request constant = {"slo.ms", CURVE_METRIC, CURVE_AT_LEAST};
+    execute(kinds, out_path, 1, 1);
+    struct results *results = results_of(out_path);
+    struct report *report = report_build(results, &error);
+    assert_non_null(report);
+    assert_null(report->curves);
+    assert_true(report_follow(report, &request, &error));
+    const size_t key = key_of(results, request.key);
+    const struct curve_group *group = report->curves->groups;
+    size_t points = 0;
+    assert_int_equal(report->curves->group_count, 1);
+    assert_int_equal(group->panel_count, 4); /* two clusters, two times to keep alive */
+    assert_string_equal(curve_group_setting(group), "");
+    for (size_t p = 0; p < group->panel_count; p++) {
+        const struct curve_panel *panel = &group->panels[p];
+        assert_int_equal(panel->value_count, 3);
+        assert_null(strstr(panel->conditions, "rate_per_s"));
+        assert_non_null(strstr(panel->conditions, "keep_alive_s="));
+        for (size_t i = 0; i < panel->lines[0].point_count; i++, points++) {
+            const struct curve_point *point = &panel->lines[0].points[i];
+            assert_int_equal(point->contender->run_count, 2);
+            for (size_t r = 0; r < 2; r++)
+                assert_true(swept_number(results->swept,
+                                         results_values(results, point->contender->runs[r]),
+                                         key) == point->value);
+        }
+    }
+    assert_int_equal(points, 12);
+    assert_false(report_follow(report, &constant, &error));
+    assert_non_null(strstr(error.message, "differ in other keys"));
+    report_free(report);
+    results_free(results);
+}
+
+/* ---- As one table ---------------------------------------------------------------------------- */
+
+/* Splits a line of CSV without quotes inside fields in place; returns its number of fields. */
+static size_t fields_split(char *line, char **fields, size_t most)
+{
+    size_t count = 0;
+    bool quoted = false;
+    fields[count++] = line;
+    for (char *c = line; *c != '\0'; c++) {
+        quoted ^= *c == '"';
+        if (*c != ',' || quoted)
+            continue;
+        *c = '\0';
+        assert_true(count < most);
+        fields[count++] = c + 1;
+    }
+    return count;
+}
+
+static void a_table_of_two_files_has_every_run_and_every_key(void **state)
+{
+    (void)state;
+    char *text = NULL, *rest = NULL, *fields[200], *names[200];
+    size_t size = 0;
+    struct error error = {0};
+    execute(kinds, out_path, 1, 1);
+    execute("\"matrix\": {\"=cmd()\": [{\"name\": \"@one\", \"requests\": 30}],"
+            " \"platform.ewma_alpha\": [0.1, 0.7]}, \"seeds\": 1",
+            other_path, 1, 1);
+    struct results *const files[] = {results_of(out_path), results_of(other_path)};
+    FILE *out = open_memstream(&text, &size);
+    assert_true(tidy_csv((const struct results *const *)files, 2, out, &error));
+    assert_int_equal(fclose(out), 0);
+    const size_t columns = fields_split(strtok_r(text, "\r\n", &rest), names, 200);
+    /* Five keys of the first file, two of the second; setting and requests are columns anyway. */
+    assert_int_equal(columns, 1 + layout_summary.count + 5 + 2);
+    for (size_t f = 0; f < 2; f++)
+        for (size_t run = 0; run < files[f]->run_count; run++) {
+            assert_int_equal(fields_split(strtok_r(NULL, "\r\n", &rest), fields, 200), columns);
+            assert_string_equal(fields[0], f == 0 ? out_path : other_path);
+            for (size_t c = 0; c < columns; c++) {
+                const bool marked = strcmp(names[c], "'=cmd()") == 0;
+                if (strcmp(names[c], "platform.ewma_alpha") == 0)
+                    assert_string_equal(fields[c], f == 0     ? ""
+                                                   : run == 0 ? "0.10000000000000001"
+                                                              : "0.69999999999999996");
+                if (strcmp(names[c], "slo_hit_rate") == 0)
+                    assert_true(strtod(fields[c], NULL) ==
+                                files[f]->runs[run].measures.slo_hit_rate);
+                if (strcmp(names[c], "requests") == 0)
+                    assert_string_equal(fields[c], f == 0 ? "60" : "30");
+                if (marked)
+                    assert_string_equal(fields[c], f == 0 ? "" : "'@one");
+            }
+        }
+    assert_null(strtok_r(NULL, "\r\n", &rest));
+    results_free(files[0]);
+    results_free(files[1]);
+    free(text);
+}
+
+/* ---- Files of others ------------------------------------------------------------------------- */
+
 /* Makes of the file one that an earlier version might have written, or a damaged one. */
 static void change_attribute(const char *names)
 {
@@ -363,6 +467,8 @@ int main(void)
         cmocka_unit_test(the_file_has_the_values_of_the_sweep),
         cmocka_unit_test(numbers_are_numbers_and_all_else_is_text),
         cmocka_unit_test(shards_have_the_columns_of_the_whole),
+        cmocka_unit_test(a_key_that_only_named_settings_set_can_be_followed),
+        cmocka_unit_test(a_table_of_two_files_has_every_run_and_every_key),
         cmocka_unit_test(a_file_without_the_list_is_read_without_the_keys),
         cmocka_unit_test(a_list_that_does_not_match_is_refused),
         cmocka_unit_test(too_many_keys_and_control_characters_are_refused),

@@ -53,6 +53,24 @@ static cJSON *figures_object(const struct report *report, const struct report_sc
     return object;
 }
 
+/* Adds the keys that the sweep set for the runs. */
+static void add_swept(const struct results *results, size_t run, cJSON *object)
+{
+    if (results_key_count(results) == 0)
+        return;
+    cJSON *values = cJSON_AddObjectToObject(object, "swept");
+    for (size_t k = 0; k < results_key_count(results); k++) {
+        const struct column *column = &results->swept->columns[k];
+        const void *row = results_values(results, run);
+        if (column->type == COLUMN_TEXT)
+            (void)cJSON_AddStringToObject(values, column->name,
+                                          swept_text(results->swept, row, k, NULL));
+        else
+            (void)cJSON_AddNumberToObject(values, column->name,
+                                          swept_number(results->swept, row, k));
+    }
+}
+
 static void add_contender(const struct report *report, const struct report_scenario *scenario,
                           size_t index, cJSON *contenders)
 {
@@ -64,6 +82,7 @@ static void add_contender(const struct report *report, const struct report_scena
     (void)cJSON_AddStringToObject(object, "label", contender->label);
     (void)cJSON_AddStringToObject(object, "policy_sha256",
                                   report->results->runs[contender->runs[0]].policy_sha256);
+    add_swept(report->results, contender->runs[0], object);
     cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
     cJSON *hashes = cJSON_AddArrayToObject(object, "config_hashes");
     for (size_t i = 0; i < contender->run_count; i++) {

@@ -135,7 +135,7 @@ struct results {
     struct application_row *applications; /* each has the hash of one of `runs` */
     size_t application_count;
     char **notices;           /* per run: lines for notices_next (record.h); NULL: none */
-    struct swept_keys *swept; /* keys that the sweep sets; may be empty */
+    struct swept_keys *swept; /* keys that the sweep sets; NULL: none */
     unsigned char *values;    /* per run: its row of their values, swept->row_bytes each */
     char *command;            /* that made the sweep; NULL: not known */
     struct sweep_facts sweep; /* .shards = 0: not written by a sweep */
@@ -146,6 +146,9 @@ struct results {
 struct results *results_load(const char *path, struct error *error);
 void results_free(struct results *results);
 
+/* The number of swept keys, and the index of one; the number if there is none of that name. */
+size_t results_key_count(const struct results *results);
+size_t results_key_find(const struct results *results, const char *name);
 /* The row of values of the swept keys in a run (swept_number, swept_text). */
 const void *results_values(const struct results *results, size_t run);
 

@@ -106,6 +106,19 @@ static bool swept_read(hid_t file, struct results *results, struct error *error)
     return good;
 }
 
+size_t results_key_count(const struct results *results)
+{
+    return results->swept == NULL ? 0 : results->swept->count;
+}
+
+size_t results_key_find(const struct results *results, const char *name)
+{
+    size_t k = 0;
+    while (k < results_key_count(results) && strcmp(results->swept->columns[k].name, name) != 0)
+        k++;
+    return k;
+}
+
 const void *results_values(const struct results *results, size_t run)
 {
     return results->values == NULL ? NULL : results->values + run * results->swept->row_bytes;
