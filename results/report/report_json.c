@@ -7,7 +7,6 @@
 #include <cjson/cJSON.h>
 
 #include "results/report/curve.h"
-#include "results/report/reproduction_check.h"
 #include "results/report/verdict_table.h"
 #include "results/store/hdf5_utf8.h"
 #include "traces/json/json.h"
@@ -180,17 +179,17 @@ static bool add_worlds(const struct report *report, const struct reference_figur
                        cJSON *entry, struct error *error)
 {
     cJSON *worlds = cJSON_AddArrayToObject(entry, "assumptions");
-    for (size_t s = 0; s < report->scenario_count; s++) {
+    size_t next = 0;
+    for (;;) {
+        const struct report_scenario *world = NULL;
         struct judgement judgement;
-        if (!verdict_begins_world(report, s))
-            continue;
-        if (!verdict_judge(report, figure, &report->scenarios[s], &judgement, error))
+        if (!verdict_next_world(report, figure, &next, &world, &judgement, error))
             return false;
-        if (judgement.counts[STANDING_NO_RUN] < judgement.pair_count)
-            add_world(&judgement, &report->scenarios[s], worlds);
+        if (world == NULL)
+            return true;
+        add_world(&judgement, world, worlds);
         judgement_clear(&judgement);
     }
-    return true;
 }
 
 static cJSON *add_figure(const struct judgement *judgement, cJSON *figures)

@@ -103,6 +103,27 @@ static struct assumptions *assumptions_find(struct error *error)
     return assumptions;
 }
 
+/* The options that decide what the page shows, each with a blank before it. The caller frees the
+ * text; NULL: memory exhausted. */
+static char *options_text(const struct options *options)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    if (options->reference_policy != NULL)
+        (void)fprintf(out, " --reference \"%s\"", options->reference_policy);
+    if (options->over != NULL)
+        (void)fprintf(out, " --over %s", options->over);
+    if (options->metric != NULL)
+        (void)fprintf(out, " --metric %s", options->metric);
+    if (options->at_least != CURVE_AT_LEAST)
+        (void)fprintf(out, " --at-least %g", options->at_least);
+    (void)fputs(options->details ? " --details" : "", out);
+    return fclose(out) == 0 ? text : NULL;
+}
+
 /* Prints the page with its figures. If they cannot be drawn, the page gives the reason instead. */
 static bool print_html(const struct options *options, const struct report *report,
                        const struct reference *reference, FILE *out, struct error *error)
@@ -112,6 +133,7 @@ static bool print_html(const struct options *options, const struct report *repor
     struct run_details *details = run_details_open(options->file, error);
     struct assumptions *assumptions = details == NULL ? NULL : assumptions_find(error);
     bool good = assumptions != NULL;
+    char *more = options_text(options);
     if (good && !gnuplot_check(&without))
         (void)fprintf(stderr, "esgsim: the page is without figures: %s\n", without.message);
     else if (good && report->results->run_count > 0)
@@ -125,8 +147,10 @@ static bool print_html(const struct options *options, const struct report *repor
                               .without_figures =
                                   without.kind == ERROR_NONE ? NULL : without.message,
                               .paper = options->paper,
-                              .command = options->command};
+                              .command = options->command,
+                              .options = more == NULL ? "" : more};
     good = good && report_html(&page, out, error);
+    free(more);
     embedded_clear(&embedded);
     assumptions_free(assumptions);
     run_details_close(details);
