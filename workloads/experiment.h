@@ -161,6 +161,7 @@ struct sweep {
     struct inputs *inputs;      /* cache, so that all runs use the same input files */
     struct sweep_label *labels; /* no label occurs twice */
     size_t label_count;
+    struct sweep_keys *keys; /* what the matrix sets (workloads/sweep_keys.h) */
     struct sweep_precision precision;
 };
 

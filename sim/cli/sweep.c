@@ -1,3 +1,5 @@
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -6,6 +8,7 @@
 #include "sim/cli/guard.h"
 #include "sim/cli/notices.h"
 #include "sim/cli/worker_pool.h"
+#include "sim/utf8.h"
 #include "workloads/experiment.h"
 
 struct options {
@@ -67,6 +70,45 @@ static void note_warmup(const struct options *options, const struct sweep *sweep
     experiment_free(experiment);
 }
 
+/* Writes the text as one word of a shell. */
+static void word_write(FILE *out, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "._-+=/:,@%";
+    if (text[0] != '\0' && text[strspn(text, plain)] == '\0') {
+        (void)fputs(text, out);
+        return;
+    }
+    (void)fputc('\'', out);
+    for (; *text != '\0'; text++)
+        (void)fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
+    (void)fputc('\'', out);
+}
+
+/* The command that repeats the sweep, but for its --out. The caller frees it; NULL: out of memory,
+ * or no line of text. */
+static char *command_text(const char *path, const struct cli_settings *settings)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    (void)fputs("esgsim sweep ", out);
+    word_write(out, path);
+    for (size_t i = 0; i < settings->count; i++) {
+        char *pair = NULL;
+        (void)fputs(" --set ", out);
+        if (asprintf(&pair, "%s=%s", settings->list[i].key, settings->list[i].value) >= 0)
+            word_write(out, pair);
+        free(pair);
+    }
+    if (fclose(out) == 0 && utf8_is_name(text))
+        return text;
+    free(text);
+    return NULL;
+}
+
 static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -85,7 +127,10 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
     struct sweep *sweep = sweep_load(argv[1], options.settings.list, options.settings.count, error);
     if (sweep != NULL && options.settings.count > 0)
         note_warmup(&options, sweep);
+    char *command = command_text(argv[1], &options.settings);
+    options.sweep_runner.command = command;
     const bool good = sweep != NULL && sweep_runner_run(sweep, &options.sweep_runner, error);
+    free(command);
     if (sweep != NULL)
         sweep_free(sweep);
     return good;

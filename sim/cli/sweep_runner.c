@@ -17,15 +17,17 @@
 #include "sim/cli/run_once.h"
 #include "sim/cli/worker_pool.h"
 #include "traces/json/atomic_file.h"
+#include "workloads/sweep_keys.h"
 
 struct sweep_runner {
     const struct sweep *sweep;
     const struct sweep_runner_options *options;
     struct sweep_facts facts;
     struct run_folder *folder;
-    struct store *store; /* the results file; not used in a worker */
-    struct store *part;  /* in a worker: the part in progress; NULL: none */
-    size_t part_run;     /* first run of that part */
+    struct store *store;      /* the results file; not used in a worker */
+    struct swept_keys *swept; /* columns of both */
+    struct store *part;       /* in a worker: the part in progress; NULL: none */
+    size_t part_run;          /* first run of that part */
     size_t combinations;
     size_t *wanted;  /* per combination: seeds needed as known so far */
     bool *decided;   /* per combination: `wanted` is final */
@@ -61,9 +63,12 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
     struct run_facts *facts = run_facts_create(plan->experiment, plan->policy, plan->values,
                                                sweep_runner->sweep->runs[run].label, error);
     struct simulation_result result;
+    const char *values[SWEEP_KEYS_LIMIT];
+    sweep_keys_values(sweep_runner->sweep->keys, run / sweep_runner->sweep->seeds, values);
     bool good = facts != NULL && label_run(sweep_runner->sweep, plan, facts, error);
     if (good) {
         facts->position = run;
+        facts->swept = values;
         good = store_begin_run(part, facts, error);
     }
     run_facts_free(facts);
@@ -82,6 +87,16 @@ static enum worker_pool_outcome run_record(struct sweep_runner *sweep_runner, si
                                                                  : WORKER_POOL_BROKEN;
 }
 
+static struct store *part_begin(const struct sweep_runner *sweep_runner, size_t run,
+                                struct error *error)
+{
+    struct store *part = run_folder_begin(sweep_runner->folder, run, error);
+    if (part == NULL || store_set_swept(part, sweep_runner->swept, error))
+        return part;
+    store_abandon(part);
+    return NULL;
+}
+
 /* Runs in a worker process. A part is named after its first run. If that run fails, the empty part
  * is therefore abandoned. */
 static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
@@ -96,7 +111,7 @@ static enum worker_pool_outcome work(void *context, size_t job, uint64_t *place,
         return WORKER_POOL_FAILED;
     if (sweep_runner->part == NULL) {
         sweep_runner->part_run = run;
-        sweep_runner->part = run_folder_begin(sweep_runner->folder, run, error);
+        sweep_runner->part = part_begin(sweep_runner, run, error);
     }
     const enum worker_pool_outcome outcome = sweep_runner->part == NULL
                                                  ? WORKER_POOL_BROKEN
@@ -457,13 +472,40 @@ static bool sweep_runner_pool(struct sweep_runner *sweep_runner, const char *run
     return whole;
 }
 
+/* Returns the columns of the sweep's keys. NULL: ERROR_RUN, memory exhausted. */
+static struct swept_keys *swept_find(const struct sweep *sweep, struct error *error)
+{
+    struct swept_keys *swept = swept_keys_create();
+    bool good = swept != NULL;
+    for (size_t k = 0; good && k < sweep->keys->count; k++) {
+        const struct sweep_key *key = &sweep->keys->keys[k];
+        good = swept_keys_add(swept, key->name, key->number, key->length);
+    }
+    if (good)
+        return swept;
+    swept_keys_free(swept);
+    (void)error_run(error, "out of memory for the sweep");
+    return NULL;
+}
+
+/* Begins the results file, which also locks it. */
+static bool store_begin(struct sweep_runner *sweep_runner, struct error *error)
+{
+    const char *command = sweep_runner->options->command;
+    sweep_runner->swept = swept_find(sweep_runner->sweep, error);
+    if (sweep_runner->swept != NULL)
+        sweep_runner->store = store_create(sweep_runner->options->out, error);
+    return sweep_runner->store != NULL &&
+           store_set_swept(sweep_runner->store, sweep_runner->swept, error) &&
+           (command == NULL || store_set_command(sweep_runner->store, command, error));
+}
+
 /* The lock of the results file, held throughout, also protects the folder. */
 static bool sweep_runner_work(struct sweep_runner *sweep_runner, const char *runs_path,
                               struct error *error)
 {
     bool whole = false;
-    sweep_runner->store = store_create(sweep_runner->options->out, error);
-    if (sweep_runner->store != NULL)
+    if (store_begin(sweep_runner, error))
         sweep_runner->folder = folder_open(sweep_runner, runs_path, error);
     if (sweep_runner->folder != NULL) {
         const int there = results_there(sweep_runner, error);
@@ -539,5 +581,6 @@ bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_optio
     free(sweep_runner.failed);
     free(sweep_runner.pending);
     free(sweep_runner.values);
+    swept_keys_free(sweep_runner.swept);
     return good;
 }
