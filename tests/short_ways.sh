@@ -1,0 +1,68 @@
+#!/bin/sh
+# The short ways: several policies in one run, what a sweep would take, overviews, counts.
+. tests/shell.sh
+
+esgsim=${SAN_BUILD:-build/sanitized}/esgsim
+strict=workloads/experiments/strict-light.json
+small="--set requests=120 --set warmup_requests=20"
+
+# ---- run --policies --------------------------------------------------------------------------
+
+# The row of a policy: its figures, single blanks.
+row() { # row POLICY FILE
+    sed -n "s/^$1  *//p" "$2" | tr -s ' '
+}
+# A JSON object without the figures that differ from call to call, and without blanks.
+stable() { # stable FILE
+    grep -vE '"(wall_s|peak_memory_kb)"' "$1" | tr -d ' \t\n'
+}
+
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $small --policies fifo,edf,esg --seed 3
+cp "$folder/out" "$folder/several"
+expect "run --policies succeeds" 0 '^bound '
+for policy in fifo edf esg; do
+    # shellcheck disable=SC2086
+    run "$esgsim" run "$strict" $small --policy $policy --seed 3
+    if [ -n "$(row $policy "$folder/out")" ] &&
+        [ "$(row $policy "$folder/out")" = "$(row $policy "$folder/several")" ]; then
+        pass "the row of $policy is that of $policy alone"
+    else
+        explain "the row of $policy is that of $policy alone" "$(grep "^$policy" "$folder/several")"
+    fi
+done
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $small --policy edf --json --quiet
+stable "$folder/out" >"$folder/edf.json"
+hits=$(sed -n 's/^	"slo_hit_rate":	\([0-9.]*\),$/\1/p' "$folder/out" | awk '{ printf "%.2f", 100 * $1 }')
+cost=$(sed -n 's/^	"cost_per_request_usd":	\([0-9.e-]*\),$/\1/p' "$folder/out" | awk '{ printf "%.4f", 1000 * $1 }')
+p95=$(sed -n 's/^		"p95":	\([0-9.]*\),$/\1/p' "$folder/out" | head -n 1 | awk '{ printf "%.1f", $1 }')
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $small --policies fifo,edf --out "$folder/two.h5" --quiet
+expect "run --policies prints the figures of --json" 0 "^edf +$hits +$cost +[0-9.]+ +$p95 "
+run "$esgsim" report "$folder/two.h5"
+expect "run --policies --out writes one run per policy" 0 '^  runs +2: 1 setting, 2 policies'
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $small --policies fifo,edf --json --quiet
+if stable "$folder/out" | grep -qF "{\"policies\":[{" && stable "$folder/out" | grep -qF "$(cat "$folder/edf.json")"; then
+    pass "run --policies --json has one object per policy, as of one alone"
+else
+    explain "run --policies --json has one object per policy, as of one alone" "$(cat "$folder/edf.json")"
+fi
+# shellcheck disable=SC2086
+run "$esgsim" run "$strict" $small --policies fifo,edf --details
+expect "run --details prints each application" 0 '^expanded-image-classification +[0-9]+ '
+if [ "$(grep -c '^  decision_us_mean ' "$folder/out")" -eq 2 ]; then
+    pass "run --policies --details prints the metrics of each policy"
+else
+    explain "run --policies --details prints the metrics of each policy" "two lines decision_us_mean"
+fi
+run "$esgsim" run "$strict" --policies fifo,edf --policy esg
+expect_refusal "--policies and --policy exclude one another" 'omit --policy'
+run "$esgsim" run "$strict" --policies fifo,fifo
+expect_refusal "a policy named twice is refused" "'fifo' occurs twice"
+run "$esgsim" run "$strict" --policies fifo,fifoo
+expect_refusal "a misspelt policy of several is refused before anything runs" 'mean "fifo"'
+run "$esgsim" run "$strict" --policies fifo,edf --timeline "$folder/t.json"
+expect_refusal "--timeline takes one policy" '--timeline takes one policy'
+finish
