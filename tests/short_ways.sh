@@ -65,4 +65,27 @@ run "$esgsim" run "$strict" --policies fifo,fifoo
 expect_refusal "a misspelt policy of several is refused before anything runs" 'mean "fifo"'
 run "$esgsim" run "$strict" --policies fifo,edf --timeline "$folder/t.json"
 expect_refusal "--timeline takes one policy" '--timeline takes one policy'
+
+# ---- check -----------------------------------------------------------------------------------
+
+run "$esgsim" check workloads/experiments/paper-decisions.json "$strict"
+cp "$folder/out" "$folder/checked"
+run "$esgsim" sweep workloads/experiments/paper-decisions.json --dry-run --out "$folder/none.h5"
+runs=$(sed -n 's/^\([0-9]*\) runs .*/\1/p' "$folder/out")
+if [ -n "$runs" ] && grep -q "paper-decisions.json: ok (sweep of $runs runs)$" "$folder/checked"; then
+    pass "check counts the runs that a sweep would do"
+else
+    fail "check counts the runs that a sweep would do" "sweep: $runs runs" "$(cat "$folder/checked")"
+fi
+printf '{"base": "%s", "matrix": {"policy.name": ["esg", "fifo"]}, "precision": {"metric": "slo_hit_rate",
+    "half_width": 0.01, "max_seeds": 50}, "seeds": 3}' "$(pwd)/$strict" >"$folder/precise.json"
+run "$esgsim" check "$folder/precise.json"
+expect "check counts the least runs of a sweep with a precision" 0 'ok \(sweep of at least 6 runs\)'
+run "$esgsim" check --json "$folder/precise.json"
+expect "check --json has the number of runs" 0 '"runs":6[},]'
+run "$esgsim" check traces/profiles/raw/igniter/solo.csv traces/profiles/raw/igniter/pairs.csv
+expect "check knows a table of samples" 0 'pairs\.csv: ok \(samples\)'
+printf 'model,batch,mps_pct,latency_ms\nresnet50,4,fifty,20\n' >"$folder/samples.csv"
+run "$esgsim" check "$folder/samples.csv"
+expect_refusal "check reads samples as calibrate does" "samples\.csv:2: column 3: 'fifty' is not a number"
 finish

@@ -173,8 +173,8 @@ bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *faul
                  struct error *error);
 
 /* Validates any input file of the product. The kind is recognised from the content: experiment,
- * sweep, cluster, functions, application, profile, network, arrival trace, reference figures or
- * claims. `kind` receives the kind. */
+ * sweep, cluster, functions, application, profile, network, arrival trace, samples for calibrate,
+ * reference figures or claims. `kind` receives the kind. */
 bool input_check(const char *path, const char **kind, struct error *error);
 
 #endif
