@@ -88,4 +88,74 @@ expect "check knows a table of samples" 0 'pairs\.csv: ok \(samples\)'
 printf 'model,batch,mps_pct,latency_ms\nresnet50,4,fifty,20\n' >"$folder/samples.csv"
 run "$esgsim" check "$folder/samples.csv"
 expect_refusal "check reads samples as calibrate does" "samples\.csv:2: column 3: 'fifty' is not a number"
+
+# ---- list ------------------------------------------------------------------------------------
+
+run "$esgsim" list
+expect "list alone succeeds and says how to go on" 0 'esgsim list KIND NAME'
+cp "$folder/out" "$folder/overview"
+for kind in policies keep-alives experiments clusters applications functions profiles networks traces; do
+    run "$esgsim" list $kind
+    cp "$folder/out" "$folder/$kind"
+    if grep -qE "^$kind +$(wc -l <"$folder/out") " "$folder/overview"; then
+        pass "list alone counts the $kind"
+    else
+        fail "list alone counts the $kind" "$(grep "^$kind" "$folder/overview")" "lines: $(wc -l <"$folder/out")"
+    fi
+done
+run "$esgsim" list --json
+expect "list --json has the counts" 0 '^\{"kinds":\[\{"name":"policies","count":[0-9]+,'
+missing=$(sed 's/ .*//' "$folder/experiments" | while read -r name; do
+    [ -e "workloads/experiments/$name" ] || echo "$name"
+done)
+if [ -z "$missing" ] && grep -q '^theory/mm1\.json ' "$folder/experiments" &&
+    grep -qE '^paper\.json +sweep of [0-9]+ runs: ' "$folder/experiments"; then
+    pass "list experiments names files of the folder, sweeps too"
+else
+    fail "list experiments names files of the folder, sweeps too" "missing: $missing"
+fi
+run "$esgsim" list clusters v100-mps-4
+expect "list clusters NAME prints what it consists of" 0 '4 x \(8 vCPUs, 1 V100 mps in 100\)'
+run "$esgsim" list policies esg
+expect "list policies NAME prints parameters with default, range and grade" 0 '^    k = 5 \[1\.\.64\] .*\(assumed\)$'
+if [ "$(grep -c '^[a-z]' "$folder/out")" -eq 2 ] && grep -q 'sched/README\.md' "$folder/out"; then
+    pass "it prints that policy alone, and where it comes from"
+else
+    explain "it prints that policy alone, and where it comes from" "one policy, sched/README.md"
+fi
+run "$esgsim" list policies edf --json
+expect "list policies NAME --json has the parameters" 0 '"name":"max_batch","default":8,"low":1,"high":65535'
+run "$esgsim" list policies ef
+expect_refusal "a misspelt policy is answered with the nearest one" 'no policy "ef", did you mean "edf"'
+run "$esgsim" list strict-light
+expect_refusal "an entry in the place of a kind is answered with the command" 'esgsim list experiments strict-light'
+run "$esgsim" list egs
+expect_refusal "a misspelt entry in the place of a kind is, too" 'esgsim list policies esg'
+run "$esgsim" list experimnts
+expect_refusal "a misspelt kind is answered with the nearest one" 'did you mean "experiments"'
+
+# ---- --version, search -----------------------------------------------------------------------
+
+run "$esgsim" --version
+version=$(cat "$folder/out")
+run "$esgsim" run "$strict" --set requests=1 --set warmup_requests=0 --json --quiet
+commit=$(sed -n 's/^	"commit":	"\(.*\)"$/\1/p' "$folder/out")
+if [ -n "$commit" ] && [ "$version" = "esgsim $(sed -n 's/^version: *//p' CITATION.cff) ($commit)" ]; then
+    pass "--version prints version and commit"
+else
+    fail "--version prints version and commit" "commit $commit" "$version"
+fi
+mixed="workloads/experiments/a100-mixed-azure-code.json --application a100-diamond --budget-ms 100"
+# shellcheck disable=SC2086
+run "$esgsim" search $mixed
+expect "search takes a diamond by default, and says how" 0 'method frontier \(the stages are not a chain\)'
+# shellcheck disable=SC2086
+run "$esgsim" search $mixed --stages 1 --json
+expect "search takes the first stages of a diamond by A*" 0 '"method":	"astar"'
+# shellcheck disable=SC2086
+run "$esgsim" search $mixed --blades time
+expect_refusal "an option that the chosen method does not use is refused with the reason" \
+    'blades.*not a chain.*frontier'
+run "$esgsim" search "$strict" --application image-classification --budget-ms 400
+expect "search takes a chain by A*" 0 'method astar \(the stages are a chain\)'
 finish
