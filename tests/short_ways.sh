@@ -68,15 +68,10 @@ expect_refusal "--timeline takes one policy" '--timeline takes one policy'
 
 # ---- check -----------------------------------------------------------------------------------
 
-run "$esgsim" check workloads/experiments/paper-decisions.json "$strict"
-cp "$folder/out" "$folder/checked"
-run "$esgsim" sweep workloads/experiments/paper-decisions.json --dry-run --out "$folder/none.h5"
-runs=$(sed -n 's/^\([0-9]*\) runs .*/\1/p' "$folder/out")
-if [ -n "$runs" ] && grep -q "paper-decisions.json: ok (sweep of $runs runs)$" "$folder/checked"; then
-    pass "check counts the runs that a sweep would do"
-else
-    fail "check counts the runs that a sweep would do" "sweep: $runs runs" "$(cat "$folder/checked")"
-fi
+printf '{"base": "%s", "matrix": {"policy.name": ["esg", "fifo"], "requests": [100, 200]}, "seeds": 3}' \
+    "$(pwd)/$strict" >"$folder/sweep.json"
+run "$esgsim" check "$folder/sweep.json" "$strict"
+expect "check counts the runs of a sweep" 0 'sweep\.json: ok \(sweep of 12 runs\)'
 printf '{"base": "%s", "matrix": {"policy.name": ["esg", "fifo"]}, "precision": {"metric": "slo_hit_rate",
     "half_width": 0.01, "max_seeds": 50}, "seeds": 3}' "$(pwd)/$strict" >"$folder/precise.json"
 run "$esgsim" check "$folder/precise.json"
@@ -158,4 +153,28 @@ expect_refusal "an option that the chosen method does not use is refused with th
     'blades.*not a chain.*frontier'
 run "$esgsim" search "$strict" --application image-classification --budget-ms 400
 expect "search takes a chain by A*" 0 'method astar \(the stages are a chain\)'
+
+# ---- sweep --dry-run -------------------------------------------------------------------------
+
+run "$esgsim" sweep "$folder/sweep.json" --dry-run --quiet --jobs 2
+lines=$(wc -l <"$folder/out")
+expect "sweep --dry-run needs no --out and counts" 0 '^12 runs of 4 combinations$'
+expect "it estimates time by runs that were begun" 0 \
+    '^time: about [0-9.]+ s with 2 workers \(runs of [0-9.]+ s to [0-9.]+ s, by 4 of them'
+expect "it estimates memory" 0 '^memory: about [0-9]+ MiB per worker$'
+run "$esgsim" sweep "$folder/sweep.json" --dry-run --details --quiet --out "$folder/dry.h5"
+if [ "$lines" -eq 3 ] && [ "$(grep -c '^run [0-9]*: ' "$folder/out")" -eq 12 ]; then
+    pass "it lists each run with --details alone"
+else
+    explain "it lists each run with --details alone" "3 lines, and 12 lines run N: with --details"
+fi
+if [ -e "$folder/dry.h5" ] || [ -e "$folder/dry.h5.runs" ]; then
+    fail "it writes nothing" "$folder/dry.h5 or its folder is there"
+else
+    pass "it writes nothing"
+fi
+run "$esgsim" sweep "$folder/sweep.json"
+expect_refusal "sweep without --out is refused" '--out F\.h5 is missing'
+run "$esgsim" sweep "$folder/sweep.json" --out "$folder/dry.h5" --details
+expect_refusal "--details is refused without --dry-run" '--details is an option of --dry-run'
 finish
