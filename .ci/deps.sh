@@ -8,6 +8,7 @@ set -eu
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_daemon() { has_command "$1" || [ -x "/usr/sbin/$1" ]; }
 has_package() { pkg-config --exists "$1" 2>/dev/null; }
+has_module() { python3 -c "import $1" >/dev/null 2>&1; }
 has_hdf5() { has_package hdf5-serial || has_package hdf5; }
 has_libc() { echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1; }
 has_fuzzer() {
@@ -64,6 +65,7 @@ for set in "$@"; do
         need librsvg2-bin librsvg2-tools librsvg librsvg has_command rsvg-convert
         need poppler-utils poppler-utils poppler poppler has_command pdfinfo
         need procps procps-ng procps-ng - has_command ps
+        need python3-jsonschema python3-jsonschema python-jsonschema - has_module jsonschema
         ;;
     lint)
         need clang-tidy clang-tools-extra clang llvm has_command clang-tidy

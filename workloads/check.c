@@ -175,6 +175,12 @@ static const struct input_kind *recognise(const cJSON *root)
     return NULL;
 }
 
+const char *input_kind(const cJSON *root)
+{
+    const struct input_kind *found = cJSON_IsObject(root) ? recognise(root) : NULL;
+    return found != NULL ? found->name : NULL;
+}
+
 static bool ends_with(const char *path, const char *ending)
 {
     size_t length = strlen(path);

@@ -177,4 +177,9 @@ bool sweep_fault(const struct sweep *sweep, size_t run, const struct error *faul
  * reference figures or claims. `kind` receives the kind. */
 bool input_check(const char *path, const char **kind, struct error *error);
 
+struct cJSON;
+
+/* Returns the kind of a JSON file's content; NULL: it has no key of any kind. */
+const char *input_kind(const struct cJSON *root);
+
 #endif
