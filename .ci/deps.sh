@@ -70,6 +70,7 @@ for set in "$@"; do
         need python3-h5py python3-h5py python-h5py - has_python h5py
         need python3-pandas python3-pandas python-pandas - has_python pandas
         need python3-matplotlib python3-matplotlib python-matplotlib - has_python matplotlib
+        need python3-jsonschema python3-jsonschema python-jsonschema - has_python jsonschema
         ;;
     lint)
         need clang-tidy clang-tools-extra clang llvm has_command clang-tidy

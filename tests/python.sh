@@ -3,7 +3,7 @@
 . tests/shell.sh
 BUILD=${BUILD:-build}
 
-python=$(python_find)
+python=$(python_find h5py,pandas,matplotlib)
 if [ -z "$python" ]; then
     fail "a python3 has h5py, pandas and matplotlib" "none of python3 and /usr/bin/python3; make deps"
     finish

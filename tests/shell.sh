@@ -23,11 +23,11 @@ fail() {
     echo "[  FAILED  ] $name"
 }
 
-# python_find: an interpreter with what the Python module needs. python3 may be one without the
-# system's packages. Nothing if there is none.
+# python_find MODULES: an interpreter that has them, separated by commas. python3 may be one without
+# the system's packages. Nothing if there is none.
 python_find() {
     for candidate in python3 /usr/bin/python3; do
-        if "$candidate" -c 'import h5py, pandas, matplotlib' 2>/dev/null; then
+        if "$candidate" -c "import $1" 2>/dev/null; then
             command -v "$candidate"
             return
         fi

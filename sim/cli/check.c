@@ -19,7 +19,9 @@ static const struct cli_option check_table[] = {
      "take every FILE for an arrival trace of format F (`esgsim trace --help`); bare counts need "
      "it",
      CLI_MEMBER(struct options, format)},
-    {"--json", NULL, "one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}",
+    {"--json", NULL,
+     "one object: {\"files\": [{\"file\", \"kind\", \"valid\", \"error\"}]}; a sweep also "
+     "has \"runs\"",
      CLI_MEMBER(struct options, json)},
     {.name = NULL},
 };
@@ -31,8 +33,9 @@ const struct command command_check = {
     .summary = "validate input files, and report each fault with its place",
     .help =
         "Takes experiments, sweeps, clusters, functions, applications, profiles, networks,\n"
-        "reference figures, claims and arrival traces (gzip or plain); the kind is recognised.\n"
-        "Prints a line for each valid file. All files are checked; exit status 2 if one is "
+        "reference figures, claims, arrival traces (gzip or plain) and tables of samples for\n"
+        "`esgsim calibrate`; the kind is recognised. Prints a line for each valid file, and of a\n"
+        "sweep the number of its runs. All files are checked; exit status 2 if one is "
         "faulty.\n"
         "\n"
         "Examples: esgsim check workloads/experiments/*.json\n"
@@ -66,6 +69,30 @@ static bool check_file(const char *path, const char *format, const char **kind, 
     return reference != NULL;
 }
 
+/* Number of runs of a valid sweep, the least one if it has a precision; 0 for other kinds. */
+static size_t count_runs(const char *path, const char *kind, bool *least)
+{
+    struct sweep *sweep = strcmp(kind, "sweep") == 0 ? sweep_load(path, NULL, 0, NULL) : NULL;
+    if (sweep == NULL)
+        return 0;
+    *least = sweep->precision.given;
+    const size_t seeds = *least ? sweep->precision.first_seeds : sweep->seeds;
+    const size_t runs = sweep->run_count / sweep->seeds * seeds;
+    sweep_free(sweep);
+    return runs;
+}
+
+static void print_valid(const char *path, const char *kind)
+{
+    bool least = false;
+    const size_t runs = count_runs(path, kind, &least);
+    if (runs > 0)
+        printf("%s: ok (%s of %s%zu run%s)\n", path, kind, least ? "at least " : "", runs,
+               runs == 1 ? "" : "s");
+    else
+        printf("%s: ok (%s)\n", path, kind);
+}
+
 static bool add_json(cJSON *files, const char *path, const char *kind, const struct error *fault)
 {
     cJSON *item = cJSON_CreateObject();
@@ -73,9 +100,12 @@ static bool add_json(cJSON *files, const char *path, const char *kind, const str
         cJSON_Delete(item);
         return false;
     }
+    bool least = false;
+    const size_t runs = fault->kind == ERROR_NONE ? count_runs(path, kind, &least) : 0;
     return utf8_add_json(item, "file", path) &&
            cJSON_AddStringToObject(item, "kind", kind) != NULL &&
            cJSON_AddBoolToObject(item, "valid", fault->kind == ERROR_NONE) != NULL &&
+           (runs == 0 || cJSON_AddNumberToObject(item, "runs", (double)runs) != NULL) &&
            (fault->kind == ERROR_NONE || utf8_add_json(item, "error", fault->message));
 }
 
@@ -91,7 +121,7 @@ static bool check_files(int argc, char **argv, const char *format, bool quiet, c
         if (files != NULL && !add_json(files, argv[i], kind, &fault))
             return error_run(error, "check: out of memory");
         if (valid && files == NULL && !quiet)
-            printf("%s: ok (%s)\n", argv[i], kind);
+            print_valid(argv[i], kind);
         if (!valid && good)
             *error = fault;
         else if (!valid)

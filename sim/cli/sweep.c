@@ -41,7 +41,7 @@ static bool take_shard(void *options, const char *name, char *value, struct erro
 
 static const struct cli_option sweep_table[] = {
     {"--out", "F.h5", "where the results go; written beside, named when finished",
-     CLI_MEMBER(struct options, sweep_runner.out), .required = true},
+     CLI_MEMBER(struct options, sweep_runner.out)},
     {"--jobs", "N", "worker processes at a time (default: the machine's cores)",
      CLI_MEMBER(struct options, sweep_runner.jobs), .least = 1, .most = 1024},
     {"--shard", "I/N", "the I-th of N parts of the sweep; `esgsim merge` joins their files",
@@ -53,8 +53,11 @@ static const struct cli_option sweep_table[] = {
     {"--restart", NULL, "begin anew, and discard the finished runs that F.h5.runs holds",
      CLI_MEMBER(struct options, sweep_runner.restart)},
     {"--dry-run", NULL,
-     "check everything, list the runs and count them, and run nothing; F.h5 is not written",
+     "check everything, count the runs, and estimate time and memory by runs that are begun and "
+     "stopped; F.h5 is not written and may be omitted",
      CLI_MEMBER(struct options, sweep_runner.dry_run)},
+    {"--details", NULL, "with --dry-run: list each run, too",
+     CLI_MEMBER(struct options, sweep_runner.details)},
     GUARD_OPTION(struct options, sweep_runner.decision_timeout),
     {"--set", "KEY=VALUE", "change a key of the base experiment, e.g. requests=1000",
      .kind = OPTION_TAKE, .repeated = true, .take = take_set},
@@ -121,6 +124,10 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
     if (!cli_parse(&command_sweep, &argc, argv, &options, error) ||
         !cli_check_output("--out", options.sweep_runner.out, "the sweep", argv[1], error))
         return false;
+    if (options.sweep_runner.details && !options.sweep_runner.dry_run)
+        return cli_usage_error(&command_sweep, "--details is an option of --dry-run", error);
+    if (options.sweep_runner.out == NULL && !options.sweep_runner.dry_run)
+        return cli_usage_error(&command_sweep, "--out F.h5 is missing", error);
     if (options.sweep_runner.resume && options.sweep_runner.restart)
         return cli_usage_error(&command_sweep, "--resume keeps what --restart discards; give one",
                                error);
@@ -154,7 +161,8 @@ const struct command command_sweep = {
         "mean\n"
         "is that narrow; \"seeds\" (default 10) is how many it has at least.\n"
         "\n"
-        "Examples: esgsim sweep workloads/experiments/paper.json --out paper.h5\n"
+        "Examples: esgsim sweep workloads/experiments/paper.json --dry-run\n"
+        "          esgsim sweep workloads/experiments/paper.json --out paper.h5\n"
         "          esgsim sweep paper.json --shard 2/8 --resume --out part2.h5\n",
     .run = sweep_run,
     .operands = "SWEEP.json",

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "results/report/statistics.h"
 #include "results/store/store.h"
 #include "sim/cli/guard.h"
+#include "sim/cli/sweep_estimate.h"
 #include "sim/cli/sweep_runner_plan.h"
 #include "sim/cli/progress_bar.h"
 #include "sim/cli/modules.h"
@@ -542,8 +544,7 @@ static bool journal_check(const struct sweep_runner_options *options, const char
     return good;
 }
 
-/* Prints the runs of a dry run. With a precision these are the minimum. */
-static bool runs_print(const struct sweep_runner *sweep_runner)
+static void runs_print(const struct sweep_runner *sweep_runner)
 {
     const struct sweep *sweep = sweep_runner->sweep;
     for (size_t run = 0; run < sweep->run_count; run++)
@@ -551,10 +552,62 @@ static bool runs_print(const struct sweep_runner *sweep_runner)
             run % sweep->seeds < sweep_runner->wanted[run / sweep->seeds])
             (void)printf("run %zu: %s seed=%" PRIu64 "\n", run, sweep->runs[run].label,
                          sweep->runs[run].seed);
-    (void)printf("%zu runs of %zu combinations%s\n", runs_expected(sweep_runner),
-                 sweep_runner->combinations,
+}
+
+/* "45 s", "3 min", "2.5 h": an estimate has no more digits. */
+static void duration_print(double seconds)
+{
+    if (seconds < 90)
+        (void)printf("%.2g s", seconds);
+    else if (seconds < 5400)
+        (void)printf("%.0f min", seconds / 60);
+    else
+        (void)printf("%.1f h", seconds / 3600);
+}
+
+/* Prints what the sweep would take. With a precision it is the least. */
+static bool dry_run(const struct sweep_runner *sweep_runner, struct error *error)
+{
+    enum { SAMPLES = 24 };
+    const struct sweep *sweep = sweep_runner->sweep;
+    const struct sweep_runner_options *options = sweep_runner->options;
+    const size_t runs = runs_expected(sweep_runner);
+    struct sweep_estimate estimate;
+    if (options->details)
+        runs_print(sweep_runner);
+    (void)printf("%zu runs of %zu combinations%s\n", runs, sweep_runner->combinations,
                  sweep->precision.given ? ", and more until each interval is narrow enough" : "");
+    if (runs == 0)
+        return true;
+    guard_watch_callbacks(options->decision_timeout);
+    if (!sweep_estimate(sweep, SAMPLES, options->quiet, &estimate, error))
+        return false;
+    const size_t workers = options->jobs < runs ? (size_t)options->jobs : runs;
+    const double rounds = ceil((double)runs / (double)workers);
+    (void)printf("time: %s ", sweep->precision.given ? "at least" : "about");
+    duration_print(estimate.mean_s * rounds);
+    (void)printf(" with %zu worker%s (runs of ", workers, workers == 1 ? "" : "s");
+    duration_print(estimate.shortest_s);
+    (void)printf(" to ");
+    duration_print(estimate.longest_s);
+    (void)printf(", by %zu of them that were begun here)\nmemory: about %.0f MiB per worker\n",
+                 estimate.samples, ceil(estimate.peak_mib));
     return true;
+}
+
+/* Executes the sweep after its plans were checked. */
+static bool sweep_runner_execute(struct sweep_runner *sweep_runner, struct error *error)
+{
+    char *target = atomic_file_target(sweep_runner->options->out, error), *runs_path = NULL;
+    bool good = target != NULL && journal_check(sweep_runner->options, target, error);
+    if (good && asprintf(&runs_path, "%s.runs", target) < 0) {
+        runs_path = NULL;
+        good = error_run(error, "out of memory for the sweep");
+    }
+    good = good && sweep_runner_work(sweep_runner, runs_path, error);
+    free(target);
+    free(runs_path);
+    return good;
 }
 
 bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_options *options,
@@ -564,18 +617,10 @@ bool sweep_runner_run(const struct sweep *sweep, const struct sweep_runner_optio
         .sweep = sweep,
         .options = options,
         .facts = {.shard = options->shard, .shards = options->shards, .runs = sweep->run_count}};
-    char *target = atomic_file_target(options->out, error), *runs_path = NULL;
-    bool good = target != NULL && (options->dry_run || journal_check(options, target, error));
-    if (good && asprintf(&runs_path, "%s.runs", target) < 0) {
-        runs_path = NULL;
-        good = error_run(error, "out of memory for the sweep");
-    }
-    good = good && sweep_runner_prepare(&sweep_runner, error) &&
-           plans_check(sweep, sweep_runner.facts.identity, error) &&
-           (options->dry_run ? runs_print(&sweep_runner)
-                             : sweep_runner_work(&sweep_runner, runs_path, error));
-    free(target);
-    free(runs_path);
+    const bool good = sweep_runner_prepare(&sweep_runner, error) &&
+                      plans_check(sweep, sweep_runner.facts.identity, error) &&
+                      (options->dry_run ? dry_run(&sweep_runner, error)
+                                        : sweep_runner_execute(&sweep_runner, error));
     free(sweep_runner.wanted);
     free(sweep_runner.decided);
     free(sweep_runner.failed);

@@ -27,7 +27,8 @@ struct sweep_runner_options {
     uint64_t shard, shards; /* shard 1..shards */
     bool resume;            /* continue with the runs in OUT.runs */
     bool restart;           /* discard those runs; not with `resume` */
-    bool dry_run;           /* print the runs, execute none, write nothing */
+    bool dry_run;           /* print what the sweep would take, write nothing */
+    bool details;           /* of a dry run: print each run, too */
     bool quiet;
     bool internal;    /* the caller reads OUT itself: say nothing about where results are */
     uint64_t hold_ms; /* a worker collects runs for this time, then publishes them together */

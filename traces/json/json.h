@@ -112,6 +112,37 @@ const char *json_as_text(const struct json_value *value, struct error *error);
 /* Checks that `name`, the value's own string or its key, has no control characters. */
 bool json_is_name(const struct json_value *value, const char *name, struct error *error);
 
+/* ---- Recording ----
+ * Loaders tell a recorder what they ask of a document, from which the schemas of workloads/schemas/
+ * are generated. */
+
+enum json_ask {
+    JSON_ASK_OBJECT,  /* with keys only from `words`; NULL: any */
+    JSON_ASK_ARRAY,   /* with low..high entries */
+    JSON_ASK_NUMBER,  /* within low..high */
+    JSON_ASK_INTEGER, /* within low..high */
+    JSON_ASK_BOOL,
+    JSON_ASK_STRING,
+    JSON_ASK_CHOICE, /* one of `words` */
+    JSON_ASK_FILE,   /* a string may name a file that has the value */
+    JSON_ASK_KEY     /* an object that has the key */
+};
+
+struct json_question {
+    enum json_ask ask;
+    const struct json_value *value;
+    const char *key; /* asked of this member, which may be absent; NULL: of the value itself */
+    double low, high;
+    const char *const *words; /* NULL-terminated */
+};
+
+/* Sets the recorder; NULL: none, as at the start. It is global, and meant for one thread. */
+typedef void json_recorder(void *context, const struct json_question *question);
+void json_record(json_recorder *recorder, void *context);
+
+/* Tells the recorder, if there is one. */
+void json_asked(const struct json_question *question);
+
 /* ---- Writing ---- */
 
 /* A whole number with all its digits; cJSON_CreateNumber keeps only 15. NULL if memory is
