@@ -31,7 +31,7 @@ cp -r workloads "$tree/workloads"
 mkdir "$tree/results"
 cp -r results/paper results/python "$tree/results"
 mkdir "$folder/bin"
-python=$(python_find)
+python=$(python_find h5py,pandas,matplotlib)
 [ -z "$python" ] || ln -s "$python" "$folder/bin/python3"
 PATH=$folder/bin:$PATH
 ln -s "$build" "$tree/build"
