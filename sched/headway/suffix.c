@@ -54,16 +54,6 @@ struct suffix {
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
-static bool runs_somewhere(const struct workload *workload, const struct function *function,
-                           const struct configuration *configuration)
-{
-    for (size_t g = 0; g < workload->cluster.group_count; g++)
-        if (workload->cluster.groups[g].count > 0 &&
-            planner_group_runs(&workload->cluster.groups[g], function, configuration))
-            return true;
-    return false;
-}
-
 static size_t level_of(const struct suffix *suffix, double batch)
 {
     size_t level = 0;
@@ -85,7 +75,7 @@ static bool stage_start(const struct suffix *suffix, struct stage_tables *stage,
     for (uint32_t k = 0; k < spec->configuration_count; k++) {
         const struct configuration *here = &spec->configurations[k];
         if (here->batch > suffix->settings.max_batch ||
-            !runs_somewhere(suffix->workload, spec, here))
+            !planner_cluster_runs(&suffix->workload->cluster, spec, here))
             continue;
         stage->entries[stage->entry_count++] = (struct entry){
             .configuration = k, .batch = here->batch, .level = level_of(suffix, here->batch)};

@@ -54,7 +54,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/kinds.h"
 #include "sched/common/placement.h"
+#include "sched/common/planner.h"
 #include "sched/orion/orion.h"
 #include "sched/orion/requests.h"
 
@@ -440,6 +442,26 @@ static uint32_t orion_place(const struct orion *orion, struct platform *platform
     return placement_choose(platform, queue, configuration, rule, wait);
 }
 
+/* The same on any kind of GPU: where the planned one has no room, on another that takes no longer.
+ * `configuration` is changed to it. */
+static uint32_t orion_place_any(const struct orion *orion, struct platform *platform,
+                                uint32_t queue, uint32_t jobs, uint32_t *configuration)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const struct configuration *all = orion->workload->functions[function].configurations;
+    const uint32_t planned = *configuration;
+    uint64_t kinds = KINDS_ALL;
+    uint32_t invoker = orion_place(orion, platform, queue, *configuration);
+    for (uint32_t tried = 1; tried < orion->workload->kind_count && invoker == SIM_NONE; tried++) {
+        kinds = kinds_without(kinds, all[*configuration].kind);
+        *configuration = planner_substitute(orion->workload, kinds, function, planned, jobs);
+        if (*configuration == SIM_NONE)
+            break;
+        invoker = orion_place(orion, platform, queue, *configuration);
+    }
+    return invoker;
+}
+
 /* Removes the entries of requests dropped because a queue was full, which are not reported to the
  * policy. An entry removed too early is planned again. */
 static void forget_stale(struct orion *orion, sim_time_t now)
@@ -528,8 +550,8 @@ static bool orion_try(struct orion *orion, struct platform *platform, uint32_t q
     const struct orion_plan *plan = orion_admit(orion, platform, queue, &bundle);
     const uint32_t planned = plan->configuration[stage];
     const uint32_t jobs = bundle_jobs(orion, platform, queue, plan);
-    const uint32_t configuration = orion_fit_jobs(function, planned, jobs);
-    const uint32_t invoker = orion_place(orion, platform, queue, configuration);
+    uint32_t configuration = orion_fit_jobs(function, planned, jobs);
+    const uint32_t invoker = orion_place_any(orion, platform, queue, jobs, &configuration);
     if (invoker == SIM_NONE)
         return false;
     orion->counters.batches++;
