@@ -6,13 +6,7 @@
 #include "workloads/gpu_sharing.h"
 #include "workloads/loader_internal.h"
 
-enum {
-    GROUPS_LIMIT = 4096,
-    GPUS_LIMIT = 64,
-    INVOKERS_LIMIT = 1000000,
-    SHARINGS_MOST = 16,
-    KINDS_LIMIT = 64
-};
+enum { GROUPS_LIMIT = 4096, GPUS_LIMIT = 64, INVOKERS_LIMIT = 1000000, SHARINGS_MOST = 16 };
 
 static const double MEMORY_LIMIT_MB = 1e15;
 

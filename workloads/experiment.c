@@ -12,10 +12,10 @@
 
 enum { APPLICATIONS_LIMIT = 1024 };
 
-const char *const experiment_keys[] = {"name",     "cluster",  "applications", "functions",
-                                       "profile",  "arrivals", "slo",          "policy",
-                                       "platform", "requests", "seed",         "warmup_requests",
-                                       "evidence", "record",   "note",         NULL};
+const char *const experiment_keys[] = {
+    "name",     "cluster", "applications", "functions", "profile", "arrivals",
+    "slo",      "policy",  "platform",     "requests",  "seed",    "warmup_requests",
+    "evidence", "record",  "note",         "profiles",  NULL};
 static const char *const policy_keys[] = {"name", "params", "note", "evidence", NULL};
 static const char *const reference_keys[] = {"ref", "weight", "note", "evidence", NULL};
 static const char *const record_names[] = {"summary", "requests", "all", NULL};
@@ -47,48 +47,6 @@ static bool load_policy(const struct json_value *value, struct experiment *exper
     return !json_child(value, "params", &child) ||
            settings_load(&child, &experiment->policy_settings, &experiment->policy_setting_count,
                          error);
-}
-
-static bool adopt_profile(struct experiment *experiment, struct profile *profile)
-{
-    experiment->profile = profile;
-    if (profile == NULL)
-        return false;
-    for (size_t k = 0; k < experiment->workload.kind_count; k++) {
-        experiment->workload.kinds[k].profile = profile;
-        experiment->workload.kinds[k].interference = profile->interference;
-    }
-    (void)snprintf(experiment->profile_evidence, sizeof experiment->profile_evidence, "%s",
-                   profile->evidence == NULL ? "" : profile->evidence);
-    return true;
-}
-
-static bool load_profile(struct reading *reading, struct error *error)
-{
-    struct experiment *experiment = reading->experiment;
-    struct json_value value;
-    if (!json_child(&reading->root, "profile", &value))
-        return true;
-    if (cJSON_IsObject(value.node)) {
-        if (!json_include_member(reading->document, &reading->root, "profile", &value, error))
-            return false;
-        char *text = json_print_sorted((cJSON *)(uintptr_t)value.node);
-        if (text == NULL)
-            return error_input(error, "out of memory");
-        hash_bytes(text, strlen(text), experiment->profile_sha256);
-        bool done = adopt_profile(experiment, profile_parse(text, value.file, error));
-        free(text);
-        return done;
-    }
-    size_t size = 0;
-    char *path = json_include_find_file(reading->document, &value, error);
-    char *text = path == NULL ? NULL : inputs_text(reading->document->inputs, path, &size, error);
-    if (text != NULL)
-        hash_bytes(text, size, experiment->profile_sha256);
-    bool done = text != NULL && adopt_profile(experiment, profile_parse(text, path, error));
-    free(text);
-    free(path);
-    return done;
 }
 
 static bool load_functions(struct reading *reading, struct error *error)
@@ -163,8 +121,8 @@ static bool load_workload(struct reading *reading, struct error *error)
         return json_fault(&reading->root, error,
                           "key \"cluster\" is missing; name a file of workloads/clusters");
     return cluster_load(&cluster, &reading->experiment->workload, error) &&
-           load_profile(reading, error) && load_functions(reading, error) &&
-           load_applications(reading, error);
+           profiles_load(reading->document, reading->experiment, error) &&
+           load_functions(reading, error) && load_applications(reading, error);
 }
 
 static bool load_counters(const struct json_value *root, struct experiment *experiment,
@@ -378,7 +336,12 @@ void experiment_free(struct experiment *experiment)
     if (experiment == NULL)
         return;
     workload_clear(&experiment->workload);
-    profile_free(experiment->profile);
+    for (size_t i = 0; i < experiment->profile_count; i++) {
+        profile_free(experiment->profiles[i].profile);
+        free(experiment->profiles[i].model);
+    }
+    free(experiment->profiles);
+    free(experiment->profile_sha256);
     arrivals_clear(&experiment->arrivals);
     free(experiment->platform.initial_counts);
     settings_free(experiment->policy_settings, experiment->policy_setting_count);

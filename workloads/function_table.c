@@ -288,17 +288,32 @@ static bool merge_values(const struct source *source, struct function *function,
     return true;
 }
 
+/* The entry's own values of an axis: a list, or one by model of GPU. NULL node: none. */
+static struct json_value own_axis(const struct source *source, size_t axis, const char *model)
+{
+    struct json_value own = {0};
+    if (source->entry == NULL || !source->entry->has_axes[axis])
+        return own;
+    own = source->entry->axes[axis];
+    if (cJSON_IsObject(own.node)) {
+        struct json_value list = {0};
+        (void)json_child(&own, model, &list);
+        own = list;
+    }
+    return own;
+}
+
 /* Chooses the axes to tabulate: the entry's own, which must be within the profile's, or else the
  * profile's. */
-static bool choose_axes(struct source *source, struct error *error)
+static bool choose_axes(struct source *source, const char *model, struct error *error)
 {
     const struct profile_axis *const grid[3] = {&source->profiled->batch, &source->profiled->vcpu,
                                                 &source->profiled->vgpu};
     size_t product = 1;
     for (size_t axis = 0; axis < 3; axis++) {
-        const struct json_value *own = source->entry == NULL ? NULL : &source->entry->axes[axis];
-        if (source->entry != NULL && source->entry->has_axes[axis]) {
-            if (!axis_load(own, grid[axis]->values[0], grid[axis]->values[grid[axis]->count - 1],
+        const struct json_value own = own_axis(source, axis, model);
+        if (own.node != NULL) {
+            if (!axis_load(&own, grid[axis]->values[0], grid[axis]->values[grid[axis]->count - 1],
                            &source->axes[axis], &source->counts[axis], error))
                 return false;
         } else {
@@ -369,27 +384,37 @@ static bool tabulate(struct source *source, const struct cluster_spec *cluster,
     return true;
 }
 
-static bool check_unit(const struct source *source, const struct cluster_spec *cluster,
+static bool check_unit(const struct source *source, const struct workload *workload,
                        struct error *error)
 {
+    const struct cluster_spec *cluster = &workload->cluster;
+    const struct gpu_kind *kinds = workload->kinds;
+    const char *remedy = "use one unit for both";
+    for (size_t k = 1; k < workload->kind_count; k++)
+        if (kinds[k].profile == kinds[0].profile && kinds[k].units != kinds[0].units)
+            remedy = "give one profile for each model of GPU under \"profiles\"";
     for (size_t g = 0; g < cluster->group_count; g++)
         for (size_t i = 0; i < cluster->groups[g].gpu_count; i++) {
             const struct gpu_spec *gpu = &cluster->groups[g].gpus[i];
             if (gpu->kind == source->kind && gpu->units != source->profile->unit)
                 return json_fault(&source->place, error,
                                   "profile %s slices a GPU in %d units, the cluster's "
-                                  "invokers[%zu].gpus[%zu].units is %u; use one unit for both",
-                                  source->profile->path, source->profile->unit, g, i, gpu->units);
+                                  "invokers[%zu].gpus[%zu].units is %u; %s",
+                                  source->profile->path, source->profile->unit, g, i, gpu->units,
+                                  remedy);
         }
     return true;
 }
 
 /* Adds the values and configurations on one kind of GPU. */
-static bool resolve_kind(struct source *source, const struct cluster_spec *cluster,
+static bool resolve_kind(struct source *source, const struct workload *workload,
                          struct function *function, struct error *error)
 {
-    const bool done = check_unit(source, cluster, error) && merge_values(source, function, error) &&
-                      choose_axes(source, error) && tabulate(source, cluster, function, error);
+    const struct cluster_spec *cluster = &workload->cluster;
+    const bool done = check_unit(source, workload, error) &&
+                      merge_values(source, function, error) &&
+                      choose_axes(source, workload->kinds[source->kind].model, error) &&
+                      tabulate(source, cluster, function, error);
     for (size_t axis = 0; axis < 3; axis++) {
         free(source->axes[axis]);
         source->axes[axis] = NULL;
@@ -451,7 +476,7 @@ static bool resolve_profiled(struct source *source, const struct workload *workl
                                                          workload, function->name, &source->kind)) {
         source->profile = workload->kinds[source->kind].profile;
         source->speed = workload->kinds[source->kind].speed;
-        if (!resolve_kind(source, &workload->cluster, function, error))
+        if (!resolve_kind(source, workload, function, error))
             return false;
     }
     for (size_t k = 0; k < workload->kind_count; k++) {

@@ -19,6 +19,8 @@
 #include "workloads/experiment.h"
 
 enum { NAME_LIMIT = 63 };
+/* Most kinds of GPU in a cluster. */
+enum { KINDS_LIMIT = 64 };
 
 /* Limits of durations in files. Milliseconds: at most four months, so that sums and small multiples
  * of several durations are far below the clock's range. Seconds: at most 30 years; these are not
@@ -48,6 +50,11 @@ bool load_unknown_name(const struct json_value *value, const char *what, const c
 /* Loads {"invokers": […], "price": {…}} into the workload's cluster and kinds of GPU. GPUs are of
  * one kind if model, units, speed and price are equal. Profiles are not set. */
 bool cluster_load(const struct json_value *value, struct workload *workload, struct error *error);
+
+/* Loads "profile" or "profiles", assigns them to the workload's kinds of GPU, and joins kinds that
+ * differ only in their model. The cluster must be loaded. */
+bool profiles_load(struct json_include *document, struct experiment *experiment,
+                   struct error *error);
 
 /* One entry of a functions file. Fields that the entry does not set are NAN or NULL. */
 struct function_entry {

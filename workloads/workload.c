@@ -109,6 +109,19 @@ void workload_derive(struct workload *workload)
     }
 }
 
+uint32_t workload_common_units(const struct workload *workload)
+{
+    uint64_t common = 1;
+    for (size_t k = 0; k < workload->kind_count && common < UINT32_MAX; k++) {
+        const uint64_t units = workload->kinds[k].units;
+        uint64_t multiple = common;
+        while (multiple % units != 0)
+            multiple += common;
+        common = multiple;
+    }
+    return common < UINT32_MAX ? (uint32_t)common : UINT32_MAX;
+}
+
 static void clear_application(struct application *application)
 {
     for (size_t s = 0; s < application->stage_count; s++) {

@@ -165,6 +165,12 @@ struct workload {
  * must be set, with stages in topological order. O(size). */
 void workload_derive(struct workload *workload);
 
+/* Least common multiple of the units of all kinds of GPU, in which units of unlike kinds are
+ * counted together: one unit of kind k is this number / kinds[k].units of them. UINT32_MAX: more
+ * than that.
+ */
+uint32_t workload_common_units(const struct workload *workload);
+
 /* True if a configuration with `vgpu` units can run on a GPU of this kind. MPS allows 0..units, MIG
  * the device's shapes (A100: 1, 2, 3, 4, 7 sevenths), exclusive only `units`. Not for vgpu 0, which
  * needs no GPU. */
