@@ -13,6 +13,15 @@ double kinds_worth(const struct workload *workload, uint32_t kind)
     return (double)first->units / own->units;
 }
 
+double kinds_units_on(const struct workload *workload, const struct invoker_group *group,
+                      uint32_t kind)
+{
+    bool has = false;
+    for (size_t i = 0; i < group->gpu_count; i++)
+        has = has || group->gpus[i].kind == kind;
+    return has ? (double)group->gpu_count * workload->kinds[kind].units : 0;
+}
+
 bool kinds_divisible(const struct workload *workload, uint32_t kind)
 {
     for (size_t g = 0; g < workload->cluster.group_count; g++)

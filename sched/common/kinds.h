@@ -15,6 +15,9 @@
 /* A set of kinds: bit k is kind k. This is the set of all. */
 #define KINDS_ALL UINT64_MAX
 
+/* Most kinds of a cluster; the loader refuses more. */
+enum { KINDS_MOST = 64 };
+
 static inline bool kinds_contain(uint64_t kinds, uint32_t kind)
 {
     return (kinds >> kind & 1) != 0;
@@ -28,6 +31,11 @@ static inline uint64_t kinds_without(uint64_t kinds, uint32_t kind)
 /* Worth of one unit of `kind` relative to one unit of the first kind: the ratio of their prices. If
  * one of them has no price, the ratio of the parts of a GPU that they are. */
 double kinds_worth(const struct workload *workload, uint32_t kind);
+
+/* Units of all GPUs of an invoker of the group, expressed in units of `kind`; 0 if it has no GPU of
+ * the kind. A GPU of another kind counts as one of this. */
+double kinds_units_on(const struct workload *workload, const struct invoker_group *group,
+                      uint32_t kind);
 
 /* True if all GPUs of the kind can be held for a part of the time, and by shares that change while
  * a batch runs (MPS). */

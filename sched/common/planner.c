@@ -54,15 +54,6 @@ bool planner_group_runs(const struct invoker_group *group, const struct function
     return false;
 }
 
-bool planner_all_mps(const struct cluster_spec *cluster)
-{
-    for (size_t g = 0; g < cluster->group_count; g++)
-        for (size_t i = 0; i < cluster->groups[g].gpu_count; i++)
-            if (!gpu_sharing_of(&cluster->groups[g].gpus[i])->divisible)
-                return false;
-    return true;
-}
-
 bool planner_cluster_runs(const struct cluster_spec *cluster, const struct function *function,
                           const struct configuration *configuration)
 {

@@ -40,10 +40,6 @@ bool planner_group_runs(const struct invoker_group *group, const struct function
 bool planner_cluster_runs(const struct cluster_spec *cluster, const struct function *function,
                           const struct configuration *configuration);
 
-/* True if all GPUs of the cluster are shared by MPS. Only MPS lets a share change while a batch
- * runs, or be held for a part of the time. */
-bool planner_all_mps(const struct cluster_spec *cluster);
-
 /* True if some invoker of the cluster, when empty, can run this configuration of `function`. */
 bool planner_runs(const struct planner *planner, uint32_t function, uint32_t configuration);
 
