@@ -10,7 +10,7 @@ double kinds_worth(const struct workload *workload, uint32_t kind)
     const struct gpu_kind *own = &workload->kinds[kind];
     if (first->vgpu_hour_usd > 0 && own->vgpu_hour_usd > 0)
         return own->vgpu_hour_usd / first->vgpu_hour_usd;
-    return (double)first->units / own->units;
+    return kinds_scale(workload, kind);
 }
 
 double kinds_units_on(const struct workload *workload, const struct invoker_group *group,
@@ -20,6 +20,17 @@ double kinds_units_on(const struct workload *workload, const struct invoker_grou
     for (size_t i = 0; i < group->gpu_count; i++)
         has = has || group->gpus[i].kind == kind;
     return has ? (double)group->gpu_count * workload->kinds[kind].units : 0;
+}
+
+bool kinds_serve(const struct workload *workload, const struct invoker_group *group,
+                 const struct function *function)
+{
+    bool serves = workload->kind_count == 1;
+    for (size_t i = 0; i < group->gpu_count && !serves; i++)
+        serves = function->gpus[group->gpus[i].kind].runs;
+    for (size_t i = 0; i < function->configuration_count && !serves; i++)
+        serves = function->configurations[i].vgpu == 0;
+    return serves;
 }
 
 bool kinds_divisible(const struct workload *workload, uint32_t kind)

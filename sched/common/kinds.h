@@ -37,6 +37,17 @@ double kinds_worth(const struct workload *workload, uint32_t kind);
 double kinds_units_on(const struct workload *workload, const struct invoker_group *group,
                       uint32_t kind);
 
+/* Units of the first kind's GPU as which one unit of `kind` counts, if all GPUs count the same. */
+static inline double kinds_scale(const struct workload *workload, uint32_t kind)
+{
+    return (double)workload->kinds[0].units / workload->kinds[kind].units;
+}
+
+/* False if no GPU of the group is of a kind on which the function runs, and it runs on nothing
+ * else. Capacities are not looked at, and with one kind it is true. O(configurations). */
+bool kinds_serve(const struct workload *workload, const struct invoker_group *group,
+                 const struct function *function);
+
 /* True if all GPUs of the kind can be held for a part of the time, and by shares that change while
  * a batch runs (MPS). */
 bool kinds_divisible(const struct workload *workload, uint32_t kind);

@@ -223,10 +223,10 @@ static enum dilu_admission ask_platform(void *context, size_t gpu)
 static struct dilu_need need_of(const struct dilu_hosts *hosts, const struct dilu_profile *profile)
 {
     const double covered = profile->levels[profile->level_count - 1].share;
-    return (struct dilu_need){.kind = profile->kind,
-                              .request = profile->levels[0].share,
+    return (struct dilu_need){.request = profile->levels[0].share,
                               .limit = hosts->nominal ? profile->limit : covered,
-                              .memory_mb = profile->memory_mb};
+                              .memory_mb = profile->memory_mb,
+                              .kind = profile->kind};
 }
 
 static uint32_t create_without_gpu(struct platform *platform, uint32_t function,

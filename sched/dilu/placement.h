@@ -34,9 +34,9 @@ struct dilu_gpu {
 };
 
 struct dilu_need {
-    uint32_t kind;         /* of the GPU */
     double request, limit; /* units */
     double memory_mb;
+    uint32_t kind; /* of the GPU */
 };
 
 struct dilu_rule {

@@ -214,7 +214,7 @@ static void set_rule(struct infless *self, const double *values)
     self->rule.vcpu_weight = VCPU_GFLOPS;
     self->rule.unit_weight = units > 0 ? GPU_GFLOPS / units : GPU_GFLOPS;
     for (uint32_t k = 1; k < workload->kind_count; k++)
-        self->worth[k] = units / workload->kinds[k].units;
+        self->worth[k] = kinds_scale(workload, k);
 }
 
 static bool pools_allocate(struct infless *self, bool by_function, size_t *candidates)

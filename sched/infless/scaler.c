@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/placement.h"
 #include "sched/infless/pool.h"
 #include "sched/policy_bookkeeping.h"
 #include "sched/policy_instances.h"
@@ -10,21 +11,6 @@
 static const double LEAST_EXCESS = 0.03;
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
-
-/* The most free units of one GPU of the kind on the invoker. */
-static double free_units(const struct infless *self, uint32_t invoker, uint32_t kind)
-{
-    const struct invoker_group *group = self->groups[invoker];
-    uint32_t most = 0;
-    if (self->workload->kind_count == 1)
-        return platform_free_vgpus(self->platform, invoker);
-    for (uint32_t g = 0; g < group->gpu_count; g++) {
-        const uint32_t here = platform_gpu_free(self->platform, invoker, g);
-        if (group->gpus[g].kind == kind && here > most)
-            most = here;
-    }
-    return most / 100.0;
-}
 
 /* The GPU of `invoker` with the least free units that has room for the candidate. */
 static void fullest_gpu(const struct infless *self, uint32_t function,
@@ -85,7 +71,8 @@ static bool fullest_slot(void *context, const struct infless_candidate *candidat
     *slot = (struct infless_slot){.invoker = invoker,
                                   .gpu = SIM_NONE,
                                   .free_vcpus = platform_free_vcpus(platform, invoker),
-                                  .free_units = free_units(self, invoker, candidate->kind),
+                                  .free_units =
+                                      placement_free_units(platform, invoker, candidate->kind),
                                   .vcpus = self->groups[invoker]->vcpus,
                                   .units = units_on(self, invoker, candidate->kind)};
     /* A warm container's GPU is fixed; the platform finds it. */

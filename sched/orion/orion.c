@@ -298,6 +298,15 @@ static void bundle_dispatched(struct orion *orion, uint32_t index, uint32_t stag
 
 /* ---- Right-prewarming ------------------------------------------------------------------------ */
 
+/* The stage's function on the kind of GPU for which it is planned. */
+static const struct function_gpu *planned_gpu(const struct orion *orion,
+                                              const struct orion_bundle *bundle, size_t stage)
+{
+    const struct function *function =
+        &orion->workload->functions[bundle_function(orion, bundle, stage)];
+    return &function->gpus[function->configurations[bundle->plan->configuration[stage]].kind];
+}
+
 /* Called when a source is dispatched: sets timers for the stages with predecessors. */
 static void prewarm_schedule(struct orion *orion, struct platform *platform, uint32_t index)
 {
@@ -305,8 +314,7 @@ static void prewarm_schedule(struct orion *orion, struct platform *platform, uin
     const struct application *application = &orion->workload->applications[bundle->application];
     const sim_time_t now = platform_now(platform);
     for (uint32_t s = 0; s < application->stage_count; s++) {
-        const double start_ms =
-            orion->workload->functions[application->stages[s].function].gpus[0].cold_start_mean_ms;
+        const double start_ms = planned_gpu(orion, bundle, s)->cold_start_mean_ms;
         if (application->stages[s].after_count == 0 || !(start_ms > 0))
             continue;
         const sim_time_t lead = bundle->plan->start[s] - sim_from_ms(start_ms);
@@ -332,7 +340,7 @@ static void prewarm_due(struct orion *orion, struct platform *platform, uint32_t
 {
     struct orion_bundle *bundle = &orion->bundles[index];
     const uint32_t f = bundle_function(orion, bundle, s);
-    const struct function *function = &orion->workload->functions[f];
+    const struct function_gpu *gpu = planned_gpu(orion, bundle, s);
     if ((bundle->done >> s & 1u) != 0)
         return;
     bundle->due |= UINT32_C(1) << s;
@@ -344,8 +352,7 @@ static void prewarm_due(struct orion *orion, struct platform *platform, uint32_t
     orion->starting[f]++;
     platform_set_timer(platform,
                        platform_now(platform) +
-                           sim_from_ms(function->gpus[0].cold_start_mean_ms *
-                                       (1 + 3 * function->gpus[0].cold_start_cv)),
+                           sim_from_ms(gpu->cold_start_mean_ms * (1 + 3 * gpu->cold_start_cv)),
                        TIMER_STARTED | f);
 }
 
