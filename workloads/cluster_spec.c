@@ -81,11 +81,11 @@ static bool find_kind(const struct json_value *value, struct workload *workload,
             return true;
         }
     }
-    if (workload->kind_count == KINDS_LIMIT)
+    if (workload->kind_count == WORKLOAD_MAX_KINDS)
         return json_fault(value, error,
                           "more than %d kinds of GPU; use fewer models, \"units\", \"speed\"s and "
                           "\"vgpu_hour_usd\"s",
-                          KINDS_LIMIT);
+                          WORKLOAD_MAX_KINDS);
     *index = (uint16_t)workload->kind_count;
     workload->kinds[workload->kind_count++] = *wanted;
     return true;
@@ -214,7 +214,7 @@ bool cluster_load(const struct json_value *value, struct workload *workload, str
         return false;
     size_t count = json_size(&invokers);
     cluster->groups = load_array(count, sizeof *cluster->groups, error);
-    workload->kinds = load_array(KINDS_LIMIT, sizeof *workload->kinds, error);
+    workload->kinds = load_array(WORKLOAD_MAX_KINDS, sizeof *workload->kinds, error);
     if (cluster->groups == NULL || workload->kinds == NULL)
         return false;
     uint64_t total = 0;

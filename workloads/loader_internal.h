@@ -19,8 +19,6 @@
 #include "workloads/experiment.h"
 
 enum { NAME_LIMIT = 63 };
-/* Most kinds of GPU in a cluster. */
-enum { KINDS_LIMIT = 64 };
 
 /* Limits of durations in files. Milliseconds: at most four months, so that sums and small multiples
  * of several durations are far below the clock's range. Seconds: at most 30 years; these are not

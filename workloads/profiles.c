@@ -77,7 +77,7 @@ static bool has_model(const struct workload *workload, const char *model)
 static bool fault_unused(const struct json_value *value, const struct workload *workload,
                          const char *model, struct error *error)
 {
-    const char *names[KINDS_LIMIT];
+    const char *names[WORKLOAD_MAX_KINDS];
     int count = 0;
     for (size_t k = 0; k < workload->kind_count; k++)
         if (workload->kinds[k].model[0] != '\0')
@@ -134,8 +134,8 @@ static bool assign_profiles(const struct json_value *value, struct experiment *e
         kind->profile = profile_for(experiment, kind->model);
         if (kind->profile == NULL && kind->model[0] == '\0')
             return json_fault(value, error,
-                              "a GPU of the cluster has no \"model\", by which \"profiles\" go; "
-                              "name its model in the cluster");
+                              "a GPU of the cluster has no \"model\", which \"profiles\" needs; give "
+                              "each GPU its \"model\"");
         if (kind->profile == NULL)
             return json_fault(value, error,
                               "has no profile for GPU model \"%s\" of the cluster; add \"%s\": "
@@ -150,7 +150,7 @@ static bool assign_profiles(const struct json_value *value, struct experiment *e
  */
 static void join_kinds(struct workload *workload)
 {
-    uint16_t joined[KINDS_LIMIT];
+    uint16_t joined[WORKLOAD_MAX_KINDS];
     size_t count = 0;
     for (size_t k = 0; k < workload->kind_count; k++) {
         const struct gpu_kind kind = workload->kinds[k];

@@ -23,8 +23,12 @@ static void derive_ranges(struct function *function, size_t kind_count)
         struct function_gpu *gpu = &function->gpus[kind];
         gpu->first = k;
         gpu->runs = false;
-        for (; k < function->configuration_count && function->configurations[k].kind == kind; k++)
+        gpu->minimum = k;
+        for (; k < function->configuration_count && function->configurations[k].kind == kind; k++) {
             gpu->runs |= function->configurations[k].vgpu > 0;
+            if (is_smaller(&function->configurations[k], &function->configurations[gpu->minimum]))
+                gpu->minimum = k;
+        }
         gpu->count = k - gpu->first;
     }
 }

@@ -24,8 +24,8 @@
 struct profile;      /* traces/profile/profile.h */
 struct interference; /* how batches slow one another under MPS: traces/profile/interference.h */
 
-/* Most stages of one application. */
-enum { WORKLOAD_MAX_STAGES = 16 };
+/* Most stages of one application, and most kinds of GPU of a cluster. */
+enum { WORKLOAD_MAX_STAGES = 16, WORKLOAD_MAX_KINDS = 64 };
 
 /* GPUs with the same profile, units, speed and price. They may differ in sharing and memory. */
 struct gpu_kind {
@@ -75,7 +75,9 @@ struct function_gpu {
     /* The kind's configurations are function.configurations[first .. first + count). Those without
      * a GPU are among kind 0's. */
     size_t first, count;
-    bool runs; /* one of them uses a GPU */
+    size_t
+        minimum; /* of these: the smallest batch, fewest vGPUs, then fewest vCPUs; if count > 0 */
+    bool runs;   /* one of these uses a GPU */
 };
 
 struct function {

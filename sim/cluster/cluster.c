@@ -29,9 +29,10 @@ static void cluster_init_invoker(struct cluster *cluster, uint32_t id,
         *gpu = (struct gpu_state){.spec = &group->gpus[g],
                                   .invoker = id,
                                   .free_parts = (uint32_t)group->gpus[g].units * UNIT_PARTS,
+                                  .weight = cluster_unit_weight(cluster, group->gpus[g].kind),
                                   .memory_kb = kb_from_mb(group->gpus[g].memory_mb)};
         gpu->free_kb = gpu->memory_kb;
-        cluster->capacity.unit_parts += gpu->free_parts;
+        cluster->capacity.unit_parts += (int64_t)cluster->common_units * UNIT_PARTS;
         cluster->capacity.gpu_memory_kb += gpu->memory_kb;
     }
 }
@@ -115,6 +116,7 @@ bool cluster_init(struct cluster *cluster, const struct workload *workload, enum
                                 .invoker_count = spec->invoker_count,
                                 .function_count = (uint32_t)workload->function_count,
                                 .kind_count = (uint32_t)workload->kind_count,
+                                .common_units = workload_common_units(workload),
                                 .container_free = SIM_NONE,
                                 .pool_free = SIM_NONE};
     for (size_t i = 0; i < spec->group_count; i++)
@@ -175,7 +177,8 @@ uint32_t cluster_best_fit(struct cluster *cluster, uint32_t function,
     struct fit_cursor cursor = {.function = warm ? function : SIM_NONE,
                                 .need_units = configuration->vgpu,
                                 .need_vcpus = configuration->vcpu,
-                                .at = SIM_NONE};
+                                .at = SIM_NONE,
+                                .kind = configuration->kind};
     cluster_file_dirty(cluster);
     while (best_fit_next(cluster, &cursor)) {
         struct placement placement;
@@ -417,10 +420,10 @@ uint32_t cluster_reserve(struct cluster *cluster, uint32_t function,
         }
         uint32_t parts = configuration->vgpu * placement->quota;
         if (gpu->holding++ == 0)
-            cluster->use.active_unit_parts += gpu->spec->units * UNIT_PARTS;
+            cluster->use.active_unit_parts += (int64_t)cluster->common_units * UNIT_PARTS;
         gpu->free_parts -= parts;
         gpu->free_kb -= activations;
-        cluster->use.unit_parts += parts;
+        cluster->use.unit_parts += (int64_t)parts * gpu->weight;
         cluster->use.gpu_memory_kb += activations;
     }
     cluster_mark_dirty(cluster, placement->invoker);
@@ -441,10 +444,10 @@ void cluster_release(struct cluster *cluster, uint32_t id,
         gpu->slots = (uint8_t)(gpu->slots & ~slots);
         uint32_t parts = (uint32_t)configuration->vgpu * c->quota;
         if (--gpu->holding == 0)
-            cluster->use.active_unit_parts -= gpu->spec->units * UNIT_PARTS;
+            cluster->use.active_unit_parts -= (int64_t)cluster->common_units * UNIT_PARTS;
         gpu->free_parts += parts;
         gpu->free_kb += activations;
-        cluster->use.unit_parts -= parts;
+        cluster->use.unit_parts -= (int64_t)parts * gpu->weight;
         cluster->use.gpu_memory_kb -= activations;
     }
     container_enter_idle(cluster, id, now);
@@ -462,14 +465,14 @@ bool cluster_reshare(struct cluster *cluster, uint32_t id, const struct configur
         uint32_t held = (uint32_t)from->vgpu * c->quota, wanted = (uint32_t)to->vgpu * quota;
         int64_t more =
             activation_kb(cluster, c->function, to) - activation_kb(cluster, c->function, from);
-        if (wanted > gpu->free_parts + held || to->vgpu > gpu->spec->units ||
-            more > gpu->free_kb + gpu->idle_kb)
+        if (to->kind != gpu->spec->kind || wanted > gpu->free_parts + held ||
+            to->vgpu > gpu->spec->units || more > gpu->free_kb + gpu->idle_kb)
             return false;
         if (more > 0)
             cluster_make_room(cluster, c->invoker, c->gpu, more, SIM_NONE);
         gpu->free_parts = gpu->free_parts + held - wanted;
         gpu->free_kb -= more;
-        cluster->use.unit_parts += (int64_t)wanted - held;
+        cluster->use.unit_parts += ((int64_t)wanted - held) * gpu->weight;
         cluster->use.gpu_memory_kb += more;
     }
     invoker->free_vcpus = invoker->free_vcpus + from->vcpu - to->vcpu;

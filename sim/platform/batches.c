@@ -566,6 +566,13 @@ void batches_finish(struct platform *platform, uint32_t id)
     policy_call_finish(platform, &finished);
 }
 
+/* In hundredths of common units, as cluster.use counts. */
+static int64_t units_held(const struct platform *platform, const struct configuration *spec,
+                          uint32_t quota)
+{
+    return (int64_t)spec->vgpu * quota * cluster_unit_weight(&platform->cluster, spec->kind);
+}
+
 void batches_check_holdings(struct platform *platform)
 {
     struct error fault = {0};
@@ -579,7 +586,7 @@ void batches_check_holdings(struct platform *platform)
             continue;
         const struct configuration *spec = batch_configuration(platform, batch);
         vcpus += spec->vcpu;
-        parts += spec->vgpu * UNIT_PARTS;
+        parts += units_held(platform, spec, UNIT_PARTS);
     }
     for (uint32_t i = 0; i < platform->instance_capacity; i++) {
         const struct instance *instance = &platform->instances[i];
@@ -588,7 +595,7 @@ void batches_check_holdings(struct platform *platform)
         const struct configuration *spec = &platform->workload->functions[instance->function]
                                                 .configurations[instance->configuration];
         vcpus += spec->vcpu;
-        parts += spec->vgpu * instance->quota;
+        parts += units_held(platform, spec, instance->quota);
         if (instance->quota != platform->cluster.containers[instance->container].quota)
             platform_fail(platform, "invariant quota: instance %" PRIu32 " has not its container's",
                           i);

@@ -36,7 +36,8 @@ static void container_bill(struct platform *platform, const struct container *co
         return;
     const double time = (double)(platform->now - since);
     metrics->idle_cost += time * configuration_rate(platform, least, UNIT_PARTS);
-    metrics->idle_unit_ns += time * least->vgpu;
+    metrics->idle_unit_ns +=
+        time * (least->vgpu * cluster_unit_weight(&platform->cluster, least->kind));
 }
 
 void containers_record(struct platform *platform, const struct container *container,

@@ -177,14 +177,22 @@ static void user_asks(struct platform *platform, uint32_t user)
 
 /* ---- Samples --------------------------------------------------------------------------------- */
 
+/* Returns whether the function's smallest batch on some kind of GPU fits on the invoker. */
+static bool function_useful(const struct platform *platform, uint32_t f, uint32_t invoker)
+{
+    const struct function_gpu *gpus = platform->workload->functions[f].gpus;
+    for (size_t k = 0; k < platform->workload->kind_count; k++)
+        if (gpus[k].count > 0 && platform_fits(platform, f, (uint32_t)gpus[k].minimum, invoker))
+            return true;
+    return false;
+}
+
 /* Returns whether the invoker has room for the smallest batch of any non-empty queue. */
 static bool invoker_useful(const struct platform *platform, uint32_t invoker)
 {
     for (uint32_t q = platform_next_queue(platform, 0), first = SIM_NONE;
          q != SIM_NONE && q != first; q = platform_next_queue(platform, q + 1)) {
-        uint32_t f = platform->queues[q].function;
-        uint32_t minimum = (uint32_t)platform->workload->functions[f].minimum_configuration;
-        if (platform_fits(platform, f, minimum, invoker))
+        if (function_useful(platform, platform->queues[q].function, invoker))
             return true;
         first = first == SIM_NONE ? q : first;
     }
@@ -201,7 +209,8 @@ static double stranded_share(const struct platform *platform)
         const struct invoker_state *invoker = &cluster->invokers[i];
         int64_t here = 0;
         for (uint32_t g = 0; g < invoker->gpu_count; g++)
-            here += cluster->gpus[invoker->first_gpu + g].free_parts;
+            here += (int64_t)cluster->gpus[invoker->first_gpu + g].free_parts *
+                    cluster->gpus[invoker->first_gpu + g].weight;
         free_parts += here;
         if (here > 0 && !invoker_useful(platform, i))
             stranded += here;
