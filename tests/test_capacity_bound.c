@@ -26,7 +26,6 @@ struct tiny_request {
 struct tiny {
     const struct workload *workload;
     struct tiny_request requests[TINY_REQUESTS];
-    size_t count;
     int best;
 };
 
@@ -95,7 +94,7 @@ static bool tiny_advance(const struct tiny *tiny, struct tiny_state *state)
     sim_time_t next = SIM_FOREVER;
     for (size_t b = 0; b < state->running; b++)
         next = state->batches[b].finish < next ? state->batches[b].finish : next;
-    for (size_t r = 0; r < tiny->count; r++)
+    for (size_t r = 0; r < TINY_REQUESTS; r++)
         if (tiny->requests[r].arrival > state->now && tiny->requests[r].arrival < next)
             next = tiny->requests[r].arrival;
     if (next == SIM_FOREVER)
@@ -111,7 +110,7 @@ static bool tiny_advance(const struct tiny *tiny, struct tiny_state *state)
         state->units[batch.kind] += batch.units;
         state->vcpus += batch.vcpus;
         state->busy &= ~batch.members;
-        for (size_t r = 0; r < tiny->count; r++)
+        for (size_t r = 0; r < TINY_REQUESTS; r++)
             if (batch.members >> r & 1) {
                 state->stage[r]++;
                 state->hits += tiny_done(tiny, state, r) && next <= tiny->requests[r].deadline;
@@ -127,7 +126,7 @@ static void tiny_search(struct tiny *tiny, const struct tiny_state *state)
 {
     int possible = state->hits;
     uint32_t ready = 0;
-    for (size_t r = 0; r < tiny->count; r++) {
+    for (size_t r = 0; r < TINY_REQUESTS; r++) {
         possible += !tiny_done(tiny, state, r) && tiny->requests[r].deadline > state->now;
         if (tiny->requests[r].arrival <= state->now && tiny_waits(tiny, state, r))
             ready |= UINT32_C(1) << r;
@@ -135,10 +134,10 @@ static void tiny_search(struct tiny *tiny, const struct tiny_state *state)
     tiny->best = state->hits > tiny->best ? state->hits : tiny->best;
     if (possible <= tiny->best || state->running == RUNNING_MAX)
         return;
-    for (size_t first = state->from; first < tiny->count; first++)
+    for (size_t first = state->from; first < TINY_REQUESTS; first++)
         for (uint32_t members = ready; members != 0; members = (members - 1) & ready) {
             bool alike = (members & ((UINT32_C(1) << first) - 1)) == 0 && (members >> first & 1);
-            for (size_t r = first; r < tiny->count && alike; r++)
+            for (size_t r = first; r < TINY_REQUESTS && alike; r++)
                 alike = (members >> r & 1) == 0 ||
                         (tiny->requests[r].application == tiny->requests[first].application &&
                          state->stage[r] == state->stage[first]);
@@ -150,27 +149,26 @@ static void tiny_search(struct tiny *tiny, const struct tiny_state *state)
         tiny_search(tiny, &next);
 }
 
-/* `few`: one number of vCPUs, so that two kinds have no more configurations than one. */
+/* `few`: whole GPUs and one vCPU only, so that the search ends. */
 static void tiny_function(char *json, gsl_rng *rng, const char *name, bool few)
 {
     const double base = 20 + 60 * gsl_rng_uniform(rng);
     const double batch = 1 + gsl_rng_uniform(rng);
     const double share = 1 + gsl_rng_uniform(rng);
-    const double time[2][4] = {
-        {base, base / share, base * 0.9, base * 0.8 / share},
-        {base * batch, base * batch / share, base * batch * 0.9, base * batch * 0.8 / share}};
+    if (few)
+        world_add(json,
+                  "\"%s\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1],\"vgpu\":[2]},\"latency_ms\":"
+                  "[[[%.3f]],[[%.3f]]],",
+                  name, base / share, base * batch / share);
+    else
+        world_add(json,
+                  "\"%s\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1,2],\"vgpu\":[1,2]},\"latency_ms\":"
+                  "[[[%.3f,%.3f],[%.3f,%.3f]],[[%.3f,%.3f],[%.3f,%.3f]]],",
+                  name, base, base / share, base * 0.9, base * 0.8 / share, base * batch,
+                  base * batch / share, base * batch * 0.9, base * batch * 0.8 / share);
     world_add(json,
-              "\"%s\":{\"grid\":{\"batch\":[1,2],\"vcpu\":[1%s],\"vgpu\":[1,2]},\"latency_ms\":[",
-              name, few ? "" : ",2");
-    for (size_t b = 0; b < 2; b++) {
-        world_add(json, "%s[[%.3f,%.3f]", b > 0 ? "," : "", time[b][0], time[b][1]);
-        if (!few)
-            world_add(json, ",[%.3f,%.3f]", time[b][2], time[b][3]);
-        world_add(json, "]");
-    }
-    world_add(json, "],\"noise\":{\"cv\":0},"
-                    "\"cold_start_ms\":{\"mean\":1,\"cv\":0},\"gpu_memory_mb\":{\"weights\":1,"
-                    "\"per_item\":0},\"host_memory_mb\":1,\"bandwidth_share\":0}");
+              "\"noise\":{\"cv\":0},\"cold_start_ms\":{\"mean\":1,\"cv\":0},\"gpu_memory_mb\":"
+              "{\"weights\":1,\"per_item\":0},\"host_memory_mb\":1,\"bandwidth_share\":0}");
 }
 
 static void tiny_profile(char *json, gsl_rng *rng, bool few)
@@ -222,7 +220,7 @@ static double bound_of(const struct tiny *tiny)
     double hits = 0;
     struct capacity_bound *bound = capacity_bound_create(tiny->workload, &error);
     assert_non_null(bound);
-    for (size_t r = tiny->count; r-- > 0;) {
+    for (size_t r = TINY_REQUESTS; r-- > 0;) {
         const struct tiny_request *request = &tiny->requests[r];
         assert_true(capacity_bound_add(bound, request->application, request->arrival,
                                        request->deadline - request->arrival, noise, true, &error));
@@ -238,16 +236,13 @@ static void tiny_case(struct random_stream *stream, bool unlike, size_t number, 
     char json[WORLD_BYTES];
     tiny_world(json, &stream->rng, unlike);
     struct experiment *experiment = load(json);
-    struct tiny tiny = {.workload = &experiment->workload,
-                        .count = unlike ? TINY_REQUESTS - 1 : TINY_REQUESTS,
-                        .best = -1};
     const struct invoker_group *group = &experiment->workload.cluster.groups[0];
     struct tiny_state start = {.now = -1, .vcpus = group->vcpus};
     const double spread_ms = (unlike ? 10 : 40) * gsl_rng_uniform(&stream->rng);
     for (size_t g = 0; g < group->gpu_count; g++)
         start.units[group->gpus[g].kind] += group->gpus[g].units;
     assert_int_equal(tiny.workload->kind_count, unlike ? 2 : 1);
-    for (size_t r = 0; r < tiny.count; r++) {
+    for (size_t r = 0; r < TINY_REQUESTS; r++) {
         struct tiny_request *request = &tiny.requests[r];
         request->application = (uint32_t)gsl_rng_uniform_int(&stream->rng, 2);
         request->arrival = sim_from_ms(spread_ms * gsl_rng_uniform(&stream->rng));
@@ -258,7 +253,7 @@ static void tiny_case(struct random_stream *stream, bool unlike, size_t number, 
     const double bound = bound_of(&tiny);
     if (tiny.best > bound)
         fail_msg("case %zu: %d hits, and the bound is %g", number, tiny.best, bound);
-    *binding += bound < (double)tiny.count;
+    *binding += bound < TINY_REQUESTS;
     *equal += bound == tiny.best;
     experiment_free(experiment);
 }
