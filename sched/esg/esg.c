@@ -35,6 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/common/kinds.h"
 #include "sched/common/load_index.h"
 #include "sched/common/placement.h"
 #include "sched/common/slo.h"
@@ -118,11 +119,17 @@ struct esg_application {
     const struct search_table **tables; /* by stage */
 };
 
-struct esg_function {
-    struct search_table *table;
-    uint16_t *by_cost; /* indices into the table, cheapest first */
+/* A function on GPUs of one kind. */
+struct esg_kind {
+    struct search_table *table; /* NULL: it does not run on the kind */
     uint16_t minimum; /* configuration of batch 1 with the fewest vGPUs, then the fewest vCPUs, that
                        * fits the cluster */
+};
+
+struct esg_function {
+    struct search_table *table; /* of all kinds */
+    uint16_t *by_cost;          /* indices into the table, cheapest first */
+    struct esg_kind *kinds;     /* by kind; with a single kind its table is `table` */
 };
 
 struct esg {
@@ -139,7 +146,7 @@ struct esg {
     enum placement_preference locality;
     struct load_index *loads; /* NULL: best fit */
     size_t function_count, application_count;
-    uint32_t queue_count;
+    uint32_t queue_count, kind_count;
     struct esg_function *functions;
     struct esg_application *applications;
     struct esg_queue *queues;
@@ -166,8 +173,13 @@ static void esg_finish(void *state)
         free(esg->applications[a].tables);
     }
     for (size_t f = 0; esg->functions != NULL && f < esg->function_count; f++) {
-        search_table_destroy(esg->functions[f].table);
-        free(esg->functions[f].by_cost);
+        struct esg_function *function = &esg->functions[f];
+        for (uint32_t k = 0; function->kinds != NULL && k < esg->kind_count; k++)
+            if (function->kinds[k].table != function->table)
+                search_table_destroy(function->kinds[k].table);
+        search_table_destroy(function->table);
+        free(function->by_cost);
+        free(function->kinds);
     }
     free(esg->applications);
     free(esg->functions);
@@ -185,6 +197,25 @@ static bool configuration_smaller(const struct configuration *a, const struct co
     return a->vgpu != b->vgpu ? a->vgpu < b->vgpu : a->vcpu < b->vcpu;
 }
 
+/* The function on one kind of GPU. False when out of memory. */
+static bool esg_init_kind(struct esg_function *function, const struct configuration *configurations,
+                          uint32_t kind, const struct esg *esg)
+{
+    struct esg_kind *own = &function->kinds[kind];
+    if (!search_table_has_kind(function->table, kind))
+        return true;
+    own->table =
+        esg->kind_count == 1 ? function->table : search_table_of_kind(function->table, kind);
+    if (own->table == NULL || (esg->bounded && !search_table_bound(own->table)))
+        return false;
+    own->minimum = own->table->index[0];
+    for (size_t i = 0; i < own->table->count; i++)
+        if (configuration_smaller(&configurations[own->table->index[i]],
+                                  &configurations[own->minimum]))
+            own->minimum = own->table->index[i];
+    return true;
+}
+
 static bool esg_init_function(struct esg_function *function, const struct workload *workload,
                               size_t index, const struct esg *esg, struct error *error)
 {
@@ -194,13 +225,14 @@ static bool esg_init_function(struct esg_function *function, const struct worklo
     if (table == NULL)
         return false;
     function->by_cost = malloc(table->count * sizeof *function->by_cost);
-    if (function->by_cost == NULL || (esg->bounded && !search_table_bound(table)))
+    function->kinds = calloc(esg->kind_count, sizeof *function->kinds);
+    bool done = function->by_cost != NULL && function->kinds != NULL &&
+                (!esg->bounded || search_table_bound(table));
+    for (uint32_t k = 0; done && k < esg->kind_count; k++)
+        done = esg_init_kind(function, configurations, k, esg);
+    if (!done)
         return error_run(error, "policy esg: out of memory");
-    function->minimum = table->index[0];
     for (size_t i = 0; i < table->count; i++) {
-        if (configuration_smaller(&configurations[table->index[i]],
-                                  &configurations[function->minimum]))
-            function->minimum = table->index[i];
         size_t place = i;
         while (place > 0 && table->cost[i] < table->cost[function->by_cost[place - 1]]) {
             function->by_cost[place] = function->by_cost[place - 1];
@@ -249,6 +281,7 @@ static bool esg_allocate(struct esg *esg, const struct workload *workload)
     esg->function_count = workload->function_count;
     esg->application_count = workload->application_count;
     esg->queue_count = workload->queue_count;
+    esg->kind_count = (uint32_t)workload->kind_count;
     esg->functions = calloc(esg->function_count, sizeof *esg->functions);
     esg->applications = calloc(esg->application_count, sizeof *esg->applications);
     esg->queues = calloc(esg->queue_count, sizeof *esg->queues);
@@ -296,49 +329,73 @@ static bool esg_init(void *state, struct platform *platform, const double *value
 /* ---- ESG_1Q -------------------------------------------------------------------------------------
  */
 
-static void esg_candidate(struct esg_queue *queue, uint16_t configuration, double cost,
-                          sim_time_t time)
+/* Inserts a candidate at `place`; there must be room. */
+static void esg_insert(struct esg_queue *queue, size_t place, uint16_t configuration, double cost,
+                       sim_time_t time)
 {
+    for (size_t i = queue->candidate_count++; i > place; i--) {
+        queue->candidates[i] = queue->candidates[i - 1];
+        queue->cost[i] = queue->cost[i - 1];
+        queue->time[i] = queue->time[i - 1];
+    }
+    queue->candidates[place] = configuration;
+    queue->cost[place] = cost;
+    queue->time[place] = time;
+}
+
+/* Inserts the first configuration of a plan by the plan's cost, if no cheaper plan has it. */
+static void esg_candidate(struct esg_queue *queue, const struct search_path *path)
+{
+    size_t place = queue->candidate_count;
     for (size_t i = 0; i < queue->candidate_count; i++)
-        if (queue->candidates[i] == configuration)
+        if (queue->candidates[i] == path->configuration[0])
             return;
-    queue->candidates[queue->candidate_count] = configuration;
-    queue->cost[queue->candidate_count] = cost;
-    queue->time[queue->candidate_count] = time;
-    queue->candidate_count++;
+    while (place > 0 && path->cost_usd < queue->cost[place - 1])
+        place--;
+    if (queue->candidate_count == SEARCH_MAX_K && place < SEARCH_MAX_K)
+        queue->candidate_count--;
+    if (place < SEARCH_MAX_K)
+        esg_insert(queue, place, path->configuration[0], path->cost_usd, path->time);
 }
 
 /* No plan meets the deadline: choose by `infeasible` among the configurations that the queue can
- * fill. */
+ * fill, one per kind of GPU. */
 static void esg_choose_late(const struct esg *esg, const struct esg_function *function,
                             struct esg_queue *queue, uint32_t length)
 {
     const struct search_table *table = function->table;
+    uint64_t kinds = KINDS_ALL;
     for (size_t i = 0; i < table->count && esg->infeasible != INFEASIBLE_MINIMUM; i++) {
         size_t entry = esg->infeasible == INFEASIBLE_CHEAPEST ? function->by_cost[i] : i;
-        if (table->batch[entry] <= length) {
-            esg_candidate(queue, table->index[entry], table->cost[entry], table->time[entry]);
+        if (table->batch[entry] > length || !kinds_contain(kinds, table->kind[entry]))
+            continue;
+        kinds = kinds_without(kinds, table->kind[entry]);
+        esg_insert(queue, queue->candidate_count, table->index[entry], table->cost[entry],
+                   table->time[entry]);
+        if (esg->kind_count == 1)
             return;
-        }
     }
     /* Also if no batch is small enough: then it is partly empty. */
-    esg_candidate(queue, function->minimum, 0.0, 0);
+    for (uint32_t k = 0; k < esg->kind_count; k++)
+        if (function->kinds[k].table != NULL && kinds_contain(kinds, k))
+            esg_insert(queue, queue->candidate_count, function->kinds[k].minimum, 0.0, 0);
 }
 
-/* Finds the K best plans within queue->budget and stores them in esg->result. Returns the number of
- * units to charge. */
-static uint64_t esg_search(struct esg *esg, const struct esg_application *planned, uint32_t stage,
+/* Finds the K best plans within queue->budget that begin on GPUs of `kind`, and stores them in
+ * esg->result. Returns the number of units to charge. */
+static uint64_t esg_search(struct esg *esg, const struct esg_application *planned,
+                           const struct esg_function *function, uint32_t stage, uint32_t kind,
                            const struct esg_queue *queue)
 {
     bool found;
     if (planned->frontiers != NULL) {
-        found = frontier_plans_search(planned->frontiers, stage, queue->budget, queue->length,
+        found = frontier_plans_search(planned->frontiers, stage, queue->budget, queue->length, kind,
                                       esg->k, &esg->result);
     } else {
         const struct slo_stage *part = &planned->plan->stages[stage];
         const struct search_table *tables[SEARCH_MAX_STAGES];
         for (size_t i = 0; i < part->chain_length; i++)
-            tables[i] = planned->tables[part->chain[i]];
+            tables[i] = i == 0 ? function->kinds[kind].table : planned->tables[part->chain[i]];
         const struct search_problem problem = {
             .stages = tables,
             .stage_count = part->chain_length,
@@ -369,7 +426,9 @@ static sim_time_t esg_budget(const struct esg *esg, const struct esg_application
     return job->arrival + (sim_time_t)slo - now;
 }
 
-/* Makes the first configurations of the K best plans of the queue's oldest job its candidates.
+/* Makes the first configurations of the K best plans of the queue's oldest job its candidates. With
+ * several kinds of GPU these are the K best plans for each kind of the first stage, so that a full
+ * kind does not hide the others.
  *
  * A search depends only on the queue's stage, its length and the budget. If all three equal those
  * of the last search, its result is reused, and the same number of units is charged. This is the
@@ -381,20 +440,24 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
     uint32_t stage = platform_queue_stage(platform, index);
     const struct esg_application *planned =
         &esg->applications[platform_queue_application(platform, index)];
+    const struct esg_function *function = &esg->functions[platform_queue_function(platform, index)];
     const struct job_view job = platform_job(platform, index, 0);
     uint32_t length = platform_queue_length(platform, index);
     sim_time_t budget = esg_budget(esg, planned, stage, &job, platform_now(platform));
     if (queue->units == 0 || queue->budget != budget || queue->length != length) {
         queue->budget = budget;
         queue->length = length;
-        queue->units = esg_search(esg, planned, stage, queue);
+        queue->units = 0;
         queue->candidate_count = 0;
-        for (size_t i = 0; i < esg->result.path_count; i++)
-            esg_candidate(queue, esg->result.paths[i].configuration[0],
-                          esg->result.paths[i].cost_usd, esg->result.paths[i].time);
+        for (uint32_t k = 0; k < esg->kind_count; k++) {
+            if (function->kinds[k].table == NULL)
+                continue;
+            queue->units += esg_search(esg, planned, function, stage, k, queue);
+            for (size_t i = 0; i < esg->result.path_count; i++)
+                esg_candidate(queue, &esg->result.paths[i]);
+        }
         if (queue->candidate_count == 0)
-            esg_choose_late(esg, &esg->functions[platform_queue_function(platform, index)], queue,
-                            length);
+            esg_choose_late(esg, function, queue, length);
     }
     platform_charge(platform, queue->units);
 }
@@ -447,6 +510,25 @@ static void esg_attempted(const struct esg *esg, const struct platform *platform
     esg->queues[queue].seen = platform_queue_length(platform, queue);
 }
 
+/* The minimum configuration, on the first kind of GPU that has room. */
+static bool esg_try_minimum(struct esg *esg, struct platform *platform, uint32_t queue)
+{
+    const uint32_t function = platform_queue_function(platform, queue);
+    const struct esg_kind *kinds = esg->functions[function].kinds;
+    const struct configuration *all =
+        platform_workload(platform)->functions[function].configurations;
+    for (uint32_t k = 0; k < esg->kind_count; k++) {
+        const struct configuration *minimum = &all[kinds[k].minimum];
+        if (kinds[k].table == NULL)
+            continue;
+        platform_charge(platform, 1);
+        if (esg_try(esg, platform, queue, kinds[k].minimum, minimum->cost_per_job_usd,
+                    minimum->time))
+            return true;
+    }
+    return false;
+}
+
 /* After too many rechecks the minimum configuration is tried instead of the candidates. */
 static bool esg_try_again(struct esg *esg, struct platform *platform, uint32_t queue)
 {
@@ -462,13 +544,7 @@ static bool esg_try_again(struct esg *esg, struct platform *platform, uint32_t q
         q->rechecks += changed;
         return esg_try_candidates(esg, platform, queue);
     }
-    uint32_t function = platform_queue_function(platform, queue);
-    uint16_t minimum = esg->functions[function].minimum;
-    const struct configuration *configuration =
-        &platform_workload(platform)->functions[function].configurations[minimum];
-    platform_charge(platform, 1);
-    return esg_try(esg, platform, queue, minimum, configuration->cost_per_job_usd,
-                   configuration->time);
+    return esg_try_minimum(esg, platform, queue);
 }
 
 /* Retries the entries of the list that are due, up to the first success. */
