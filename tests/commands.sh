@@ -675,6 +675,26 @@ expect "labels of a trace that name no application are counted" 0 \
     '1 label of trace typo.csv names no application: 50 % of the requests \(10 of 20\)'
 expect "and times that are the same for every seed are noted" 0 'every seed replays the arrival times'
 
+# says NAME PATTERN: standard error of the last command has the pattern; silent: it is empty.
+says() {
+    if [ "$status" -eq 0 ] && grep -qE -- "$2" "$folder/err"; then pass "$1"; else explain "$1" "/$2/ on standard error"; fi
+}
+silent() {
+    if [ "$status" -eq 0 ] && [ ! -s "$folder/err" ]; then pass "$1"; else explain "$1" "nothing on standard error"; fi
+}
+run "$esgsim" run "$strict" --set requests=50
+says "run says that requests alone leave the warm-up" 'remains 1000 requests.*--set warmup_requests=5 '
+run "$esgsim" run "$strict" --set requests=50 --quiet
+silent "and is quiet where it is told to be"
+run "$esgsim" run "$strict" --set requests=50 --set warmup_requests=20
+silent "and where the warm-up is given, too"
+run "$esgsim" run "$strict" --set requests=20000 --set warmup_requests=1 --set requests=30 --set platform.initial=cold
+says "run says that most jobs started cold, and which key changes it" \
+    '[0-9.]+ % of the jobs waited for a container.*platform\.initial.*per_invoker'
+printf '{"base": "%s", "matrix": {"policy.name": ["fifo"]}, "seeds": 1}' "$here/$strict" >"$folder/warm.json"
+run "$esgsim" sweep "$folder/warm.json" --set requests=50 --out "$folder/warm.h5"
+says "sweep says that requests alone leave the warm-up" 'remains 1000 requests'
+
 printf '{"figures": [{"metric": "slo_hit_rate", "evidence": "recalled", "policy": "es\\u001bg", "low": 1}], "title": "t", "source": "s"}' \
     >"$folder/odd.json"
 run "$esgsim" check "$folder/odd.json"
