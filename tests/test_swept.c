@@ -139,6 +139,7 @@ static const cJSON *member_at(const cJSON *object, const char *key)
 
 static cJSON *resolved(const struct experiment *experiment)
 {
+    assert_non_null(experiment);
     cJSON *root = cJSON_Parse(experiment->resolved_json);
     assert_non_null(root);
     return root;
@@ -360,7 +361,7 @@ static size_t fields_split(char *line, char **fields, size_t most)
 static void a_table_of_two_files_has_every_run_and_every_key(void **state)
 {
     (void)state;
-    char *text = NULL, *rest = NULL, *fields[200], *names[200];
+    char *text = NULL, *rest = NULL, *fields[200] = {NULL}, *names[200] = {NULL};
     size_t size = 0;
     struct error error = {0};
     execute(kinds, out_path, 1, 1);
@@ -451,7 +452,7 @@ static void too_many_keys_and_control_characters_are_refused(void **state)
     char text[8192] = "\"matrix\": {\"slo\": [{\"ms\": 5";
     for (int i = 0; i < SWEEP_KEYS_LIMIT + 1; i++)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), ", \"a%d\": 1", i);
-    (void)strcat(text, "}]}");
+    (void)snprintf(text + strlen(text), sizeof text - strlen(text), "}]}");
     sweep_write(sweep_path, text);
     assert_null(sweep_load(sweep_path, NULL, 0, &error));
     assert_non_null(strstr(error.message, "more than 256 keys"));
