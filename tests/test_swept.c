@@ -181,8 +181,6 @@ static void a_value_is_the_one_with_which_the_run_was_resolved(void **state)
         for (size_t run = 0; run < sweep->run_count; run++) {
             const char *values[SWEEP_KEYS_LIMIT];
             struct experiment *experiment = sweep_experiment(sweep, run, &error);
-            if (experiment == NULL)
-                fail_msg("%s: %s", text, error.message);
             cJSON *configuration = resolved(experiment);
             sweep_keys_values(sweep->keys, run / sweep->seeds, values);
             compared += assert_values(sweep->keys, values, configuration, base);
@@ -346,6 +344,8 @@ static size_t fields_split(char *line, char **fields, size_t most)
 {
     size_t count = 0;
     bool quoted = false;
+    for (size_t i = 0; i < most; i++)
+        fields[i] = line + strlen(line);
     fields[count++] = line;
     for (char *c = line; *c != '\0'; c++) {
         quoted ^= *c == '"';
@@ -361,7 +361,7 @@ static size_t fields_split(char *line, char **fields, size_t most)
 static void a_table_of_two_files_has_every_run_and_every_key(void **state)
 {
     (void)state;
-    char *text = NULL, *rest = NULL, *fields[200] = {NULL}, *names[200] = {NULL};
+    char *text = NULL, *rest = NULL, *fields[200], *names[200];
     size_t size = 0;
     struct error error = {0};
     execute(kinds, out_path, 1, 1);

@@ -171,8 +171,9 @@ static bool print(const struct options *options, const struct subject *subject, 
         compare_text, compare_csv, compare_json, compare_html};
     bool (*const prints[])(const struct report *, const struct reference *, FILE *,
                            struct error *) = {report_text, report_csv, report_json};
-    if (subject->against != NULL && options->format < FORMAT_TIDY)
-        return compared[options->format](subject->against, out, error);
+    if (subject->against != NULL)
+        return options->format < FORMAT_TIDY &&
+               compared[options->format](subject->against, out, error);
     if ((size_t)options->format < sizeof prints / sizeof prints[0])
         return prints[options->format](subject->report, subject->reference, out, error);
     return print_html(options, subject->report, subject->reference, out, error);
