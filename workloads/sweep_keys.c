@@ -157,14 +157,15 @@ struct sweep_keys *sweep_keys_find(const struct sweep_plan *plan, struct error *
     size_t values = 0;
     for (size_t d = 0; d < plan->dimension_count; d++)
         values += plan->dimensions[d].count;
-    struct sweep_keys *keys = load_array(1, sizeof *keys, error);
-    bool good = keys != NULL;
-    if (good) {
-        keys->keys = load_array(SWEEP_KEYS_LIMIT, sizeof *keys->keys, error);
-        keys->choices = load_array(values, sizeof *keys->choices, error);
-        keys->dimensions = load_array(plan->dimension_count, sizeof *keys->dimensions, error);
-        good = keys->keys != NULL && keys->choices != NULL && keys->dimensions != NULL;
+    struct sweep_keys *keys = calloc(1, sizeof *keys);
+    if (keys == NULL) {
+        (void)error_input(error, "out of memory");
+        return NULL;
     }
+    keys->keys = load_array(SWEEP_KEYS_LIMIT, sizeof *keys->keys, error);
+    keys->choices = load_array(values, sizeof *keys->choices, error);
+    keys->dimensions = load_array(plan->dimension_count, sizeof *keys->dimensions, error);
+    bool good = keys->keys != NULL && keys->choices != NULL && keys->dimensions != NULL;
     for (size_t d = 0; good && d < plan->dimension_count; d++)
         good = dimension_add(keys, &plan->dimensions[d], error);
     if (good)

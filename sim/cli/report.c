@@ -172,7 +172,8 @@ static bool print(const struct options *options, const struct subject *subject, 
     bool (*const prints[])(const struct report *, const struct reference *, FILE *,
                            struct error *) = {report_text, report_csv, report_json};
     if (subject->against != NULL)
-        return compared[options->format](subject->against, out, error);
+        return options->format < FORMAT_TIDY &&
+               compared[options->format](subject->against, out, error);
     if ((size_t)options->format < sizeof prints / sizeof prints[0])
         return prints[options->format](subject->report, subject->reference, out, error);
     return print_html(options, subject->report, subject->reference, out, error);
