@@ -41,7 +41,7 @@
 #include "sim/units.h"
 #include "workloads/workload.h"
 
-#define POLICY_ABI 4
+#define POLICY_ABI 5
 
 struct platform; /* the simulator's side; opaque */
 
