@@ -236,6 +236,7 @@ static void tiny_case(struct random_stream *stream, bool unlike, size_t number, 
     char json[WORLD_BYTES];
     tiny_world(json, &stream->rng, unlike);
     struct experiment *experiment = load(json);
+    struct tiny tiny = {.workload = &experiment->workload, .best = -1};
     const struct invoker_group *group = &experiment->workload.cluster.groups[0];
     struct tiny_state start = {.now = -1, .vcpus = group->vcpus};
     const double spread_ms = (unlike ? 10 : 40) * gsl_rng_uniform(&stream->rng);

@@ -343,6 +343,9 @@ static bool explain_stage(const struct world *world, struct explained_stage *sta
     stage->gpu = batch->gpu == SIM_NONE || batch->invoker >= world->invoker_count
                      ? SIM_NONE
                      : batch->gpu - world->first_gpu[batch->invoker];
+    if (stage->gpu != SIM_NONE && batch->gpu < world->gpu_count && world->kind_count > 1)
+        stage->gpu_model = cJSON_GetStringValue(
+            cJSON_GetObjectItemCaseSensitive(world->samples[world->kinds[batch->gpu]], "model"));
     stage->co_runners = count_co_runners(record, batch);
     const sim_time_t execution = batch->finished_ns - batch->started_ns;
     stage->time.transfer = batch->transfer_ns;

@@ -15,9 +15,6 @@
 /* A set of kinds: bit k is kind k. This is the set of all. */
 #define KINDS_ALL UINT64_MAX
 
-/* Most kinds of a cluster; the loader refuses more. */
-enum { KINDS_MOST = 64 };
-
 static inline bool kinds_contain(uint64_t kinds, uint32_t kind)
 {
     return (kinds >> kind & 1) != 0;

@@ -115,10 +115,22 @@ static bool profiles_add(struct dilu *self, struct dilu_deployment *deployment, 
     return true;
 }
 
+/* True if the function runs on a GPU of some kind. Its configurations without one are then
+ * excluded.
+ */
+static bool uses_gpus(const struct workload *workload, uint32_t function)
+{
+    bool uses = false;
+    for (size_t k = 0; k < workload->kind_count; k++)
+        uses = uses || workload->functions[function].gpus[k].runs;
+    return uses;
+}
+
 static bool deployment_init(struct dilu *self, struct dilu_deployment *deployment,
                             struct error *error)
 {
     const size_t kinds = self->workload->kind_count;
+    const bool gpus = kinds > 1 && uses_gpus(self->workload, deployment->function);
     deployment->profiles = calloc(kinds, sizeof *deployment->profiles);
     deployment->smallest = calloc(kinds, sizeof *deployment->smallest);
     if (deployment->profiles == NULL || deployment->smallest == NULL ||
@@ -128,6 +140,8 @@ static bool deployment_init(struct dilu *self, struct dilu_deployment *deploymen
     for (uint32_t k = 0; k < kinds; k++) {
         const uint32_t smallest =
             planner_smallest_among(self->planner, UINT64_C(1) << k, deployment->function, 1);
+        if (gpus && !self->workload->functions[deployment->function].gpus[k].runs)
+            continue;
         if (smallest != SIM_NONE && !profiles_add(self, deployment, k, smallest, error))
             return false;
     }

@@ -226,7 +226,7 @@ static double create_others(struct fast_gshare *self, struct platform *platform,
                             double gap)
 {
     const struct scaler_points *points = &self->deployments[index].points;
-    uint32_t no_room[KINDS_MOST]
+    uint32_t no_room[WORKLOAD_MAX_KINDS]
                     [101]; /* by kind and quota: the smallest share that found no room */
     for (size_t k = 0; k < self->workload->kind_count; k++)
         for (uint32_t q = 0; q <= 100; q++)

@@ -308,12 +308,25 @@ static const struct configuration *path_configuration(const struct decision *dec
     return &decision->workload->functions[f].configurations[path->configuration[i]];
 }
 
-static cJSON *configuration_json(const struct configuration *configuration)
+/* The model of the GPU that the configuration needs; NULL if it needs none, or all are alike. */
+static const char *gpu_model(const struct decision *decision,
+                             const struct configuration *configuration)
 {
+    return decision->workload->kind_count > 1 && configuration->vgpu > 0
+               ? decision->workload->kinds[configuration->kind].model
+               : NULL;
+}
+
+static cJSON *configuration_json(const struct decision *decision,
+                                 const struct configuration *configuration)
+{
+    const char *model = gpu_model(decision, configuration);
     cJSON *object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "batch", configuration->batch);
     cJSON_AddNumberToObject(object, "vcpu", configuration->vcpu);
     cJSON_AddNumberToObject(object, "vgpu", configuration->vgpu);
+    if (model != NULL)
+        cJSON_AddStringToObject(object, "gpu", model);
     return object;
 }
 
@@ -327,8 +340,8 @@ static cJSON *paths_json(const struct decision *decision)
         cJSON_AddNumberToObject(object, "time_ms", sim_to_ms(path->time));
         cJSON *configs = cJSON_AddArrayToObject(object, "configs");
         for (size_t i = 0; i < decision->chain_length; i++)
-            cJSON_AddItemToArray(configs,
-                                 configuration_json(path_configuration(decision, path, i)));
+            cJSON_AddItemToArray(
+                configs, configuration_json(decision, path_configuration(decision, path, i)));
         cJSON_AddItemToArray(paths, object);
     }
     return paths;
@@ -345,7 +358,7 @@ static cJSON *first_stage_json(const struct decision *decision)
         for (size_t i = 0; i < first->count; i++) {
             if (first->index[i] != c)
                 continue;
-            cJSON *object = configuration_json(&function->configurations[c]);
+            cJSON *object = configuration_json(decision, &function->configurations[c]);
             if (isinf(decision->first_best[i]))
                 cJSON_AddNullToObject(object, "best_cost_usd");
             else
@@ -386,13 +399,16 @@ static void print_text(const struct decision *decision)
                  : decision->request->method == METHOD_FRONTIER ? " (the stages are not a chain)"
                                                                 : " (the stages are a chain)");
     (void)printf("%4s %14s %12s  %s\n", "", "cost/job usd", "time ms",
-                 "batch x vCPU x vGPU of each stage");
+                 decision->workload->kind_count > 1 ? "batch x vCPU x vGPU/GPU of each stage"
+                                                    : "batch x vCPU x vGPU of each stage");
     for (size_t p = 0; p < result->path_count; p++) {
         const struct search_path *path = &result->paths[p];
         (void)printf("%4zu %14.6g %12.3f ", p + 1, path->cost_usd, sim_to_ms(path->time));
         for (size_t i = 0; i < decision->chain_length; i++) {
             const struct configuration *c = path_configuration(decision, path, i);
-            (void)printf(" %ux%ux%u", c->batch, c->vcpu, c->vgpu);
+            const char *model = gpu_model(decision, c);
+            (void)printf(" %ux%ux%u%s%s", c->batch, c->vcpu, c->vgpu, model != NULL ? "/" : "",
+                         model != NULL ? model : "");
         }
         (void)printf("%s\n", decision->is_chain ? "" : " ...");
     }
