@@ -398,7 +398,7 @@ bool json_samples(const struct json_value *object, double high, struct json_samp
 {
     enum { SAMPLES_LIMIT = 1000000 };
     static const char *const derived[] = {"mean", "mean_ms", "cv"};
-    struct json_value array;
+    struct json_value array = {.node = NULL};
     for (size_t i = 0; i < 3; i++)
         if (json_child(object, derived[i], &array))
             return json_fault(&array, error, "follows from \"samples_ms\"; remove it");
