@@ -398,13 +398,13 @@ bool json_samples(const struct json_value *object, double high, struct json_samp
 {
     enum { SAMPLES_LIMIT = 1000000 };
     static const char *const derived[] = {"mean", "mean_ms", "cv"};
-    struct json_value array = {.node = NULL};
-    for (size_t i = 0; i < 3; i++)
-        if (json_child(object, derived[i], &array))
-            return json_fault(&array, error, "follows from \"samples_ms\"; remove it");
+    struct json_value array, other;
     if (!json_require(object, "samples_ms", &array, error) ||
         !json_is_array(&array, 1, SAMPLES_LIMIT, error))
         return false;
+    for (size_t i = 0; i < 3; i++)
+        if (json_child(object, derived[i], &other))
+            return json_fault(&other, error, "follows from \"samples_ms\"; remove it");
     samples->values = calloc(json_size(&array), sizeof *samples->values);
     if (samples->values == NULL)
         return error_input(error, "out of memory");
