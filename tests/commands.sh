@@ -688,7 +688,7 @@ run "$esgsim" run "$strict" --set requests=50 --quiet
 silent "and is quiet where it is told to be"
 run "$esgsim" run "$strict" --set requests=50 --set warmup_requests=20
 silent "and where the warm-up is given, too"
-run "$esgsim" run "$strict" --set requests=20000 --set warmup_requests=1 --set requests=30 --set platform.initial=cold
+run "$esgsim" run "$strict" --set requests=30 --set warmup_requests=1 --set platform.initial=cold
 says "run says that most jobs started cold, and which key changes it" \
     '[0-9.]+ % of the jobs waited for a container.*platform\.initial.*per_invoker'
 printf '{"base": "%s", "matrix": {"policy.name": ["fifo"]}, "seeds": 1}' "$here/$strict" >"$folder/warm.json"

@@ -316,7 +316,7 @@ static bool command(struct error *error, int count, ...)
 static void a_foreign_trace_is_converted(void **state)
 {
     char out[80];
-    struct row rows[4];
+    struct row rows[4] = {{0}};
     struct error error = {0};
     (void)state;
     write_text("id,\"app\",at,limit\n1,\"b c\",12.25,\n2,a,10,30\n3,a,11.5,\n");

@@ -39,7 +39,7 @@ static bool take_columns(void *options, const char *name, char *value, struct er
     } roles[] = {{"time", &columns->time},
                  {"application", &columns->application},
                  {"slo_ms", &columns->slo_ms}};
-    *columns = (struct trace_columns){NULL};
+    *columns = (struct trace_columns){.time = NULL};
     for (char *rest = value, *part; (part = strsep(&rest, ",")) != NULL;) {
         char *equals = strchr(part, '=');
         size_t r = 0;

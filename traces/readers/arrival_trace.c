@@ -125,28 +125,18 @@ static bool header_fault(const struct trace_reader *reader, const char *line,
                       asked->name, asked->header);
 }
 
-/* The layout of a trace whose columns are named. */
-static bool layout_of_columns(const struct trace_reader *reader, const char *format,
-                              const struct trace_layout **layout, struct error *error)
-{
-    if (format != NULL)
-        return error_input(error, "%s: has either a format or columns; give one of them",
-                           reader->path);
-    *layout = strcmp(reader->view.columns->unit, "date") == 0 ? &trace_layout_dated_columns
-                                                              : &trace_layout_columns;
-    return true;
-}
-
 static bool read_header(struct trace_reader *reader, const char *name, struct error *error)
 {
     const struct trace_layout *asked = NULL;
     char *line = NULL;
-    const bool named = reader->view.columns != NULL;
-    if (named ? !layout_of_columns(reader, name, &asked, error)
-              : !layout_find(reader, name, &asked, error))
+    const struct trace_columns *columns = reader->view.columns;
+    if (columns != NULL && name != NULL)
+        return error_input(error, "%s: has either a format or columns; give one of them",
+                           reader->path);
+    if (!layout_find(reader, name, &asked, error))
         return false;
     reader->lines.words = asked != NULL && asked->bare;
-    if (asked == NULL)
+    if (asked == NULL && columns == NULL)
         reader->lines.hint = "; name the format of a list of bare counts " WHERE_FORMAT;
     enum line_status status = line_reader_next(&reader->lines, &line, error);
     if (status == LINE_FAULT)
@@ -155,8 +145,9 @@ static bool read_header(struct trace_reader *reader, const char *name, struct er
     if (status == LINE_END)
         return error_input(error, "%s:1: the file is empty; a trace begins with a header line",
                            reader->path);
-    if (named) {
-        reader->layout = asked;
+    if (columns != NULL) {
+        const bool dated = strcmp(columns->unit, "date") == 0;
+        reader->layout = dated ? &trace_layout_dated_columns : &trace_layout_columns;
     } else if (asked != NULL && asked->bare && is_bare_count(line)) {
         reader->layout = asked;
         reader->pending = line;

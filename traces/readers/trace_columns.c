@@ -115,8 +115,12 @@ static bool read_columns(struct trace_reader *reader, const char *header, struct
 {
     struct columns *columns = reader->state;
     columns->header = strdup(header);
+    if (columns->header == NULL)
+        return trace_no_memory(reader, error);
     const char **names = calloc(strlen(header) + 1, sizeof *names);
-    bool good = (columns->header != NULL && names != NULL) || trace_no_memory(reader, error);
+    if (names == NULL)
+        return trace_no_memory(reader, error);
+    bool good = true;
     for (char *rest = columns->header; good && rest != NULL;) {
         names[reader->fields] = cut_field(&rest);
         good =
