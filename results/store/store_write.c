@@ -330,13 +330,10 @@ static bool summary_append(struct store *store, const struct simulation_result *
     row.measures = result->overall;
     row.run = result->run;
     if (store->swept == NULL)
-        return store_append_summary(store, &row, NULL);
-    unsigned char *values = calloc(1, store->swept->row_bytes);
-    if (values != NULL)
-        swept_row_fill(store->swept, facts->swept, values);
-    const bool good = values != NULL && store_append_summary(store, &row, values);
-    free(values);
-    return good;
+        return table_append(&store->summary, &row);
+    memcpy(store->row, &row, sizeof row);
+    swept_row_fill(store->swept, facts->swept, store->row + sizeof row);
+    return table_append(&store->summary, store->row);
 }
 
 /* Copies line `index` of the applications' names to `to`. */
