@@ -25,7 +25,7 @@ struct request {
     const char *device, *evidence, *source, *licence;
     struct capture_options capture;
     uint64_t unit, extend_batch; /* 0: not given */
-    bool json, check, quiet;
+    bool json, check, full_grid, quiet;
 };
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
@@ -42,6 +42,10 @@ static const struct cli_option calibrate_table[] = {
     {"--extend-batch", "N",
      "extend latencies beyond the measured grid by the fitted law, up to batch N",
      MEMBER(extend_batch), .least = 1, .most = UINT16_MAX},
+    {"--grid", NULL,
+     "fill the grid: every power of two up to the largest batch, and every share, in up to 100 "
+     "steps",
+     MEMBER(full_grid)},
     {"--base", "PROFILE.json",
      "profile that supplies what was not measured (cold starts, memory, …)", MEMBER(base)},
     {"--device", "TEXT", "the profile's device", MEMBER(device)},
@@ -157,7 +161,7 @@ static bool outputs_write(const struct request *request, struct outputs *outputs
                           struct error *error)
 {
     const struct profile_options options = {profile_unit(request, calibration->set),
-                                            (int)request->extend_batch, base};
+                                            (int)request->extend_batch, request->full_grid, base};
     if (request->points != NULL)
         calibration_write_points(calibration, outputs->points.stream);
     return request->out == NULL ||

@@ -23,6 +23,7 @@ void samples_clear(struct sample_set *set)
     string_index_clear(&set->functions);
     free(set->facts);
     free(set->latencies);
+    free(set->refused);
     free(set->co_runs);
     free(set->device);
     free(set->evidence);
@@ -79,6 +80,17 @@ bool samples_add_latency(struct sample_set *set, const struct latency_sample *sa
         return false;
     set->latencies = entries;
     set->latencies[set->latency_count++] = *sample;
+    return true;
+}
+
+bool samples_add_refused(struct sample_set *set, const struct latency_sample *sample,
+                         struct error *error)
+{
+    void *entries = set->refused;
+    if (!grow(&entries, set->refused_count, &set->refused_capacity, sizeof *set->refused, error))
+        return false;
+    set->refused = entries;
+    set->refused[set->refused_count++] = *sample;
     return true;
 }
 

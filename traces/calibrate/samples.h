@@ -58,6 +58,8 @@ struct sample_set {
     size_t fact_capacity;
     struct latency_sample *latencies;
     size_t latency_count, latency_capacity;
+    struct latency_sample *refused; /* did not run: out of memory, or saturated; without a time */
+    size_t refused_count, refused_capacity;
     struct co_run *co_runs; /* groups are contiguous */
     size_t co_run_count, co_run_capacity;
     uint32_t groups;
@@ -74,6 +76,9 @@ void samples_clear(struct sample_set *set);
 bool samples_function(struct sample_set *set, const char *name, uint32_t *index,
                       struct error *error);
 bool samples_add_latency(struct sample_set *set, const struct latency_sample *sample,
+                         struct error *error);
+/* Adds a configuration that did not run. */
+bool samples_add_refused(struct sample_set *set, const struct latency_sample *sample,
                          struct error *error);
 bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct error *error);
 /* Adds a measured use of memory bandwidth. The demand is the mean over those at the largest share.
