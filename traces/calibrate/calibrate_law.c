@@ -11,6 +11,9 @@
 
 enum { ITERATIONS = 60, REWEIGHTINGS = 8, STARTS = 4 };
 
+/* A search that begins at a fit to about the same points ends sooner. */
+enum { ITERATIONS_AFTER = 12 };
+
 const char *const latency_coefficient_names[LAW_COEFFICIENTS] = {
     "floor_ms", "floor_per_item_ms", "work_square_ms", "work_per_item_ms",
     "work_ms",  "share_offset",      "kink",           "share_exponent"};
@@ -143,8 +146,8 @@ static int jacobian_of(const gsl_vector *x, void *data, gsl_matrix *jacobian)
 }
 
 /* One weighted least-squares search from x, which is replaced by the result. */
-static bool descend(struct problem *problem, double *x, gsl_multifit_nlinear_workspace *work,
-                    struct error *error)
+static bool descend(struct problem *problem, double *x, bool near,
+                    gsl_multifit_nlinear_workspace *work, struct error *error)
 {
     size_t rows = problem->count + LAW_COEFFICIENTS;
     gsl_multifit_nlinear_fdf system = {
@@ -154,7 +157,8 @@ static bool descend(struct problem *problem, double *x, gsl_multifit_nlinear_wor
     int why = 0;
     int status = gsl_multifit_nlinear_winit(&from.vector, &weights.vector, &system, work);
     if (status == GSL_SUCCESS)
-        status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-5, 1e-6, 0, NULL, NULL, &why, work);
+        status = gsl_multifit_nlinear_driver(near ? ITERATIONS_AFTER : ITERATIONS,
+                                             near ? 1e-4 : 1e-6, 1e-6, 0, NULL, NULL, &why, work);
     /* A search that ends with EMAXITER or ENOPROG has reached sufficient precision. */
     if (status != GSL_SUCCESS && status != GSL_EMAXITER && status != GSL_ENOPROG)
         return error_run(error, "a fit of %zu points failed: %s", problem->count,
@@ -200,16 +204,16 @@ static const struct latency_law starts[STARTS] = {
     {{0.1, 0.1, 1e-5, 0.02, 0.02, 0.02, 6, 1}},
 };
 
-static bool search(struct problem *problem, const struct latency_law *start, double x[],
+static bool search(struct problem *problem, const struct latency_law *start, bool near, double x[],
                    double *loss, gsl_multifit_nlinear_workspace *work, struct error *error)
 {
     static const double infinite_scale = 1e6;
-    static const double settled = 1e-2;
+    const double settled = near ? 1e-2 : 1e-3;
     double before = 0;
     search_place(start, x);
     (void)reweight(problem, x, infinite_scale);
     for (int round = 0; round < REWEIGHTINGS; round++) {
-        if (!descend(problem, x, work, error))
+        if (!descend(problem, x, near && round > 0, work, error))
             return false;
         (void)reweight(problem, x, infinite_scale);
         double scale = residual_scale(problem);
@@ -276,7 +280,7 @@ static bool search_all(struct problem *problem, const struct latency_law *start,
         struct latency_law from = start == NULL ? starts[i] : *start;
         if (start != NULL)
             law_scale(&from, 1 / problem->scale);
-        if (!search(problem, &from, x, &loss, work, error))
+        if (!search(problem, &from, start != NULL, x, &loss, work, error))
             return false;
         if (!(loss < best))
             continue;

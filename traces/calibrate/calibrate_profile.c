@@ -178,6 +178,8 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
     cJSON *law = cJSON_CreateObject();
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
         put_number(law, latency_coefficient_names[i], found->k[i]);
+    put_known(law, "expected_error", fit->chosen.inner.count > 0 ? fit->chosen.inner.mape
+                                                                : fit->chosen.all.mape);
     put_range(law, "batch", grid->batch, grid->batches,
               extended > 0 && extended < most ? most : extended);
     put_range(law, "vgpu", grid->vgpu, grid->vgpus, extended > 0 ? writer->unit : 0);
@@ -236,8 +238,14 @@ static void put_facts(const struct writer *writer, uint32_t index, cJSON *functi
         fact(calibration_noise(writer->calibration, index), base->noise_cv, "noise.cv", evidence);
     if (isfinite(noise))
         put_number(cJSON_AddObjectToObject(function, "noise"), "cv", noise);
-    double cold = fact(facts->cold_start_ms, base->cold_start_mean_ms, "cold_start_ms", evidence);
-    if (isfinite(cold)) {
+    double cold = fact(facts->cold_count > 0 ? facts->cold_samples_ms[0] : facts->cold_start_ms,
+                       base->cold_start_mean_ms, "cold_start_ms", evidence);
+    if (facts->cold_count > 0) {
+        cJSON *object = cJSON_AddObjectToObject(function, "cold_start_ms");
+        cJSON *samples = cJSON_AddArrayToObject(object, "samples_ms");
+        for (size_t i = 0; i < facts->cold_count; i++)
+            (void)cJSON_AddItemToArray(samples, number(facts->cold_samples_ms[i]));
+    } else if (isfinite(cold)) {
         cJSON *object = cJSON_AddObjectToObject(function, "cold_start_ms");
         put_number(object, "mean", cold);
         put_known(object, "cv",

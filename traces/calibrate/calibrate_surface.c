@@ -61,44 +61,18 @@ static double robust_deviation(const double *values, size_t count, double *sizes
 }
 
 
-/* A search that starts from the fit to all points is short. But it could keep coefficients which
- * the remaining points do not determine. Therefore it requires many points, batches and shares. */
-static bool is_settled(const struct latency_point *points, size_t count, const bool *mask)
-{
-    enum { LEVELS = 4 };
-    double batches[LEVELS] = {0};
-    double shares[LEVELS] = {0};
-    size_t batch_count = 0;
-    size_t share_count = 0;
-    size_t seen = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool new_batch = !mask[i];
-        bool new_share = !mask[i];
-        seen += !mask[i];
-        for (size_t j = 0; j < LEVELS; j++) {
-            new_batch = new_batch && points[i].batch != batches[j];
-            new_share = new_share && points[i].share != shares[j];
-        }
-        if (new_batch && batch_count < LEVELS)
-            batches[batch_count++] = points[i].batch;
-        if (new_share && share_count < LEVELS)
-            shares[share_count++] = points[i].share;
-    }
-    return seen >= 3 * (size_t)LAW_COEFFICIENTS && batch_count == LEVELS && share_count == LEVELS;
-}
-
-/* Predicts all points by every kind from the points not left out (NULL: from all). `law` and
- * `model` are the fits. `start`: a fit to all points, where the model's search begins, and the law's
- * if it is settled; NULL: anew. */
+/* Predicts the points left out by every kind from the others (NULL: all from all). `law` and `model`
+ * are the fits. With `start`, a fit to all points, the model's search begins there, and the law's
+ * search at the model's: the model's prior, not its start, determines what the points do not. */
 static bool predict(const struct latency_point *points, size_t count, const bool *left_out,
                     const struct latency_prior *prior, const struct surface *start,
                     struct latency_law *law, struct latency_model *model,
                     double *const ms[SURFACE_KINDS], struct error *error)
 {
-    const bool settled = start != NULL && is_settled(points, count, left_out);
-    if (!latency_law_fit(points, count, left_out, settled ? &start->law : NULL, law, error) ||
-        !latency_model_fit(points, count, left_out, prior, start == NULL ? NULL : &start->model,
+    if (!latency_model_fit(points, count, left_out, prior, start == NULL ? NULL : &start->model,
                            model, error) ||
+        !latency_law_fit(points, count, left_out, start == NULL ? NULL : &model->laws[0], law,
+                         error) ||
         !predict_naive(points, count, left_out, ms[SURFACE_NAIVE], error))
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -297,27 +271,29 @@ static void errors_finish(struct surface_errors *errors)
         errors->inner.mape = errors->inner.worst = NAN;
 }
 
-/* Selects the kind with the least error over the points other than `without`. */
+/* Selects by the errors at the points other than `without`. The corrected laws contain the law. The
+ * law alone is selected only if it is better by two standard errors of the mean difference, because
+ * a choice by small differences errs by chance. */
 static enum surface_kind choose(const struct latency_point *points, size_t count,
                                 const struct left_out *left, size_t without)
 {
-    static const enum surface_kind order[] = {SURFACE_LAW, SURFACE_CORRECTED};
-    static const double noticed = 1e-4;
-    enum surface_kind best = SURFACE_CORRECTED;
-    double least = INFINITY;
-    for (size_t k = 0; k < 2; k++) {
-        struct mean_error sum = {0};
-        for (size_t i = 0; i < count; i++) {
-            double size = fabs(left->ms[order[k]][FOLD_POINT][i] / points[i].ms - 1);
-            if (i != without && !isnan(size))
-                error_add(&sum, size);
-        }
-        if (sum.count > 0 && sum.mape < least - noticed) {
-            least = sum.mape;
-            best = order[k];
-        }
+    static const double standard_errors = 2;
+    double mean = 0;
+    double squares = 0;
+    double seen = 0;
+    for (size_t i = 0; i < count; i++) {
+        double difference = fabs(left->ms[SURFACE_LAW][FOLD_POINT][i] / points[i].ms - 1) -
+                            fabs(left->ms[SURFACE_CORRECTED][FOLD_POINT][i] / points[i].ms - 1);
+        if (i == without || isnan(difference))
+            continue;
+        double before = mean;
+        seen++;
+        mean += (difference - mean) / seen;
+        squares += (difference - before) * (difference - mean);
     }
-    return best;
+    return seen > 2 && mean < -standard_errors * sqrt(squares / (seen - 1) / seen)
+               ? SURFACE_LAW
+               : SURFACE_CORRECTED;
 }
 
 static void evaluate(const struct latency_point *points, size_t count, const struct left_out *left,

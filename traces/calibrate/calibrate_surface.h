@@ -37,7 +37,7 @@ enum surface_fold {
     FOLD_LARGEST_BATCHES,
     SURFACE_FOLDS
 };
-enum { SURFACE_FULL_FOLDS = 40, SURFACE_FOLDS_MOST = 10 };
+enum { SURFACE_FULL_FOLDS = 20, SURFACE_FOLDS_MOST = 10 };
 
 extern const char *const surface_fold_names[SURFACE_FOLDS];
 
@@ -70,8 +70,8 @@ struct surface {
     double residual_cv; /* robust standard deviation of log(measured / fitted) */
 };
 
-/* Fits all kinds, cross-validates them and selects law or corrected; never naive. If errors are
- * equal to 0.01 %, the law is selected. `prior` has unit errors (traces/calibrate/latency_model.h);
+/* Fits all kinds, cross-validates them and selects law or corrected; never naive. The law is selected
+ * if its error is less by two standard errors. `prior` has unit errors (traces/calibrate/latency_model.h);
  * NULL: the weak one. A bounded number of fits, each linear in `count`. Free with surface_clear. */
 bool surface_calibrate(const struct latency_point *points, size_t count,
                        const struct latency_prior *prior, struct surface *surface,

@@ -10,7 +10,8 @@
  * A function has no latency outside its grid unless the file gives a fitted `law`
  * (traces/calibrate/calibrate_law.h), or an array of laws, one for each vCPU count. A law consists
  * of the coefficients and of the ranges of batch and vGPU, as [least, most], for which it may be
- * evaluated. Its optional `parts` lists the
+ * evaluated. Its optional `expected_error` is that of a latency between cells. Its optional
+ * `parts` lists the
  * fraction of the GPU that 1, 2, … vGPUs provide, if that is not vGPUs / unit. Outside the grid the
  * latency is the law's, scaled to agree with the grid at the grid's edge.
  *
@@ -64,6 +65,7 @@ struct profile_law {
     int batch[2], vgpu[2]; /* least, most */
     int unit;              /* unit of the profile */
     double *parts;         /* parts[v - 1] is the fraction of the GPU in v vGPUs; NULL: v / unit */
+    double expected_error; /* between cells, a fraction; NAN: not given */
 };
 
 struct profile_function {
@@ -120,7 +122,8 @@ struct profile_origin {
 };
 
 /* Without `source` in the file, a cell counts as measured. Between cells it is an interpolation,
- * or an extrapolation if one of the cells around is; the expected error is the largest of theirs.
+ * or an extrapolation if one of the cells around is; the expected error is the largest of theirs
+ * and the law's.
  * Outside the grid it is an extrapolation of unknown error. */
 struct profile_origin profile_origin_at(const struct profile_function *function, int batch,
                                         int vcpu, int vgpu);

@@ -55,10 +55,11 @@ static bool read_parts(const struct json_value *law, struct profile_law *extensi
 static bool read_law(const struct json_value *law, int unit, struct profile_law *extension,
                      struct error *error)
 {
-    const char *keys[LAW_COEFFICIENTS + 4] = {"batch", "vgpu", "parts"};
+    const char *keys[LAW_COEFFICIENTS + 5] = {"batch", "vgpu", "parts", "expected_error"};
     for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
-        keys[i + 3] = latency_coefficient_names[i];
+        keys[i + 4] = latency_coefficient_names[i];
     extension->unit = unit;
+    extension->expected_error = NAN;
     if (!json_is_object(law, keys, error))
         return false;
     for (size_t i = 0; i < LAW_COEFFICIENTS; i++) {
@@ -71,6 +72,7 @@ static bool read_law(const struct json_value *law, int unit, struct profile_law 
     }
     return read_range(law, "batch", UINT16_MAX, extension->batch, error) &&
            read_range(law, "vgpu", unit, extension->vgpu, error) &&
+           json_number(law, "expected_error", 0, ERROR_LIMIT, &extension->expected_error, error) &&
            read_parts(law, extension, error);
 }
 

@@ -196,7 +196,9 @@ struct profile_origin profile_origin_at(const struct profile_function *function,
     const struct profile_axis *const axes[AXES] = {&function->batch, &function->vcpu,
                                                    &function->vgpu};
     const int query[AXES] = {batch, vcpu, vgpu};
-    struct profile_origin origin = {PROFILE_INTERPOLATED, NAN};
+    const struct profile_law *law =
+        axis_holds(&function->vcpu, vcpu) ? law_at(function, vcpu) : NULL;
+    struct profile_origin origin = {PROFILE_INTERPOLATED, law == NULL ? NAN : law->expected_error};
     size_t floors[AXES];
     bool between[AXES];
     bool exact = true;
