@@ -460,7 +460,7 @@ static double unseen_error(const char *table, double known, unsigned long seed, 
     return mean;
 }
 
-/* Over ten seeds the errors are 7.4 and 4.5 %. The bounds are for one seed. The seeds differ from
+/* Over ten seeds the errors are 7.4 and 4.5 %. The bounds are for two. The seeds differ from
  * those with which the predictor was developed. ESGSIM_ACCURACY_SEEDS=10 averages over more. */
 static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(void **state)
 {
@@ -468,9 +468,9 @@ static void most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it(v
         const char *table;
         double known, bound;
     } cases[] = {{"traces/profiles/raw/dilu/dilu_all.csv", 0.2, 0.11},
-                 {"traces/profiles/raw/dilu/dilu_all.csv", 0.5, 0.055}};
+                 {"traces/profiles/raw/dilu/dilu_all.csv", 0.5, 0.065}};
     const char *asked = getenv("ESGSIM_ACCURACY_SEEDS");
-    const unsigned long seeds = asked == NULL ? 1 : strtoul(asked, NULL, 10);
+    const unsigned long seeds = asked == NULL ? 2 : strtoul(asked, NULL, 10);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         double sum = 0;
