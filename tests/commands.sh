@@ -5,7 +5,7 @@
 
 esgsim=${SAN_BUILD:-build/sanitized}/esgsim
 strict=workloads/experiments/strict-light.json
-commands="run sweep capacity merge report plot search slo explain list check trace calibrate validate bench claims"
+commands="run sweep capacity merge report plot search slo explain list check trace calibrate predict validate bench claims"
 here=$(pwd)
 
 # ---- Help and usage --------------------------------------------------------------------------
@@ -31,7 +31,7 @@ run "$esgsim" no-such-command
 expect_refusal "an unknown command is refused in one line that names it" 'no-such-command'
 run "$esgsim" reprot
 expect_refusal "a misspelt command is answered with the nearest one" 'report'
-for command in run sweep capacity merge report plot search slo explain check trace calibrate; do
+for command in run sweep capacity merge report plot search slo explain check trace calibrate predict; do
     run "$esgsim" "$command"
     expect_refusal "$command without operands is refused in one line"
 done
@@ -592,6 +592,27 @@ run "$esgsim" calibrate "$folder/samples.csv" --unit 3 --out "$folder/none.json"
 expect_refusal "a batch of 0 to extend to is refused" 'extend-batch'
 run "$esgsim" calibrate README.md
 expect_refusal "a file that is no table is refused" 'README\.md'
+
+{ sed 's/$/,50/;1s/50$/quota_pct/' "$folder/samples.csv"; echo 'net,1,20,900,10'; } >"$folder/quota.csv"
+run "$esgsim" calibrate "$folder/quota.csv"
+expect_refusal "a column that is not known is refused with both remedies" \
+    'quota_pct.*--where quota_pct=VALUE.*--ignore quota_pct'
+run "$esgsim" calibrate "$folder/quota.csv" --where quota_pct=50 --out "$folder/quota.json" --grid
+expect "--where selects its rows" 0 '1 rows left out, not selected by --where'
+run "$esgsim" calibrate "$folder/samples.csv" --ignore quota_pct
+expect_refusal "a column that no table has is refused" '--ignore quota_pct: no table has that column'
+run "$esgsim" calibrate "$folder/samples.csv" --where quota_pct
+expect_refusal "--where without a value is refused" 'COLUMN=VALUE'
+run "$esgsim" predict "$folder/quota.json" --function net --batch 2 --vgpu 40
+expect "predict gives what was measured" 0 'net, batch 2, 1 vCPU, 40 of 100 vGPU: 9 ms, measured'
+run "$esgsim" predict "$folder/quota.json" --function net --batch 3 --vgpu 47 --json
+expect "and what is between, as JSON" 0 '"interpolated"'
+run "$esgsim" predict "$folder/quota.json" --function net --batch 8 --vgpu 3
+expect "and what is beyond" 0 'extrapolated, expected error [0-9]'
+run "$esgsim" predict "$folder/quota.json" --function nett --batch 8 --vgpu 3
+expect_refusal "predict answers a misspelt function with the nearest" "did you mean 'net'"
+run "$esgsim" predict "$folder/quota.json" --function net --batch 9 --vgpu 30
+expect_refusal "predict says the range outside of which it has no latency" '--batch from 1 to 8, not 9'
 
 # ---- What is assumed, and which policy is which ----------------------------------------------
 
