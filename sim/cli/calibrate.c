@@ -59,8 +59,8 @@ static bool take_ignore(void *options, const char *name, char *text, struct erro
 
 static const struct cli_option calibrate_table[] = {
     {"--out", "PROFILE.json", "write the profile", MEMBER(out)},
-    {"--where", "COLUMN=VALUE", "use only the rows of a table with that value",
-     .kind = OPTION_TAKE, .repeated = true, .take = take_where},
+    {"--where", "COLUMN=VALUE", "use only the rows of a table with that value", .kind = OPTION_TAKE,
+     .repeated = true, .take = take_where},
     {"--ignore", "COLUMN", "a column of a table that is not known and does not matter",
      .kind = OPTION_TAKE, .repeated = true, .take = take_ignore},
     {"--points", "F.csv", "write measured points, fit and residuals", MEMBER(points)},
@@ -186,6 +186,20 @@ static int profile_unit(const struct request *request, const struct sample_set *
     return HUNDREDTHS;
 }
 
+/* Notes the points that are no cells of the profile. */
+static bool note_unit(const struct request *request, struct sample_set *set, struct error *error)
+{
+    const int unit = profile_unit(request, set) > 0 ? profile_unit(request, set) : set->unit;
+    size_t outside = 0;
+    for (size_t i = 0; i < set->latency_count; i++)
+        outside += samples_in_unit(set, set->latencies[i].share, unit) < 0;
+    return outside == 0 ||
+           samples_note(set, error,
+                        "%zu of %zu points have shares that are no whole number of 1/%d of a GPU: "
+                        "they shape the fit, and are no cells of the profile",
+                        outside, set->latency_count, unit);
+}
+
 /* An output that is not requested is not begun. */
 struct outputs {
     struct atomic_file profile, points;
@@ -230,7 +244,7 @@ static bool run_files(const struct request *request, struct error *error)
         return false;
     bool fine = outputs_open(request, &outputs, error) &&
                 read_files(request, request->files, request->file_count, &set, error) &&
-                calibrate(request, &set, &calibration, error) &&
+                note_unit(request, &set, error) && calibrate(request, &set, &calibration, error) &&
                 print_calibration(request, &calibration, error) &&
                 outputs_write(request, &outputs, &calibration, base, error);
     fine = atomic_file_end(&outputs.points, fine, error);
@@ -377,8 +391,10 @@ const struct command command_calibrate = {
     .help =
         "Reads capture files and tables of measurements; the format is recognised by the content\n"
         "(see traces/README.md). For each function and vCPU count the predictor with the least\n"
-        "left-out error is selected: a kinked law (launch-bound floor, then work / share), or laws\n"
-        "with a smooth correction. The output lists cross-validation errors for points, shares and\n"
+        "left-out error is selected: a kinked law (launch-bound floor, then work / share), or "
+        "laws\n"
+        "with a smooth correction. The output lists cross-validation errors for points, shares "
+        "and\n"
         "batches, beside those of a naive fit (linear in batch / share). \"inner\" covers only\n"
         "points between others on both axes. \"least shares\" and \"largest batches\" leave out a\n"
         "fifth of the levels at that edge: the errors of extrapolation. The profile marks each\n"

@@ -21,12 +21,9 @@ bool calibrated_has_parts(const struct sample_set *set)
     return false;
 }
 
-/* The share in units of the profile; -1 if it is not a whole number of them. */
 static int share_in_unit(const struct filler *filler, int share)
 {
-    int scaled = share * filler->unit;
-    int unit = filler->calibration->set->unit;
-    return scaled % unit == 0 ? scaled / unit : -1;
+    return samples_in_unit(filler->calibration->set, share, filler->unit);
 }
 
 /* ---- Axes ------------------------------------------------------------------------------------ */
@@ -186,10 +183,10 @@ static struct grid_cell cell_at(const struct filler *filler, const struct calibr
     if (did_not_run(filler, batch, surface->vcpu, vgpu) || is_guard(filler, grid, vgpu))
         return (struct grid_cell){NAN, PROFILE_NONE, NAN};
     bool between = surface_is_between(surface->points, surface->count, batch, share);
-    return (struct grid_cell){surface_ms(&surface->surface, batch, share),
-                              between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED,
-                              surface_expected_error(&surface->surface, surface->points,
-                                                     surface->count, batch, share)};
+    return (struct grid_cell){
+        surface_ms(&surface->surface, batch, share),
+        between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED,
+        surface_expected_error(&surface->surface, surface->points, surface->count, batch, share)};
 }
 
 static const struct calibrated_surface *surface_at(const struct filler *filler, int vcpu)

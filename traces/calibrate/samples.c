@@ -149,8 +149,7 @@ static void fit_memory(struct function_facts *facts)
     const double spread = n * facts->memory_squares - facts->memory_batches * facts->memory_batches;
     if (!(spread > 0))
         return;
-    double slope =
-        (n * facts->memory_products - facts->memory_batches * facts->memory_mb) / spread;
+    double slope = (n * facts->memory_products - facts->memory_batches * facts->memory_mb) / spread;
     slope = fmax(0, slope);
     facts->per_item_mb = slope;
     facts->weights_mb = fmax(0, (facts->memory_mb - slope * facts->memory_batches) / n);
@@ -224,6 +223,14 @@ void samples_refine_unit(struct sample_set *set, int unit)
     for (size_t i = 0; i < set->functions.count; i++)
         set->facts[i].demand_share *= by;
     set->unit = unit;
+}
+
+int samples_in_unit(const struct sample_set *set, int share, int unit)
+{
+    const int scaled = share * unit;
+    const int nearest = (scaled + set->unit / 2) / set->unit;
+    const int off = abs(scaled - nearest * set->unit);
+    return off == 0 || (unit < set->unit && 2 * off <= unit) ? nearest : -1;
 }
 
 double samples_share(const struct sample_set *set, const struct latency_sample *sample)
