@@ -275,6 +275,11 @@ static bool print_json(const struct run_options *options, const struct output_ru
     return cli_print_json(root, error);
 }
 
+static bool same_notices(const struct simulation_result *a, const struct simulation_result *b)
+{
+    return a->notices != NULL && b->notices != NULL && strcmp(a->notices, b->notices) == 0;
+}
+
 static bool runs_print(const struct run_options *options, const struct policy_run *runs,
                        size_t count, bool quiet, struct error *error)
 {
@@ -283,7 +288,8 @@ static bool runs_print(const struct run_options *options, const struct policy_ru
         shown[i] = (struct output_run){runs[i].experiment, &runs[i].result};
         if (quiet)
             continue;
-        output_warnings(&runs[i].result);
+        if (i == 0 || !same_notices(&runs[i].result, &runs[i - 1].result))
+            output_warnings(&runs[i].result);
         notices_print_cold(&runs[i].result);
     }
     if (!quiet)
