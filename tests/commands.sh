@@ -165,6 +165,18 @@ run "$esgsim" sweep workloads/experiments/paper.json --out "$folder/x.h5" --jobs
 expect_refusal "no worker at all is refused" "--jobs: '0' is not a whole number from 1"
 run "$esgsim" search "$strict" --application image-classification --budget-ms 9 --method astra
 expect_refusal "a misspelt word is answered with the nearest and all" "did you mean 'astar'; give astar, frontier or exhaustive"
+mixed=workloads/experiments/mixed-gpus.json
+run "$esgsim" search "$mixed" --application v100-cascade --budget-ms 25 --queue-length 1
+expect "a search names the model of each share among unlike GPUs" 0 ' 1x1x20/V100 8x1x3/A100 '
+run "$esgsim" search "$mixed" --application v100-cascade --budget-ms 25 --json
+expect "and in JSON" 0 '"gpu":[[:space:]]*"V100"'
+run "$esgsim" run "$mixed" --set requests=50 --set warmup_requests=0 --set record=all --out "$folder/mixed.h5" \
+    --timeline "$folder/mixed-timeline.json" --quiet
+expect "a run on unlike GPUs succeeds" 0
+run grep -c 'GPU 0 A100 lane 0' "$folder/mixed-timeline.json"
+expect "its timeline names the model of each GPU" 0
+run "$esgsim" explain "$folder/mixed.h5" --request 20
+expect "explain names that of the GPU of each batch" 0 'vGPU (\(A100\)|\(V100\))'
 run "$esgsim" search "$strict" --application depth-recognition --budget-ms 986 --queue-length 1
 expect "a search may plan a later batch of jobs that do not exist" 0 ' 4x[0-9]x[0-9] '
 run "$esgsim" search "$strict" --application depth-recognition --budget-ms 986 --queue-length 1 \

@@ -115,14 +115,15 @@ static bool profiles_add(struct dilu *self, struct dilu_deployment *deployment, 
     return true;
 }
 
-/* True if the function runs on a GPU of some kind. Its configurations without one are then
- * excluded.
- */
-static bool uses_gpus(const struct workload *workload, uint32_t function)
+/* True if the function can run on GPUs of the kind, or of any (SIM_NONE). */
+static bool uses_gpu(const struct dilu *self, uint32_t function, uint32_t kind)
 {
+    const struct function *spec = &self->workload->functions[function];
     bool uses = false;
-    for (size_t k = 0; k < workload->kind_count; k++)
-        uses = uses || workload->functions[function].gpus[k].runs;
+    for (uint32_t i = 0; i < spec->configuration_count && !uses; i++)
+        uses = spec->configurations[i].vgpu > 0 &&
+               (kind == SIM_NONE || spec->configurations[i].kind == kind) &&
+               planner_runs(self->planner, function, i);
     return uses;
 }
 
@@ -130,7 +131,7 @@ static bool deployment_init(struct dilu *self, struct dilu_deployment *deploymen
                             struct error *error)
 {
     const size_t kinds = self->workload->kind_count;
-    const bool gpus = kinds > 1 && uses_gpus(self->workload, deployment->function);
+    const bool gpu = uses_gpu(self, deployment->function, SIM_NONE);
     deployment->profiles = calloc(kinds, sizeof *deployment->profiles);
     deployment->smallest = calloc(kinds, sizeof *deployment->smallest);
     if (deployment->profiles == NULL || deployment->smallest == NULL ||
@@ -140,7 +141,8 @@ static bool deployment_init(struct dilu *self, struct dilu_deployment *deploymen
     for (uint32_t k = 0; k < kinds; k++) {
         const uint32_t smallest =
             planner_smallest_among(self->planner, UINT64_C(1) << k, deployment->function, 1);
-        if (gpus && !self->workload->functions[deployment->function].gpus[k].runs)
+        /* Configurations without a GPU are excluded if there are others. */
+        if (gpu && !uses_gpu(self, deployment->function, k))
             continue;
         if (smallest != SIM_NONE && !profiles_add(self, deployment, k, smallest, error))
             return false;
