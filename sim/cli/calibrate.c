@@ -59,8 +59,8 @@ static bool take_ignore(void *options, const char *name, char *text, struct erro
 
 static const struct cli_option calibrate_table[] = {
     {"--out", "PROFILE.json", "write the profile", MEMBER(out)},
-    {"--where", "COLUMN=VALUE", "use only the rows of a table with that value",
-     .kind = OPTION_TAKE, .repeated = true, .take = take_where},
+    {"--where", "COLUMN=VALUE", "use only the rows of a table with that value", .kind = OPTION_TAKE,
+     .repeated = true, .take = take_where},
     {"--ignore", "COLUMN", "a column of a table that is not known and does not matter",
      .kind = OPTION_TAKE, .repeated = true, .take = take_ignore},
     {"--points", "F.csv", "write measured points, fit and residuals", MEMBER(points)},
@@ -377,8 +377,10 @@ const struct command command_calibrate = {
     .help =
         "Reads capture files and tables of measurements; the format is recognised by the content\n"
         "(see traces/README.md). For each function and vCPU count the predictor with the least\n"
-        "left-out error is selected: a kinked law (launch-bound floor, then work / share), or laws\n"
-        "with a smooth correction. The output lists cross-validation errors for points, shares and\n"
+        "left-out error is selected: a kinked law (launch-bound floor, then work / share), or "
+        "laws\n"
+        "with a smooth correction. The output lists cross-validation errors for points, shares "
+        "and\n"
         "batches, beside those of a naive fit (linear in batch / share). \"inner\" covers only\n"
         "points between others on both axes. \"least shares\" and \"largest batches\" leave out a\n"
         "fifth of the levels at that edge: the errors of extrapolation. The profile marks each\n"

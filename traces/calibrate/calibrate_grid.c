@@ -186,10 +186,10 @@ static struct grid_cell cell_at(const struct filler *filler, const struct calibr
     if (did_not_run(filler, batch, surface->vcpu, vgpu) || is_guard(filler, grid, vgpu))
         return (struct grid_cell){NAN, PROFILE_NONE, NAN};
     bool between = surface_is_between(surface->points, surface->count, batch, share);
-    return (struct grid_cell){surface_ms(&surface->surface, batch, share),
-                              between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED,
-                              surface_expected_error(&surface->surface, surface->points,
-                                                     surface->count, batch, share)};
+    return (struct grid_cell){
+        surface_ms(&surface->surface, batch, share),
+        between ? PROFILE_INTERPOLATED : PROFILE_EXTRAPOLATED,
+        surface_expected_error(&surface->surface, surface->points, surface->count, batch, share)};
 }
 
 static const struct calibrated_surface *surface_at(const struct filler *filler, int vcpu)

@@ -99,8 +99,7 @@ static int residuals_of(const gsl_vector *x, void *data, gsl_vector *residuals)
     }
     for (size_t j = 0; j < LAW_COEFFICIENTS; j++)
         gsl_vector_set(residuals, problem->count + j,
-                       problem->prior.pull[j] *
-                           (gsl_vector_get(x, j) - problem->prior.place[j]));
+                       problem->prior.pull[j] * (gsl_vector_get(x, j) - problem->prior.place[j]));
     return GSL_SUCCESS;
 }
 
@@ -238,8 +237,7 @@ bool latency_in_part(size_t index, size_t count, size_t wanted)
 {
     static const double golden = 0.61803398874989485;
     double whole;
-    return count <= wanted ||
-           modf((double)index * golden, &whole) * (double)count < (double)wanted;
+    return count <= wanted || modf((double)index * golden, &whole) * (double)count < (double)wanted;
 }
 
 static bool problem_fill(struct problem *problem, const struct latency_point *points, size_t count,

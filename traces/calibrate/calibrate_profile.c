@@ -107,8 +107,8 @@ static void put_cells(const struct calibrated_grid *grid, const char *key, cell_
     for (size_t b = 0; b < grid->batches; b++) {
         cJSON *plane = cJSON_CreateArray();
         for (size_t c = 0; c < grid->vcpus; c++)
-            (void)cJSON_AddItemToArray(plane,
-                                       row(grid, grid->cells + (b * grid->vcpus + c) * grid->vgpus));
+            (void)cJSON_AddItemToArray(
+                plane, row(grid, grid->cells + (b * grid->vcpus + c) * grid->vgpus));
         (void)cJSON_AddItemToArray(planes, plane);
     }
 }
@@ -123,10 +123,8 @@ static bool put_grid(const struct writer *writer, const struct calibrated_grid *
     cJSON *grid = cJSON_AddObjectToObject(function, "grid");
     (void)cJSON_AddItemToObject(grid, "batch",
                                 cJSON_CreateIntArray(cells->batch, (int)cells->batches));
-    (void)cJSON_AddItemToObject(grid, "vcpu",
-                                cJSON_CreateIntArray(cells->vcpu, (int)cells->vcpus));
-    (void)cJSON_AddItemToObject(grid, "vgpu",
-                                cJSON_CreateIntArray(cells->vgpu, (int)cells->vgpus));
+    (void)cJSON_AddItemToObject(grid, "vcpu", cJSON_CreateIntArray(cells->vcpu, (int)cells->vcpus));
+    (void)cJSON_AddItemToObject(grid, "vgpu", cJSON_CreateIntArray(cells->vgpu, (int)cells->vgpus));
     put_cells(cells, "latency_ms", latency_row, function);
     put_cells(cells, "source", source_row, function);
     put_cells(cells, "expected_error", error_row, function);
@@ -159,7 +157,8 @@ static void put_surface(const struct calibrated_surface *surface, cJSON *list)
     (void)cJSON_AddItemToArray(list, object);
 }
 
-/* The range in which a law may be evaluated: up to the batch that was asked for, else the grid's. */
+/* The range in which a law may be evaluated: up to the batch that was asked for, else the grid's.
+ */
 static void put_range(cJSON *law, const char *key, const int *values, size_t count, int extended)
 {
     const int range[2] = {extended > 0 ? 1 : values[0],
@@ -178,8 +177,8 @@ static cJSON *law_json(const struct writer *writer, const struct calibrated_surf
     cJSON *law = cJSON_CreateObject();
     for (int i = 0; i < LAW_COEFFICIENTS; i++)
         put_number(law, latency_coefficient_names[i], found->k[i]);
-    put_known(law, "expected_error", fit->chosen.inner.count > 0 ? fit->chosen.inner.mape
-                                                                : fit->chosen.all.mape);
+    put_known(law, "expected_error",
+              fit->chosen.inner.count > 0 ? fit->chosen.inner.mape : fit->chosen.all.mape);
     put_range(law, "batch", grid->batch, grid->batches,
               extended > 0 && extended < most ? most : extended);
     put_range(law, "vgpu", grid->vgpu, grid->vgpus, extended > 0 ? writer->unit : 0);
@@ -295,8 +294,9 @@ static bool put_function(const struct writer *writer, struct span span, cJSON *f
              "predictor; null: did not run");
     if (fine)
         put_laws(writer, span, &grid, function);
-    put_text(evidence, "law", "fitted; shapes latency between cells, and outside the grid if its "
-                              "ranges are wider");
+    put_text(evidence, "law",
+             "fitted; shapes latency between cells, and outside the grid if its "
+             "ranges are wider");
     calibrated_grid_clear(&grid);
     put_facts(writer, first->function, function, evidence);
     put_launches(writer->calibration->set, first->function, function);
@@ -365,11 +365,12 @@ static void put_origin(const struct sample_set *set, cJSON *profile)
     put_text(profile, "source", "%s", set->source == NULL ? "" : set->source);
     put_text(profile, "licence", "%s", set->licence == NULL ? "" : set->licence);
     cJSON *derivation = cJSON_AddObjectToObject(profile, "derivation");
-    put_text(derivation, "latency_ms",
-             "measured, and between and beyond it the predictor chosen for each function by leaving "
-             "points out, see its \"calibration\" (errors as fractions); %zu configurations "
-             "measured",
-             set->latency_count);
+    put_text(
+        derivation, "latency_ms",
+        "measured, and between and beyond it the predictor chosen for each function by leaving "
+        "points out, see its \"calibration\" (errors as fractions); %zu configurations "
+        "measured",
+        set->latency_count);
     if (calibrated_has_parts(set))
         put_text(derivation, "share",
                  "fitted over the multiprocessors that a share came to, of all of the device's; "

@@ -60,10 +60,10 @@ static double robust_deviation(const double *values, size_t count, double *sizes
     return NORMAL_SCALE * gsl_stats_median_from_sorted_data(sizes, 1, count);
 }
 
-
-/* Predicts the points left out by every kind from the others (NULL: all from all). `law` and `model`
- * are the fits. With `start`, a fit to all points, the model's search begins there, and the law's
- * search at the model's: the model's prior, not its start, determines what the points do not. */
+/* Predicts the points left out by every kind from the others (NULL: all from all). `law` and
+ * `model` are the fits. With `start`, a fit to all points, the model's search begins there, and the
+ * law's search at the model's: the model's prior, not its start, determines what the points do not.
+ */
 static bool predict(const struct latency_point *points, size_t count, const bool *left_out,
                     const struct latency_prior *prior, const struct surface *start,
                     struct latency_law *law, struct latency_model *model,
@@ -190,8 +190,8 @@ static double edge_octaves(const struct latency_point *points, size_t count, con
         if (group[i] == FOLD_NONE)
             continue;
         left_out++;
-        sum += fabs(
-            log2((fold == FOLD_LEAST_SHARES ? points[i].share : points[i].batch) / nearest));
+        sum +=
+            fabs(log2((fold == FOLD_LEAST_SHARES ? points[i].share : points[i].batch) / nearest));
     }
     return left_out > 0 ? sum / (double)left_out : NAN;
 }

@@ -15,7 +15,7 @@ static const double batch_octaves[] = {1.5, 4};
 static const double share_octaves[] = {0.3, 1, 3};
 static const double nuggets[] = {0.03, 0.1, 0.3, 1, 3};
 enum { BATCHES = 2, SHARES = 3, NUGGETS = 5 };
-_Static_assert(BATCHES * SHARES * NUGGETS == MODEL_KERNELS, "one kernel for each combination");
+_Static_assert(BATCHES *SHARES *NUGGETS == MODEL_KERNELS, "one kernel for each combination");
 
 static const double CLIP = 5;
 static const double NORMAL_SCALE = 1.4826; /* standard deviation / median absolute deviation */
@@ -37,8 +37,8 @@ static double laws_log_ms(const struct latency_model *model, double batch, doubl
     return sum / MODEL_LAWS;
 }
 
-/* The most strongly pulled law comes first, because its search is the easiest. Each law is where the
- * search of the next begins. The prior, not the start, determines what the points do not. */
+/* The most strongly pulled law comes first, because its search is the easiest. Each law is where
+ * the search of the next begins. The prior, not the start, determines what the points do not. */
 static bool fit_laws(const struct latency_point *points, size_t count, const bool *left_out,
                      const struct latency_prior *prior, const struct latency_model *start,
                      struct latency_model *model, struct error *error)
@@ -104,9 +104,7 @@ static double solve(gsl_matrix *matrix, double nugget, const double *residuals, 
         log_determinant += 2 * log(gsl_matrix_get(matrix, i, i));
         squares += residuals[i] * coefficients[i];
     }
-    return -(log_determinant +
-             (double)count * log(squares / (double)count + LEAST_VARIANCE)) /
-           2;
+    return -(log_determinant + (double)count * log(squares / (double)count + LEAST_VARIANCE)) / 2;
 }
 
 /* Scores all kernels for the given points; solutions[kernel][count]. */
@@ -118,9 +116,9 @@ static bool score_kernels(const double *places, const double *residuals, size_t 
     bool fine = base != NULL && matrix != NULL;
     for (size_t k = 0; fine && k < MODEL_KERNELS; k++) {
         size_t nugget = k % NUGGETS;
-        kernels[k] = (struct latency_kernel){batch_octaves[k / NUGGETS / SHARES],
-                                             share_octaves[k / NUGGETS % SHARES], nuggets[nugget],
-                                             0};
+        kernels[k] =
+            (struct latency_kernel){batch_octaves[k / NUGGETS / SHARES],
+                                    share_octaves[k / NUGGETS % SHARES], nuggets[nugget], 0};
         if (nugget == 0)
             correlate(&kernels[k], places, count, base);
         gsl_matrix_memcpy(matrix, base);

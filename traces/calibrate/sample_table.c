@@ -42,8 +42,8 @@ enum {
 };
 
 /* Returns whether the row is the latency of a batch that ran alone. It is not if the row has no GPU
- * share (CPU only), if the system was saturated (queueing) or out of memory, or if several processes
- * ran in one slice. What did not run alone is kept as such. */
+ * share (CPU only), if the system was saturated (queueing) or out of memory, or if several
+ * processes ran in one slice. What did not run alone is kept as such. */
 static bool is_time_alone(struct table_reader *reader, const struct latency_sample *sample,
                           double saturated, double processes, bool *alone, struct error *error)
 {
@@ -234,8 +234,8 @@ static bool is_alone(struct table_reader *reader)
     column[ALONE_MEMORY] = table_column_any(reader, memories);
     reader->fields = ALONE_FIELDS;
     /* A table without a name column is named after its model. */
-    return column[ALONE_BATCH] >= 0 && (column[ALONE_NAME] >= 0 ? column[ALONE_MS] >= 0
-                                                                : column[ALONE_RATE] >= 0);
+    return column[ALONE_BATCH] >= 0 &&
+           (column[ALONE_NAME] >= 0 ? column[ALONE_MS] >= 0 : column[ALONE_RATE] >= 0);
 }
 
 static bool is_cold(struct table_reader *reader)
@@ -349,9 +349,8 @@ typedef bool read_row(struct table_reader *reader, struct error *error);
 static bool read_rows(struct table_reader *reader, enum format format, bool header,
                       struct error *error)
 {
-    static read_row *const readers[] = {NULL,      read_alone, read_pair,
-                                        read_dilu, read_sgprs, read_infless,
-                                        read_cold};
+    static read_row *const readers[] = {NULL,       read_alone,   read_pair, read_dilu,
+                                        read_sgprs, read_infless, read_cold};
     const char *separators = format == FORMAT_INFLESS ? " \t" : ",";
     size_t columns = reader->cell_count;
     char *line = NULL;
@@ -407,11 +406,12 @@ static bool read_table(struct table_reader *reader, struct error *error)
     else if (!blanks && reader->cell_count <= TABLE_CELLS)
         format = table_format(reader);
     if (format == FORMAT_UNKNOWN)
-        return error_input(error,
-                           "%s: unknown table of measurements; it needs a header "
-                           "with model, batch, mps_pct (or gpu_pct, share_pct, mig_gpcs, sms; none: "
-                           "the whole GPU) and latency_ms; or with model and cold_start_ms",
-                           reader->path);
+        return error_input(
+            error,
+            "%s: unknown table of measurements; it needs a header "
+            "with model, batch, mps_pct (or gpu_pct, share_pct, mig_gpcs, sms; none: "
+            "the whole GPU) and latency_ms; or with model and cold_start_ms",
+            reader->path);
     if (format == FORMAT_DILU || format == FORMAT_INFLESS)
         reader->unit = PERCENT;
     if (format == FORMAT_SGPRS)

@@ -149,8 +149,7 @@ static void fit_memory(struct function_facts *facts)
     const double spread = n * facts->memory_squares - facts->memory_batches * facts->memory_batches;
     if (!(spread > 0))
         return;
-    double slope =
-        (n * facts->memory_products - facts->memory_batches * facts->memory_mb) / spread;
+    double slope = (n * facts->memory_products - facts->memory_batches * facts->memory_mb) / spread;
     slope = fmax(0, slope);
     facts->per_item_mb = slope;
     facts->weights_mb = fmax(0, (facts->memory_mb - slope * facts->memory_batches) / n);

@@ -24,8 +24,8 @@ bool surface_is_between(const struct latency_point *points, size_t count, double
     }
     gsl_sort(angles, 1, count);
     for (size_t i = 0; i < count; i++)
-        gap = fmax(gap, i + 1 < count ? angles[i + 1] - angles[i]
-                                      : angles[0] + 2 * M_PI - angles[i]);
+        gap =
+            fmax(gap, i + 1 < count ? angles[i + 1] - angles[i] : angles[0] + 2 * M_PI - angles[i]);
     free(angles);
     return here || gap <= M_PI + rounding;
 }

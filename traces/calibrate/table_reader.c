@@ -24,7 +24,7 @@ size_t table_cut(char *line, const char *separators, char **cells)
 }
 
 bool cell_number(const struct table_reader *reader, int column, double low, double high,
-                        double *value, struct error *error)
+                 double *value, struct error *error)
 {
     const char *text = reader->cells[column];
     char *end = NULL;
@@ -38,8 +38,8 @@ bool cell_number(const struct table_reader *reader, int column, double low, doub
     return true;
 }
 
-bool cell_integer(const struct table_reader *reader, int column, int low, int high,
-                         int *value, struct error *error)
+bool cell_integer(const struct table_reader *reader, int column, int low, int high, int *value,
+                  struct error *error)
 {
     double number = 0;
     if (!cell_number(reader, column, low, high, &number, error))
@@ -74,7 +74,7 @@ bool cell_share(const struct table_reader *reader, int column, int low, int *sha
 }
 
 bool cell_function(const struct table_reader *reader, int column, uint32_t *function,
-                          struct error *error)
+                   struct error *error)
 {
     const char *name = column < 0 ? reader->name : reader->cells[column];
     if (name[0] == '\0' || strlen(name) >= sizeof reader->name)
@@ -90,7 +90,7 @@ bool cell_function(const struct table_reader *reader, int column, uint32_t *func
 
 /* An empty cell means that the value was not measured. */
 bool cell_optional(const struct table_reader *reader, int column, double low, double high,
-                          double *value, struct error *error)
+                   double *value, struct error *error)
 {
     *value = NAN;
     return column < 0 || reader->cells[column][0] == '\0' ||
