@@ -693,8 +693,8 @@ static void a_written_profile_is_read_back_with_the_measured_values(void **state
             assert_within(profile_latency_ms(function, surface->samples[i].batch, 1,
                                              surface->samples[i].share),
                           surface->samples[i].ms, 5e-6);
-        assert_within(profile_latency_ms(function, 8, 1, 1), surface_ms(&surface->surface, 8, 1 / 7.0),
-                      5e-6);
+        assert_within(profile_latency_ms(function, 8, 1, 1),
+                      surface_ms(&surface->surface, 8, 1 / 7.0), 5e-6);
         assert_true(isnan(profile_latency_ms(function, 16, 1, 7)));
         assert_within(function->noise_cv, 0.03, 0.5);
     }

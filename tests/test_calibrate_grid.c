@@ -137,9 +137,9 @@ static void a_cell_that_was_measured_keeps_the_median_and_every_other_has_a_mark
                 assert_int_equal(measured, source == PROFILE_MEASURED);
                 assert_within(profile_latency_ms(f, batch, 1, vgpu), wanted, 5e-6);
                 if (!measured)
-                    assert_int_equal(surface_is_between(surface->points, surface->count, batch,
-                                                        vgpu / 100.0),
-                                     source == PROFILE_INTERPOLATED);
+                    assert_int_equal(
+                        surface_is_between(surface->points, surface->count, batch, vgpu / 100.0),
+                        source == PROFILE_INTERPOLATED);
                 assert_int_equal(profile_origin_at(f, batch, 1, vgpu).source, source);
             }
         assert_int_equal(counts[PROFILE_MEASURED], surface->count);
@@ -185,8 +185,9 @@ static void what_did_not_run_is_null_and_so_is_what_needs_more(void **state)
     struct sample_set set = {0};
     struct calibration calibration;
     (void)state;
-    read_table(&set, "model,batch,mig_gpcs,latency_ms\nx,1,1,4\nx,1,2,3\nx,1,7,2\nx,4,2,9\nx,4,7,5\n"
-                     "x,8,1,oom\nx,8,2,17\nx,8,7,8\nx,16,2,\nx,16,7,14\nx,32,7,27\n");
+    read_table(&set,
+               "model,batch,mig_gpcs,latency_ms\nx,1,1,4\nx,1,2,3\nx,1,7,2\nx,4,2,9\nx,4,7,5\n"
+               "x,8,1,oom\nx,8,2,17\nx,8,7,8\nx,16,2,\nx,16,7,14\nx,32,7,27\n");
     struct profile *profile = make_profile(&set, &options, &calibration);
     const struct profile_function *f = profile_find(profile, "x");
     static const char *const sources[] = {"mmm", "xmm", "-mm", "--m", "--m"};
@@ -220,8 +221,8 @@ static void a_bump_that_was_measured_repeatedly_is_kept(void **state)
     struct profile *profile = make_profile(&set, &options, &calibration);
     const struct profile_function *f = profile_find(profile, "x");
     for (int batch = 1; batch <= 8; batch *= 2) {
-        assert_within(profile_latency_ms(f, batch, 1, 50),
-                      1.5 * latency_law_ms(&truth, batch, 0.5), 1e-4);
+        assert_within(profile_latency_ms(f, batch, 1, 50), 1.5 * latency_law_ms(&truth, batch, 0.5),
+                      1e-4);
         assert_within(profile_origin_at(f, batch, 1, 50).expected_error, 0.01 / sqrt(3), 0.05);
         assert_true(profile_latency_ms(f, batch, 1, 50) > profile_latency_ms(f, batch, 1, 40));
     }
@@ -399,7 +400,8 @@ static void deviations_memory_and_cold_starts_reach_the_profile(void **state)
     samples_clear(&set);
 }
 
-/* ---- What was not seen, on public measurements ------------------------------------------------ */
+/* ---- What was not seen, on public measurements ------------------------------------------------
+ */
 
 enum { FUNCTIONS = 32 };
 

@@ -81,9 +81,9 @@ static void total_row(struct text_table *table, const struct calibration *calibr
 
 static bool surfaces_text(FILE *out, const struct calibration *calibration)
 {
-    static const char *const headers[] = {"function",    "vCPU",  "points", "predictor",
-                                          "inner point", "naive", "point",  "naive",
-                                          "share",       "naive", "batch",  "naive",
+    static const char *const headers[] = {"function",     "vCPU",           "points", "predictor",
+                                          "inner point",  "naive",          "point",  "naive",
+                                          "share",        "naive",          "batch",  "naive",
                                           "least shares", "largest batches"};
     struct text_table *table = text_table_create(headers, sizeof headers / sizeof headers[0]);
     for (size_t i = 0; i < calibration->surface_count; i++)

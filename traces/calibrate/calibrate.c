@@ -78,7 +78,7 @@ static struct latency_prior prior_of(const struct latency_prior *fits, size_t co
 static bool learn_priors(const struct calibration *calibration, struct latency_prior **priors,
                          struct error *error)
 {
-    enum { FEW = 4 };
+    enum { FEW = 7 };
     static const double pull = 0.03;
     const size_t count = calibration->surface_count;
     *priors = NULL;

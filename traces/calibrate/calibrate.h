@@ -3,8 +3,8 @@
  * Each pair of function and vCPU count gets a surface over batch and share
  * (traces/calibrate/calibrate_surface.h). The device gets one interference law
  * (traces/calibrate/calibrate_interference.h). The profile's grid consists of the measured batches,
- * vCPU counts and shares (traces/calibrate/calibrate_grid.h). What was measured keeps its value, the
- * selected predictor gives the others.
+ * vCPU counts and shares (traces/calibrate/calibrate_grid.h). What was measured keeps its value,
+ * the selected predictor gives the others.
  */
 #ifndef ESGSIM_TRACES_CALIBRATE_CALIBRATE_H
 #define ESGSIM_TRACES_CALIBRATE_CALIBRATE_H

@@ -46,10 +46,10 @@ struct latency_point {
     double ms;
 };
 
-/* What is known of a law's coefficients before its points are seen. `place` has them in the search's
- * variables (square roots, angles), for points with geometric mean 1. Each is pulled there with the
- * weight of `pull` measured relative errors per unit of distance: the errors' standard deviation /
- * the standard deviation of the coefficient. */
+/* What is known of a law's coefficients before its points are seen. `place` has them in the
+ * search's variables (square roots, angles), for points with geometric mean 1. Each is pulled there
+ * with the weight of `pull` measured relative errors per unit of distance: the errors' standard
+ * deviation / the standard deviation of the coefficient. */
 struct latency_prior {
     double place[LAW_COEFFICIENTS];
     double pull[LAW_COEFFICIENTS];

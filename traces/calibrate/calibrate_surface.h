@@ -70,9 +70,10 @@ struct surface {
     double residual_cv; /* robust standard deviation of log(measured / fitted) */
 };
 
-/* Fits all kinds, cross-validates them and selects law or corrected; never naive. The law is selected
- * if its error is less by two standard errors. `prior` has unit errors (traces/calibrate/latency_model.h);
- * NULL: the weak one. A bounded number of fits, each linear in `count`. Free with surface_clear. */
+/* Fits all kinds, cross-validates them and selects law or corrected; never naive. The law is
+ * selected if its error is less by two standard errors. `prior` has unit errors
+ * (traces/calibrate/latency_model.h); NULL: the weak one. A bounded number of fits, each linear in
+ * `count`. Free with surface_clear. */
 bool surface_calibrate(const struct latency_point *points, size_t count,
                        const struct latency_prior *prior, struct surface *surface,
                        struct error *error);

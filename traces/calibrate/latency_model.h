@@ -11,8 +11,8 @@
  *   marginal likelihoods (section 5.2). Residuals are clipped at five robust standard deviations.
  *
  * With more than MODEL_DIRECT points, B, S and N are the likeliest for a part of the points, and
- * each value follows from the MODEL_NEAR nearest points only. The cost of a fit is therefore bounded,
- * and that of a value linear in the number of points.
+ * each value follows from the MODEL_NEAR nearest points only. The cost of a fit is therefore
+ * bounded, and that of a value linear in the number of points.
  */
 #ifndef ESGSIM_TRACES_CALIBRATE_LATENCY_MODEL_H
 #define ESGSIM_TRACES_CALIBRATE_LATENCY_MODEL_H

@@ -100,7 +100,8 @@ bool samples_add_co_run(struct sample_set *set, const struct co_run *run, struct
 /* Adds a measured use of memory bandwidth. The demand is the mean over those at the largest share.
  */
 void samples_add_demand(struct sample_set *set, uint32_t function, int share, double demand);
-/* Adds a measured use of GPU memory by a running batch; NAN: nothing. samples_reduce fits a line. */
+/* Adds a measured use of GPU memory by a running batch; NAN: nothing. samples_reduce fits a line.
+ */
 void samples_add_memory(struct sample_set *set, uint32_t function, int batch, double mb);
 bool samples_add_cold_start(struct sample_set *set, uint32_t function, double ms,
                             struct error *error);

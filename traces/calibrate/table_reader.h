@@ -20,10 +20,10 @@ struct table_reader {
     const char *path;
     char *cells[TABLE_CELLS]; /* of the current line */
     size_t cell_count;
-    int column[TABLE_CELLS]; /* column of each field of the format; -1: absent */
-    size_t fields;           /* of the format, in `column`; 0: no header */
-    int unit;                /* of the share column: a whole GPU */
-    char name[128];          /* the function's name, if it is taken from the file name */
+    int column[TABLE_CELLS];    /* column of each field of the format; -1: absent */
+    size_t fields;              /* of the format, in `column`; 0: no header */
+    int unit;                   /* of the share column: a whole GPU */
+    char name[128];             /* the function's name, if it is taken from the file name */
     int filter[SAMPLE_FILTERS]; /* column of each filter of the set; -1: absent */
     size_t taken, zero_share, saturated, packed, unselected;
 };

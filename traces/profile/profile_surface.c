@@ -94,8 +94,8 @@ static double interpolate_axis(const struct surface *surface, size_t level, size
         x[i] = coordinate(surface, axis->values[i]);
         y[i] = surface_at(surface, level + 1, offset * axis->count + i);
     }
-    double result = interpolate_run(x, y, axis->count, floor,
-                                    coordinate(surface, surface->query[level]));
+    double result =
+        interpolate_run(x, y, axis->count, floor, coordinate(surface, surface->query[level]));
     free(x);
     return result;
 }
