@@ -160,10 +160,13 @@ void notices_print_warmup(const struct cli_settings *settings, const struct expe
 
 void notices_print_cold(const struct simulation_result *result)
 {
-    if (result->overall.cold_start_rate > 0.5)
-        (void)fprintf(stderr,
-                      "esgsim: note: %.3g %% of the jobs waited for a container to start; "
-                      "platform.initial sets how many are warm at the beginning, such as "
-                      "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
-                      100 * result->overall.cold_start_rate);
+    const struct measures *all = &result->overall;
+    if (all->cold_start_rate > 0.5 || (all->cold_start_rate > 0.1 && all->slo_hit_rate < 0.5))
+        (void)fprintf(
+            stderr,
+            "esgsim: note: %.3g %% of the jobs waited for a container to start, and others "
+            "in queues behind them; "
+            "platform.initial sets how many are warm at the beginning, such as "
+            "{\"per_invoker\": 5}, and platform.keep_alive_s how long they remain\n",
+            100 * all->cold_start_rate);
 }

@@ -14,8 +14,8 @@ char *notices_text(const struct experiment *experiment, const struct simulation_
  * more than a tenth of N, its default. */
 void notices_print_warmup(const struct cli_settings *settings, const struct experiment *experiment);
 
-/* Says on standard error that most jobs waited for a cold start, if they did, and which keys change
- * that. */
+/* Says on standard error that cold starts decide the result, and which keys change that: if more
+ * than half of the jobs waited for one, or a tenth while most requests miss their SLO. */
 void notices_print_cold(const struct simulation_result *result);
 
 #endif
