@@ -476,6 +476,8 @@ install-files: all man $(BUILD)/installed/json_include.o
 	install -D -m 644 $(BUILD)/esgsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/esgsim.1
 	install -D -m 644 sim/cli/completion.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/esgsim
+	install -D -m 644 sim/cli/completion.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_esgsim
+	install -D -m 644 sim/cli/completion.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/esgsim.fish
 	@for file in $(filter-out $(PRIVATE),$(HEADERS)) $(wildcard sim/*/*.def); do \
 	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/include/esgsim/$$file || exit 1; done
 	@for file in $(DATA); do \

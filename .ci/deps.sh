@@ -65,6 +65,8 @@ for set in "$@"; do
         need librsvg2-bin librsvg2-tools librsvg librsvg has_command rsvg-convert
         need poppler-utils poppler-utils poppler poppler has_command pdfinfo
         need procps procps-ng procps-ng - has_command ps
+        need zsh zsh zsh zsh has_command zsh
+        need fish fish fish fish has_command fish
         need python3-jsonschema python3-jsonschema python-jsonschema - has_module jsonschema
         ;;
     lint)
