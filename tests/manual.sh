@@ -132,21 +132,21 @@ offers() {
     fi
 }
 for shell in zsh fish; do
-    if ! command -v $shell >/dev/null; then
+    if ! command -v "$shell" >/dev/null; then
         fail "$shell is there" "make deps installs it"
         continue
     fi
-    offers $shell "it completes a command" "report" "$esgsim" repo
-    offers $shell "it completes an option" "--timeline" "$esgsim" run --ti
-    offers $shell "it completes a policy's name" "clipper clockwork" "$esgsim" run x --policy cl
-    offers $shell "it completes a choice" "astar exhaustive" "$esgsim" search x --method a
-    offers $shell "it completes a key" "slo.factor" "$esgsim" capacity x --over slo
-    offers $shell "it completes a kind" "profiles" "$esgsim" list prof
-    offers $shell "it completes an entry of a kind" "esg-16-mig.json esg-16.json esg-4.json esg-8.json" \
+    offers "$shell" "it completes a command" "report" "$esgsim" repo
+    offers "$shell" "it completes an option" "--timeline" "$esgsim" run --ti
+    offers "$shell" "it completes a policy's name" "clipper clockwork" "$esgsim" run x --policy cl
+    offers "$shell" "it completes a choice" "astar exhaustive" "$esgsim" search x --method a
+    offers "$shell" "it completes a key" "slo.factor" "$esgsim" capacity x --over slo
+    offers "$shell" "it completes a kind" "profiles" "$esgsim" list prof
+    offers "$shell" "it completes an entry of a kind" "esg-16-mig.json esg-16.json esg-4.json esg-8.json" \
         "$esgsim" list clusters esg-
-    offers $shell "it completes an application's name" "expanded-image-classification image-classification" \
+    offers "$shell" "it completes an application's name" "expanded-image-classification image-classification" \
         "$esgsim" slo x --application image
-    offers $shell "it completes a part of trace" "convert stats" "$esgsim" trace t
+    offers "$shell" "it completes a part of trace" "convert stats" "$esgsim" trace t
 done
 
 # ---- Where they go ---------------------------------------------------------------------------
