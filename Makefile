@@ -107,17 +107,18 @@ $(BUILD)/%.o: %.c
 	$(SAY) compile $@
 	$(Q)$(COMPILE) -c $< -o $@
 
-# Version, commit and data folder are compiled into the few files that name them, and only those
-# are compiled again when one of the three changes.
+# Version and commit are compiled into the few files that name them, and only those are compiled
+# again when one of the two changes. An installed program finds its data beside itself.
+IDENTITY := $(VERSION) $(COMMIT)
 IDENTITY_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lE 'ESGSIM_(VERSION|COMMIT|DATADIR)' \
                   $(ALL_SRC) /dev/null))
-$(IDENTITY_OBJ): DEFINES := -DESGSIM_VERSION='"$(VERSION)"' -DESGSIM_DATADIR='"$(DATADIR)"' \
+$(IDENTITY_OBJ): DEFINES := -DESGSIM_VERSION='"$(VERSION)"' -DESGSIM_DATADIR='"/usr/local/share/esgsim"' \
                             -DESGSIM_COMMIT='"$(or $(COMMIT),unknown)"'
 $(IDENTITY_OBJ): $(BUILD)/identity
 .PHONY: FORCE
-$(BUILD)/identity: FORCE
+$(BUILD)/identity: $(if $(shell echo '$(IDENTITY)' | cmp -s - $(BUILD)/identity || echo new),FORCE)
 	@mkdir -p $(@D)
-	@echo '$(VERSION) $(COMMIT) $(DATADIR)' | cmp -s - $@ || echo '$(VERSION) $(COMMIT) $(DATADIR)' >$@
+	@echo '$(IDENTITY)' >$@
 
 # Fat objects: the installed archive serves programs that are linked without LTO.
 $(LIB_OBJ): FAT := $(if $(findstring -flto,$(OPT)),-ffat-lto-objects)
@@ -127,9 +128,11 @@ $(BUILD)/libesgsim.a: $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
+# Renamed when it is whole: a sweep that runs keeps the program that it began with.
 $(BUILD)/esgsim: $(BUILD)/sim/main.o $(CLI_OBJ) $(BUILD)/libesgsim.a
 	$(SAY) link $@
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+	$(Q)$(LINK) -o $@.new $(filter %.o,$^) $(WHOLE) $(LDLIBS)
+	$(Q)mv -f $@.new $@
 
 # A suite links everything but main.
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(CLI_OBJ) $(BUILD)/libesgsim.a
@@ -450,15 +453,31 @@ DOCS := $(wildcard *.md */*.md LICENSE CITATION.cff sim/examples/*.c results/pap
 # Without the intermediate code, which only this very compiler could link.
 NO_LTO := -R '.gnu.lto_*' -R '.gnu.debuglto_*' -N __gnu_lto_v1
 
-.PHONY: install
-install: all man ## install program, manual, completion, library, headers, data and documents under PREFIX (DESTDIR is put before it)
+# A program that is not of these sources and this commit may be in use: it is left as it is, and what
+# is installed is built elsewhere.
+.PHONY: install install-files
+install: ## install program, manual, completion, library, headers, data and documents under PREFIX (DESTDIR is put before it)
+	@if test -e $(BUILD)/esgsim && ! $(MAKE) -q $(BUILD)/esgsim >/dev/null 2>&1; then \
+	  echo 'install: $(BUILD)/esgsim is of other sources or another commit; building in $(BUILD)/install' >&2; \
+	  $(MAKE) BUILD=$(BUILD)/install install-files; \
+	else $(MAKE) install-files; fi
+
+# The library's own data folder is the installed one.
+$(BUILD)/installed/json_include.o: workloads/json_include.c FORCE
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PREPROCESS) $(WARN) -O2 $(CFLAGS) -DESGSIM_DATADIR='"$(DATADIR)"' -c $< -o $@
+
+install-files: all man $(BUILD)/installed/json_include.o
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 755 $(BUILD)/esgsim $(DESTDIR)$(PREFIX)/bin/esgsim
 	objcopy $(NO_LTO) $(BUILD)/libesgsim.a $(DESTDIR)$(PREFIX)/lib/libesgsim.a
+	$(AR) r $(DESTDIR)$(PREFIX)/lib/libesgsim.a $(BUILD)/installed/json_include.o
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/libesgsim.a
 	install -D -m 644 $(BUILD)/esgsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/esgsim.1
 	install -D -m 644 sim/cli/completion.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/esgsim
+	install -D -m 644 sim/cli/completion.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_esgsim
+	install -D -m 644 sim/cli/completion.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/esgsim.fish
 	@for file in $(filter-out $(PRIVATE),$(HEADERS)) $(wildcard sim/*/*.def); do \
 	  install -D -m 644 $$file $(DESTDIR)$(PREFIX)/include/esgsim/$$file || exit 1; done
 	@for file in $(DATA); do \
@@ -482,4 +501,5 @@ clean: ## remove everything built
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
 
--include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/sanitized/*' -not -path '$(BUILD)/fuzz/*' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/sanitized/*' -not -path '$(BUILD)/fuzz/*' \
+           -not -path '$(BUILD)/install/*' 2>/dev/null)

@@ -71,6 +71,8 @@ for set in "$@"; do
         need python3-pandas python3-pandas python-pandas - has_python pandas
         need python3-matplotlib python3-matplotlib python-matplotlib - has_python matplotlib
         need python3-jsonschema python3-jsonschema python-jsonschema - has_python jsonschema
+        need zsh zsh zsh zsh has_command zsh
+        need fish fish fish fish has_command fish
         ;;
     lint)
         need clang-tidy clang-tools-extra clang llvm has_command clang-tidy
