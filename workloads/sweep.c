@@ -120,11 +120,10 @@ static bool load_precision(const struct json_value *root, int64_t base_seed,
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 /* A path in a sweep is relative to the sweep, but is later resolved relative to the base. If the
- * file exists relative to the sweep, the path is prefixed with the sweep's directory. `key` is the
- * node's, or that of the array that it is in. "profiles" has a profile for each model of GPU. */
-static void rebase_paths(cJSON *node, const char *directory, const char *key)
+ * file exists relative to the sweep, the path is prefixed with the sweep's directory. */
+static void rebase_paths(cJSON *node, const char *directory, bool is_file)
 {
-    if (cJSON_IsString(node) && sweep_names(key, strlen(key), file_keys)) {
+    if (cJSON_IsString(node) && is_file) {
         char *path = json_include_join(directory, node->valuestring);
         if (path != NULL && node->valuestring[0] != '\0' && access(path, F_OK) == 0)
             (void)cJSON_SetValuestring(node, path);
@@ -132,20 +131,10 @@ static void rebase_paths(cJSON *node, const char *directory, const char *key)
     }
     for (cJSON *child = node->child; child != NULL; child = child->next)
         rebase_paths(child, directory,
-                     cJSON_IsArray(node)            ? key
-                     : strcmp(key, "profiles") == 0 ? "profile"
-                                                    : child->string);
-}
-
-/* The part of a dotted key that says what its value is. */
-static const char *value_key(const char *key)
-{
-    const char *dot = strrchr(key, '.');
-    if (strncmp(key, "applications.", 13) == 0)
-        return "applications";
-    if (strncmp(key, "profiles.", 9) == 0 && strchr(key, '.') == dot)
-        return "profile";
-    return dot == NULL ? key : dot + 1;
+                     cJSON_IsArray(node)
+                         ? is_file
+                         : (node->string != NULL && strcmp(node->string, "profiles") == 0) ||
+                               sweep_names(child->string, strlen(child->string), file_keys));
 }
 
 static bool add_override(struct sweep_run *run, const char *key, const char *value,
@@ -164,9 +153,14 @@ static bool add_override(struct sweep_run *run, const char *key, const char *val
 static bool add_value(struct sweep_run *run, const char *directory, const struct json_value *value,
                       const char *key, struct error *error)
 {
+    const char *dot = strrchr(key, '.');
+    const char *last = dot == NULL ? key : dot + 1;
+    bool is_file = sweep_names(last, strlen(last), file_keys) ||
+                   strncmp(key, "applications.", 13) == 0 ||
+                   (dot == key + 8 && strncmp(key, "profiles", 8) == 0);
     cJSON *copy = cJSON_Duplicate(value->node, true);
     if (copy != NULL)
-        rebase_paths(copy, directory, value_key(key));
+        rebase_paths(copy, directory, is_file);
     char *text = copy == NULL ? NULL : cJSON_PrintUnformatted(copy);
     bool done =
         text != NULL ? add_override(run, key, text, error) : error_input(error, "out of memory");
